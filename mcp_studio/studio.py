@@ -219,4 +219,5 @@ class Studio:
             status = await studio.manager.settle(trial.name)
             await studio.manager.listed(trial.name)
             listing, ms = studio.catalog.listing, (asyncio.get_running_loop().time() - began) * 1000
-            return TestReport(status, {kind: len(listing(trial.name, kind).entries) for kind in KINDS}, ms)
+            printed = tuple(studio.manager.supervisor(trial.name).tap.stray_lines)
+            return TestReport(status, {kind: len(listing(trial.name, kind).entries) for kind in KINDS}, ms, printed)

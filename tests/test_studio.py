@@ -326,6 +326,8 @@ async def test_trying_a_server_out_leaves_nothing_behind() -> None:
         assert report.status.state == "ready" and report.counts["tool"] == 6
         report = await studio.test(ServerConfig("new", command="no-such-program-at-all"))
         assert report.status.state == "failed" and "no-such-program" in str(report.status.error)
+        report = await studio.test(ServerConfig("new", command="echo", args=("hello",)))
+        assert report.status.state == "failed" and report.printed == ("hello",)
         assert studio.manager.names() == ()
 
 

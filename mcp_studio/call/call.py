@@ -39,6 +39,8 @@ class CallOutcome:
 
     ms: float = 0.0
     """From sending to the outcome, in milliseconds, the time in which a person was asked included."""
+    asked_ms: float = 0.0
+    """Of these, for how long a person was asked."""
     size: int = 0
     """Bytes of the frame that held the answer."""
     request_id: int | str | None = None
@@ -222,7 +224,11 @@ class Call:
     progress: Progress | None = None
     outcome: CallOutcome | None = None
     asking: bool = False
-    """Waits for a person's approval."""
+    """Waits for a person."""
+    asked_at: float = 0.0
+    """Monotonic time since which it does."""
+    asked_ms: float = 0.0
+    """For how long a person was asked since it was sent, in milliseconds."""
     sent: bool = False
     """It has left, and may have reached the server."""
     answered: bool = False
@@ -295,7 +301,10 @@ class Call:
 
     def on_asking(self, now: bool) -> None:
         """A person is asked something before it can go on, or no longer."""
-        self.asking = now
+        at = time.monotonic()
+        if self.asking:
+            self.asked_ms += (at - self.asked_at) * 1000
+        self.asking, self.asked_at = now, at
         self.changed.emit(self)
 
     def on_task(self, task: Task) -> None:

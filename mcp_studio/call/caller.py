@@ -236,13 +236,18 @@ class Caller:
             await self._check(call, tool.output_schema)
 
     async def _outcome(self, call: Call, tool: ToolView | None) -> CallOutcome:
-        began = time.perf_counter()
+        began, call.asked_ms = time.perf_counter(), 0.0
         try:
             reply = await send(self.manager, self._tasks, self._limits, call, tool)
         except (asyncio.CancelledError, Ended, StudioError) as error:
             outcome = replace(_failure(call, error), ms=(time.perf_counter() - began) * 1000)
         else:
-            outcome = outcome_of(call.method, reply, (time.perf_counter() - began) * 1000)
+            ms = (time.perf_counter() - began) * 1000
+            if call.sendings == 1 and call.as_task is None:  # the figure of the trace
+                ms = self.manager.supervisor(call.ref.server).tap.took(reply.request_id) or ms
+            outcome = outcome_of(call.method, reply, ms)
+        if call.asked_ms:
+            outcome = replace(outcome, asked_ms=call.asked_ms)
         return replace(outcome, problems=(*outcome.problems, *call.as_task.problems)) if call.as_task else outcome
 
     async def _check(self, call: Call, schema: Json) -> None:
@@ -259,7 +264,7 @@ class Caller:
             return call.found(("The structuredContent is too large to be checked.",))
         found = await self._checker.check(schema, result["structuredContent"])
         tap.judged(outcome.request_id, [(item.pointer, item.message) for item in found if item.severity == "error"])
-        call.found(tuple(f"structuredContent{item.pointer}: {item.message}" for item in found), violations=found)
+        call.found(tuple(f"structuredContent{item.pointer} {item.message}" for item in found), violations=found)
 
     def _asked(self, question: InputRequest) -> None:
         """A call waits for a person, or does so no longer: it was refused, or its server asks while it runs."""

@@ -274,9 +274,9 @@ async def consent(
     if judgement.verdict == "allow" or approved:
         return None
     subject = " ".join(filter(None, (str(ref), times)))
+    reasons = dict.fromkeys((judgement.rule, *judgement.reasons, f"risk {judgement.risk}"))  # the rule may be a reason
     question = InputRequest(
-        "approval", ref.server, f"Run {subject}?", subject=subject, arguments=arguments,
-        reasons=(*judgement.reasons, f"risk {judgement.risk}"),
+        "approval", ref.server, f"Run {subject}?", subject=subject, arguments=arguments, reasons=tuple(reasons),
     )  # fmt: skip
     if call is not None:
         call.on_asking(True)

@@ -357,4 +357,4 @@ async def _agree(saved: SavedCall, places: Folders, server: str, asker: Asker) -
         if await agrees(asker.lines, "May it, as it is now?"):
             places.agree(saved)
             return
-    raise StudioError("It was not run: you said no.")
+    raise StudioError("It was not run: denied by you.")

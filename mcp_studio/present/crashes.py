@@ -39,7 +39,7 @@ _SIGNALS = {
     "SIGSYS": "It made a system call that a sandbox forbids.",
 }
 _CODES = {
-    0: "It ended as a program does that is done. A server has to go on reading its input until that ends.",
+    0: "It finished by itself. A server has to read its input until that ends.",
     1: "The usual code for any error; what it said last often tells which.",
     2: "Often the code for arguments that are wrong.",
     126: "The code of a shell for a command that cannot be run.",

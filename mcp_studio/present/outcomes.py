@@ -66,7 +66,10 @@ def kept(outcome: CallOutcome) -> str:
 
 
 def outcome_short(outcome: CallOutcome) -> tuple[Tone, str]:
-    """How an operation ended in a few words, for beside a result: `ok · 8 ms round trip · 2.1 KB`."""
+    """How an operation ended in a few words, for beside a result: `ok · 8 ms round trip · 2.1 KB`.
+
+    A round trip has an answer, and a person's time is none of the server's.
+    """
     tone: Tone = "bad"
     match outcome:
         case Succeeded(cached=cached):
@@ -78,19 +81,22 @@ def outcome_short(outcome: CallOutcome) -> tuple[Tone, str]:
         case Denied():
             return "off", "not sent"
         case Cancelled():
-            return "off", "cancelled"
+            tone, word = "off", "cancelled"
         case InBackground():
             return "off", "in the background"
         case TimedOut():
             word = "timed out"
         case Lost(sent=True):
-            word = "lost"
+            word = "no reply"
         case Lost(error=error):
             return tone, "not sent" if error.http is None else f"HTTP {error.http.status}"
         case _:
             tone, word = "off", ""
-    took = f"{duration(outcome.ms)} round trip" if outcome.ms else ""
-    return tone, " · ".join(filter(None, (word, took, size(outcome.size) if outcome.size else "")))
+    answered = isinstance(outcome, (Succeeded, ToolFailed, Rejected))
+    took = duration(max(0.0, outcome.ms - outcome.asked_ms)) if outcome.ms else ""
+    waited = f"{duration(outcome.asked_ms)} waiting for you" if outcome.asked_ms else ""
+    parts = (word, f"{took} round trip" if took and answered else took, waited)
+    return tone, " · ".join(filter(None, (*parts, size(outcome.size) if outcome.size else "")))
 
 
 def outcome_line(outcome: CallOutcome) -> tuple[Tone, str]:

@@ -46,7 +46,7 @@ class Answer(NamedTuple):
         """Why what it should have approved is not run, in a few words."""
         if self.by.startswith("nobody"):
             return "needs approval, nobody to ask"
-        said = f"denied by {self.by}" if self.by else "you said no"
+        said = f"denied by {self.by or 'you'}"
         return f"{said}: {self.note}" if self.note else said
 
 

@@ -70,6 +70,8 @@ class TestReport(NamedTuple):
     """What it offers, by kind."""
     ms: float
     """From starting it to its lists being read."""
+    printed: tuple[str, ...]
+    """What it printed on stdout besides the protocol."""
 
 
 class Progress(NamedTuple):

@@ -65,11 +65,12 @@ class Capture:
         row = number - columns.first
         if row < 0:
             return
-        flags = columns.flags[row] & ~(bits.PROBE | bits.BY_HAND | bits.ASKED)
+        flags = columns.flags[row] & ~(bits.PROBE | bits.BY_HAND | bits.ASKED | bits.NEEDS_INPUT)
         flags |= entry.probe * bits.PROBE | entry.by_hand * bits.BY_HAND
         if span is not None:
             other = span.response if span.request is entry else span.request
             columns.outcome[row], columns.link[row] = _OUTCOMES[span.outcome], other.number if other else 0
+            flags |= span.needs_input * bits.NEEDS_INPUT
             if span.request is entry:
                 flags |= span.asked * bits.ASKED
                 if span.parent is not None:

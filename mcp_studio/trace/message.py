@@ -82,6 +82,8 @@ class Span:
     asked: bool = False
     """The server asked something meanwhile, so that a person's time may be in its own."""
     outcome: Outcome = "open"
+    needs_input: bool = False
+    """It is no end: the server wants input before it goes on."""
     follows: Span | None = None
     """The earlier round of the same conversation: the server wanted input before it went on."""
     round: int = 1
@@ -126,8 +128,9 @@ class Names(dict[str, int]):
         return True
 
 
-PROBE, BY_HAND, ASKED, MARKED, COMMENTED = 1, 2, 4, 8, 16
-"""Bits of `flags`; `ASKED`: on a request, a person's time may be in its duration."""
+PROBE, BY_HAND, ASKED, MARKED, COMMENTED, NEEDS_INPUT = 1, 2, 4, 8, 16, 128
+"""Bits of `flags`; `ASKED`: on a request, a person's time may be in its duration; `NEEDS_INPUT`: on request and answer,
+the server wants input before it goes on."""
 SEVERITY = 5
 """Two further bits of `flags`, `flags >> SEVERITY & 3`: the worst finding, 0 none, 1 hint, 2 warning, 3 error."""
 _REVISED = 100_000

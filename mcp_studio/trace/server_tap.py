@@ -123,6 +123,7 @@ class Rounds:
             asks = message.code == URL_ELICITATION_REQUIRED
         elif message is not None and isinstance(message.result, dict):
             asks = cast("dict[str, object]", message.result).get("resultType") == "input_required"
+        span.needs_input = asks
         _remember(self._over, identity, (span, asks))
 
     def get(self, identity: RequestId) -> Span | None:
@@ -361,6 +362,11 @@ class ServerTap:
         """Where a request of ours stands that is open, or was answered not long ago; 0 where it is not known."""
         span = None if identity is None else self._open.get(identity) or self._rounds.get(identity)
         return span.number if span else 0
+
+    def took(self, identity: RequestId | None) -> float | None:
+        """Milliseconds from a request of ours to its answer; None where that is not known."""
+        span = None if identity is None else self._rounds.get(identity)
+        return span.ms if span else None
 
     def continued(self, params: Params, follows: RequestId | None, under: int) -> Params:
         """The parameters of a request, in the trace context of the one that it goes on with."""

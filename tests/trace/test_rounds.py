@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcp_studio.trace.message import Span
+from mcp_studio.trace.message import NEEDS_INPUT, Span
 from tests.trace.lint.kit import MODERN, Talk, text
 
 ASKING: dict[str, Any] = {"resultType": "input_required", "requestState": "s"}
@@ -24,6 +24,9 @@ def test_requests_that_follow_one_another_are_one_conversation() -> None:
     _, *rounds = spans(talk)
     assert [span.round for span in rounds] == [1, 2, 3]
     assert [span.follows for span in rounds] == [None, *rounds[:2]]
+    columns = talk.store.columns
+    ends = [span.response.number if span.response else 0 for span in rounds]
+    assert [bool(columns.flags[end - columns.first] & NEEDS_INPUT) for end in ends] == [True, True, False]
 
 
 def test_a_call_that_is_tried_again_after_a_page_was_opened_is_the_next_round() -> None:

@@ -216,7 +216,7 @@ async def test_activity_answers_everything_in_one_place_and_a_rule_answers_the_n
         await stage.dialog(Elicitation)
         await stage.press(*"Ada", "tab", "space", "space", "tab", *"hunter22", "ctrl+j")
         await first.wait()
-        await stage.told("Accepted. The palette makes a rule of this answer: Answer rule.")
+        await stage.told("Accepted. ^p Answer rule gives this answer by itself from now on.")
         stage.main.action_answer_rule()
         await stage.dialog(AnswerRuleDialog)
         await stage.shows(r"\[\[answer\]\]", 'name = "Ada"', "this schema", "password: left out")

@@ -9,6 +9,8 @@ from textual.widgets import Button
 
 from mcp_studio.call.call import Denied, Succeeded, ToolFailed
 from mcp_studio.paths import Paths
+from mcp_studio.present.outcomes import outcome_short
+from mcp_studio.present.units import duration, size
 from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.tui.screens.approval import Approval
 from mcp_studio.tui.screens.elicitation import Elicitation
@@ -42,6 +44,7 @@ async def test_a_form_is_answered_and_put_off_without_losing_what_was_typed() ->
         await stage.press("ctrl+j")
         await stage.dialog(Elicitation)
         await stage.shows("raw requests input · raw.ask is waiting", "Accept .*Decline .*Cancel .*Later")
+        await stage.shows(r"\^j Accept", "esc Later")
         await stage.press("ctrl+j")
         await stage.shows("Not sent: name")
         await stage.type("Ad")
@@ -54,7 +57,9 @@ async def test_a_form_is_answered_and_put_off_without_losing_what_was_typed() ->
         await stage.dialog(Elicitation)
         await stage.shows("Ad")
         await stage.press("end", "a", "ctrl+j")
-        assert isinstance(await outcome(stage), Succeeded)
+        done = await outcome(stage)
+        assert isinstance(done, Succeeded) and 0 < done.asked_ms <= done.ms
+        assert outcome_short(done)[1].endswith(f"{duration(done.asked_ms)} waiting for you · {size(done.size)}")
         await stage.shows("Ada")
         for key, action in (("d", "decline"), ("c", "cancel")):
             await stage.press("3", "ctrl+j")
@@ -117,7 +122,10 @@ async def test_a_destructive_call_runs_only_after_approval_and_a_rule_can_allow_
         await stage.press("ctrl+j")
         await stage.dialog(Approval)
         await stage.shows(
-            "Run raw.fail\\?", "! destructive", "Arguments", "Run once .*Always allow.*Deny .*Edit .*Later"
+            "Run raw.fail\\?",
+            "! destructive tools are asked about",
+            "Arguments",
+            "Run once .*Always allow.*Deny .*Edit .*Later",
         )
         await stage.press("enter")  # the focus is on Deny
         assert isinstance(await outcome(stage), Denied)
@@ -144,7 +152,7 @@ async def test_a_destructive_call_runs_only_after_approval_and_a_rule_can_allow_
         await stage.press("shift+tab", "shift+tab", *"not now")
         await stage.press("tab", "tab", "enter")
         await stage.dialog(LoadTest)
-        await stage.shows("Not started: you said no: not now")
+        await stage.shows("Not started: denied by you: not now")
         await stage.press("escape", "3", "ctrl+j")
         await stage.dialog(Approval)
         await stage.press("a")

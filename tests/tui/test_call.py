@@ -88,7 +88,7 @@ async def test_form_and_json_are_one_value_and_wrong_ones_are_not_sent() -> None
         await stage.press("ctrl+j")
         await stage.open("add")
         await stage.press("ctrl+j")
-        await stage.told("Not sent: a is required and 1 more problem. Press ^j again to send it anyway.")
+        await stage.told("Not sent: a is required and 1 more problem. Press ^j again to send anyway.")
         await stage.shows("2 problems", "required")
         await stage.type("x")
         await stage.shows("must be a number")

@@ -17,6 +17,7 @@ from mcp_studio.safetext import is_live
 from mcp_studio.schema.field import SchemaProblem
 from mcp_studio.schema.form import build
 from mcp_studio.tui.form.choices import Offer
+from mcp_studio.tui.form.editors import LineEditor
 from tests.studio_support import stdio
 from tests.support import python_server, wait_until
 from tests.tui.form_host import Host, hosted
@@ -119,6 +120,13 @@ async def test_an_empty_field_says_what_could_be_there_and_a_wrong_one_what_is_w
         assert not host.form.focus_first_problem() and not host.form.problems
 
 
+async def test_a_description_that_one_line_cannot_hold_has_two() -> None:
+    long = {**TEXT, "description": "IANA time zone name, such as Europe/Amsterdam or America/New_York, of the clock"}
+    async with hosted(thing(zone=long, last=TEXT)) as host:
+        told = [line.strip() for line in host.app.lines]
+        assert told[1].startswith("IANA") and told[2].endswith("of the clock") and told[3].startswith("last")
+
+
 async def test_flags_and_choices_are_set_by_keys_and_by_clicks_and_cleared() -> None:
     few = {"oneOf": [{"const": 1, "title": "One"}, {"const": "two"}]}
     many = {"type": "array", "items": {"enum": ["a", "b", "c"]}, "minItems": 1}
@@ -150,6 +158,19 @@ async def test_flags_and_choices_are_set_by_keys_and_by_clicks_and_cleared() -> 
         assert host.form.row and host.form.row.path == ("flag",)
         await host.press("end", "?")
         assert host.form.value["last"] == "?" and not host.toasts
+
+
+async def test_words_that_choose_nothing_are_told_and_tab_takes_what_they_fit() -> None:
+    async with hosted(thing(long=LONG, count=WHOLE), {"count": 5}) as host:
+        await host.press("'n 2", "tab")
+        assert host.form.value == {"long": "option 2", "count": 5}
+        await host.press("backspace")
+        assert host.form.value == {"long": "option 2"}
+        assert host.app.query_one(LineEditor).placeholder == "integer, optional", "what is not sent is no text"
+        await host.press("up", "'zz")
+        assert [one.sentence for one in host.form.unreadable] == ["long is not chosen: no option has these words"]
+        await host.press("escape")
+        assert not host.form.unreadable
 
 
 async def test_json_is_typed_in_a_line_and_text_of_several_lines_in_a_larger_editor() -> None:

@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
     [
         ("theme", "Change the theme", "Compare with another message"),
         ("change the", "Change the theme", "Open the exchange"),
-        ("thmee", "Change the theme", "Mark the message, or no longer"),
+        ("thmee", "Change the theme", "Mark or unmark the message"),
         ("statsitics", "Statistics: how often", "Save the call"),
         ("save call", "Save the call", "Save the result to files"),
         ("palete", "Palette: everything by name", "Place"),

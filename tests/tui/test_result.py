@@ -77,7 +77,7 @@ async def test_markdown_is_rendered_hostile_text_is_seen_and_what_is_wrong_is_ma
         await stage.shows("│ poetry")
 
         await called(stage, "show_wrong_structure")
-        await stage.shows("! structuredContent/open: must be true or false")
+        await stage.shows("! structuredContent/open must be true or false")
         await stage.press("right_square_bracket")
         await stage.shows('"open": "yes"  ✗ must be true or false', "✗ since is required", r"7  ✗ must be text")
 
@@ -159,11 +159,11 @@ async def test_every_end_of_a_call_says_what_it_was_once() -> None:
         await stage.press("ctrl+j")
         await stage.dialog(Approval)
         await stage.press("d")
-        await stage.shows("○ not sent", "It was not run: you said no.")
+        await stage.shows("○ not sent", "It was not run: denied by you.")
         await stage.press("ctrl+j")
         await stage.dialog(Approval)
         await stage.press("r")
-        await stage.shows("✗ lost", "The connection was lost:.*exit code 3", "Whether the server", "Exit report")
+        await stage.shows("✗ no reply", "The connection was lost:.*exit code 3", "Whether the server", "Exit report")
         stage.main.action_pane_result()
         await stage.press("enter")
         await stage.dialog(ExitReport)

@@ -237,9 +237,10 @@ async def test_wide_screens_show_the_exchange_under_the_cursor_and_nothing_hosti
 
 async def test_without_servers_the_trace_says_what_will_be_there() -> None:
     async with on_stage(size=(170, 50)) as stage:
-        await stage.shows("Nothing has crossed the wire yet", "The exchange under the cursor appears here")
         await stage.until(lambda: stage.app.screen is not stage.main, "the first start")
-        await stage.press("escape", "5", "e")
+        await stage.press("escape")
+        await stage.shows("Nothing has crossed the wire yet", "The exchange under the cursor appears here")
+        await stage.press("5", "e")
         await stage.told("No message is selected")
         await stage.press("s")
         await stage.told("There is nothing to export")

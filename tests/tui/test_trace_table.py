@@ -84,7 +84,7 @@ def test_columns_adapt_and_every_row_fits(width: int) -> None:
 def test_a_row_says_how_it_stands_by_sign_word_and_time() -> None:
     store = TraceStore(Redactor())
     for outcome, said in zip(
-        OUTCOMES, ("✓ ok", "✗ tool error", "✗ error", "○ cancelled", "✗ lost", "● open"), strict=True
+        OUTCOMES, ("✓ ok", "✗ tool error", "✗ error", "○ cancelled", "✗ no reply", "● open"), strict=True
     ):
         place = len(store)
         called(store, outcome)
@@ -98,6 +98,7 @@ def test_a_row_shows_marks_findings_rounds_and_what_a_request_came_under() -> No
     talk.called("tools/call", {"resultType": "input_required", "requestState": "s"})
     talk.ask("tools/call", follows=2)
     talk.answer(text())
+    assert all(row(talk.store, end).rstrip().endswith("◐ needs input") for end in (2, 3))
     assert "round" not in row(talk.store, 2) and "↳ round 2 tools/call" in row(talk.store, len(talk.store) - 2)
     store = TraceStore(Redactor())
     outer = called(store, "open")

@@ -19,7 +19,8 @@ from mcp_studio.tui.form.rows import Row
 
 _LOWEST, _HIGHEST = 3, 10
 """Lines of an area for JSON, at least; of any area, at most."""
-_LOOK = "{ padding: 0 1; background: $foreground 15%; background-tint: transparent; }"
+_LOOK = "{ padding: 0 1; background: $foreground 9%; background-tint: transparent; }"
+_FOCUSED = "{ background: $foreground 15%; }"
 _DRAWN = (Flag, Choice, Choices, Const, Union, Object, Map, List)
 """Fields into which nothing is typed."""
 
@@ -38,7 +39,7 @@ def take_key(widget: Widget, event: Key, press: Callable[[], bool]) -> None:
 class LineEditor(Input):
     """An input without a frame. Text of several lines is not cut: the form opens a larger editor for it."""
 
-    DEFAULT_CSS = f"LineEditor, LineEditor:focus {_LOOK}"
+    DEFAULT_CSS = f"LineEditor.-textual-compact {_LOOK} LineEditor:focus {_FOCUSED}"
 
     def __init__(self, leaves: Callable[[str], bool], pasted: Callable[[str], None]) -> None:
         """`leaves` takes a key that leaves the field, before the keys typed after it reach the editor.
@@ -66,7 +67,7 @@ class LineEditor(Input):
 class AreaEditor(TextArea):
     """A text area without a frame, which takes no more than can be edited; Tab goes on to the next field."""
 
-    DEFAULT_CSS = f"AreaEditor, AreaEditor:focus {_LOOK}"
+    DEFAULT_CSS = f"AreaEditor, AreaEditor:focus {_LOOK} AreaEditor:focus {_FOCUSED}"
 
     @dataclass
     class TooLong(Message):
@@ -144,9 +145,10 @@ class Overlay:
     def _masks(self, field: Field, text: str) -> bool:
         return self.revealed is None and masked(field, text)
 
-    def watch(self, row: Row) -> None:
+    def watch(self, model: FormModel, row: Row) -> None:
         """Something was typed into the field of the row: a reference to a secret need not be hidden."""
         if self.editor is self.line:
+            self.line.placeholder = placeholder(model, row)
             self.line.password = self._masks(row.field, self.line.value)
 
     def name(self, key: str, words: str) -> None:

@@ -128,7 +128,7 @@ class Painter:
         """Lines of each row, none of them the current one."""
         problems = self._model.row_problems.at
         return [
-            1 + self._has_help(row) + (min(len(self._told(at, row)), _MOST_PROBLEMS) if at in problems else 0)
+            1 + self._help_lines(row) + (min(len(self._told(at, row)), _MOST_PROBLEMS) if at in problems else 0)
             for at, row in enumerate(self._model.rows)
         ]
 
@@ -137,12 +137,13 @@ class Painter:
         told, here = self._model.row_problems.at.get(index, ()), pointer(*row.path)
         return told if row.fold is not False else [problem for problem in told if problem.pointer == here]
 
-    def _has_help(self, row: Row) -> bool:
-        """Whether something is said about a row that is not the current one; among items it would be said again."""
+    def _help_lines(self, row: Row) -> int:
+        """Lines of what is said about a row that is not the current one; among items it would be said again."""
         known = row.given
         if row.kind != "field" or not (known.description or known.title or known.deprecated or known.read_only):
-            return False
-        return not any(isinstance(part, int) for part in row.path) and bool(self._help(row, False))
+            return 0
+        text = "" if any(isinstance(part, int) for part in row.path) else self._help(row, False)
+        return 1 + (cell_len(text) > self.width - self.column(row) - 1) if text else 0
 
     # Drawing
 
@@ -160,12 +161,13 @@ class Painter:
         margin = self.column(row) + 1
         for problem in told[: 5 if current else _MOST_PROBLEMS]:
             drawn.lines += self._problem(problem, margin, 3 if current else 1)
-        if (current and row.kind not in ("add", "rest")) or self._has_help(row):
+        usual = self._help_lines(row)
+        if (current and row.kind not in ("add", "rest")) or usual:
             text, label = self._help(row, current), row_text.label(row)
             if current and cell_len(label) > self.column(row) - self.indent(row) - 2:
                 text = f"{label} {glyphs().dot} {text}" if text else label  # the label was cut
             if text:
-                drawn.lines += self._wrapped(text, "quiet", margin, _MOST_HELP if current else 1)
+                drawn.lines += self._wrapped(text, "quiet", margin, _MOST_HELP if current else usual)
         return drawn
 
     def _front(self, row: Row, told: Sequence[SchemaProblem], current: bool) -> list[Piece]:
@@ -413,6 +415,7 @@ class FormCanvas(Widget, can_focus=True):
         & > .form--strong { text-style: bold; }
         & > .form--fold, & > .form--button { color: $text-primary; }
         & > .form--field { background: $foreground 9%; }
+        &:nocolor > .form--field { text-style: underline; }
         & > .form--list { background: $panel; }
         & > .form--cursor { color: $block-cursor-foreground; background: $block-cursor-background; }
     }

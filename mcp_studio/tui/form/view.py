@@ -132,8 +132,12 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
 
     @property
     def unreadable(self) -> tuple[SchemaProblem, ...]:
-        """What is wrong with the text in `pending`."""
-        return self.model.unreadable()
+        """What is wrong with the text in `pending`, and with words that choose no option yet."""
+        listed, found = self.chooser.drop_down, self.model.unreadable()
+        if self.row is None or listed is None or not listed.words:
+            return found
+        why = "enter takes the option" if listed.options else "no option has these words"
+        return *found, SchemaProblem(pointer(*self.row.path), f"is not chosen: {why}")
 
     @property
     def problems(self) -> tuple[SchemaProblem, ...]:
@@ -405,6 +409,9 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         """Take a key, before the keys typed after it are looked at; says whether it did."""
         row, editor = self.row, self._overlay.editor
         if key in ("tab", "shift+tab"):
+            listed = self.chooser.drop_down
+            if row is not None and editor is None and listed is not None and listed.words:
+                self._press_row(row, "enter", None)
             if not self.walk(1 if key == "tab" else -1):
                 (self.screen.focus_next if key == "tab" else self.screen.focus_previous)()
             return True
@@ -506,7 +513,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         text = self._overlay.text
         if text != self.model.text(row):
             self.model.type(row, text)
-            self._overlay.watch(row)
+            self._overlay.watch(self.model, row)
             self.completions.ask(PAUSE)
             self.tell()
             self.redraw()

@@ -402,7 +402,7 @@ class CallPane(Pane, scope="call"):
 
         self._submit(lambda draft: self.app.push_screen(LoadTest(draft)), again="")
 
-    def _submit(self, then: Callable[[CallDraft], object], again: str = "send it anyway") -> None:
+    def _submit(self, then: Callable[[CallDraft], object], again: str = "send anyway") -> None:
         """Do something with the draft once it has been checked and its server is connected."""
         draft = self.draft
         if draft is None:

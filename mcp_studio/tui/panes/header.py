@@ -1,4 +1,4 @@
-"""The line on top: servers by state, what they offer, how long calls take, what is pending."""
+"""The line on top: servers by state, what they offer, how long requests take, what is pending."""
 
 from __future__ import annotations
 
@@ -77,4 +77,4 @@ class StudioHeader(Horizontal):
             yield "calls", Content("")
         else:
             short = f"p95 {units.duration(p95)}"
-            yield "calls", Content(f"calls p50 {units.duration(p50)}  {short}"), Content(f"calls {short}")
+            yield "calls", Content(f"requests p50 {units.duration(p50)}  {short}"), Content(f"requests {short}")

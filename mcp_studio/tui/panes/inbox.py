@@ -161,8 +161,8 @@ class InboxController:
             return
         request.answer(answer.action, answer.content, note=answer.note)
         if request.kind not in ("approval", "sign_in"):
-            self._newest = request, answer
-            self._app.say(f"{_WORDS[answer.action]}. The palette makes a rule of this answer: Answer rule.")
+            self._newest, key = (request, answer), self._app.key_of("palette")
+            self._app.say(f"{_WORDS[answer.action]}. {key} Answer rule gives this answer by itself from now on.")
 
     def _withdraw(self) -> None:
         """The request is gone while its dialog is open."""

@@ -15,7 +15,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Button, ProgressBar, Static, Tab, Tabs
 
-from mcp_studio.call.call import Call, CallOutcome, Lost, Rejected, Succeeded, ToolFailed, wants_handshake
+from mcp_studio.call.call import Call, CallOutcome, Cancelled, Lost, Rejected, Succeeded, ToolFailed, wants_handshake
 from mcp_studio.jsontext import Json, dumps, printable
 from mcp_studio.present import blocks, connections, outcomes, units
 from mcp_studio.protocol.views import ToolView, app_of
@@ -288,7 +288,7 @@ class ResultPane(Pane, scope="result"):
         notes.update(Content("\n").join(Content.styled(text, style) for text, style in lines))
 
     def _notes(self, call: Call, outcome: CallOutcome) -> Iterator[tuple[str, str]]:
-        if not isinstance(outcome, (Succeeded, ToolFailed, Rejected)):  # which have a view of their own
+        if not isinstance(outcome, (Succeeded, ToolFailed, Rejected, Cancelled)):  # of which the status says all
             tone, line = outcomes.outcome_line(outcome)
             if line != outcomes.outcome_short(outcome)[1]:  # which the head of the pane says
                 yield line, _COLOURS[tone]

@@ -181,7 +181,7 @@ class ServersPane(Pane, scope="servers"):
             self._ends[name] = newest
             self._unseen.add(name)
             if newest.ready:
-                lost = f", {units.plural(len(newest.flights), 'request')} lost" if newest.flights else ""
+                lost = f", {units.plural(len(newest.flights), 'request')} without a reply" if newest.flights else ""
                 self.app.say(f"{crashes.first_line(newest)}{lost}. Enter on the server (1) shows how.", "warning")
         if newest is not None and (status.state in ("failed", "retrying") or name in self._unseen):
             return _end_in_short(newest.ending)

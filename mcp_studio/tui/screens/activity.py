@@ -52,10 +52,10 @@ class Activity(Dialog[InputRequest | Call]):
         answer: gives an answer to a request.
     """
 
-    DEFAULT_CLASSES = "-large"
+    DEFAULT_CLASSES = "-broad"
     DEFAULT_CSS = """
     Activity {
-        & VirtualList { height: 1fr; }
+        & VirtualList { height: auto; min-height: 6; max-height: 70vh; }
         & #detail { height: auto; max-height: 6; color: $quiet; border-top: solid $panel; }
     }
     """

@@ -75,7 +75,7 @@ class Approval(RequestDialog):
     def action_edit(self) -> None:
         """Do not run it now: its form has the arguments, to be changed and called."""
         if self._edit is not None:
-            self.dismiss(Answer("decline"))
+            self.dismiss(Answer("decline", note="to be edited first"))
             self.app.call_later(self._edit)
 
     def action_allow(self) -> None:

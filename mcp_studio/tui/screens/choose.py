@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from textual import on
 from textual.content import Content
-from textual.events import Key
 from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
@@ -42,6 +41,7 @@ class Choose(Dialog[str]):
     }
     """
     choices = (Choice("submit", "Choose", "primary"), Choice("back", "Cancel"))
+    listed = "OptionList"
 
     def __init__(self, title: str, options: Sequence[tuple[str, ...]], now: str = "", text: str = "") -> None:
         """`options` are items, or their first parts; the cursor begins on the one that is chosen `now`."""
@@ -84,15 +84,6 @@ class Choose(Dialog[str]):
     def search(self, event: Input.Changed) -> None:
         event.stop()
         self._narrow(event.value)
-
-    async def on_key(self, event: Key) -> None:
-        """The arrows move in the list while words are typed."""
-        moves = {"up": self._list.action_cursor_up, "down": self._list.action_cursor_down}
-        if event.key in moves and not self._list.has_focus and isinstance(self.focused, Input):
-            event.stop()
-            moves[event.key]()
-        else:
-            await super().on_key(event)
 
     @on(Input.Submitted)
     @on(OptionList.OptionSelected)

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Iterable
+from dataclasses import replace
 from typing import ClassVar, NamedTuple, TypeVar
 
 from textual import getters
 from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
-from textual.binding import BindingType
+from textual.binding import ActiveBinding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.events import Key
 from textual.screen import ModalScreen
 from textual.widget import Widget
-from textual.widgets import Button, Input, Static, Tabs
+from textual.widgets import Button, Footer, Input, Static, Tabs
 from textual.widgets.button import ButtonVariant
 
 from mcp_studio.safetext import safe
@@ -58,11 +59,11 @@ class Dialog(ModalScreen[T]):
         align: center middle;
         background: $background 60%;
         & > #box {
-            width: 80; max-width: 96%; height: auto; max-height: 94%;
+            width: 80; max-width: 96%; height: auto; max-height: 97%;
             background: $surface; border: round $accent; padding: 1 2 0 2;
             border-title-color: $foreground; border-title-style: bold;
         }
-        & #body { height: auto; max-height: 100%; }
+        & #body { height: auto; max-height: 100%; scrollbar-size-vertical: 1; }
         & #buttons { dock: bottom; height: auto; align-horizontal: right; margin: 1 0; }
         & #buttons Button { margin-left: 1; min-width: 6; height: 1; border: none; padding: 0 1; }
         & .gap { margin-bottom: 1; }
@@ -75,7 +76,8 @@ class Dialog(ModalScreen[T]):
         & Tab { padding: 0 1 0 0; margin-right: 1; color: $quiet; }
         & Tab.-active { color: $foreground; text-style: bold underline; }
         &.-small > #box { width: 60; }
-        &.-large > #box { width: 96%; height: 94%; max-width: 160; }
+        &.-broad > #box { width: 96%; max-width: 160; }
+        &.-large > #box { width: 96%; height: 97%; max-width: 160; }
         &.-large #body { height: 1fr; }
     }
     """
@@ -86,6 +88,11 @@ class Dialog(ModalScreen[T]):
     """Whether pending requests open over it by themselves: its calls may wait for them."""
     deaf_until = 0.0
     """Monotonic time until which no key or button answers it: it came by itself, and keys may be on their way."""
+
+    @property
+    def default(self) -> str:
+        """The action of the button that `submit` takes."""
+        return self.choices[0].action
 
     def heading(self) -> str:
         """What stands in the top border, where it is not `TITLE`; foreign text is made safe here."""
@@ -102,8 +109,23 @@ class Dialog(ModalScreen[T]):
             with Horizontal(id="buttons"):
                 for letter, choice in zip(letters(self.choices), self.choices, strict=True):
                     yield Button(underlined(choice.label, letter), id=choice.action, variant=choice.variant)
+        yield Footer(show_command_palette=False)
+
+    @property
+    def active_bindings(self) -> dict[str, ActiveBinding]:
+        """The footer calls the keys of the default button and of the way out as their buttons are called."""
+        found, labels = super().active_bindings, {choice.action: choice.label for choice in self.choices}
+        buttons = {"submit": self.default, "back": "back"}
+        for key, active in found.items():
+            if label := labels.get(buttons.get(active.binding.action, "")):
+                found[key] = active._replace(binding=replace(active.binding, description=label))
+        return found
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return bool(self.query(Tabs)) if action in ("next_tab", "previous_tab") else True
 
     def on_mount(self) -> None:
+        self.app.clear_notifications()  # they are about what is left
         if self.focused is None:
             self.query(Button).first().focus()
 
@@ -130,7 +152,7 @@ class Dialog(ModalScreen[T]):
 
     def action_submit(self) -> Awaitable[None] | None:
         """Press the first button."""
-        self.app.after_typing(self.query_one(f"#{self.choices[0].action}", Button).press)
+        self.app.after_typing(self.query_one(f"#{self.default}", Button).press)
 
     def action_back(self) -> None:
         """Leave without an answer; what was said here goes too."""
@@ -178,7 +200,7 @@ class RunDialog(Dialog[None]):
 
     def action_back(self) -> None:
         if self.has_class("-running"):
-            self.app.say("It still runs. The button Stop ends it.", "warning")
+            self.app.say("It is still running. The button Cancel ends it.", "warning")
         else:
             self.dismiss(None)
 

@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 from textual import getters, on
 from textual.content import Content
+from textual.events import Key
 from textual.widget import Widget
-from textual.widgets import SelectionList, Static
-from textual.widgets.selection_list import Selection
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
 
 from mcp_studio.config.importers import foreign_files
 from mcp_studio.config.load import written
@@ -25,6 +26,7 @@ from mcp_studio.studio import Studio
 from mcp_studio.tui import server_files
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.screens.vault import offered
+from mcp_studio.tui.views.glyphs import glyphs
 
 _NOTHING = (
     "No servers found: other clients, such as Claude Code, Cursor or VS Code, have no file with servers in it, "
@@ -60,31 +62,36 @@ def find(studio: Studio) -> tuple[list[Found], list[str]]:
 class ImportServers(Dialog[ServerConfig]):
     """Answers the first server that was added; those that are new are ticked."""
 
-    DEFAULT_CLASSES = "-large"
+    DEFAULT_CLASSES = "-broad"
     DEFAULT_CSS = """
     ImportServers {
-        & SelectionList { height: 1fr; border: none; padding: 0; background: transparent; }
+        & OptionList { max-height: 60vh; }
         & #about { height: auto; max-height: 12; margin-top: 1; color: $quiet; }
     }
     FirstStart {
-        & SelectionList { height: auto; max-height: 8; }
+        & OptionList { max-height: 8; }
         & #about { max-height: 4; }
         & #keys { margin-top: 1; }
     }
     """
     choices = (Choice("submit", "Import", "primary"), Choice("back", "Cancel"))
-    servers = getters.query_one(SelectionList)
+    servers = getters.query_one(OptionList)
 
     def __init__(self) -> None:
         super().__init__()
         self._found: list[Found] = []
         self._problems: list[str] = []
+        self._ticked: set[int] = set()
+
+    @property
+    def default(self) -> str:
+        return self.choices[0 if self._found else 1].action
 
     def heading(self) -> str:
         return "Import servers from other clients"
 
     def body(self) -> Iterable[Widget]:
-        yield SelectionList[int](compact=True)
+        yield OptionList(compact=True)
         yield Static("Looking for the files of other clients …", id="about", markup=False)
 
     def on_mount(self) -> None:
@@ -93,16 +100,36 @@ class ImportServers(Dialog[ServerConfig]):
 
     async def _look(self) -> None:
         self._found, self._problems = await asyncio.to_thread(find, self.app.studio)
-        for number, one in enumerate(self._found):
-            name, note = safe(one.server.name, 40), safe(one.taken or one.client, 60)
-            label = Content.assemble(name, (f"  {note}  {safe(what_starts(one.server), 200)}", "$quiet"))
-            self.servers.add_option(Selection(label, number, not one.taken, disabled=bool(one.taken)))
+        self._ticked = {number for number, one in enumerate(self._found) if not one.taken}
+        rows = enumerate(self._found)
+        self.servers.add_options(Option(self._line(number), disabled=bool(one.taken)) for number, one in rows)
         self.servers.display = self.query_one("#submit").display = bool(self._found)
         if self._found:
-            self.servers.focus()
+            self.servers.focus().action_first()
+            self.refresh_bindings()
         self.show_highlighted()
 
-    @on(SelectionList.SelectionHighlighted)
+    def _line(self, number: int) -> Content:
+        one = self._found[number]
+        tick = glyphs().dash if one.taken else "x" if number in self._ticked else " "
+        name, note = safe(one.server.name, 40), safe(one.taken or one.client, 60)
+        return Content.assemble(f"[{tick}] {name}", (f"  {note}  {safe(what_starts(one.server), 200)}", "$quiet"))
+
+    @on(OptionList.OptionSelected)
+    def toggle(self, event: OptionList.OptionSelected) -> None:
+        """Tick a server, or no longer."""
+        event.stop()
+        self._ticked ^= {event.option_index}
+        self.servers.replace_option_prompt_at_index(event.option_index, self._line(event.option_index))
+
+    async def on_key(self, event: Key) -> None:
+        if event.key == "space" and self.servers.has_focus:
+            event.stop()
+            self.servers.action_select()
+        else:
+            await super().on_key(event)
+
+    @on(OptionList.OptionHighlighted)
     def show_highlighted(self) -> None:
         """Show what the server under the cursor starts."""
         lines = [_NOTHING]
@@ -114,7 +141,10 @@ class ImportServers(Dialog[ServerConfig]):
         self.query_one("#about", Static).update(Content("\n".join(safe(line, 2_000) for line in lines[:_LINES])))
 
     def action_submit(self) -> None:
-        chosen = [self._found[place].server for place in self.servers.selected]
+        if not self._found:
+            super().action_submit()
+            return
+        chosen = [self._found[place].server for place in sorted(self._ticked)]
         if chosen:
             self.app.attempt(self, self._add(chosen), "import")
         else:

@@ -38,7 +38,7 @@ class LoadTest(RunDialog):
     }
     """
     choices = (
-        Choice("start", "Start", "primary"), Choice("stop", "Stop"), Choice("copy", "Copy figures"),
+        Choice("start", "Start", "primary"), Choice("stop", "Cancel"), Choice("copy", "Copy figures"),
         Choice("pending", "Pending"), Choice("back", "Close"),
     )  # fmt: skip
 

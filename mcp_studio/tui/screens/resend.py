@@ -50,7 +50,7 @@ class Resend(RunDialog):
     }
     """
     choices = (
-        Choice("start", "Re-send", "primary"), Choice("stop", "Stop"), Choice("open", "Compare"),
+        Choice("start", "Re-send", "primary"), Choice("stop", "Cancel"), Choice("open", "Compare"),
         Choice("pending", "Pending"), Choice("back", "Close"),
     )  # fmt: skip
     rows = cast("getters.query_one[VirtualList[Step]]", getters.query_one(VirtualList))
@@ -188,4 +188,4 @@ class Resend(RunDialog):
     def action_stop(self) -> None:
         """Send no more."""
         self.workers.cancel_group(self, "send")
-        self.app.say("Stopped; the rest is not sent.")
+        self.app.say("Cancelled; the rest is not sent.")

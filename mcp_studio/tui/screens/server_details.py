@@ -40,23 +40,24 @@ _SUBSCRIPTIONS = {
 class ServerDetails(Dialog[str]):
     """Drawn anew when the server's state changes; answers the action that the person wants done with it."""
 
-    DEFAULT_CLASSES = "-large"
+    DEFAULT_CLASSES = "-broad"
     choices = (
-        Choice("back", "Close"),
         Choice("repeat", "Reconnect"),
         Choice("edit", "Edit"),
         Choice("sign_in", "Sign in"),
         Choice("token", "Token"),
-        Choice("server_logs", "Logs"),
         Choice("roots", "Roots"),
+        Choice("server_logs", "Log messages"),
         Choice("console", "Console"),
         Choice("exit_report", "Exit report"),
         Choice("unexpected_output", "Unexpected output"),
         Choice("copy", "Copy all"),
+        Choice("back", "Close"),
     )
     DEFAULT_CSS = """
-    ServerDetails #buttons { layout: grid; grid-size: 6; grid-columns: auto; grid-gutter: 0 1; height: auto; }
-    ServerDetails #buttons Button { margin: 0; padding: 0; }
+    ServerDetails.-narrow #buttons { layout: grid; grid-size: 6; grid-columns: auto; grid-gutter: 0 1; }
+    ServerDetails.-narrow #buttons Button { margin: 0; }
+    ServerDetails #buttons Button { padding: 0; }
     """
 
     def __init__(self, server: str) -> None:
@@ -74,8 +75,8 @@ class ServerDetails(Dialog[str]):
         studio = self.app.studio
         for kind in KINDS:
             studio.manager.look(self._server, kind)
-        wants = studio.manager.status(self._server).state == "needs_auth"
-        self.query_one("#sign_in" if wants else "#back", Button).focus()
+        first = {"needs_auth": "#sign_in", "failed": "#repeat", "disabled": "#repeat"}
+        self.query_one(first.get(studio.manager.status(self._server).state, "#back"), Button).focus()
         self._look()
         self.set_interval(_PAUSE, self._look)
         self.run_worker(studio.trace.examine(self._server))
@@ -129,7 +130,7 @@ def _parts(studio: Studio, name: str) -> Iterator[Part]:
     yield from _section(f"Findings: {servers.finding_counts(ledger)}", _findings(ledger))
     endings = studio.manager.supervisor(name).mortems[-1:]
     ended = [f"{safe(crashes.first_line(one), 200)}. {crashes.meaning(one.ending)}" for one in endings]
-    yield from _section("How it ended last", ended)
+    yield from _section("Exit report", ended)
     tap = studio.manager.supervisor(name).tap
     stray, count = tap.stray_lines, tap.stray_count
     output = f"Unexpected output on stdout: {units.plural(count, 'line')}"
@@ -206,7 +207,8 @@ def _offers(studio: Studio, name: str) -> Iterator[Part]:
         if listing.entries or listing.error:
             skills = sum(bool(entry.skill) for entry in listing.entries)
             count = f"{units.plural(skills, 'skill')} among them" if skills else ""
-            told = count, listing.state, _freshness(listing), servers.changes(listing.changes), listing.capped
+            state = "" if listing.state == "fresh" else listing.state
+            told = count, state, _freshness(listing), servers.changes(listing.changes), listing.capped
             facts = (units.plural(len(listing.entries), kind), *told, listing.error)
             yield safe(", ".join(filter(None, facts)), 800)
         # What the lint has seen on the wire it says itself; this is for lists of an earlier run.
@@ -215,12 +217,12 @@ def _offers(studio: Studio, name: str) -> Iterator[Part]:
 
 
 def _freshness(listing: Listing) -> str:
-    """When a list was read, and for how long its server calls it fresh (2026-07-28): its time to live."""
+    """When a list was read, and for how long its server says that it holds (2026-07-28): its time to live."""
     if not listing.read_at:
         return ""
     words = [f"read {units.seconds(time.monotonic() - listing.read_at)} ago"]
     if listing.hint is not None:
-        words += [f"ttl {units.seconds(listing.hint.ttl)}", listing.hint.scope, listing.hint.problem]
+        words += [f"good for {units.seconds(listing.hint.ttl)}" * bool(listing.hint.ttl), listing.hint.problem]
     return ", ".join(filter(None, words))
 
 

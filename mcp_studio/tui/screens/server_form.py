@@ -65,11 +65,11 @@ class ServerForm(Dialog[ServerConfig]):
         drafts: where by name what was left unsaved is kept; whoever opens the dialog again gives it again.
     """
 
-    DEFAULT_CLASSES = "-large"
+    DEFAULT_CLASSES = "-broad"
     DEFAULT_CSS = """
     ServerForm {
-        & TextArea { height: 3; margin-bottom: 1; background: $boost; }
-        & FormView { height: 1fr; }
+        & #paste, & #paste:focus { height: 3; margin-bottom: 1; padding: 0 1; background: $foreground 9%; }
+        & FormView { max-height: 40vh; }
         & #place { height: 1; margin-top: 1; }
         & #place Label { width: 10; }
         & Select { width: 1fr; }
@@ -119,7 +119,7 @@ class ServerForm(Dialog[ServerConfig]):
         self.form.show(server_form(), self._draft.value, self._draft.pending)
         self._show_warnings()
         if self._name in self._drafts:
-            self._say("", "This was not saved before.")
+            self._say("", "This was typed earlier, and is not saved yet.")
         if self._old is None:
             self.query_one(TextArea).focus()
         else:
@@ -155,10 +155,9 @@ class ServerForm(Dialog[ServerConfig]):
         """Fill the form with what was pasted; False where that is no server, which is told."""
         self._unread, self._draft = None, self._draft._replace(more=())
         self._say("", "")
-        if not self._draft.pasted.strip():
-            return True
+        pasted = self._draft.pasted.strip()
         try:
-            found = self._with_free_names(pasted_servers(self._draft.pasted))
+            found = self._with_free_names(pasted_servers(pasted)) if pasted else [ServerConfig("")]
         except ConfigError as problem:
             self._say("bad", f"{problem.message} {problem.hint}")
             return False
@@ -231,7 +230,8 @@ class ServerForm(Dialog[ServerConfig]):
             error = status.error
             reason = f"{safe(error.message, 600)} {safe(error.hint, 300)}" if error else connections.state_words(status)
             sign_in = " Save it, then sign in to it." if status.state == "needs_auth" else ""
-            self._say("bad", reason + sign_in)
+            printed = f"\nIt printed: {safe(report.printed[-1], 300)}" if report.printed else ""
+            self._say("bad", reason + sign_in + printed)
 
     def action_submit(self) -> None:
         """Save and connect."""

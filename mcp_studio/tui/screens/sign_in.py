@@ -83,7 +83,7 @@ def show_token(app: StudioApp, server: str) -> None:
 class SignInDialog(Dialog[Answer]):
     """Follows one sign-in; answers the request of the inbox that waits for it, if one does."""
 
-    DEFAULT_CLASSES = "-large"
+    DEFAULT_CLASSES = "-broad"
     DEFAULT_CSS = """
     SignInDialog {
         & #steps { height: 6; margin-bottom: 1; }
@@ -132,6 +132,10 @@ class SignInDialog(Dialog[Answer]):
         """Why they cannot be kept where they should be."""
         self._state = ""
         self._disconnect: Callable[[], None] = lambda: None
+
+    @property
+    def default(self) -> str:
+        return self.offered[self._at][0]
 
     def heading(self) -> str:
         title = f"Sign in to {self._server}"
@@ -190,7 +194,7 @@ class SignInDialog(Dialog[Answer]):
         status = self._status
         if status is not None and status.state == "ready":
             return "It is connected. This replaces a sign-in that is there already."
-        return status.error.message if status is not None and status.state == "needs_auth" and status.error else ""
+        return status.error.message if status is not None and status.error else ""
 
     @property
     def _warning(self) -> str:
@@ -249,6 +253,7 @@ class SignInDialog(Dialog[Answer]):
         self.problem.update("")
         focus = {"choosing": self.issuers, "client": self.client_id}.get(at)
         self.set_focus(focus or self.query_one(f"#{offered[0]}", Button))
+        self.refresh_bindings()
 
     def _card(self) -> Parts:
         """What there is to know or do, below the steps."""
@@ -280,7 +285,8 @@ class SignInDialog(Dialog[Answer]):
         parts += _row("scopes", " ".join(self._config.auth.scopes))
         if self._refusal is not None:
             parts.append((f"{glyphs().bad} {safe(self._refusal.message, 600)}\n", "$state-failed"))
-            return [*parts, f"{safe(self._refusal.hint, 800, lines=True)}\n"]
+            parts.append("Keep tokens elsewhere stores them in memory or in an encrypted file.\n")
+            return [*parts, (f"{safe(self._refusal.hint, 800, lines=True).replace('`', '')}\n", "$quiet")]
         how = "Your browser opens." if self._has_browser else "You get an address to open in a browser elsewhere."
         how = "No person is needed: the server's entry says how." if self._config.auth.alone else how
         parts += [*_row("stored in", self._kept), *_warnings(self._warning)]
@@ -299,7 +305,7 @@ class SignInDialog(Dialog[Answer]):
 
     def action_submit(self) -> None:
         """Use what is typed, else take the first button of the state."""
-        button = self.query_one(f"#{self.offered[self._at][0]}", Button)
+        button = self.query_one(f"#{self.default}", Button)
         self.app.after_typing(self.action_take if isinstance(self.focused, Input) else button.press)
 
     def action_begin(self, *, step_by_step: bool = False) -> None:

@@ -101,9 +101,12 @@ def ordered(rows: Iterable[StatRow], sort: str, backward: bool) -> list[StatRow]
 def facts(row: StatRow, start: int) -> Content:
     """The figures of a row in three lines; `start` is that of the trace."""
     tally = row.tally
-    named = ((tally.failed, "failed"), (tally.refused, "refused"), (tally.lost, "lost"), (tally.cancelled, "cancelled"))
+    lost, cancelled = (tally.lost, "no reply"), (tally.cancelled, "cancelled")
+    named = (tally.failed, "failed"), (tally.refused, "refused"), lost, cancelled
     ended = [units.plural(tally.count, "time"), *(f"{count:,} {word}" for count, word in named if count)]
-    more = [f"{tally.rate(start):,.3g}/s", f"{units.size(tally.bytes_in)} in", f"{units.size(tally.bytes_out)} out"]
+    rate = tally.rate(start)
+    often = f"{rate:,.3g}/s" if rate >= 1 else f"{60 * rate:.2g}/min"
+    more = [often, f"{units.size(tally.bytes_in)} in", f"{units.size(tally.bytes_out)} out"]
     more += [units.plural(tally.notices, "notification")] if tally.notices else []
     more += [f"{units.plural(tally.questions, 'request')} of the server"] if tally.questions else []
     times = times_line(tally.durations) + ("" if tally.durations.exact else " · percentiles of a sample")
@@ -139,7 +142,7 @@ def histogram(durations: Durations, width: int, height: int) -> Content:
 
 
 def _edge(ms: float) -> str:
-    return f"{ms:.3g}ms" if ms < 1_000 else f"{ms / 1000:.3g}s" if ms < 60_000 else took_text(ms)
+    return f"{ms:.3g} ms" if ms < 1_000 else f"{ms / 1000:.3g} s" if ms < 60_000 else took_text(ms)
 
 
 # The dialog

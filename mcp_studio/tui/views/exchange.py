@@ -29,7 +29,7 @@ from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.line import Piece, fit
 from mcp_studio.tui.views.text_view import TextView
-from mcp_studio.tui.views.trace_row import arrow, clock, codes, rows_with, took_text, words_of
+from mcp_studio.tui.views.trace_row import NAMES, arrow, clock, codes, rows_with, took_text, words_of
 from mcp_studio.tui.views.virtual_list import VirtualList
 
 _AROUND = 5.0
@@ -120,6 +120,7 @@ def title_of(columns: Columns, exchange: Exchange) -> str:
         ms = columns.ms(row) if exchange.response is not None else None
         took = "" if ms is None else units.duration(ms)
         which, outcome = f"request {safe(request.id, 40)}", columns.outcome_of(row)
+        outcome = NAMES.get(outcome, outcome)
     what = f"{safe(request.method, 80)} {safe(request.target, 80)}".strip()
     hand = "written by hand" if request.by_hand else ""
     return f" {glyphs().dot} ".join(filter(None, (what, safe(request.server, 40), which, hand, took, outcome)))
@@ -211,7 +212,8 @@ def _request(columns: Columns, entry: WireMessage, depth: int, prefix: str, here
         row = entry.number - columns.first
         answer, outcome = columns.link[row] - columns.first, columns.outcome_of(row)
         end = columns.time[answer] if 0 < answer < len(columns) else None
-        note = outcome if end is None else f"{outcome} {took_text((end - entry.time) * 1000)}"
+        words = NAMES.get(outcome, outcome)
+        note = words if end is None else f"{words} {took_text((end - entry.time) * 1000)}"
     return Event(entry.number, label, depth, entry.direction, entry.time, end, note, outcome, here)
 
 
@@ -406,6 +408,8 @@ class ExchangeView(Vertical):
             entry = exchange.request if tab == "request" else exchange.response
             here = entry and (entry.number, isinstance(entry.held, bytes), len(entry.findings))
             if self._is_new(tab, here):
+                self.json.empty = f"Loading {glyphs().more}"
+                self.json.show(b"")
                 self.run_worker(self._load_body(tab, entry), group="body", exclusive=True)
         if had_focus:
             self.view.focus()
@@ -449,8 +453,6 @@ class ExchangeView(Vertical):
     async def _load_body(self, tab: str, entry: WireMessage | None) -> None:
         """A large body is on disk, or is being redacted beside the event loop."""
         body, marks = b"", dict[str, str]()
-        self.json.empty = f"Loading {glyphs().more}"
-        self.json.show(b"")
         if entry is not None and self.recording is not None:
             body = await self.recording.body(entry)
             marks = {one.pointer: f"{sign_of(one.severity)} {one.text}" for one in entry.findings if one.pointer}

@@ -49,7 +49,7 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
             text-style: $block-cursor-text-style;
         }
         & > .view--empty, & > .view--dim { color: $foreground 60%; }
-        & > .view--match { color: $text-accent; text-style: bold underline; }
+        & > .view--match { color: $text-accent; text-style: bold; }
         & > .view--strong { color: $foreground; text-style: bold; }
         & > .view--accent { color: $text-primary; }
         & > .view--ok { color: $text-success; }

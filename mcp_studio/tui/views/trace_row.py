@@ -23,6 +23,8 @@ _DEEPEST = 3
 _READ = 4_096
 """Bytes of a body that is looked into for its words."""
 _LONGEST = 200
+NAMES = {"lost": "no reply"}
+"""What outcomes are called on the screen, where that is not their own name."""
 _TOLD = {
     "notifications/message": ("level", "data"), "notifications/cancelled": ("requestId", "reason"),
     "notifications/resources/updated": ("uri",),
@@ -45,7 +47,7 @@ class Widths(NamedTuple):
 def widths_for(width: int) -> Widths:
     """What fits in so many cells: always direction, server, method and ms, then time, status, size and target."""
     clock = 12 if width >= 100 else 8 if width >= 56 else 0
-    status = 12 if width >= 90 else 1
+    status = 13 if width >= 90 else 1
     size = 7 if width >= 70 else 0
     server, ms = 14 if width >= 140 else 10, 7 if width >= 80 else 6
     # Two cells in front and one behind, one for the direction, two between columns.
@@ -71,10 +73,14 @@ def header(cells: Widths) -> str:
 def draw(recording: Recording, row: int, cells: Widths) -> list[Piece]:
     """The entry in a row of the columns as pieces; every text of it is safe."""
     columns, signs = recording.columns, glyphs()
+    flags = columns.flags[row]
+    # What the person, and what the lint, has to say about it.
+    said = (" ", signs.marked, signs.said, signs.marked_said)[flags // bits.MARKED & 3]
+    found = ((" ", ""), (signs.dot, "dim"), (signs.warning, "warn"), (signs.bad, "bad"))[flags >> bits.SEVERITY & 3]
     kind, direction, method = columns.kind_of(row), columns.direction_of(row), _text(columns, "method", row)
-    outcome = columns.outcome_of(row)
+    outcome = "needs input" if flags & bits.NEEDS_INPUT else columns.outcome_of(row)
     sign, word, mood = standing(kind, direction, outcome, method)
-    way: Piece = (signs.by_hand, "out") if columns.flags[row] & bits.BY_HAND else arrow(direction)
+    way: Piece = (signs.by_hand, "out") if flags & bits.BY_HAND else arrow(direction)
     look = "dim" if kind in ("result", "error") or not method else "strong" if kind == "request" else ""
     named = _indented(columns, row, safe(method, 120) or kind)
     about = _about(recording, row, kind, max(cells.target, cells.method))
@@ -93,7 +99,7 @@ def draw(recording: Recording, row: int, cells: Widths) -> list[Piece]:
     ]
     # The gap belongs to the cell before it: half as many pieces to style, filter and write.
     *most, (last, end) = [piece for piece in pieces if piece[0]]
-    return [*_front(columns.flags[row]), *((f"{text}  ", look) for text, look in most), (f"{last} ", end)]
+    return [(said, "accent"), found, *((f"{text}  ", look) for text, look in most), (f"{last} ", end)]
 
 
 def arrow(direction: str) -> Piece:
@@ -112,7 +118,9 @@ def standing(kind: str, direction: str, outcome: str, method: str) -> tuple[str,
     """How it stands with an entry: a sign, a word, and their look."""
     signs, ends = glyphs(), kind in ("request", "result")
     if kind == "error" or (ends and outcome in ("tool error", "error", "lost")):
-        return signs.bad, outcome or "error", "bad"
+        return signs.bad, NAMES.get(outcome, outcome) or "error", "bad"
+    if outcome == "needs input":
+        return signs.half, outcome, "warn"
     if ends and outcome in ("ok", "cancelled", "open"):
         waits = outcome == "open" and direction == "in"
         sign, look = {"ok": (signs.ok, "ok"), "open": (signs.on, "warn")}.get(outcome, (signs.off, "warn"))
@@ -147,14 +155,6 @@ def size_text(size: int) -> str:
 
 def _text(columns: Columns, name: str, row: int) -> str:
     return getattr(columns, f"{name}s").texts[getattr(columns, name)[row]]
-
-
-def _front(flags: int) -> list[Piece]:
-    """What the person, and what the lint, has to say about it: two cells."""
-    signs = glyphs()
-    said = (" ", signs.marked, signs.said, signs.marked_said)[flags // bits.MARKED & 3]
-    found = ((" ", ""), (signs.dot, "dim"), (signs.warning, "warn"), (signs.bad, "bad"))
-    return [(said, "accent"), found[flags >> bits.SEVERITY & 3]]
 
 
 def _indented(columns: Columns, row: int, name: str) -> str:

@@ -74,7 +74,7 @@ async def test_many_are_a_programs_calls_and_one_is_a_persons() -> None:
         assert step is not None and step.target == "add"
         studio.inbox.changed.connect(lambda request: request.answer("decline"))
         many = await replayer(studio).one(step, "old")
-        assert (many.verdict, many.said) == ("failed", "you said no")
+        assert (many.verdict, many.said) == ("failed", "denied by you")
         one = await replayer(studio, ReplayOptions(origin="person")).one(step, "old")
         assert one.verdict == "same" and isinstance(one.outcome, Succeeded)
         assert one.outcome.request_id != studio.trace.entry(step.number).id  # type: ignore[union-attr]
