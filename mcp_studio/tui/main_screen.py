@@ -210,7 +210,7 @@ class MainScreen(Screen[None]):
         if self.maximized not in (None, pane):
             self.minimize()
         self.set_class(pane is self.trace, "-trace")
-        self.set_focus(pane.entry_point())  # at once: what is typed next belongs to it
+        pane.entry_point().focus()
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
         """The trace, where it lies over the other panes, goes when another pane has the focus."""
