@@ -300,7 +300,7 @@ async def activity(pilot: Pilot[Any]) -> None:
 
 
 async def search(pilot: Pilot[Any]) -> None:
-    main_of(pilot).action_search()
+    await main_of(pilot).action_search()
     await pilot.pause()
     await pilot.press(*"book")
     box = pilot.app.screen.query_one("#box")
@@ -310,7 +310,7 @@ async def search(pilot: Pilot[Any]) -> None:
 
 
 async def palette(pilot: Pilot[Any]) -> None:
-    main_of(pilot).action_palette()
+    await main_of(pilot).action_palette()
     await pilot.pause()
     await pilot.press(*"dracula")
     while not 0 < pilot.app.screen.query_one(CommandList).option_count < 60:  # before, it lists all actions
