@@ -163,7 +163,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("repeat", "Refresh the lists", "catalog", also="reload list again"),
     Action("follow", "Subscribe to the resource, or unsubscribe", "catalog", also="watch updates"),
     Action("mark_seen", "Mark all changes as seen", "catalog", also="new changed gone"),
-    Action("accept_change", "Accept the changed definition of the tool", "catalog", also="pin approve drift"),
+    Action("accept_change", "Accept what the tool is now", "catalog", also="pin definition differs drift"),
     Action("pages", "Read the list page by page", "catalog", also="cursor pagination"),
     Action("open", "Details of the task", "tasks", show=True, short="Details"),
     Action("repeat", "Ask the server for the task now", "tasks", show=True, also="poll refresh", short="Ask"),

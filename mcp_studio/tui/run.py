@@ -76,29 +76,38 @@ def boxes(columns: int, rows: int) -> list[Box]:
 def first_frame(*, plain: bool) -> Generator[None]:
     """Draw borders before Textual is imported, for a third of a second would be blank; Textual draws over them.
 
-    The terminal is given back here where the studio ends before Textual has it.
+    Keys that come meanwhile wait for Textual as they are. The terminal is given back here where the studio ends before
+    Textual has it.
     """
     terminal = sys.__stderr__  # as Textual does
-    if terminal is None or not terminal.isatty():
+    if terminal is None or not terminal.isatty() or sys.platform == "win32":
         yield
         return
+    import termios
+
     signal.signal(signal.SIGTERM, _end)
-    terminal.write("\x1b[?1049h\x1b[?25l\x1b[2J\x1b[2m")
-    corners, across, down = ("++++", "-", "|") if plain else ("╭╮╰╯", "─", "│")
+    before = termios.tcgetattr(terminal)
+    inward, outward, control, local, *rest = before
+    inward &= ~(termios.IXON | termios.ICRNL)
+    local &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN)
+    termios.tcsetattr(terminal, termios.TCSANOW, [inward, outward, control, local, *rest])
+    look, corners = ("" if os.environ.get("NO_COLOR") else "\x1b[38;2;72;78;88m"), "++++-|" if plain else "╭╮╰╯─│"
+    terminal.write(f"\x1b[?1049h\x1b[?25l{look}")
     for box in boxes(*shutil.get_terminal_size()):
-        middle, last = across * (box.width - 2), box.top + box.height
+        middle, last = corners[4] * (box.width - 2), box.top + box.height
         terminal.write(f"\x1b[{box.top + 1};{box.left + 1}H{corners[0]}{middle}{corners[1]}")
         for row in range(box.top + 2, last):
-            terminal.write(f"\x1b[{row};{box.left + 1}H{down}\x1b[{row};{box.left + box.width}H{down}")
+            terminal.write(f"\x1b[{row};{box.left + 1}H{corners[5]}\x1b[{row};{box.left + box.width}H{corners[5]}")
         terminal.write(f"\x1b[{last};{box.left + 1}H{corners[2]}{middle}{corners[3]}")
-    terminal.write("\x1b[m\x1b[H")
+    terminal.write("\x1b[0m\x1b[1;1H")
     terminal.flush()
     try:
         yield
     finally:
-        with suppress(OSError):  # the terminal has gone
+        with suppress(OSError, termios.error):  # the terminal has gone
             terminal.write("\x1b[?1049l\x1b[?25h")
             terminal.flush()
+            termios.tcsetattr(terminal, termios.TCSANOW, before)
 
 
 def _end(number: int, frame: object) -> NoReturn:

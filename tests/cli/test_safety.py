@@ -29,7 +29,7 @@ def test_a_tool_that_changed_is_listed_asked_about_and_accepted(
     kinds = {one["tool"].rpartition(".")[2]: one["kind"] for one in checked.json["error"]["drift"]}
     assert checked.code == 6 and kinds == {"words": "changed", "fresh": "new", "old": "gone"}
     refused = cli("call", "words", "--args", "{}", "--unchecked", *lists)
-    assert refused.code == 6 and "needs approval: changed: description" in refused.err
+    assert refused.code == 6 and "needs approval: its definition changed, changed: description" in refused.err
     assert cli("pins", "accept", "lists.words", *lists).code == 0
     assert "changed" not in cli("pins", *lists).out
     assert cli("call", "words", "--args", "{}", "--unchecked", *lists).code == 0

@@ -29,7 +29,7 @@ async def answer(studio: Studio, colour: str) -> None:
 @pytest.mark.parametrize("remote", [False, True], ids=["stdio", "http"])
 async def test_a_task_asks_and_completes(era: str, remote: bool, url: str) -> None:
     async with opened(server(era, url if remote else "")) as studio:
-        call = studio.call_tool(BIND, {"copies": 2, "seconds_per_copy": 0.2, "ask": True}, task=True)
+        call = studio.call_tool(BIND, {"copies": 2, "seconds_per_copy": 0.2, "ask": True}, wants_task=True)
         await answer(studio, "green")
         assert text(await call.wait()) == "2 copies are bound in green."
         task = studio.tasks.all()[0]
@@ -50,7 +50,7 @@ async def test_a_task_over_http_names_itself_in_a_header(url: str) -> None:
 
 async def test_a_task_is_cancelled_with_its_call(era: str) -> None:
     async with opened(server(era, "")) as studio:
-        call = studio.call_tool(BIND, {"copies": 100, "seconds_per_copy": 60}, task=True)
+        call = studio.call_tool(BIND, {"copies": 100, "seconds_per_copy": 60}, wants_task=True)
         await wait_until(lambda: call.as_task is not None)
         call.cancel()
         assert isinstance(await call.wait(), Cancelled)

@@ -106,7 +106,7 @@ def test_the_number_of_a_request_is_known_while_it_is_open_and_for_a_while_after
 @BOTH
 async def test_all_that_is_asked_about_a_task_is_under_its_call(era: tuple[str, ...]) -> None:
     async with served(*era) as studio:
-        await start(studio, "work", task=True).wait()
+        await start(studio, "work", wants_task=True).wait()
         calls = [entry for entry in studio.trace if entry.method == "tools/call" and entry.kind == "request"]
         found = tree(studio.trace, calls[0].number)
         assert found is not None
@@ -131,7 +131,7 @@ async def test_where_it_is_wished_a_task_and_its_call_are_one_trace(era: tuple[s
         studio.manager.restart("s")
         await studio.manager.settle("s")
         begin = studio.trace.total
-        await start(studio, "work", task=True).wait()
+        await start(studio, "work", wants_task=True).wait()
         sent = [entry for entry in studio.trace if entry.number > begin and entry.kind == "request"]
         call = next(entry for entry in sent if entry.method == "tools/call")
         mine = [entry for entry in sent if entry is call or entry.method in ("tasks/get", "tasks/result")]
