@@ -51,6 +51,7 @@ def forms(walker: Walker) -> None:
     answer(walker, "Decline", "target requests input")
     walker.go("^p", "Actions, tools, servers")
     walker.paste("answer rule", "Answer rule")
+    walker.shows("Search everything", gone=True)  # which the list has until it is narrowed
     walker.go("enter", "Written at the top")
     walker.go("esc", gone="Written at the top")
 
