@@ -195,7 +195,6 @@ async def test_a_task_goes_on_in_the_background_and_is_polled_shown_cancelled_an
         await stage.press("ctrl+j")
         await stage.shows("task working", "Cancel")
         assert len(stage.studio.tasks.all()) == 1
-        await stage.press("escape", "3")
         await stage.main.call.run_action("background")
         assert isinstance(await outcome(stage), InBackground)
         await stage.press("2")

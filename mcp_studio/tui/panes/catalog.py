@@ -339,12 +339,12 @@ class CatalogPane(Pane, scope="catalog"):
     # What the person does
 
     @on(Tabs.TabActivated)
-    def show_tab(self, event: Tabs.TabActivated) -> None:
+    async def show_tab(self, event: Tabs.TabActivated) -> None:
         event.stop()
         on_tasks = event.tab.id == TASKS
         had_focus = self.has_focus_within
         if on_tasks and not self.tasks.is_attached:
-            self.mount(self.tasks, after=self.entries)
+            await self.mount(self.tasks, after=self.entries)
         self.tasks.display, self.entries.display = on_tasks, not on_tasks
         self._label_tabs()
         self._show_legend()
