@@ -89,7 +89,7 @@ def first_frame(*, plain: bool) -> Generator[None]:
     before = termios.tcgetattr(terminal)
     inward, outward, control, local, *rest = before
     inward &= ~(termios.IXON | termios.ICRNL)
-    local &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN)
+    local &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN | termios.ISIG)
     termios.tcsetattr(terminal, termios.TCSANOW, [inward, outward, control, local, *rest])
     look, corners = ("" if os.environ.get("NO_COLOR") else "\x1b[38;2;72;78;88m"), "++++-|" if plain else "╭╮╰╯─│"
     terminal.write(f"\x1b[?1049h\x1b[?25l{look}")
