@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from datetime import date
 from fnmatch import fnmatchcase, translate
+from functools import lru_cache
 from itertools import islice
 from typing import Literal, NamedTuple, cast
 
@@ -75,7 +76,6 @@ class Policy:
     def __init__(self, rules: Sequence[PolicyRule] = (), tools: Sequence[ToolRule] = ()) -> None:
         self._rules = tuple(rules)
         self._tools = tuple(tools)
-        self._patterns: dict[str, re.Pattern[str]] = {}
         self._of_tool: dict[str, tuple[PolicyRule, ...]] = {}
         self._recent: dict[tuple[object, str], deque[float]] = {}
 
@@ -126,8 +126,10 @@ class Policy:
         return judgement._replace(reasons=(*judgement.reasons, *_reasons(tool, trusted), *raised), risk=risk)
 
     def _by_rule(self, ref: Ref, profile: Profile, arguments: Json, origin: Origin) -> Judgement | None:
-        for rule in self._rules_for(str(ref)):
-            if not _fits(rule, profile, arguments, origin):
+        rules = self._rules_for(str(ref))
+        texts = list(_texts(arguments)) if rules else []
+        for rule in rules:
+            if not _fits(rule, profile, arguments, texts, origin):
                 continue
             if not rule.calls:
                 return Judgement(rule.verdict, f"policy rule {rule.tools!r}")
@@ -156,10 +158,7 @@ class Policy:
         """The rules whose pattern fits a tool; kept, since a thousand patterns take a while."""
         found = self._of_tool.get(name)
         if found is None:
-            for rule in self._rules:
-                if rule.tools not in self._patterns:
-                    self._patterns[rule.tools] = re.compile(translate(rule.tools))
-            found = tuple(rule for rule in self._rules if self._patterns[rule.tools].match(name))
+            found = tuple(rule for rule in self._rules if _pattern(rule.tools).match(name))
             if len(self._of_tool) >= _REMEMBERED:
                 self._of_tool.clear()
             self._of_tool[name] = found
@@ -223,23 +222,26 @@ def _texts(arguments: Json) -> Iterator[tuple[str, str]]:
             yield ".".join(map(str, path)), str(value)[:_READ]
 
 
-def _fits(rule: PolicyRule, profile: Profile, arguments: Json, origin: Origin) -> bool:
+@lru_cache(4_096)
+def _pattern(text: str) -> re.Pattern[str]:
+    return re.compile(translate(text))
+
+
+def _fits(
+    rule: PolicyRule, profile: Profile, arguments: Json, texts: Sequence[tuple[str, str]], origin: Origin
+) -> bool:
     """Whether a rule whose pattern of tools fits is also right in everything else that it names."""
+    for pattern, wanted in rule.arguments.items():
+        name_fits, text_fits = _pattern(pattern).match, _pattern(wanted).match
+        if not [name for name, text in texts if name_fits(name) and text_fits(text)]:
+            return False
     if rule.origin not in ("", origin) or (rule.category and not fnmatchcase(profile.category, rule.category)):
         return False
     if rule.risk and RISKS.index(profile.risk) < RISKS.index(rule.risk):
         return False
     if rule.until and rule.until < date.today().isoformat():
         return False
-    if rule.exactly and rule.exactly != fingerprint(arguments):
-        return False
-    if not rule.arguments:
-        return True
-    texts = list(_texts(arguments))
-    return all(
-        any(fnmatchcase(name, pattern) and fnmatchcase(text, wanted) for name, text in texts)
-        for pattern, wanted in rule.arguments.items()
-    )
+    return not rule.exactly or rule.exactly == fingerprint(arguments)
 
 
 def _reasons(tool: ToolView | None, trusted: bool) -> tuple[str, ...]:
