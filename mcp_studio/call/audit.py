@@ -9,8 +9,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from mcp_studio.call.call import Call
-from mcp_studio.call.history import OUTCOMES, said_of
+from mcp_studio.call.history import LARGEST_ENTRY, OUTCOMES, said_of
 from mcp_studio.call.policy import Judgement, Origin
+from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, dumps, loads, mapping
 from mcp_studio.limits import MB
 from mcp_studio.redact import Redactor
@@ -43,14 +44,16 @@ class Audit:
             "verdict": judgement.verdict, "rule": judgement.rule, "risk": judgement.risk,
             "outcome": OUTCOMES.get(type(outcome), "unknown") if outcome else "unknown",
             "said": said_of(outcome) if outcome else "", "ms": round(outcome.ms, 1) if outcome else 0,
+            "tried": [one._asdict() for one in call.tried],
         }  # fmt: skip
-        if call.tried:
-            line["tried"] = [{"server": one.server, "why": one.why} for one in call.tried]
         with suppress(OSError):
             if self._handle < 0:
                 self.file.parent.mkdir(parents=True, exist_ok=True)
                 self._handle = os.open(self.file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-            os.write(self._handle, self._redactor.bytes(dumps(line)) + b"\n")
+            data = dumps(line)
+            if len(data) > LARGEST_ENTRY:
+                data = dumps({**line, "arguments": None, "large": True})
+            os.write(self._handle, self._redactor.bytes(data) + b"\n")
             if os.fstat(self._handle).st_size > self._largest:
                 self.close()
                 self._put_aside()
@@ -70,7 +73,7 @@ class Audit:
                 for line in stream:
                     try:
                         yield mapping(loads(line))
-                    except JsonProblem:
+                    except (JsonProblem, LimitExceeded):
                         continue
 
     def _put_aside(self) -> None:

@@ -131,6 +131,7 @@ class Caller:
         A rule that denies holds also for what was approved.
         """
         entries, trusted = self._catalog.find(ref), self.manager.config(ref.server).trust
+        self._learn(tool_of(entries), arguments)
         judgement = self.policy.judge(ref, entries, arguments, origin="person", trusted=trusted)
         times = f"{total:,} times, {at_once:,} at once"
         return await consent(self._inbox.ask, judgement, ref, arguments, approved=approved, times=times)
@@ -207,6 +208,7 @@ class Caller:
         while True:
             ref = call.ref
             entries, trusted = self._catalog.find(ref), self.manager.config(ref.server).trust
+            self._learn(tool_of(entries), arguments)  # before it is written: as an approval that waits, or when denied
             judgement = self.policy.judge(ref, entries, arguments, origin=origin, trusted=trusted)
             if judgement.verdict != "allow":
                 denied = await consent(self._inbox.ask, judgement, ref, arguments, call, approved=approved)
@@ -215,15 +217,15 @@ class Caller:
                     break
                 entries = self._catalog.find(ref)  # a person may have thought about it for a while
             tool = tool_of(entries)
-            for secret in self._secret.of(tool, arguments):
-                self.manager.redactor.learn(secret)
+            profile = self.policy.profile(ref, tool, trusted)
+            if call.timeouts.total is None and profile.total:
+                call.timeouts = call.timeouts._replace(total=profile.total)
             outcome = await self._outcome(call, tool)
             if not isinstance(outcome, Lost):
                 break
             if waiting is None:
                 waiting = list(self._groups.others(ref.server, ref.name))
-            repeatable = call.failover or self.policy.profile(ref, tool, trusted).repeatable
-            if not waiting or (outcome.sent and not repeatable):
+            if not waiting or (outcome.sent and not (call.failover or profile.repeatable)):
                 outcome = replace(outcome, members=tuple(waiting))
                 break
             call.move(waiting.pop(0), outcome.error.message)
@@ -234,6 +236,10 @@ class Caller:
             call.found(())
         else:
             await self._check(call, tool.output_schema)
+
+    def _learn(self, tool: ToolView | None, arguments: Json) -> None:
+        for secret in self._secret.of(tool, arguments):
+            self.manager.redactor.learn(secret)
 
     async def _outcome(self, call: Call, tool: ToolView | None) -> CallOutcome:
         began, call.asked_ms = time.perf_counter(), 0.0

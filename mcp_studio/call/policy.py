@@ -66,8 +66,6 @@ class Profile(NamedTuple):
     seconds: float = 0.0
     total: float | None = None
     """Seconds after which a call has failed."""
-    cost: float = 0.0
-    """What one call costs, in whatever unit the configuration or server counts."""
 
 
 class Policy:
@@ -78,11 +76,6 @@ class Policy:
         self._tools = tuple(tools)
         self._of_tool: dict[str, tuple[PolicyRule, ...]] = {}
         self._recent: dict[tuple[object, str], deque[float]] = {}
-
-    @property
-    def rules(self) -> tuple[PolicyRule, ...]:
-        """All rules in their order."""
-        return self._rules
 
     def put_first(self, rule: PolicyRule) -> None:
         """Add a rule before all others."""
@@ -96,7 +89,7 @@ class Policy:
             if fnmatchcase(str(ref), rule.tools):
                 found = found._replace(
                     risk=rule.risk or found.risk, category=rule.category or found.category,
-                    repeatable=rule.failover or found.repeatable, cost=rule.cost or found.cost,
+                    repeatable=rule.failover or found.repeatable,
                 )  # fmt: skip
         return found
 
@@ -196,7 +189,6 @@ def _profile(tool: ToolView | None, trusted: bool) -> Profile:
         calls=int(_number(limit.get("maxCalls"))),
         seconds=_number(limit.get("windowMs")) / 1000 or 60.0,
         total=timeout / 1000 if timeout else None,
-        cost=_number(harness.get("costPerCall")),
     )
 
 

@@ -54,8 +54,6 @@ class ToolRule:
     risk: Risk | Literal[""] = ""
     failover: bool = False
     """A call whose answer was lost may be sent again, to another member of the group."""
-    cost: float = 0.0
-    """Of one call, in whatever unit is counted."""
 
 
 RuleAction = Literal["accept", "decline", "cancel", "ask"]

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mcp_studio.errors import UsageError
-from mcp_studio.jsontext import Json, dumps, items_of, loads, mapping
+from mcp_studio.jsontext import Json, dumps, items_of, loads
+from mcp_studio.limits import KB
 from mcp_studio.paths import read_object, write_object
 from mcp_studio.redact import Redactor
 from mcp_studio.session.inbox import Inbox, InputRequest
@@ -19,6 +20,8 @@ from mcp_studio.session.inbox import Inbox, InputRequest
 _POLL = 0.3
 """Seconds between two looks for an answer, while something waits."""
 _ANSWER = ".answer.json"
+_LARGEST = 256 * KB
+"""Bytes of arguments that are written."""
 
 
 class Waiting(NamedTuple):
@@ -84,7 +87,8 @@ class Approvals:
 
     def _write(self, name: str, request: InputRequest) -> None:
         now, mono = time.time(), time.monotonic()
-        arguments = loads(self._redactor.bytes(dumps(request.arguments)))
+        data = dumps(request.arguments)
+        arguments = loads(self._redactor.bytes(data)) if len(data) <= _LARGEST else "too large to be shown here"
         value: dict[str, Json] = {
             "version": 1, "subject": request.subject, "arguments": arguments, "reasons": list(request.reasons),
             "asked": now - (mono - request.asked), "until": now + (request.until - mono),
@@ -109,7 +113,7 @@ def waiting(folder: Path) -> list[Waiting]:
         if until > time.time():
             reasons = tuple(str(one) for one in items_of(value.get("reasons")))
             subject = str(value.get("subject") or "")
-            found.append(Waiting(file.stem, subject, mapping(value.get("arguments")), reasons, asked, until))
+            found.append(Waiting(file.stem, subject, value.get("arguments"), reasons, asked, until))
         elif value:
             file.unlink(missing_ok=True)  # its process ended without taking it away
     return sorted(found, key=lambda one: one.asked)

@@ -9,7 +9,6 @@ from mcp_studio.catalog.catalog import Catalog
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.errors import UsageError
 from mcp_studio.session.manager import ConnectionManager
-from mcp_studio.signal import Signal
 from mcp_studio.trace.statistics import Numbers, Tally
 
 MARK = "@"
@@ -38,8 +37,6 @@ class Groups:
     """Routes tools by priority, health, success rate and latency; a person can prefer, drain and release members."""
 
     def __init__(self, manager: ConnectionManager, numbers: Callable[[], Numbers], catalog: Catalog) -> None:
-        self.changed: Signal[str] = Signal()
-        """The name of a group whose routing a person has changed."""
         self._manager = manager
         self._numbers = numbers
         self._catalog = catalog
@@ -47,10 +44,6 @@ class Groups:
         self._preferred: dict[str, str] = {}
         self._serving: dict[tuple[str, str], str] = {}
         """Which member a tool went to last."""
-
-    def names(self) -> tuple[str, ...]:
-        """All groups, in the order of the configuration."""
-        return tuple(dict.fromkeys(filter(None, map(self.of, self._manager.names()))))
 
     def of(self, server: str) -> str:
         """The group of a server; empty where it has none."""
@@ -62,16 +55,8 @@ class Groups:
         return (group,) if group else ()
 
     def members(self, group: str, tool: str = "") -> tuple[Member, ...]:
-        """The servers of a group that offer a tool, best first; all of them without one.
-
-        Raises:
-            UsageError: no server belongs to such a group.
-        """
+        """The servers of a group that offer a tool, best first; all of them without one."""
         servers = [name for name in self._manager.names() if self.of(name) == group]
-        if not servers:
-            known = ", ".join(self.names())
-            hint = f"The groups are {known}." if known else 'An entry joins one by group = "NAME".'
-            raise UsageError(f"There is no group {group!r}.", hint=hint)
         numbers = self._numbers()
         numbers.look()
         found = [self._member(name, numbers, tool) for name in servers if not tool or self._offers(name, tool)]
@@ -81,7 +66,7 @@ class Groups:
         """The member that a tool goes to; it goes there again until another one is clearly better.
 
         Raises:
-            UsageError: there is no such group, or no member offers the tool.
+            UsageError: no server of such a group offers the tool.
         """
         found = self.members(group, tool)
         if not found:
@@ -99,7 +84,6 @@ class Groups:
         """Route everything of its group to a server as long as it is healthy."""
         self._drained.discard(server)
         self._preferred[self.of(server)] = server
-        self.changed.emit(self.of(server))
 
     def drain(self, server: str) -> None:
         """Route nothing to a server any more; what runs there goes on."""
@@ -126,7 +110,6 @@ class Groups:
         group = self.of(server)
         if self._preferred.get(group) == server:
             del self._preferred[group]
-        self.changed.emit(group)
 
     def _member(self, server: str, numbers: Numbers, tool: str) -> Member:
         tally = numbers.of(server, _CALL, tool) if tool else numbers.servers.get(server)

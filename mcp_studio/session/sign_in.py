@@ -10,10 +10,11 @@ import asyncio
 import re
 import shlex
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mcp_studio.config.expand import see_to
-from mcp_studio.config.model import ServerConfig
+from mcp_studio.config.model import Sandbox, ServerConfig
 from mcp_studio.errors import SignInNeeded, StudioError, UsageError
 from mcp_studio.limits import Limits
 from mcp_studio.record import record
@@ -106,15 +107,12 @@ def adds(reason: str) -> bool:
 
 
 def make_transport(config: ServerConfig, limits: Limits, tap: Tap, credentials: Credentials | None = None) -> Transport:
-    """The transport that a configuration asks for, not opened yet; `credentials` are for one over HTTP.
-
-    Raises:
-        Unreachable: the sandbox that is asked for cannot be built here.
-    """
+    """The transport that a configuration asks for, not opened yet; `credentials` are for one over HTTP."""
     if config.kind == "stdio":
         from mcp_studio.transport.stdio import StdioTransport
 
-        return StdioTransport(config, limits, tap, walls.argv(config))
+        # The first use of a wall tries its tool, which takes a moment.
+        return StdioTransport(config, limits, tap, partial(walls.argv, config) if config.sandbox != Sandbox() else None)
     # HTTP costs 70 ms to import, which a studio of child processes does not pay.
     from mcp_studio.transport.edge import Edge
 

@@ -237,16 +237,19 @@ _JSON = re.compile(rb'\{\s*(?:["}]|$)|\[\s*(?:[\[{"\]\d-]|true|false|null|$)')
 """How an object or an array begins: not as `[info] ready` and `{'a': 1}` do, which are printed text."""
 
 
+Argv = Callable[[], tuple[str, ...]]
+
+
 class StdioTransport:
     """A server as a child process under the guard.
 
     Args:
-        argv: what is started in the place of the entry's command, where that stands inside walls.
+        argv: finds what is started in the place of the entry's command, where that stands inside walls; it may block.
     """
 
-    def __init__(self, config: ServerConfig, limits: Limits, tap: Tap, argv: tuple[str, ...] = ()) -> None:
+    def __init__(self, config: ServerConfig, limits: Limits, tap: Tap, argv: Argv | None = None) -> None:
         self._config = config
-        self._argv = argv or (config.command, *config.args)
+        self._argv = argv
         self._cwd = os.path.abspath(config.cwd or ".")
         self._limits = limits
         self._tap = tap
@@ -263,16 +266,16 @@ class StdioTransport:
         Raises:
             Unreachable: it could not be started; the sentence says why.
         """
-        config = self._config
-        target = shlex.join((config.command, *config.args))
+        config, argv = self._config, (self._config.command, *self._config.args)
         if not config.command:
             raise Unreachable(f"The entry of {config.name} names no command.")
         try:
-            child = await guard.spawn(self._argv, child_environment(config), self._cwd)
+            inside = await asyncio.to_thread(self._argv) if self._argv else argv
+            child = await guard.spawn(inside, child_environment(config), self._cwd)
         except StartFailure as failure:
             raise cannot_start(failure, config.command, self._cwd) from None
         self._sink = sink
-        self._tap.note(f"started {target} as process {child.pid}")
+        self._tap.note(f"started {shlex.join(argv)} as process {child.pid}")
         try:
             self._stdout = await LineReader.open(child.stdout_fd, self._limits.message, self._on_stdout)
             self._stderr = await LineReader.open(child.stderr_fd, STDERR_LINE, self._on_stderr)
@@ -282,7 +285,7 @@ class StdioTransport:
             raise
         self._child = child
         self._watch = asyncio.create_task(self._watch_for_end(child), name=f"stdio {config.name}")
-        return Opened(target, child.pid)
+        return Opened(shlex.join(argv), child.pid)
 
     async def send(self, out: Outgoing) -> None:
         """Write one frame; see `Transport.send`."""
@@ -292,10 +295,9 @@ class StdioTransport:
     async def send_raw(self, data: bytes, *, newlines: bool = False) -> None:
         """Write one line as it is; see `Transport.send_raw`."""
         if b"\n" in data and not newlines:
-            lines = data.count(b"\n") + 1
             raise UsageError(
-                f"The frame has {lines} lines: {self._config.name} would take each of them for a frame of its own.",
-                hint="Put it on one line, or have it sent as it is.",
+                f"The frame has several lines: {self._config.name} would take each of them for a frame of its own.",
+                hint="Put it on one line.",
             )
         await self._write(data)
 

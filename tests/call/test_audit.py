@@ -40,3 +40,12 @@ def test_a_full_file_is_put_aside_and_the_oldest_goes(tmp_path: Path) -> None:
         log.add(made, "person", Judgement("allow", "a rule"))
     log.close()
     assert [one["arguments"]["number"] for one in log.lines()] == list(range(4, 12))
+
+
+def test_large_arguments_are_left_out_and_said_to_be(tmp_path: Path) -> None:
+    log = Audit(tmp_path / "audit.jsonl", Redactor(), "tests")
+    made = Call(Ref("tool", "s", "t"), "tools/call", {"name": "t", "arguments": {"text": "x" * 300_000}})
+    made.outcome = Succeeded(ms=1.0)
+    log.add(made, "person", Judgement("allow", "a rule"))
+    log.close()
+    assert [(one["arguments"], one["large"]) for one in log.lines()] == [(None, True)]

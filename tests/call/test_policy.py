@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from datetime import date, timedelta
 
 import pytest
 
+from mcp_studio.call.call import TimedOut
 from mcp_studio.call.policy import Judgement, Origin, Policy, Profile, consent
 from mcp_studio.catalog.listing import Change, Entry, Ref
 from mcp_studio.config.model import PolicyRule, Risk, ToolRule, Verdict
@@ -14,6 +16,8 @@ from mcp_studio.config.settings import fingerprint
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.session.inbox import Answer, InputRequest
+from tests.studio_support import opened, stdio
+from tests.support import SERVERS
 
 REF = Ref("tool", "s", "delete_all")
 
@@ -110,7 +114,7 @@ def test_a_rule_with_a_number_of_calls_is_for_those_beyond_it_in_its_window() ->
 
 
 HARNESS: Json = {
-    "category": "money", "riskLevel": "high", "requiresApproval": True, "costPerCall": 0.5, "timeout": 2_000,
+    "category": "money", "riskLevel": "high", "requiresApproval": True, "timeout": 2_000,
     "rateLimit": {"maxCalls": 2, "windowMs": 60_000}, "idempotent": True,
 }  # fmt: skip
 
@@ -121,9 +125,9 @@ def test_what_a_trusted_server_declares_of_its_tools_counts_and_the_configuratio
 ) -> None:
     tool = ToolView(definition)
     known = Policy().profile(REF, tool, trusted=True)
-    assert known == Profile("high", "money", True, True, 2, 60.0, 2.0, 0.5)
+    assert known == Profile("high", "money", True, True, 2, 60.0, 2.0)
     assert Policy().profile(REF, tool, trusted=False) == Profile("medium")
-    own = ToolRule("s.*", category="play", risk="low", cost=2.0)
+    own = ToolRule("s.*", category="play", risk="low")
     assert Policy((), (own,)).profile(REF, tool, trusted=True)[:2] == ("low", "play")
     policy = Policy()
     entries = (Entry(REF, tool),)
@@ -164,3 +168,19 @@ def test_a_thousand_rules_cost_little() -> None:
     for _ in range(1_000):
         policy.judge(REF, PLAIN, {"a": 1}, origin="person", trusted=False)
     assert time.process_time() - began < 1.0, "goal: 0.2 ms a call; five times that is a mistake"
+
+
+SLOW = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from raw_server import RawServer
+server = RawServer(modern=False)
+next(tool for tool in server.tools if tool["name"] == "wait")["harness"] = {"timeout": 200}
+server.run()
+"""
+
+
+async def test_the_time_that_a_trusted_server_declares_for_a_tool_holds() -> None:
+    async with opened(stdio([sys.executable, "-c", SLOW, str(SERVERS)], trust=True)) as studio:
+        outcome = await studio.call_tool(Ref("tool", "s", "wait"), {"seconds": 30}, approved=True).wait()
+    assert isinstance(outcome, TimedOut) and "0.2" in outcome.limit

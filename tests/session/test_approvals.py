@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from mcp_studio.catalog.listing import Ref
 from mcp_studio.errors import UsageError
 from mcp_studio.session.approvals import answer, waiting
 from tests.studio_support import opened, stdio
-from tests.support import python_server, wait_until
+from tests.support import SERVERS, python_server, wait_until
 
 
 @pytest.mark.parametrize(
@@ -35,3 +36,38 @@ async def test_a_waiting_call_is_answered_from_another_terminal(
         outcome = await asyncio.wait_for(call.wait(), 20)
         assert isinstance(outcome, kind) and getattr(outcome, "rule", "") == rule
         await wait_until(lambda: not list(folder.iterdir()))
+
+
+SERVER = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from raw_server import RawServer
+server = RawServer(modern=False)
+words = {"type": "object", "properties": {"words": {"type": "string", "format": "password"}}}
+server.tools.append({"name": "unlock", "inputSchema": words, "annotations": {"destructiveHint": True}})
+server.run()
+"""
+
+
+async def test_what_a_schema_calls_secret_is_in_no_file_before_or_after_the_answer() -> None:
+    server = stdio([sys.executable, "-c", SERVER, str(SERVERS)])
+    async with opened(server) as studio:
+        folder = studio.paths.state / "approvals"
+        call = studio.call_tool(Ref("tool", "s", "unlock"), {"words": "correct horse battery"})
+        await wait_until(lambda: waiting(folder))
+        (one,) = waiting(folder)
+        answer(folder, one.id, approved=False)
+        await asyncio.wait_for(call.wait(), 20)
+        (line,) = studio.audit.lines()
+    assert "horse" not in str(one.arguments) and "horse" not in str(line) and line["outcome"] == "not sent"
+
+
+async def test_large_arguments_are_not_written() -> None:
+    async with opened(stdio(python_server("raw_server"))) as studio:
+        folder = studio.paths.state / "approvals"
+        call = studio.call_tool(Ref("tool", "s", "fail"), {"text": "x" * 300_000})
+        await wait_until(lambda: waiting(folder))
+        (one,) = waiting(folder)
+        assert one.arguments == "too large to be shown here"
+        call.cancel()
+        await call.wait()

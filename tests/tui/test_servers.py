@@ -410,3 +410,13 @@ def test_templates_are_those_of_the_version_and_say_what_they_are_called(version
         good, words = console.verdict(console.text_of(method, 7, {"k": 1}))
         kind = "notification" if method.startswith("notifications/") else "request"
         assert good and words.startswith(f"{kind} {method}"), words
+
+
+async def test_what_a_server_is_started_with_is_shown_without_secrets() -> None:
+    secret = "correct-horse-battery"
+    server = ServerConfig("quiet", sys.executable, ("-c", "raise SystemExit(3)", secret), secrets=(secret,))
+    async with on_stage(server, raw(), size=(140, 40)) as stage:
+        stage.main.servers.go_to("quiet")
+        await stage.press("1")
+        await stage.shows("3 quiet", "raise SystemExit")
+        assert secret not in stage.text

@@ -568,10 +568,12 @@ class CallPane(Pane, scope="call"):
 def _summary(studio: Studio, name: str) -> Iterator[str]:
     """A server on a few lines: its state, what helps, how it is reached, what it is, offers, and says of itself."""
     config, status = studio.manager.config(name), studio.manager.status(name)
+    written, clean = config.written or config, studio.redactor
     yield connections.state_words(status)
     if status.error is not None and (help := connections.hint(status.error)):
         yield help
-    yield f"\n{safe(config.url or shlex.join((config.command, *config.args)), 1_000)}"
+    target = clean.url(written.url) if written.url else clean.text(shlex.join((written.command, *written.args)))
+    yield f"\n{safe(target, 1_000)}"
     if status.state == "ready":
         info, listing = mapping(status.server_info), studio.catalog.listing
         title = safe(f"{info.get('title') or info.get('name') or ''} {info.get('version') or ''}".strip(), 200)
