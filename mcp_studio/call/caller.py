@@ -44,6 +44,7 @@ from mcp_studio.session.groups import Groups
 from mcp_studio.session.inbox import Inbox, InputRequest
 from mcp_studio.session.manager import ConnectionManager
 from mcp_studio.session.server_requests import Declined
+from mcp_studio.session.state import Spawn
 from mcp_studio.session.task_manager import TaskManager
 
 _CHECKED = 2 * MB
@@ -83,7 +84,7 @@ class Caller:
         policy: Policy,
         groups: Groups,
         audit: Audit,
-        spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
+        spawn: Spawn,
     ) -> None:
         self.manager = manager
         self._catalog = catalog

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mcp_studio.errors import UsageError
 from mcp_studio.jsontext import Json, dumps, items_of, loads
@@ -16,6 +15,7 @@ from mcp_studio.limits import KB
 from mcp_studio.paths import read_object, write_object
 from mcp_studio.redact import Redactor
 from mcp_studio.session.inbox import Inbox, InputRequest
+from mcp_studio.session.state import Spawn
 
 _POLL = 0.3
 """Seconds between two looks for an answer, while something waits."""
@@ -44,13 +44,7 @@ class Approvals:
         spawn: starts a task in the studio.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        inbox: Inbox,
-        redactor: Redactor,
-        spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
-    ) -> None:
+    def __init__(self, folder: Path, inbox: Inbox, redactor: Redactor, spawn: Spawn) -> None:
         self._folder = folder
         self._inbox = inbox
         self._redactor = redactor

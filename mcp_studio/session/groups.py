@@ -54,12 +54,12 @@ class Groups:
         group = self.of(server) if server in self._manager.names() else ""
         return (group,) if group else ()
 
-    def members(self, group: str, tool: str = "") -> tuple[Member, ...]:
-        """The servers of a group that offer a tool, best first; all of them without one."""
+    def members(self, group: str, tool: str) -> tuple[Member, ...]:
+        """The servers of a group that offer a tool, best first."""
         servers = [name for name in self._manager.names() if self.of(name) == group]
         numbers = self._numbers()
         numbers.look()
-        found = [self._member(name, numbers, tool) for name in servers if not tool or self._offers(name, tool)]
+        found = [self._member(name, numbers, tool) for name in servers if self._offers(name, tool)]
         return tuple(sorted(found, key=self._order(group, tool, found)))
 
     def best(self, group: str, tool: str) -> str:
@@ -112,8 +112,7 @@ class Groups:
             del self._preferred[group]
 
     def _member(self, server: str, numbers: Numbers, tool: str) -> Member:
-        tally = numbers.of(server, _CALL, tool) if tool else numbers.servers.get(server)
-        tally = tally or Tally()
+        tally = numbers.of(server, _CALL, tool) or Tally()
         config, status = self._manager.config(server), self._manager.status(server)
         return Member(
             server, status.state == "ready", server in self._drained, config.priority,

@@ -60,7 +60,7 @@ class Servers:
 def test_priority_comes_first_then_success_then_speed() -> None:
     servers = Servers(a=0, b=1, c=1, d=1)
     groups = servers.groups()
-    assert [one.server for one in groups.members("g")] == ["b", "c", "d", "a"]
+    assert [one.server for one in groups.members("g", "t")] == ["b", "c", "d", "a"]
     servers.answered("b", *[10.0] * 20)
     servers.answered("c", *[1.0] * 20, failed=2)
     servers.answered("d", *[5.0] * 20)
