@@ -352,7 +352,9 @@ class ResourceReads:
         unchanged = self._changes.get(server, 0.0) < call.started
         if hint.ttl > 0 and unchanged and call.sendings == 1 and not outcome.problems and outcome.size <= _MOST_BYTES:
             self._reads[server, uri] = _Read(outcome, hint, self._clock())
-            while len(self._reads) > _MOST_READS or self._size() > _MOST_BYTES:
+            while (
+                len(self._reads) > _MOST_READS or sum(read.outcome.size for read in self._reads.values()) > _MOST_BYTES
+            ):
                 del self._reads[next(iter(self._reads))]
         return replace(outcome, hint=hint, problems=(*outcome.problems, *[hint.problem] * bool(hint.problem)))
 
@@ -373,9 +375,6 @@ class ResourceReads:
         for key in tuple(self._reads):
             if key[0] == server:
                 del self._reads[key]
-
-    def _size(self) -> int:
-        return sum(read.outcome.size for read in self._reads.values())
 
 
 def _covers(uri: str, part: str) -> bool:

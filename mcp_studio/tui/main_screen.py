@@ -179,8 +179,10 @@ class MainScreen(Screen[None]):
             self.go_to(self.call)
 
     def on_task_list_result_requested(self, event: TaskList.ResultRequested) -> None:
-        self.call.show_task(event.task)
-        self.go_to(self.result)
+        ref = event.task.ref
+        if ref is not None and (entry := self.show_entry(ref)) is not None:
+            self.call.show_task(event.task, entry)
+            self.go_to(self.result)
 
     def show_entry(self, ref: Ref) -> Entry | None:
         """Show an entry in catalog and call pane alike; None where no server lists it."""

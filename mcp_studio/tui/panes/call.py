@@ -472,15 +472,11 @@ class CallPane(Pane, scope="call"):
         call.changed.connect(changed)
         self.tell_result(started=started)
 
-    def show_task(self, task: Task) -> None:
-        """Show what came of a task, as if its call had just ended."""
-        found = self.app.studio.catalog.find(task.ref) if task.ref else ()
-        if task.ref is None or not found:
-            self.app.say(f"{task.subject} is not listed, so it cannot be shown.", "warning")
-            return
-        params: dict[str, Json] = {"name": task.ref.name, "arguments": task.arguments or {}}
-        call = Call(task.ref, "tools/call", params, as_task=task, outcome=outcome_of_task(task))
-        self.preview(found[0], elsewhere=True)
+    def show_task(self, task: Task, entry: Entry) -> None:
+        """Show what came of a task of this tool, as if its call had just ended."""
+        params: dict[str, Json] = {"name": entry.ref.name, "arguments": task.arguments or {}}
+        call = Call(entry.ref, "tools/call", params, as_task=task, outcome=outcome_of_task(task))
+        self.preview(entry)
         if self.draft is not None:
             self._follow(self.draft, call)
 
