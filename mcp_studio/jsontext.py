@@ -73,6 +73,7 @@ def _float(text: str) -> float:
 _AS_SQUARE = bytes.maketrans(b"{}", b"[]")
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _NO_BEGINNINGS = bytes(set(range(256)) - set(b",[{"))
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.S)
 _ROUNDS = 20
 
 
@@ -86,9 +87,18 @@ _PLAIN = _decoder(False)
 _EXACT = _decoder(True)
 
 
-def parts(text: bytes | str) -> int:
-    """About how many values a JSON text has, and never fewer: each of them costs some 60 bytes or more in memory."""
-    return 1 + len(_raw(text).translate(None, _NO_BEGINNINGS))
+def has_more_values(text: bytes | str, most: int) -> bool:
+    """Whether a JSON text has more values than that: each of them costs some 60 bytes or more in memory.
+
+    Commas and brackets in strings count only until there are too many of them, since it takes a while to leave them
+    out.
+    """
+    raw = _raw(text)
+    return len(raw) > most and _beginnings(raw) > most and _beginnings(_STRING.sub(b"", raw)) > most
+
+
+def _beginnings(raw: bytes) -> int:
+    return 1 + len(raw.translate(None, _NO_BEGINNINGS))
 
 
 def _raw(text: bytes | str) -> bytes:
@@ -102,7 +112,7 @@ def loads(data: bytes | str, *, exact: bool = False, most: int = DEFAULT.depth, 
         JsonProblem: the text is not JSON (also NaN and Infinity), or has a number of absurd length.
         LimitExceeded: it is nested deeper than `most` levels, or, where that is given, has more than `values` values.
     """
-    if values and len(data) > values and parts(data) > values:
+    if values and has_more_values(data, values):
         raise LimitExceeded(f"The JSON has more than {values:,} values.", limit="values")
     text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
     try:

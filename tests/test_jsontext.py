@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_studio.errors import LimitExceeded
-from mcp_studio.jsontext import JsonProblem, depth, dumps, loads, pretty, printable
+from mcp_studio.jsontext import JsonProblem, depth, dumps, has_more_values, loads, pretty, printable
 from mcp_studio.safetext import is_live
 
 values = st.recursive(
@@ -69,3 +69,16 @@ def test_nesting_is_bounded(levels: int) -> None:
 
 def test_depth_counts_containers() -> None:
     assert [depth(value) for value in (1, [], [1], [[{}]], {"a": [1]})] == [0, 1, 1, 3, 2]
+
+
+@pytest.mark.parametrize(
+    ("text", "more"),
+    [
+        (b'{"csv":"' + b"a,b," * 30 + b'"}', False),
+        (b'{"csv":"' + b'[\\",{' * 30 + b'"}', False),
+        (b"[" + b"1," * 30 + b"1]", True),
+        (b'["' + b'\\"' * 1_000_000, False),  # without an end, and read in one go
+    ],
+)
+def test_commas_and_brackets_in_strings_are_no_values(text: bytes, more: bool) -> None:
+    assert has_more_values(text, 20) is more

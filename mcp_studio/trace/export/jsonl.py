@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import binascii
-import re
 import time
 import zlib
 from collections.abc import Iterator, Mapping
@@ -11,7 +10,7 @@ from typing import cast
 
 from mcp_studio import __version__
 from mcp_studio.errors import LimitExceeded, UsageError
-from mcp_studio.jsontext import Json, JsonProblem, dumps, loads, mapping, parts
+from mcp_studio.jsontext import Json, JsonProblem, dumps, has_more_values, loads, mapping
 from mcp_studio.trace.export.item import Item, Source
 from mcp_studio.trace.lint.rules import SEVERITIES, Finding
 from mcp_studio.trace.message import ASKED, BY_HAND, DIRECTIONS, KINDS, MARKED, OUTCOMES, PROBE
@@ -19,7 +18,6 @@ from mcp_studio.trace.message import ASKED, BY_HAND, DIRECTIONS, KINDS, MARKED, 
 FORMAT = "mcp-studio-trace"
 VERSION = 1
 _FRAME = b',"frame":'
-_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.S)
 _FLAGS = (("probe", PROBE), ("by_hand", BY_HAND), ("asked", ASKED), ("marked", MARKED))
 _MOST = 0xFFFFFFFF
 _GZIP_BITS = 31
@@ -85,7 +83,7 @@ def _is_json(body: bytes, read: bool) -> bool:
     """Whether a body is JSON; `read`: it was, when it came, and where it has very many parts that is believed."""
     if body[:1] not in b"{[" or body[-1:] not in b"}]":
         return False
-    if parts(body) > _PARTS:
+    if has_more_values(body, _PARTS):
         return read
     try:
         loads(body.decode(), most=500)
@@ -156,7 +154,7 @@ def _split(line: bytes) -> tuple[dict[str, Json], bytes]:
 
 
 def _object(line: bytes) -> dict[str, Json]:
-    if parts(line) > _PARTS and parts(_STRING.sub(b"", line)) > _PARTS:
+    if has_more_values(line, _PARTS):
         raise BadLine("it has too many parts")
     value = loads(line.decode(), exact=True, most=600)
     if not isinstance(value, dict):
