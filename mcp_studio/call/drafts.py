@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from pathlib import Path
 
 from mcp_studio.call.history import History
@@ -12,7 +11,7 @@ from mcp_studio.call.store import Saver, read_end
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, JsonProblem, dumps, loads, mapping
 from mcp_studio.paths import write_atomically
-from mcp_studio.redact import Redactor, is_secret_name
+from mcp_studio.redact import Redactor
 
 _FORMAT = 1
 _DELAY = 0.5
@@ -28,15 +27,11 @@ class Drafts:
 
     Args:
         file: where they are kept.
-        redact: takes secrets out of a text; what it changes is not written at all.
-        hides: whether values of a field of this name are secret.
     """
 
-    def __init__(
-        self, file: Path, redact: Callable[[str], str] = str, hides: Callable[[str], bool] = is_secret_name
-    ) -> None:
+    def __init__(self, file: Path, keeper: SecretFilter = SecretFilter()) -> None:  # noqa: B008
         self._file = file
-        self._keeper = SecretFilter(redact, hides)
+        self._keeper = keeper
         self._values: dict[str, Json] = _read(file)
         self._hidden: dict[str, frozenset[str]] = {}
         self._saver = Saver(self._save, _DELAY)
@@ -97,7 +92,7 @@ class Memory:
 
     def __init__(self, folder: Path, redactor: Redactor, keep: int) -> None:
         self.keeper = SecretFilter(redactor.text, redactor.is_secret)
-        self.drafts = Drafts(folder / "drafts.json", self.keeper.redact, self.keeper.hides)
+        self.drafts = Drafts(folder / "drafts.json", self.keeper)
         self.history = History(folder / "history.jsonl", keep, self.keeper)
         self.changed = self.history.changed
         """The earlier calls of an entry are others than before."""

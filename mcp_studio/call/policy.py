@@ -66,6 +66,8 @@ class Profile(NamedTuple):
     seconds: float = 0.0
     total: float | None = None
     """Seconds after which a call has failed."""
+    cost: float = 0.0
+    """What a call costs, in a unit that the server knows."""
 
 
 class Policy:
@@ -189,6 +191,7 @@ def _profile(tool: ToolView | None, trusted: bool) -> Profile:
         calls=int(_number(limit.get("maxCalls"))),
         seconds=_number(limit.get("windowMs")) / 1000 or 60.0,
         total=timeout / 1000 if timeout else None,
+        cost=_number(harness.get("costPerCall")),
     )
 
 
@@ -247,15 +250,11 @@ def _reasons(tool: ToolView | None, trusted: bool) -> tuple[str, ...]:
     return tuple(found)
 
 
+Ask = Callable[[InputRequest], Awaitable[Answer]]
+
+
 async def consent(
-    ask: Callable[[InputRequest], Awaitable[Answer]],
-    judgement: Judgement,
-    ref: Ref,
-    arguments: Json,
-    call: Call | None = None,
-    *,
-    approved: bool,
-    times: str = "",
+    ask: Ask, judgement: Judgement, ref: Ref, arguments: Json, call: Call | None, *, approved: bool, times: str = ""
 ) -> Denied | None:
     """Ask where that is the verdict; None when it may run. A rule that denies holds also for what was approved.
 

@@ -106,7 +106,7 @@ def read_settings(values: Mapping[str, Any], file: str, problems: list[Problem],
     trace, history = table.inner("trace"), table.inner("history")
     secrets, signing = table.inner("secrets"), table.inner("auth")
     search, limits = table.inner("search"), table.inner("limits")
-    settings = table.take_fields(base, ("theme", "ascii", "editor"))
+    settings = table.take_fields(base, ("theme", "ascii", "editor", "cache_ttl", "filter"))
     settings = trace.take_fields(settings, ("record", "traceparent"))
     # Packages may bring methods: whether there is one of that name is said when it is used.
     settings = search.take_fields(settings, ("method", "cjk", "semantic", "usage"), "search_")

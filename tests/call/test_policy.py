@@ -152,11 +152,11 @@ async def test_the_question_says_why_and_how_risky_it_is(risk: Risk, word: str) 
         return Answer("decline", note="not today")
 
     judgement = Judgement("ask", "a rule", ("destructive",), risk=risk)
-    denied = await consent(ask, judgement, REF, {"a": 1}, approved=False, times="2,000 times")
+    denied = await consent(ask, judgement, REF, {"a": 1}, None, approved=False, times="2,000 times")
     assert denied is not None and denied.rule == "denied by you: not today"
     assert asked[0].subject == "s.delete_all 2,000 times" and asked[0].reasons == ("a rule", "destructive", word)
-    assert await consent(ask, judgement, REF, {}, approved=True) is None
-    never = await consent(ask, Judgement("deny", "a rule"), REF, {}, approved=True)
+    assert await consent(ask, judgement, REF, {}, None, approved=True) is None
+    never = await consent(ask, Judgement("deny", "a rule"), REF, {}, None, approved=True)
     assert never is not None and len(asked) == 1
 
 

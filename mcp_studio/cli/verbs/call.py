@@ -9,10 +9,9 @@ from dataclasses import replace
 from functools import partial
 from typing import cast
 
-from mcp_studio.call.call import Call, Succeeded
+from mcp_studio.call.call import OUTCOMES, Call, Succeeded, said_of
 from mcp_studio.call.copying.formats import copy_as
 from mcp_studio.call.copying.subject import subject_of
-from mcp_studio.call.history import OUTCOMES, said_of
 from mcp_studio.call.load import MOST, MOST_AT_ONCE, Load, past_of_load
 from mcp_studio.catalog.listing import Ref, doubts_of
 from mcp_studio.cli.arguments import expanded, refuse_wrong, template_form, texts
