@@ -146,10 +146,14 @@ class Studio:
         return self.caller.call_tool(ref, arguments, origin="person", approved=approved, **options)
 
     def read_resource(self, server: str, uri: str, *, fresh: bool = False) -> Call:
-        """Read a resource by its URI, listed or not.
+        """Read a resource by its URI, listed or not; without a server that of the one that lists it, or has a template.
 
         An answer that the server calls fresh still may be given again (2026-07-28); `fresh` asks it all the same.
+
+        Raises:
+            UsageError: no server is named, and none has it, or several have.
         """
+        server = server or self.groups.server_of(uri)
         self.subscriptions.read(server, uri)
         self.usage.ran(Ref("resource", server, uri))
         return self.caller.start(Ref("resource", server, uri), "resources/read", {"uri": uri}, fresh)

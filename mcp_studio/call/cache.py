@@ -58,9 +58,7 @@ class ResourceCache:
             return None
         self.hits += 1
         self._reads[key] = self._reads.pop(key)  # the newest in their order is the one used last
-        one = read.outcome
-        cached = Cached(age, read.hint)
-        return Succeeded(size=one.size, result=one.result, hint=one.hint, cached=cached)
+        return replace(read.outcome, ms=0.0, request_id=None, cached=Cached(age, read.hint))
 
     def keep(self, call: Call, outcome: CallOutcome, modern: bool) -> CallOutcome:
         """Keep what was just read; gives the outcome with what the server says about keeping it.

@@ -233,9 +233,8 @@ class Caller:
             if call.sendings == 1 and call.as_task is None:  # the figure of the trace
                 ms = self.manager.supervisor(call.ref.server).tap.took(reply.request_id) or ms
             outcome = outcome_of(call.method, reply, ms)
-        if call.asked_ms:
-            outcome = replace(outcome, asked_ms=call.asked_ms)
-        return replace(outcome, problems=(*outcome.problems, *call.as_task.problems)) if call.as_task else outcome
+        problems = (*outcome.problems, *(call.as_task.problems if call.as_task else ()))
+        return replace(outcome, asked_ms=call.asked_ms, problems=problems)
 
     async def _check(self, call: Call, outcome: CallOutcome, schema: Json) -> None:
         """Compare a result, as it came, with the tool's outputSchema; the trace hears too what is wrong."""

@@ -94,8 +94,6 @@ class Memory:
         self.keeper = SecretFilter(redactor.text, redactor.is_secret)
         self.drafts = Drafts(folder / "drafts.json", self.keeper)
         self.history = History(folder / "history.jsonl", keep, self.keeper)
-        self.changed = self.history.changed
-        """The earlier calls of an entry are others than before."""
 
     async def close(self) -> None:
         """Write what has not been written yet."""

@@ -63,17 +63,14 @@ class ResultFilter:
             return outcome
         refused = isinstance(outcome, Rejected)
         look = _Look(self._redactor)
-        masked = look.mask([outcome.message, outcome.data] if refused else outcome.result)
+        masked: Any = look.mask([outcome.message, outcome.data] if refused else outcome.result)
         if not look.counts:
             return outcome
         listed = ", ".join(f"{_KINDS[kind]} {count:,}" for kind, count in look.counts.items())
         note = f"{'Masked' if mode == 'mask' else 'Found'} in the result: {listed}."
-        found: dict[str, Any] = {"sensitive": dict(look.counts), "notes": (*outcome.notes, note)}
-        if mode == "mask" and refused:
-            found["message"], found["data"] = cast("list[Json]", masked)
-        elif mode == "mask":
-            found["result"] = masked
-        return replace(outcome, **found)
+        parts: dict[str, Any] = dict(zip(("message", "data"), masked, strict=True)) if refused else {"result": masked}
+        notes = (*outcome.notes, note)
+        return replace(outcome, sensitive=dict(look.counts), notes=notes, **(parts if mode == "mask" else {}))
 
     def _mode(self, server: str) -> str:
         return self._config(server).filter or self._usual

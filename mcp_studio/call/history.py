@@ -170,8 +170,7 @@ class History:
                 self.put(past, hidden)
 
         disconnect = call.changed.connect(changed)
-        if call.outcome is not None:
-            changed(call)
+        changed(call)
 
     def put(self, past: Past, hidden: Collection[str] = ()) -> None:
         """Keep what has ended; `hidden` as `follow` has it."""

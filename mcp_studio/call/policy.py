@@ -242,12 +242,9 @@ def _fits(
 def _reasons(tool: ToolView | None, trusted: bool) -> tuple[str, ...]:
     if tool is None:
         return ("the server does not list this tool",)
-    found = ["destructive" if tool.destructive else "read-only" if tool.read_only else "writes"]
-    found.append("idempotent" if tool.idempotent else "not idempotent")
-    found.append("open world" if tool.open_world else "closed world")
-    if not trusted:
-        found.append("untrusted server")
-    return tuple(found)
+    effect = "destructive" if tool.destructive else "read-only" if tool.read_only else "writes"
+    again, world = "" if tool.idempotent else "not ", "open" if tool.open_world else "closed"
+    return (effect, f"{again}idempotent", f"{world} world", *([] if trusted else ["untrusted server"]))
 
 
 Ask = Callable[[InputRequest], Awaitable[Answer]]

@@ -20,7 +20,6 @@ from mcp_studio.protocol.views import ToolView, param_headers
 from mcp_studio.session.connection import Connection, Deadline, Reply, limit_of
 from mcp_studio.session.manager import ConnectionManager
 from mcp_studio.session.server_requests import drive, opened_pages
-from mcp_studio.session.state import Status
 from mcp_studio.session.task_manager import TaskManager, unreachable
 from mcp_studio.session.tasks import Task
 from mcp_studio.trace.postmortem import Mortem
@@ -72,7 +71,11 @@ class _Sending:
         if tool is not None:
             if self._mirrors:
                 self._headers = self._headers_for(tool)
-            self._task_params = _task_params(supervisor.status, tool, call)
+            # A tool whose `taskSupport` is `required` is always called so, an `optional` one where it is wanted
+            # (2025-11-25, tasks).
+            support = support_of(tool.raw, supervisor.status.version, supervisor.status.capabilities)
+            if support == "required" or (support == "optional" and call.wants_task):
+                self._task_params = {"task": {} if call.ttl is None else {"ttl": round(call.ttl * 1000)}}
         if not supervisor.calls:
             answerer.call_began()
         supervisor.calls.append(subject)
@@ -180,17 +183,6 @@ class _Sending:
         finally:
             for end in ends:
                 end()
-
-
-def _task_params(status: Status, tool: ToolView, call: Call) -> dict[str, Json]:
-    """What goes into a tool call so that it becomes a task: nothing, or `task` (2025-11-25, tasks).
-
-    A tool whose `taskSupport` is `required` is always called so, an `optional` one where it is wanted.
-    """
-    support = support_of(tool.raw, status.version, status.capabilities)
-    if support == "required" or (support == "optional" and call.wants_task):
-        return {"task": {} if call.ttl is None else {"ttl": round(call.ttl * 1000)}}
-    return {}
 
 
 def outcome_of_task(task: Task) -> CallOutcome:

@@ -155,20 +155,23 @@ async def located(studio: Studio, plan: Plan, out: Output, *kinds: EntryKind) ->
     """
     if plan.server and not plan.group:
         await connected(studio, plan.server, out)
-        return _of_one(studio, plan, out, kinds)
+        one = Ref(kinds[0], plan.server, plan.name)
+        return one if kinds == ("resource",) else _of_one(studio, plan, out, kinds)
     for name, error in (await connect_all(studio, out)).items():
         out.warn(f"{name} could not be asked: {error.message}")
     if plan.group:
         ref = Ref(kinds[0], plan.server, plan.name)
         if not studio.catalog.find(ref):
             ref = ref._replace(server=studio.groups.best(plan.group, plan.name))
+    elif kinds == ("resource",):
+        ref = Ref("resource", studio.groups.server_of(plan.name), plan.name)
     else:
-        ref = listed(studio, plan.name, *kinds)
+        ref = _listed(studio, plan.name, *kinds)
     out.server = ref.server
     return ref
 
 
-def listed(studio: Studio, name: str, *kinds: EntryKind) -> Ref:
+def _listed(studio: Studio, name: str, *kinds: EntryKind) -> Ref:
     """What the one server lists that has something of this name.
 
     Raises:
@@ -240,7 +243,7 @@ class Intent(NamedTuple):
             out.note(f"{pointer(*path).lstrip('/')} is secret, and not in the file: write ${{keyring:NAME}} there")
 
 
-def form_of(studio: Studio, ref: Ref) -> Form:
+def _form_of(studio: Studio, ref: Ref) -> Form:
     """The arguments that a listed tool or prompt takes; any where it is not listed."""
     found = studio.catalog.find(ref)
     view = found[0].view if found else None
@@ -249,14 +252,17 @@ def form_of(studio: Studio, ref: Ref) -> Form:
     return build(view.input_schema if isinstance(view, ToolView) else {"type": "object"})
 
 
-async def intent_of(studio: Studio, plan: Plan, out: Output, form: Form, ref: Ref) -> Intent:
+async def intent_of(studio: Studio, plan: Plan, out: Output, ref: Ref, form: Form | None = None) -> Intent:
     """The call with its arguments, which are not checked yet.
+
+    Args:
+        form: the arguments that it takes, where they are not those of a listed tool or prompt.
 
     Raises:
         UsageError: something cannot be read, or there is no earlier call.
         StudioError: see `saved_arguments`.
     """
-    options = out.options
+    options, form = out.options, form or _form_of(studio, ref)
     if plan.saved is not None:
         value, hidden = await saved_arguments(studio, plan, plan.saved, out, form)
         return Intent(ref, form, _object(value, ref), hidden)

@@ -95,7 +95,7 @@ _AGE = _Unit(
     "a number of days above 0, or a time such as `14 days` or `12 h`",
 )
 _MOST_CALLS = 1_000
-_POLICY_FIELDS = tuple(item.name for item in fields(PolicyRule))
+_POLICY = tuple(item.name for item in fields(PolicyRule))
 _LIMITS = {item.name: str(item.type) for item in fields(Limits)}
 
 
@@ -170,10 +170,7 @@ def _quantity(table: Table, key: str, unit: _Unit) -> float:
 
 
 def _policy(table: Table) -> list[PolicyRule]:
-    rules = (
-        row.take_record(PolicyRule(), _POLICY_FIELDS, partial(_wrong_policy, row.keys()))
-        for row in table.rows("policy")
-    )
+    rules = (row.take_record(PolicyRule(), _POLICY, partial(_wrong_policy, row.keys())) for row in table.rows("policy"))
     return [rule for rule in rules if rule]
 
 
