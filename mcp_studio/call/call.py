@@ -25,9 +25,8 @@ from mcp_studio.session.tasks import Task
 from mcp_studio.signal import Signal
 
 _PUSHED = re.compile(
-    r"no back-?channel|server-(initiated|to-client) request|servers do not send requests|-32021"
-    r"|missing required client capabilit",
-    re.IGNORECASE,
+    r"(?i)no back-?channel|server-(initiated|to-client) request|servers do not send requests|-32021"
+    r"|missing required client capabilit"
 )
 """What servers say, by their SDK, when their code still asks by a request, which 2026-07-28 does not have."""
 _READ = 2_000

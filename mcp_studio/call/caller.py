@@ -133,9 +133,8 @@ class Caller:
         connection = self.manager.connection(ref.server)
         if "completions" not in (status.capabilities or {}):
             return Completion(declared=False)
-        subject = {"type": "ref/prompt", "name": ref.name}
-        if ref.kind == "template":
-            subject = {"type": "ref/resource", "uri": ref.name}
+        kind, key = ("resource", "uri") if ref.kind == "template" else ("prompt", "name")
+        subject: Json = {"type": f"ref/{kind}", key: ref.name}
         params: dict[str, Json] = {"ref": subject, "argument": {"name": argument, "value": value}}
         if known and at_least(status.version, "2025-06-18"):
             params["context"] = {"arguments": dict(known)}
@@ -145,13 +144,10 @@ class Caller:
         return completion_of(event.result)
 
     def _begin(self, call: Call, work: Coroutine[Any, Any, None]) -> Call:
-        def ended(task: asyncio.Task[None]) -> None:
-            self._running.remove(call)
-            call.ended(task)
-
         self._running.append(call)
         call.task = self.spawn(work)
-        call.task.add_done_callback(ended)
+        call.task.add_done_callback(lambda _: self._running.remove(call))
+        call.task.add_done_callback(call.ended)
         return call
 
     async def _plain(self, call: Call) -> None:

@@ -24,8 +24,6 @@ from mcp_studio.signal import Signal
 LARGEST_ENTRY = 256 * 1024
 """Bytes; larger arguments are not kept, only that there was the call."""
 _PLACES = 1_000
-_LATEST = 2e11
-"""A moment that is a date everywhere: in the year 8307."""
 
 
 @record(frozen=True)
@@ -109,7 +107,7 @@ def past_of(line: bytes) -> Past | None:
     if not kinds or not isinstance(server, str) or not isinstance(name, str) or not isinstance(at, (int, float)):
         return None
     return Past(
-        Ref(kinds[0], server, name), raw.get("arguments"), min(_number(at), _LATEST), _text(raw.get("origin")),
+        Ref(kinds[0], server, name), raw.get("arguments"), _number(at), _text(raw.get("origin")),
         next((word for word in OUTCOMES.values() if word == raw.get("outcome")), ""),
         _number(raw.get("ms")), int(_number(raw.get("size"))), _text(raw.get("said")),
         tuple(item for item in items_of(raw.get("left_out"))[:_PLACES] if isinstance(item, str)),
@@ -123,14 +121,13 @@ def _text(value: Json) -> str:
 
 
 def _number(value: Json) -> float:
-    usable = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 1e13
+    """A number that, as seconds, is a date everywhere: in the year 8307."""
+    usable = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 2e11
     return float(value) if usable else 0.0
 
 
 Origin = Literal["studio", "command line"]
 """Where a call was started."""
-KEEP = 20
-"""Calls of one entry that are kept where the settings say nothing."""
 _MOST_WAITING = 500
 """Calls that wait for a slow disk; older ones are not kept then."""
 
@@ -142,7 +139,7 @@ class History:
         keep: calls of one entry that are kept; with 0 nothing is written, and nothing read.
     """
 
-    def __init__(self, file: Path, keep: int = KEEP, keeper: SecretFilter = SecretFilter()) -> None:  # noqa: B008
+    def __init__(self, file: Path, keep: int = 20, keeper: SecretFilter = SecretFilter()) -> None:  # noqa: B008
         self.changed: Signal[Ref] = Signal()
         """There is one more of this entry, or fewer; what is read from now on has it."""
         self.keep = keep

@@ -12,7 +12,7 @@ from mcp_studio.call.call import Call, CallOutcome, Cancelled, Ended, InBackgrou
 from mcp_studio.catalog.listing import fetch
 from mcp_studio.catalog.refresh import asker
 from mcp_studio.errors import ProtocolError, StudioError
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, mapping
 from mcp_studio.protocol.events import Answered, Refused
 from mcp_studio.protocol.tasks import TaskKind, created_task, support_of
 from mcp_studio.protocol.versions import HEADER_MISMATCH
@@ -120,10 +120,8 @@ class _Sending:
         """The headers that the tool wants now: its definition has changed since it was listed (-32020, 2026-07-28)."""
         found = await fetch("tool", asker(self._connection, self._call.number), self._manager.limits)
         self._manager.refresh(self._call.ref.server)
-        for item in found.items:
-            if isinstance(item, dict) and item.get("name") == self._call.ref.name:
-                return self._headers_for(ToolView(item))
-        return None
+        named = (item for item in map(mapping, found.items) if item.get("name") == self._call.ref.name)
+        return next((self._headers_for(ToolView(item)) for item in named), None)
 
     def _headers_for(self, tool: ToolView) -> tuple[tuple[str, str], ...]:
         return param_headers(tool.input_schema, cast("dict[str, Json]", self._call.params["arguments"]))

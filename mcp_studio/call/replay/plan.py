@@ -194,13 +194,11 @@ class Script:
         if chosen is None:
             return None
         self._left.remove(chosen)
-        if chosen.secret:
-            return None
-        if chosen.error is not None:
-            error = mapping(chosen.error)
-            code = error.get("code")
-            return Refusal(code if isinstance(code, int) else 0, str(error.get("message", "")), declined=True)
-        return chosen.result
+        if chosen.secret or chosen.error is None:
+            return None if chosen.secret else chosen.result
+        error = mapping(chosen.error)
+        code = error.get("code")
+        return Refusal(code if isinstance(code, int) else 0, str(error.get("message", "")), declined=True)
 
 
 def _words(params: dict[str, Json]) -> dict[str, Json]:

@@ -171,9 +171,8 @@ class Replayer:
             if step.method in CALLS and (call := self._call(step, server, params, recorded)) is not None:
                 try:
                     outcome = await call.wait()
-                except asyncio.CancelledError:
-                    call.cancel()
-                    raise
+                finally:
+                    call.cancel()  # where nobody waits for it any more
                 return outcome, answer_of(outcome)
             event = (await connection.request(step.method, params)).event
             if isinstance(event, Answered):
