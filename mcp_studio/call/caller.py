@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter
 from collections.abc import Coroutine, Mapping
 from dataclasses import field, replace
 from typing import Any, TypedDict, Unpack, cast
@@ -78,7 +77,7 @@ class Caller:
     """Results of resources/read that may be given again."""
     filter: ResultFilter
     """What every result passes before anything shows or keeps it."""
-    costs: Counter[Ref] = field(default_factory=Counter[Ref], init=False)
+    costs: dict[Ref, float] = field(default_factory=dict[Ref, float], init=False)
     """What the calls of each tool have cost so far, in the unit of their server, which declared it."""
     skills: SkillReader = field(init=False)
     """Who loads skills."""
@@ -194,7 +193,7 @@ class Caller:
                 call.timeouts = call.timeouts._replace(total=profile.total)
             outcome = await self._outcome(call, tool)
             if call.sent and profile.cost:
-                self.costs[ref] += profile.cost
+                self.costs[ref] = self.costs.get(ref, 0.0) + profile.cost
             if not isinstance(outcome, Lost):
                 break
             if waiting is None:
@@ -248,7 +247,7 @@ class Caller:
         if call.outcome and call.outcome.sensitive:  # sentences and pointers repeat what is in the result
             texts = [[item.pointer, item.message] for item in found]
             shown = cast("list[list[str]]", self.filter.shown(call.ref.server, cast("Json", texts)))
-            found = tuple(SchemaProblem(*two, item.severity) for two, item in zip(shown, found, strict=True))
+            found = tuple(SchemaProblem(two[0], two[1], item.severity) for two, item in zip(shown, found, strict=True))
         tap.judged(outcome.request_id, [(item.pointer, item.message) for item in found if item.severity == "error"])
         call.found(tuple(f"structuredContent{item.pointer} {item.message}" for item in found), violations=found)
 

@@ -199,8 +199,9 @@ class Replayer:
 def _named(step: Step, params: dict[str, Json]) -> tuple[str, dict[str, Json]] | None:
     """What a request names, and its arguments; None where no call of ours would be like that."""
     name, arguments = params.get("uri" if step.method == "resources/read" else "name"), params.get("arguments", {})
-    usable = isinstance(name, str) and isinstance(arguments, dict)
-    return (name, cast("dict[str, Json]", arguments)) if usable else None
+    if isinstance(name, str) and isinstance(arguments, dict):
+        return name, cast("dict[str, Json]", arguments)
+    return None
 
 
 def why_hidden(recorded: Recorded) -> str:
