@@ -121,7 +121,7 @@ def _text(value: Json) -> str:
 
 
 def _number(value: Json) -> float:
-    """A number that, as seconds, is a date everywhere: in the year 8307."""
+    """A number that, as seconds, is a date everywhere: up to the year 8307; 0 for any other."""
     usable = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 2e11
     return float(value) if usable else 0.0
 
