@@ -100,7 +100,7 @@ class _Sending:
     async def _round(self, params: dict[str, Json]) -> Reply:
         reply = await self._once(params)
         if self._mirrors and isinstance(reply.event, Refused) and reply.event.code == HEADER_MISMATCH:
-            headers = await self._headers_anew(reply)
+            headers = await self._headers_anew()
             if headers is not None and headers != self._headers:
                 self._headers = headers
                 reply = await self._once(params)
@@ -116,7 +116,7 @@ class _Sending:
         call.answered, call.number = True, self._supervisor.tap.number_of(reply.request_id)
         return reply
 
-    async def _headers_anew(self, reply: Reply) -> tuple[tuple[str, str], ...] | None:
+    async def _headers_anew(self) -> tuple[tuple[str, str], ...] | None:
         """The headers that the tool wants now: its definition has changed since it was listed (-32020, 2026-07-28)."""
         found = await fetch("tool", asker(self._connection, self._call.number), self._manager.limits)
         self._manager.refresh(self._call.ref.server)
