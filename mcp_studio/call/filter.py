@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Literal, cast
 
 from mcp_studio.call.call import ANSWERED, CallOutcome, Rejected
@@ -80,7 +80,8 @@ class _Look:
     """One look at one value."""
 
     def __init__(self, redactor: Redactor) -> None:
-        self._redactor = redactor
+        # Names of members come again and again.
+        self._redacted, self._is_secret = lru_cache(4_096)(redactor.text), lru_cache(4_096)(redactor.is_secret)
         self._left = _MOST
         self.counts: Counter[str] = Counter()
 
@@ -103,14 +104,14 @@ class _Look:
             return value if (text := self._text(str(value))) == str(value) else text
         if not isinstance(value, str) or not value or name in _BINARY:
             return value
-        return self._found("secret", MARK) if name and self._redactor.is_secret(name) else self._text(value)
+        return self._found("secret", MARK) if name and self._is_secret(name) else self._text(value)
 
     def _text(self, text: str) -> str:
         self._left -= len(text)
         if self._left < 0:
             return self._found("unread", _UNREAD)
-        clean = self._redactor.text(text)
-        if clean is not text:
+        clean = self._redacted(text)
+        if clean != text:
             self.counts["secret"] += clean.count(MARK) - text.count(MARK)
         for kind, pattern in _PATTERNS.items() if _NEEDED.search(clean) else ():
             clean = pattern.sub(partial(self._personal, kind), clean)
