@@ -82,8 +82,6 @@ class Caller:
     skills: SkillReader = field(init=False)
     """Who loads skills."""
     _secret: SecretArguments = field(default_factory=SecretArguments, init=False)
-    _waiting: dict[int, list[Call]] = field(default_factory=dict[int, list[Call]], init=False)
-    """The calls that wait for the answer to a question, by its number."""
     _running: list[Call] = field(default_factory=list[Call], init=False)
 
     def __post_init__(self) -> None:
@@ -205,7 +203,7 @@ class Caller:
             self.manager.supervisor(ref.server).tap.note(f"the call of {ref.name} goes on to {call.ref.server}")
         call.finish(await self._filtered(call, outcome))
         self.audit.add(call, origin, judgement)
-        if tool is None or tool.output_schema is None or call.unchecked:
+        if tool is None or tool.output_schema is None or call.unchecked or not isinstance(outcome, Succeeded):
             call.found(())
         else:
             await self._check(call, outcome, tool.output_schema)
@@ -231,12 +229,9 @@ class Caller:
         problems = (*outcome.problems, *(call.as_task.problems if call.as_task else ()))
         return replace(outcome, asked_ms=call.asked_ms, problems=problems)
 
-    async def _check(self, call: Call, outcome: CallOutcome, schema: Json) -> None:
+    async def _check(self, call: Call, outcome: Succeeded, schema: Json) -> None:
         """Compare a result, as it came, with the tool's outputSchema; the trace hears too what is wrong."""
-        tap = self.manager.supervisor(call.ref.server).tap
-        if not isinstance(outcome, Succeeded):
-            return call.found(())
-        result = mapping(outcome.result)
+        tap, result = self.manager.supervisor(call.ref.server).tap, mapping(outcome.result)
         if "structuredContent" not in result:
             missing = "The tool has an outputSchema, but the result has no structuredContent."
             tap.judged(outcome.request_id, [("", missing)])
@@ -255,13 +250,10 @@ class Caller:
         """A call waits for a person, or does so no longer: it was refused, or its server asks while it runs."""
         if question.kind == "approval":
             return  # whoever waits for it knows: other calls may have the same subject
-        if question in self.inbox.pending:
-            asked = [call for call in self.running if call.subject == question.subject]
-            mine = self._waiting.setdefault(question.number, asked)
-        else:
-            mine = self._waiting.pop(question.number, [])
-        for call in mine:
-            call.on_asking(any(call in calls for calls in self._waiting.values()))
+        open_ones = [one for one in self.inbox.pending if one.kind != "approval" and one.subject == question.subject]
+        for call in self.running:
+            if call.subject == question.subject:
+                call.on_asking(any(one.asked >= call.started for one in open_ones))
 
 
 _MOST_VALUES = 100

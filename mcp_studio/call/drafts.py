@@ -32,13 +32,14 @@ class Drafts:
     def __init__(self, file: Path, keeper: SecretFilter = SecretFilter()) -> None:  # noqa: B008
         self._file = file
         self._keeper = keeper
-        self._values: dict[str, Json] = _read(file)
-        self._hidden: dict[str, frozenset[str]] = {}
+        self._drafts: dict[str, tuple[Json, frozenset[str]]] = {
+            key: (one, frozenset()) for key, one in _read(file).items()
+        }
         self._saver = Saver(self._save, _DELAY)
 
     def get(self, key: str) -> Json:
         """The draft, or None."""
-        return self._values.get(key)
+        return self._drafts.get(key, (None,))[0]
 
     def put(self, key: str, value: Json, *, hidden: frozenset[str] = frozenset()) -> None:
         """Keep a draft; None forgets it. It is written shortly afterwards.
@@ -47,26 +48,23 @@ class Drafts:
             hidden: what is secret whatever its name is, members at the top by their names, any place by its pointer;
                 it stays in memory.
         """
-        self._hidden[key] = hidden
-        if key in self._values and self._values[key] == value:
-            return
-        self._values.pop(key, None)
+        before = self._drafts.pop(key, (None, hidden))
         if value is not None:
-            self._values[key] = value
-        while len(self._values) > _MOST:
-            del self._values[next(iter(self._values))]
-        self._saver.soon()
+            self._drafts[key] = value, hidden
+        while len(self._drafts) > _MOST:
+            del self._drafts[next(iter(self._drafts))]
+        if before[0] != value:
+            self._saver.soon()
 
     async def close(self) -> None:
         """Write what has not been written yet, if the disk takes it soon."""
         await self._saver.finish()
 
     async def _save(self) -> None:
-        drafts = [(key, value, self._hidden.get(key, frozenset())) for key, value in self._values.items()]
-        await asyncio.to_thread(self._write, drafts)
+        await asyncio.to_thread(self._write, self._drafts.copy())
 
-    def _write(self, drafts: list[tuple[str, Json, frozenset[str]]]) -> None:
-        texts = {key: text for key, value, hidden in drafts if (text := self._text(value, hidden))}
+    def _write(self, drafts: dict[str, tuple[Json, frozenset[str]]]) -> None:
+        texts = {key: text for key, draft in drafts.items() if (text := self._text(*draft))}
         body = b",".join(dumps(key) + b":" + text for key, text in texts.items())
         write_atomically(self._file, b'{"version":%d,"drafts":{%b}}' % (_FORMAT, body))
 
