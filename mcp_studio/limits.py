@@ -66,6 +66,10 @@ class Limits:
     """Tasks of one server that are kept."""
     logs: int = 2_000
     """Log messages kept per server."""
+    cache_entries: int = 1_000
+    """Results of `resources/read` that are kept to be given again, those of all servers together."""
+    cache_bytes: int = 32 * MB
+    """Bytes of these."""
     step_ups: int = 3
     """Times that one request may ask for further scopes, or be refused with a token just got."""
     metadata: int = MB

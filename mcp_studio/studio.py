@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING, Unpack
 
 from mcp_studio import __version__
 from mcp_studio.call.audit import Audit
+from mcp_studio.call.cache import ResourceCache
 from mcp_studio.call.call import Call
 from mcp_studio.call.caller import Caller, CallOptions
 from mcp_studio.call.drafts import Memory
+from mcp_studio.call.filter import ResultFilter
 from mcp_studio.call.policy import Policy
 from mcp_studio.call.skills import SkillReading
 from mcp_studio.catalog.catalog import Catalog
 from mcp_studio.catalog.listing import KINDS, Ref
 from mcp_studio.catalog.remembered import Memories
-from mcp_studio.config.model import Config, ServerConfig, Timeouts
+from mcp_studio.config.model import Config, ServerConfig
 from mcp_studio.jsontext import Json
 from mcp_studio.paths import Paths
 from mcp_studio.redact import Redactor
@@ -44,7 +46,6 @@ if TYPE_CHECKING:
     from mcp_studio.auth.accounts import Accounts, Browser
     from mcp_studio.search.index import SearchIndex
 
-_SERVERS = Timeouts()
 CLIENT_INFO: dict[str, Json] = {"name": "mcp-studio", "title": "mcp-studio", "version": __version__}
 
 
@@ -87,9 +88,10 @@ class Studio:
         self.approvals = Approvals(paths.state / "approvals", self.inbox, self.redactor, self.spawn)
         self.groups = Groups(self.manager, lambda: self.numbers, self.catalog)
         self.caller = Caller(
-            self.manager, self.tasks, self.catalog, self.inbox, self.checker, settings.limits,
-            Policy(settings.policy, settings.tools), self.groups, self.audit,
-            self.spawn,
+            self.manager, self.tasks, self.catalog, self.inbox, self.checker,
+            Policy(settings.policy, settings.tools), self.groups, self.audit, self.spawn,
+            ResourceCache(self.manager.config, settings),
+            ResultFilter(self.redactor, self.manager.config, settings.filter),
         )  # fmt: skip
 
     @classmethod
@@ -143,19 +145,23 @@ class Studio:
         self.usage.ran(ref)
         return self.caller.call_tool(ref, arguments, origin="person", approved=approved, **options)
 
-    def read_resource(self, server: str, uri: str, *, fresh: bool = False, timeouts: Timeouts = _SERVERS) -> Call:
-        """Read a resource by its URI, listed or not.
+    def read_resource(self, server: str, uri: str, *, fresh: bool = False) -> Call:
+        """Read a resource by its URI, listed or not; without a server that of the one that lists it, or has a template.
 
         An answer that the server calls fresh still may be given again (2026-07-28); `fresh` asks it all the same.
+
+        Raises:
+            UsageError: no server is named, and none has it, or several have.
         """
+        server = server or self.groups.server_of(uri)
         self.subscriptions.read(server, uri)
         self.usage.ran(Ref("resource", server, uri))
-        return self.caller.start(Ref("resource", server, uri), "resources/read", {"uri": uri}, timeouts, fresh)
+        return self.caller.start(Ref("resource", server, uri), "resources/read", {"uri": uri}, fresh)
 
-    def get_prompt(self, ref: Ref, arguments: Mapping[str, str], *, timeouts: Timeouts = _SERVERS) -> Call:
+    def get_prompt(self, ref: Ref, arguments: Mapping[str, str]) -> Call:
         """Get a prompt."""
         self.usage.ran(ref)
-        return self.caller.start(ref, "prompts/get", {"name": ref.name, "arguments": dict(arguments)}, timeouts)
+        return self.caller.start(ref, "prompts/get", {"name": ref.name, "arguments": dict(arguments)})
 
     async def skill(self, server: str, which: str, file: str = "") -> SkillReading:
         """Read a skill, named by its name or address, or one of its files, and compare it with the skill's entry.

@@ -140,7 +140,7 @@ def test_a_result_of_the_wrong_shape_is_shown_with_its_problems(fault: str) -> N
         )  # fmt: skip
         handle = studio.call_tool(Ref("tool", "s", tool), {"text": "hi"}, approved=True)
         await handle.wait()
-        await wait_until(lambda: handle.checked)
+        await wait_until(lambda: handle.over.is_set())
         assert handle.outcome and handle.outcome.problems
 
     on(fault, act)

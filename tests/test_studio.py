@@ -235,7 +235,7 @@ async def test_structured_content_is_checked_against_the_output_schema() -> None
     async with opened(stdio(SDK)) as studio:
         handle = studio.call_tool(Ref("tool", "s", "shift"), {"point": {"x": 1}})
         outcome = await handle.wait()
-        await wait_until(lambda: handle.checked)
+        await wait_until(lambda: handle.over.is_set())
         assert isinstance(outcome, Succeeded) and handle.outcome and handle.outcome.problems == ()
 
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from mcp_studio.call.call import Call
-from mcp_studio.call.history import LARGEST_ENTRY, OUTCOMES, said_of
+from mcp_studio.call.call import OUTCOMES, Call, said_of
+from mcp_studio.call.history import LARGEST_ENTRY
 from mcp_studio.call.policy import Judgement, Origin
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, dumps, loads, mapping

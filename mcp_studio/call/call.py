@@ -5,28 +5,28 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from itertools import islice
-from typing import Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import Timeouts
-from mcp_studio.errors import StudioError
+from mcp_studio.errors import ConnectionLost, StudioError, Unreachable
 from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.protocol.events import Answered, RequestId, refusal
 from mcp_studio.protocol.versions import MISSING_CAPABILITY, Cached, Hint
 from mcp_studio.record import record
 from mcp_studio.schema.field import SchemaProblem
-from mcp_studio.session.connection import Reply
+from mcp_studio.session.connection import DeadlinePassed, Reply
+from mcp_studio.session.server_requests import Declined
 from mcp_studio.session.state import Progress, Status
 from mcp_studio.session.tasks import Task
 from mcp_studio.signal import Signal
 
 _PUSHED = re.compile(
-    r"no back-?channel|server-(initiated|to-client) request|servers do not send requests|-32021"
-    r"|missing required client capabilit",
-    re.IGNORECASE,
+    r"(?i)no back-?channel|server-(initiated|to-client) request|servers do not send requests|-32021"
+    r"|missing required client capabilit"
 )
 """What servers say, by their SDK, when their code still asks by a request, which 2026-07-28 does not have."""
 _READ = 2_000
@@ -50,6 +50,8 @@ class CallOutcome:
     """What is wrong with the answer, in words; an answer with problems is still shown."""
     notes: tuple[str, ...] = ()
     """What is good to know about the answer, in words."""
+    sensitive: Mapping[str, int] = field(default_factory=dict[str, int])
+    """How many secrets and personal data of each kind the filter of results found in it."""
 
 
 @record(frozen=True)
@@ -126,6 +128,42 @@ class Lost(CallOutcome):
     """The servers of the group that could take the call, where nobody knows whether that does the work twice."""
 
 
+OUTCOMES: dict[type[CallOutcome], str] = {
+    Succeeded: "ok", ToolFailed: "tool error", Rejected: "refused", Denied: "not sent", Cancelled: "stopped",
+    InBackground: "task", TimedOut: "timed out", Lost: "lost",
+}  # fmt: skip
+"""What outcomes are called."""
+ANSWERED = (Succeeded, ToolFailed, Rejected)
+"""The outcomes of what the server has answered."""
+SAID = 200
+"""Characters of a line about an outcome."""
+
+
+def _texts(result: Json) -> Iterator[str]:
+    blocks = (mapping(block).get("text") for block in items_of(mapping(result).get("content")))
+    return (text for text in blocks if isinstance(text, str))
+
+
+def said_of(outcome: CallOutcome) -> str:
+    """Why a call was no success, on a line; empty where it was."""
+    match outcome:
+        case ToolFailed(result=result):
+            said = next((text for text in _texts(result) if text.strip()), "")
+        case Rejected(code=code, message=message):
+            said = f"{code} {message}" if code and message else outcome.said
+        case Denied(rule=rule):
+            said = rule
+        case TimedOut(limit=limit):
+            said = f"no answer within {limit}"
+        case Lost(error=error):
+            said = error.message
+        case InBackground(task=task):
+            said = task
+        case _:
+            said = ""
+    return " ".join(said[: 4 * SAID].split())[:SAID]
+
+
 def wants_handshake(outcome: CallOutcome, status: Status) -> bool:
     """Whether it failed since the server still pushes elicitation, sampling or roots: `era = "legacy"` has those."""
     if not status.modern:
@@ -135,10 +173,7 @@ def wants_handshake(outcome: CallOutcome, status: Status) -> bool:
         if outcome.code == MISSING_CAPABILITY:
             return needed.keys() <= mapping(status.declared).keys()  # what we do not have no era brings
         return bool(_PUSHED.search(outcome.message[:_READ]))
-    if not isinstance(outcome, ToolFailed):
-        return False
-    texts = (mapping(block).get("text") for block in items_of(mapping(outcome.result).get("content")))
-    return any(isinstance(text, str) and _PUSHED.search(text[:_READ]) for text in texts)
+    return isinstance(outcome, ToolFailed) and any(_PUSHED.search(text[:_READ]) for text in _texts(outcome.result))
 
 
 class Ended(Exception):
@@ -208,11 +243,6 @@ class Attempt(NamedTuple):
 Method = Literal["tools/call", "resources/read", "prompts/get"]
 
 
-def _signal() -> Signal[Call]:
-    # Without its type parameter, which costs more at run time than the rest of it.
-    return Signal()
-
-
 @record(eq=False)
 class Call:
     """A running or finished call; `changed` fires on progress, on being asked about, and at the end."""
@@ -233,7 +263,7 @@ class Call:
     """It has left, and may have reached the server."""
     answered: bool = False
     """The server has answered a request of it, if only by asking for input."""
-    changed: Signal[Call] = field(default_factory=_signal)
+    changed: Signal[Call] = field(default_factory=Signal["Call"])
     over: asyncio.Event = field(default_factory=asyncio.Event)
     """Set with the end of it all: nothing more will be found out about the result."""
     task: asyncio.Task[None] | None = None
@@ -259,16 +289,13 @@ class Call:
     """The members of the group that did not serve it, in their order."""
     request: RequestId | None = None
     """The id of the newest request that was sent for it."""
+    number: int = 0
+    """Where the trace has that, once it is answered."""
 
     @property
     def subject(self) -> str:
         """What is called, for people."""
         return str(self.ref)
-
-    @property
-    def checked(self) -> bool:
-        """Nothing more will be found out about the result."""
-        return self.over.is_set()
 
     @property
     def seconds(self) -> float:
@@ -326,7 +353,8 @@ class Call:
         """Go on to another member of the group."""
         self.tried += (Attempt(self.ref.server, why),)
         self.ref = self.ref._replace(server=server)
-        self.sent, self.answered, self.sendings, self.request, self.as_task = False, False, 0, None, None
+        self.sent, self.answered, self.request, self.as_task = False, False, None, None
+        self.sendings = self.number = 0
         self.changed.emit(self)
 
     def finish(self, outcome: CallOutcome) -> None:
@@ -360,20 +388,29 @@ class Call:
 
 def outcome_of(method: str, reply: Reply, ms: float) -> CallOutcome:
     """What an answer means; an invalid result is kept and shown, but is no success."""
-    event = reply.event
+    event, facts = reply.event, dict[str, Any](ms=ms, size=reply.size, request_id=reply.request_id)
     if not isinstance(event, Answered):
-        return Rejected(
-            ms=ms, size=reply.size, request_id=reply.request_id, problems=event.problems,
-            code=event.code, message=event.message, data=event.data,
-        )  # fmt: skip
+        return Rejected(**facts, problems=event.problems, code=event.code, message=event.message, data=event.data)
     if event.problems:
-        return Rejected(
-            ms=ms, size=reply.size, request_id=reply.request_id, problems=event.problems,
-            message="The server's result is invalid.", data=event.result,
-        )  # fmt: skip
-    failed = method == "tools/call" and isinstance(event.result, dict) and event.result.get("isError") is True
+        return Rejected(**facts, problems=event.problems, message="The server's result is invalid.", data=event.result)
+    failed = method == "tools/call" and mapping(event.result).get("isError") is True
     kind = ToolFailed if failed else Succeeded
-    return kind(
-        ms=ms, size=reply.size, request_id=reply.request_id, result=event.result,
-        problems=problems_of(method, event.result),
-    )  # fmt: skip
+    return kind(**facts, result=event.result, problems=problems_of(method, event.result))
+
+
+def failure_of(call: Call, error: BaseException) -> CallOutcome:
+    """What a call ends with that got no answer."""
+    match error:
+        case Ended():
+            return error.outcome
+        case Declined():
+            return Cancelled(problems=(error.message,))
+        case DeadlinePassed():
+            return TimedOut(limit=error.limit)
+        case StudioError():
+            # Unreachable, but not lost: the transport found nobody to send it to. Or HTTP turned it away.
+            nobody = isinstance(error, Unreachable) and not isinstance(error, ConnectionLost)
+            nobody = nobody or (error.http is not None and error.http.refused)
+            return Lost(request_id=call.request, error=error, sent=call.sent and not nobody)
+        case _:
+            return Cancelled()

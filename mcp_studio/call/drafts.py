@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from pathlib import Path
 
 from mcp_studio.call.history import History
@@ -12,7 +11,7 @@ from mcp_studio.call.store import Saver, read_end
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, JsonProblem, dumps, loads, mapping
 from mcp_studio.paths import write_atomically
-from mcp_studio.redact import Redactor, is_secret_name
+from mcp_studio.redact import Redactor
 
 _FORMAT = 1
 _DELAY = 0.5
@@ -28,22 +27,19 @@ class Drafts:
 
     Args:
         file: where they are kept.
-        redact: takes secrets out of a text; what it changes is not written at all.
-        hides: whether values of a field of this name are secret.
     """
 
-    def __init__(
-        self, file: Path, redact: Callable[[str], str] = str, hides: Callable[[str], bool] = is_secret_name
-    ) -> None:
+    def __init__(self, file: Path, keeper: SecretFilter = SecretFilter()) -> None:  # noqa: B008
         self._file = file
-        self._keeper = SecretFilter(redact, hides)
-        self._values: dict[str, Json] = _read(file)
-        self._hidden: dict[str, frozenset[str]] = {}
+        self._keeper = keeper
+        self._drafts: dict[str, tuple[Json, frozenset[str]]] = {
+            key: (one, frozenset()) for key, one in _read(file).items()
+        }
         self._saver = Saver(self._save, _DELAY)
 
     def get(self, key: str) -> Json:
         """The draft, or None."""
-        return self._values.get(key)
+        return self._drafts.get(key, (None,))[0]
 
     def put(self, key: str, value: Json, *, hidden: frozenset[str] = frozenset()) -> None:
         """Keep a draft; None forgets it. It is written shortly afterwards.
@@ -52,26 +48,23 @@ class Drafts:
             hidden: what is secret whatever its name is, members at the top by their names, any place by its pointer;
                 it stays in memory.
         """
-        self._hidden[key] = hidden
-        if key in self._values and self._values[key] == value:
-            return
-        self._values.pop(key, None)
+        before = self._drafts.pop(key, (None, hidden))
         if value is not None:
-            self._values[key] = value
-        while len(self._values) > _MOST:
-            del self._values[next(iter(self._values))]
-        self._saver.soon()
+            self._drafts[key] = value, hidden
+        while len(self._drafts) > _MOST:
+            del self._drafts[next(iter(self._drafts))]
+        if before[0] != value:
+            self._saver.soon()
 
     async def close(self) -> None:
         """Write what has not been written yet, if the disk takes it soon."""
         await self._saver.finish()
 
     async def _save(self) -> None:
-        drafts = [(key, value, self._hidden.get(key, frozenset())) for key, value in self._values.items()]
-        await asyncio.to_thread(self._write, drafts)
+        await asyncio.to_thread(self._write, self._drafts.copy())
 
-    def _write(self, drafts: list[tuple[str, Json, frozenset[str]]]) -> None:
-        texts = {key: text for key, value, hidden in drafts if (text := self._text(value, hidden))}
+    def _write(self, drafts: dict[str, tuple[Json, frozenset[str]]]) -> None:
+        texts = {key: text for key, draft in drafts.items() if (text := self._text(*draft))}
         body = b",".join(dumps(key) + b":" + text for key, text in texts.items())
         write_atomically(self._file, b'{"version":%d,"drafts":{%b}}' % (_FORMAT, body))
 
@@ -97,10 +90,8 @@ class Memory:
 
     def __init__(self, folder: Path, redactor: Redactor, keep: int) -> None:
         self.keeper = SecretFilter(redactor.text, redactor.is_secret)
-        self.drafts = Drafts(folder / "drafts.json", self.keeper.redact, self.keeper.hides)
+        self.drafts = Drafts(folder / "drafts.json", self.keeper)
         self.history = History(folder / "history.jsonl", keep, self.keeper)
-        self.changed = self.history.changed
-        """The earlier calls of an entry are others than before."""
 
     async def close(self) -> None:
         """Write what has not been written yet."""

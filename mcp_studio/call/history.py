@@ -6,22 +6,12 @@ import asyncio
 import os
 import time
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
-from mcp_studio.call.call import (
-    Call,
-    CallOutcome,
-    Cancelled,
-    Denied,
-    InBackground,
-    Lost,
-    Rejected,
-    Succeeded,
-    TimedOut,
-    ToolFailed,
-)
+from mcp_studio.call.call import OUTCOMES, SAID, Call, said_of
 from mcp_studio.call.secrets import SecretFilter
 from mcp_studio.call.store import Journal, Saver
 from mcp_studio.catalog.listing import KINDS, EntryKind, Ref
@@ -33,15 +23,7 @@ from mcp_studio.signal import Signal
 
 LARGEST_ENTRY = 256 * 1024
 """Bytes; larger arguments are not kept, only that there was the call."""
-_SAID = 200
 _PLACES = 1_000
-_LATEST = 2e11
-"""A moment that is a date everywhere: in the year 8307."""
-OUTCOMES: dict[type[CallOutcome], str] = {
-    Succeeded: "ok", ToolFailed: "tool error", Rejected: "refused", Denied: "not sent", Cancelled: "stopped",
-    InBackground: "task", TimedOut: "timed out", Lost: "lost",
-}  # fmt: skip
-"""What outcomes are called."""
 
 
 @record(frozen=True)
@@ -79,46 +61,22 @@ class Past:
         return f"Not stored, since it is secret: {names}{more}."
 
 
-def said_of(outcome: CallOutcome) -> str:
-    """Why a call was no success, on a line; empty where it was."""
-    match outcome:
-        case ToolFailed(result=result):
-            texts = [mapping(block).get("text") for block in items_of(mapping(result).get("content"))]
-            said = next((text for text in texts if isinstance(text, str) and text.strip()), "")
-        case Rejected(code=code, message=message):
-            said = f"{code} {message}" if code and message else outcome.said
-        case Denied(rule=rule):
-            said = rule
-        case TimedOut(limit=limit):
-            said = f"no answer within {limit}"
-        case Lost(error=error):
-            said = error.message
-        case InBackground(task=task):
-            said = task
-        case _:
-            said = ""
-    return " ".join(said[: 4 * _SAID].split())[:_SAID]
-
-
 def line_of(past: Past, hidden: Collection[str], keeper: SecretFilter) -> bytes:
     """A call as it is written; nothing where its address alone holds a secret."""
     if keeper.redact(past.ref.name) != past.ref.name:
         return b""
-    large = False
-    try:
-        arguments, left = keeper.without(past.arguments, hidden)
-        frame = dumps(arguments)
-    except (ValueError, TypeError, RecursionError):
-        frame, left, large = b"null", (), True
-    if len(frame) > LARGEST_ENTRY:
-        frame, left, large = b"null", (), True
-    rest = dumps(
-        {
-            "at": round(past.at, 3), "origin": past.origin, "outcome": past.kind, "ms": past.ms, "size": past.size,
-            "said": past.said, "left_out": list(left), "large": large, "id": past.id,
-        }
-    )  # fmt: skip
-    return head_of(past.ref) + b'"arguments":' + frame + b"," + rest[1:]
+
+    def line(arguments: Json, left: Sequence[str], large: bool = False) -> bytes:
+        facts: dict[str, Json] = {
+            "arguments": arguments, "at": round(past.at, 3), "origin": past.origin, "outcome": past.kind, "ms": past.ms,
+            "size": past.size, "said": past.said, "left_out": [*left], "large": large, "id": past.id,
+        }  # fmt: skip
+        return head_of(past.ref) + dumps(facts)[1:]
+
+    with suppress(ValueError, TypeError, RecursionError):
+        if len(made := line(*keeper.without(past.arguments, hidden))) <= LARGEST_ENTRY:
+            return made
+    return line(None, (), large=True)
 
 
 def head_of(ref: Ref) -> bytes:
@@ -149,7 +107,7 @@ def past_of(line: bytes) -> Past | None:
     if not kinds or not isinstance(server, str) or not isinstance(name, str) or not isinstance(at, (int, float)):
         return None
     return Past(
-        Ref(kinds[0], server, name), raw.get("arguments"), min(_number(at), _LATEST), _text(raw.get("origin")),
+        Ref(kinds[0], server, name), raw.get("arguments"), _number(at), _text(raw.get("origin")),
         next((word for word in OUTCOMES.values() if word == raw.get("outcome")), ""),
         _number(raw.get("ms")), int(_number(raw.get("size"))), _text(raw.get("said")),
         tuple(item for item in items_of(raw.get("left_out"))[:_PLACES] if isinstance(item, str)),
@@ -159,18 +117,17 @@ def past_of(line: bytes) -> Past | None:
 
 def _text(value: Json) -> str:
     """A word or a line; whatever wrote the file, it is no longer than ours are."""
-    return value[:_SAID] if isinstance(value, str) else ""
+    return value[:SAID] if isinstance(value, str) else ""
 
 
 def _number(value: Json) -> float:
-    usable = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 1e13
+    """A number that, as seconds, is a date everywhere: up to the year 8307; 0 for any other."""
+    usable = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 2e11
     return float(value) if usable else 0.0
 
 
 Origin = Literal["studio", "command line"]
 """Where a call was started."""
-KEEP = 20
-"""Calls of one entry that are kept where the settings say nothing."""
 _MOST_WAITING = 500
 """Calls that wait for a slow disk; older ones are not kept then."""
 
@@ -182,7 +139,7 @@ class History:
         keep: calls of one entry that are kept; with 0 nothing is written, and nothing read.
     """
 
-    def __init__(self, file: Path, keep: int = KEEP, keeper: SecretFilter = SecretFilter()) -> None:  # noqa: B008
+    def __init__(self, file: Path, keep: int = 20, keeper: SecretFilter = SecretFilter()) -> None:  # noqa: B008
         self.changed: Signal[Ref] = Signal()
         """There is one more of this entry, or fewer; what is read from now on has it."""
         self.keep = keep
@@ -198,8 +155,6 @@ class History:
             ref: what was run: for a template that, not the resource that came of it.
             hidden: arguments that are secret whatever they look like, by pointer, or by name at the top.
         """
-        if self.keep <= 0:
-            return
         began = time.time()
 
         def changed(one: Call) -> None:
@@ -212,8 +167,7 @@ class History:
                 self.put(past, hidden)
 
         disconnect = call.changed.connect(changed)
-        if call.outcome is not None:
-            changed(call)
+        changed(call)
 
     def put(self, past: Past, hidden: Collection[str] = ()) -> None:
         """Keep what has ended; `hidden` as `follow` has it."""
@@ -221,13 +175,12 @@ class History:
             self._waiting = [*self._waiting, (past, hidden)][-_MOST_WAITING:]
             self._saver.soon()
 
-    async def of(self, ref: Ref) -> tuple[Past, ...]:
-        """The calls of an entry, newest first."""
-        return await self._read(head_of(ref))
-
-    async def all(self) -> tuple[Past, ...]:
-        """The calls of all entries, newest first."""
-        return await self._read(b"")
+    async def of(self, ref: Ref | None = None) -> tuple[Past, ...]:
+        """The calls of an entry, or of all of them, newest first."""
+        if self.keep <= 0:
+            return ()
+        await self._saver.finish()
+        return await asyncio.to_thread(self._lines, head_of(ref) if ref else b"")
 
     async def forget(self, past: Past) -> None:
         """Remove a call, also from the disk.
@@ -249,20 +202,11 @@ class History:
 
     async def _save(self) -> None:
         batch, self._waiting = self._waiting, []
-        await asyncio.to_thread(self._add, batch)
+        lines = (line_of(past, hidden, self._keeper) for past, hidden in batch)
+        await asyncio.to_thread(lambda: self._journal.add([*filter(None, lines)]))
         for ref in dict.fromkeys(past.ref for past, _ in batch):
             self.changed.emit(ref)
 
-    def _add(self, batch: list[tuple[Past, Collection[str]]]) -> None:
-        self._journal.add([line for past, hidden in batch if (line := line_of(past, hidden, self._keeper))])
-
-    async def _read(self, head: bytes) -> tuple[Past, ...]:
-        if self.keep <= 0:
-            return ()
-        await self._saver.finish()
-        return await asyncio.to_thread(self._lines, head)
-
     def _lines(self, head: bytes) -> tuple[Past, ...]:
         lines = [line for line in self._journal.lines() if line.startswith(head)]
-        found = (past_of(line) for line in reversed(newest(lines, self.keep)))
-        return tuple(past for past in found if past is not None)
+        return tuple(filter(None, map(past_of, reversed(newest(lines, self.keep)))))

@@ -8,8 +8,8 @@ import time
 from collections import Counter
 from collections.abc import Callable
 
-from mcp_studio.call.call import Call, CallOutcome, Cancelled, Denied, Lost, Rejected, Succeeded, ToolFailed
-from mcp_studio.call.history import OUTCOMES, Past, said_of
+from mcp_studio.call.call import ANSWERED, OUTCOMES, Call, CallOutcome, Cancelled, Denied, Lost, Succeeded, said_of
+from mcp_studio.call.history import Past
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
@@ -126,7 +126,7 @@ class Load:
         self.done += 1
         self.outcomes[OUTCOMES.get(type(outcome), "unknown")] += 1
         self.bytes += outcome.size
-        if isinstance(outcome, (Succeeded, ToolFailed, Rejected)):
+        if isinstance(outcome, ANSWERED):
             self.durations.add(outcome.ms)
             self._lost = 0
         if self.done == 1:

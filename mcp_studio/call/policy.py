@@ -33,8 +33,8 @@ _PLACES = 2_000
 """Places of the arguments that are looked at."""
 _READ = 4_000
 """Characters of each value that are looked at."""
-_REMEMBERED = 2_000
-"""Tools whose rules are remembered."""
+_REMEMBERED = 500
+"""Shapes of calls whose rules are remembered."""
 
 
 class Judgement(NamedTuple):
@@ -66,6 +66,15 @@ class Profile(NamedTuple):
     seconds: float = 0.0
     total: float | None = None
     """Seconds after which a call has failed."""
+    cost: float = 0.0
+    """What a call costs, in a unit that the server knows."""
+
+
+_Value = tuple[tuple[int, ...], Callable[[str], object]]
+"""What a rule wants of some arguments, by their places among all."""
+_Shape = tuple[str, Risk, str, Origin, tuple[str, ...]]
+"""A tool, risk, category, who wants the call, and the names of the arguments."""
+_Candidate = tuple[PolicyRule, list[_Value]]
 
 
 class Policy:
@@ -74,13 +83,13 @@ class Policy:
     def __init__(self, rules: Sequence[PolicyRule] = (), tools: Sequence[ToolRule] = ()) -> None:
         self._rules = tuple(rules)
         self._tools = tuple(tools)
-        self._of_tool: dict[str, tuple[PolicyRule, ...]] = {}
+        self._of_shape: dict[_Shape, list[_Candidate]] = {}
         self._recent: dict[tuple[object, str], deque[float]] = {}
 
     def put_first(self, rule: PolicyRule) -> None:
         """Add a rule before all others."""
         self._rules = (rule, *self._rules)
-        self._of_tool.clear()
+        self._of_shape.clear()
 
     def profile(self, ref: Ref, tool: ToolView | None, trusted: bool) -> Profile:
         """What is known of a tool."""
@@ -119,10 +128,14 @@ class Policy:
         return judgement._replace(reasons=(*judgement.reasons, *_reasons(tool, trusted), *raised), risk=risk)
 
     def _by_rule(self, ref: Ref, profile: Profile, arguments: Json, origin: Origin) -> Judgement | None:
-        rules = self._rules_for(str(ref))
-        texts = list(_texts(arguments)) if rules else []
-        for rule in rules:
-            if not _fits(rule, profile, arguments, texts, origin):
+        texts = list(_texts(arguments))
+        names, today, exactly = tuple(name for name, _ in texts), date.today().isoformat(), ""
+        for rule, values in self._candidates((str(ref), profile.risk, profile.category, origin, names)):
+            if values and not _values_fit(values, texts):
+                continue
+            if rule.exactly:
+                exactly = exactly or fingerprint(arguments)
+            if (rule.until and rule.until < today) or rule.exactly not in ("", exactly):
                 continue
             if not rule.calls:
                 return Judgement(rule.verdict, f"policy rule {rule.tools!r}")
@@ -147,14 +160,15 @@ class Policy:
             rule = "programs may call read-only tools of trusted servers"
         return Judgement("allow" if quiet else "ask", rule)
 
-    def _rules_for(self, name: str) -> tuple[PolicyRule, ...]:
-        """The rules whose pattern fits a tool; kept, since a thousand patterns take a while."""
-        found = self._of_tool.get(name)
+    def _candidates(self, shape: _Shape) -> list[_Candidate]:
+        """The rules that may be for calls of a shape; kept, since a thousand patterns take a while."""
+        found = self._of_shape.get(shape)
         if found is None:
-            found = tuple(rule for rule in self._rules if _pattern(rule.tools).match(name))
-            if len(self._of_tool) >= _REMEMBERED:
-                self._of_tool.clear()
-            self._of_tool[name] = found
+            some = [(rule, _values(rule, shape[-1])) for rule in self._rules if _may_fit(rule, shape)]
+            found = [(rule, values) for rule, values in some if all(places for places, _ in values)]
+            if len(self._of_shape) >= _REMEMBERED:
+                self._of_shape.clear()
+            self._of_shape[shape] = found
         return found
 
     def _too_often(self, key: tuple[object, str], calls: int, seconds: float) -> bool:
@@ -189,6 +203,7 @@ def _profile(tool: ToolView | None, trusted: bool) -> Profile:
         calls=int(_number(limit.get("maxCalls"))),
         seconds=_number(limit.get("windowMs")) / 1000 or 60.0,
         total=timeout / 1000 if timeout else None,
+        cost=_number(harness.get("costPerCall")),
     )
 
 
@@ -219,43 +234,44 @@ def _pattern(text: str) -> re.Pattern[str]:
     return re.compile(translate(text))
 
 
-def _fits(
-    rule: PolicyRule, profile: Profile, arguments: Json, texts: Sequence[tuple[str, str]], origin: Origin
-) -> bool:
-    """Whether a rule whose pattern of tools fits is also right in everything else that it names."""
-    for pattern, wanted in rule.arguments.items():
-        name_fits, text_fits = _pattern(pattern).match, _pattern(wanted).match
-        if not [name for name, text in texts if name_fits(name) and text_fits(text)]:
+def _may_fit(rule: PolicyRule, shape: _Shape) -> bool:
+    """Whether a rule is right in everything that it names, but for values of arguments and days."""
+    name, risk, category, origin, _ = shape
+    if rule.origin not in ("", origin) or (rule.category and not fnmatchcase(category, rule.category)):
+        return False
+    return not (rule.risk and RISKS.index(risk) < RISKS.index(rule.risk)) and bool(_pattern(rule.tools).match(name))
+
+
+def _values(rule: PolicyRule, names: tuple[str, ...]) -> list[_Value]:
+    return [
+        (tuple(at for at, name in enumerate(names) if _pattern(pattern).match(name)), _pattern(wanted).match)
+        for pattern, wanted in rule.arguments.items()
+    ]
+
+
+def _values_fit(values: list[_Value], texts: Sequence[tuple[str, str]]) -> bool:
+    for places, matches in values:  # no generators: there may be a thousand rules
+        for at in places:
+            if matches(texts[at][1]):
+                break
+        else:
             return False
-    if rule.origin not in ("", origin) or (rule.category and not fnmatchcase(profile.category, rule.category)):
-        return False
-    if rule.risk and RISKS.index(profile.risk) < RISKS.index(rule.risk):
-        return False
-    if rule.until and rule.until < date.today().isoformat():
-        return False
-    return not rule.exactly or rule.exactly == fingerprint(arguments)
+    return True
 
 
 def _reasons(tool: ToolView | None, trusted: bool) -> tuple[str, ...]:
     if tool is None:
         return ("the server does not list this tool",)
-    found = ["destructive" if tool.destructive else "read-only" if tool.read_only else "writes"]
-    found.append("idempotent" if tool.idempotent else "not idempotent")
-    found.append("open world" if tool.open_world else "closed world")
-    if not trusted:
-        found.append("untrusted server")
-    return tuple(found)
+    effect = "destructive" if tool.destructive else "read-only" if tool.read_only else "writes"
+    again, world = "" if tool.idempotent else "not ", "open" if tool.open_world else "closed"
+    return (effect, f"{again}idempotent", f"{world} world", *([] if trusted else ["untrusted server"]))
+
+
+Ask = Callable[[InputRequest], Awaitable[Answer]]
 
 
 async def consent(
-    ask: Callable[[InputRequest], Awaitable[Answer]],
-    judgement: Judgement,
-    ref: Ref,
-    arguments: Json,
-    call: Call | None = None,
-    *,
-    approved: bool,
-    times: str = "",
+    ask: Ask, judgement: Judgement, ref: Ref, arguments: Json, call: Call | None, *, approved: bool, times: str = ""
 ) -> Denied | None:
     """Ask where that is the verdict; None when it may run. A rule that denies holds also for what was approved.
 

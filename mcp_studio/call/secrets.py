@@ -109,26 +109,6 @@ class SecretArguments:
 _GONE = object()
 
 
-def _without(value: Json, is_secret: Callable[[Path, Json], bool], instead: object) -> tuple[Json, tuple[str, ...]]:
-    """The value with secret places replaced or gone, and their pointers; deep values get one frame for each level."""
-    places: list[str] = []
-
-    def clean(item: Json, path: Path) -> object:
-        if is_secret(path, item):
-            places.append(pointer(*path))
-            return instead
-        if not isinstance(item, (dict, list)):
-            return item
-        members: dict[str | int, object] = {}
-        for part, below in _parts(item):
-            if (made := clean(below, (*path, part))) is not _GONE:
-                members[part] = made
-        return members if isinstance(item, dict) else list(members.values())
-
-    made = clean(value, ())
-    return (None if made is _GONE else made if places else value), tuple(places)
-
-
 class SecretFilter(NamedTuple):
     """Takes secrets out of values that are written to disk."""
 
@@ -137,22 +117,41 @@ class SecretFilter(NamedTuple):
     hides: Callable[[str], bool] = is_secret_name
     """Whether values of a field of this name are secret."""
 
-    def without(self, value: Json, hidden: Collection[str] = ()) -> tuple[Json, tuple[str, ...]]:
+    def without(
+        self, value: Json, hidden: Collection[str] = (), instead: object = _GONE
+    ) -> tuple[Json, tuple[str, ...]]:
         """The value without its secrets, and the pointers of the places where some were.
 
         Args:
             hidden: what is secret whatever its name is: members at the top by their names, any place by its pointer.
+            instead: what stands in the place of a secret.
         """
+        places: list[str] = []
 
         def is_secret(path: Path, item: Json) -> bool:
+            if hidden and (pointer(*path) in hidden or (len(path) == 1 and path[0] in hidden)):
+                return True
+            if item is None or isinstance(item, bool) or item == "":
+                return False
             name = path[-1] if path else None
-            if isinstance(name, str) and ((item is not None and self.hides(name)) or self.redact(name) != name):
+            if isinstance(name, str) and (self.hides(name) or self.redact(name) != name):
                 return True
-            if isinstance(item, str) and self.redact(item) != item:
-                return True
-            return bool(hidden) and (pointer(*path) in hidden or (len(path) == 1 and path[0] in hidden))
+            return isinstance(item, str) and self.redact(item) != item
 
-        return _without(value, is_secret, _GONE)
+        def clean(item: Json, path: Path) -> object:  # one frame for each level
+            if is_secret(path, item):
+                places.append(pointer(*path))
+                return instead
+            if not isinstance(item, (dict, list)):
+                return item
+            members: dict[str | int, object] = {}
+            for part, below in _parts(item):
+                if (made := clean(below, (*path, part))) is not _GONE:
+                    members[part] = made
+            return members if isinstance(item, dict) else list(members.values())
+
+        made = cast("Json", clean(value, ()))
+        return (None if made is _GONE else made if places else value), tuple(places)
 
 
 class Shown(NamedTuple):
@@ -171,14 +170,10 @@ def without_secrets(value: Json, places: Collection[str] = (), known: Collection
         known: texts that are secret wherever they stand; too short ones count only as a whole.
     """
 
-    def is_secret(path: Path, item: Json) -> bool:
-        if item is None or isinstance(item, bool) or item == "":
-            return False
-        named = bool(path) and isinstance(path[-1], str) and is_secret_name(path[-1])
-        text = isinstance(item, str) and (MARK in item or holds(item, known))
-        return named or text or (bool(places) and pointer(*path) in places)
+    def redact(text: str) -> str:
+        return "" if MARK in text or holds(text, known) else text
 
-    return Shown(*_without(value, is_secret, MARK))
+    return Shown(*SecretFilter(redact).without(value, places, MARK))
 
 
 def holds(text: str, known: Collection[str]) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import cast
@@ -13,8 +12,7 @@ from mcp_studio.call.call import Call, CallOutcome, Cancelled, Ended, InBackgrou
 from mcp_studio.catalog.listing import fetch
 from mcp_studio.catalog.refresh import asker
 from mcp_studio.errors import ProtocolError, StudioError
-from mcp_studio.jsontext import Json
-from mcp_studio.limits import Limits
+from mcp_studio.jsontext import Json, mapping
 from mcp_studio.protocol.events import Answered, Refused
 from mcp_studio.protocol.tasks import TaskKind, created_task, support_of
 from mcp_studio.protocol.versions import HEADER_MISMATCH
@@ -22,7 +20,6 @@ from mcp_studio.protocol.views import ToolView, param_headers
 from mcp_studio.session.connection import Connection, Deadline, Reply, limit_of
 from mcp_studio.session.manager import ConnectionManager
 from mcp_studio.session.server_requests import drive, opened_pages
-from mcp_studio.session.state import Status
 from mcp_studio.session.task_manager import TaskManager, unreachable
 from mcp_studio.session.tasks import Task
 from mcp_studio.trace.postmortem import Mortem
@@ -34,9 +31,7 @@ _TOGETHER = 10.0
 """Seconds between the end of a call and that of its connection, at most."""
 
 
-async def send(
-    manager: ConnectionManager, tasks: TaskManager, limits: Limits, call: Call, tool: ToolView | None
-) -> Reply:
+async def send(manager: ConnectionManager, tasks: TaskManager, call: Call, tool: ToolView | None) -> Reply:
     """Send a call and drive it to the answer of its last round.
 
     A server that turned it away because it no longer knows the session has done nothing of it: it is sent once
@@ -46,23 +41,20 @@ async def send(
         StudioError, Ended: why there is none.
     """
     try:
-        return await _Sending(manager, tasks, limits, call, await manager.ready(call.ref.server)).run(tool)
+        return await _Sending(manager, tasks, call, await manager.ready(call.ref.server)).run(tool)
     except SessionLost as error:
         if call.answered or error.http is None or not error.http.refused:
             raise
         call.sent, call.sendings = False, 0
-    return await _Sending(manager, tasks, limits, call, await manager.ready(call.ref.server)).run(tool)
+    return await _Sending(manager, tasks, call, await manager.ready(call.ref.server)).run(tool)
 
 
 class _Sending:
     """One call on one connection."""
 
-    def __init__(
-        self, manager: ConnectionManager, tasks: TaskManager, limits: Limits, call: Call, connection: Connection
-    ) -> None:
+    def __init__(self, manager: ConnectionManager, tasks: TaskManager, call: Call, connection: Connection) -> None:
         self._manager = manager
         self._tasks = tasks
-        self._limits = limits
         self._call = call
         self._connection = connection
         self._supervisor = manager.supervisor(call.ref.server)
@@ -75,11 +67,15 @@ class _Sending:
     async def run(self, tool: ToolView | None) -> Reply:
         """Through all rounds, and to the end of the task that it may become."""
         call, connection, supervisor, subject = self._call, self._connection, self._supervisor, self._call.subject
-        answerer, limits = supervisor.answerer, self._limits
+        answerer, limits = supervisor.answerer, self._manager.limits
         if tool is not None:
             if self._mirrors:
                 self._headers = self._headers_for(tool)
-            self._task_params = _task_params(supervisor.status, tool, call)
+            # A tool whose `taskSupport` is `required` is always called so, an `optional` one where it is wanted
+            # (2025-11-25, tasks).
+            support = support_of(tool.raw, supervisor.status.version, supervisor.status.capabilities)
+            if support == "required" or (support == "optional" and call.wants_task):
+                self._task_params = {"task": {} if call.ttl is None else {"ttl": round(call.ttl * 1000)}}
         if not supervisor.calls:
             answerer.call_began()
         supervisor.calls.append(subject)
@@ -93,21 +89,18 @@ class _Sending:
                     if not await opened_pages(reply.event, connection, answerer, subject):
                         break
                     reply, tries = await self._once(call.params), tries - 1
-            return await self._end(reply) if self._kind == "extension" or self._task_params else reply
+            event = reply.event
+            if isinstance(event, Answered) and not event.problems and (self._kind == "extension" or self._task_params):
+                if (raw := created_task(event.result, self._kind)) is not None:
+                    return await self._task_end(raw, reply)
+            return reply
         finally:
             supervisor.calls.remove(subject)
-
-    async def _end(self, reply: Reply) -> Reply:
-        """The answer, or that of the task which the call has become."""
-        if not isinstance(reply.event, Answered) or reply.event.problems:
-            return reply
-        raw = created_task(reply.event.result, self._kind)
-        return reply if raw is None else await self._task_end(raw, reply)
 
     async def _round(self, params: dict[str, Json]) -> Reply:
         reply = await self._once(params)
         if self._mirrors and isinstance(reply.event, Refused) and reply.event.code == HEADER_MISMATCH:
-            headers = await self._headers_anew(reply)
+            headers = await self._headers_anew()
             if headers is not None and headers != self._headers:
                 self._headers = headers
                 reply = await self._once(params)
@@ -120,18 +113,15 @@ class _Sending:
             follows=call.request if call.answered else None, headers=self._headers,
             on_progress=call.on_progress, on_sent=call.on_sent, on_id=call.on_id,
         )  # fmt: skip
-        call.answered = True
+        call.answered, call.number = True, self._supervisor.tap.number_of(reply.request_id)
         return reply
 
-    async def _headers_anew(self, reply: Reply) -> tuple[tuple[str, str], ...] | None:
+    async def _headers_anew(self) -> tuple[tuple[str, str], ...] | None:
         """The headers that the tool wants now: its definition has changed since it was listed (-32020, 2026-07-28)."""
-        number = self._supervisor.tap.number_of(reply.request_id)
-        found = await fetch("tool", asker(self._connection, number), self._limits)
+        found = await fetch("tool", asker(self._connection, self._call.number), self._manager.limits)
         self._manager.refresh(self._call.ref.server)
-        for item in found.items:
-            if isinstance(item, dict) and item.get("name") == self._call.ref.name:
-                return self._headers_for(ToolView(item))
-        return None
+        named = (item for item in map(mapping, found.items) if item.get("name") == self._call.ref.name)
+        return next((self._headers_for(ToolView(item)) for item in named), None)
 
     def _headers_for(self, tool: ToolView) -> tuple[tuple[str, str], ...]:
         return param_headers(tool.input_schema, cast("dict[str, Json]", self._call.params["arguments"]))
@@ -146,10 +136,10 @@ class _Sending:
             ProtocolError: the server gave no task id.
         """
         call, connection, tasks = self._call, self._connection, self._tasks
-        limits, identity = self._limits, reply.request_id
+        limits, identity = self._manager.limits, reply.request_id
         task = tasks.begin(
             call.ref.server, self._kind, raw, ref=call.ref, arguments=call.params.get("arguments"), method=call.method,
-            number=self._supervisor.tap.number_of(identity),
+            number=call.number,
         )  # fmt: skip
         total = limit_of("total", connection.total, call.timeouts)
         deadline = Deadline(total, total, limits.call_longest)
@@ -193,17 +183,6 @@ class _Sending:
                 end()
 
 
-def _task_params(status: Status, tool: ToolView, call: Call) -> dict[str, Json]:
-    """What goes into a tool call so that it becomes a task: nothing, or `task` (2025-11-25, tasks).
-
-    A tool whose `taskSupport` is `required` is always called so, an `optional` one where it is wanted.
-    """
-    support = support_of(tool.raw, status.version, status.capabilities)
-    if support == "required" or (support == "optional" and call.wants_task):
-        return {"task": {} if call.ttl is None else {"ttl": round(call.ttl * 1000)}}
-    return {}
-
-
 def outcome_of_task(task: Task) -> CallOutcome:
     """What a call that became this task would have ended with; the task has to be done."""
     ms = (task.steps[-1].at - task.started) * 1000 if task.steps else 0.0
@@ -234,32 +213,20 @@ def _reply(task: Task) -> Reply:
     raise Ended(Lost(error=ProtocolError(task.gone or "The task ended without a result."), sent=True))
 
 
-def mortem_of(call: Call, known: Iterable[Mortem]) -> Mortem | None:
-    """The ending that a call was lost to; None where it was not lost, or nothing is known of one.
-
-    Args:
-        known: the endings of its server, the newest first.
-    """
-    outcome = call.outcome
-    if not isinstance(outcome, Lost) or not outcome.sent:
-        return None
-    begun = time.time() - (time.monotonic() - call.started)
-    for one in known:
-        if begun - 1 <= one.time <= begun + outcome.ms / 1000 + _TOGETHER and any(
-            flight.id == outcome.request_id and flight.method == call.method for flight in one.flights
-        ):
-            return one
-    return None
-
-
 async def mortem_when_known(manager: ConnectionManager, call: Call, limit: float = 4.0) -> Mortem | None:
-    """The same, waited for: a call ends before all is known of how its server did."""
-    supervisor = manager.supervisor(call.ref.server)
-    changed = asyncio.Event()
+    """The ending that a call was lost to, waited for: it is known some time after the call has ended; None if never."""
+    supervisor, changed = manager.supervisor(call.ref.server), asyncio.Event()
+    begun = time.time() - (time.monotonic() - call.started)
+    last = begun + call.seconds + _TOGETHER
+
+    def ended_it(one: Mortem) -> bool:
+        sent = ((flight.id, flight.method) for flight in one.flights)
+        return begun - 1 <= one.time <= last and (call.request, call.method) in sent
+
     disconnect = manager.changed.connect(lambda _: changed.set())
     try:
         async with asyncio.timeout(limit):
-            while (found := mortem_of(call, reversed(supervisor.mortems))) is None:
+            while (found := next(filter(ended_it, reversed(supervisor.mortems)), None)) is None:
                 if supervisor.connection is not None and not supervisor.connection.ended.done():
                     return None  # it goes on: only this one answer was of no use
                 changed.clear()

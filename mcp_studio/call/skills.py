@@ -112,9 +112,8 @@ class SkillReader:
             verdict = await self._judge(skill, uri, outcome)
         return SkillReading(skill, uri, outcome, verdict)
 
-    async def judge(self, call: Call) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Problems and notes about the result of a call that has read a file of a skill, where it has."""
-        outcome = call.outcome
+    async def judge(self, call: Call, outcome: CallOutcome) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Problems and notes about what came of a call that has read a file of a skill, where it has."""
         if call.method != "resources/read" or not isinstance(outcome, Succeeded):
             return (), ()
         problems: list[str] = []

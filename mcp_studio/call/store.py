@@ -14,8 +14,6 @@ from mcp_studio.limits import MB
 from mcp_studio.paths import write_atomically
 from mcp_studio.vault.base import file_lock
 
-LARGEST_JOURNAL = 2 * MB
-"""Bytes that are left by a rewriting; it happens at twice as many."""
 _LOCK_PATIENCE = 2.0
 _PATIENCE = 1.0
 
@@ -42,10 +40,10 @@ class Journal:
     """The lines of a file, oldest first. Every method blocks and belongs into a thread.
 
     Args:
-        choose: which lines stay when it is rewritten; of those the newest `largest` bytes do.
+        choose: which lines stay when it is rewritten; of those the newest `largest` bytes do. It is at twice as many.
     """
 
-    def __init__(self, file: Path, choose: Choose, largest: int = LARGEST_JOURNAL) -> None:
+    def __init__(self, file: Path, choose: Choose, largest: int = 2 * MB) -> None:
         self._file = file
         self._choose = choose
         self._largest = largest

@@ -155,45 +155,46 @@ async def located(studio: Studio, plan: Plan, out: Output, *kinds: EntryKind) ->
     """
     if plan.server and not plan.group:
         await connected(studio, plan.server, out)
-        return _of_one(studio, plan, out, kinds)
-    for name, error in (await connect_all(studio, out)).items():
-        out.warn(f"{name} could not be asked: {error.message}")
+    else:
+        for name, error in (await connect_all(studio, out)).items():
+            out.warn(f"{name} could not be asked: {error.message}")
     if plan.group:
         ref = Ref(kinds[0], plan.server, plan.name)
         if not studio.catalog.find(ref):
             ref = ref._replace(server=studio.groups.best(plan.group, plan.name))
+    elif kinds == ("resource",):
+        ref = Ref("resource", plan.server or studio.groups.server_of(plan.name), plan.name)
     else:
-        ref = listed(studio, plan.name, *kinds)
+        ref = _listed(studio, plan, out, kinds)
     out.server = ref.server
     return ref
 
 
-def listed(studio: Studio, name: str, *kinds: EntryKind) -> Ref:
-    """What the one server lists that has something of this name.
+def _listed(studio: Studio, plan: Plan, out: Output, kinds: tuple[EntryKind, ...]) -> Ref:
+    """What the server that is named, or the one server that has it, lists under the name.
+
+    What is named by an option of its own need not be listed.
 
     Raises:
         UsageError: no server has it, or several have; the nearest are named.
     """
-    entries = [entry.ref for kind in kinds for entry in studio.catalog.entries(kind) if not entry.remembered]
-    found = list(dict.fromkeys(ref for ref in entries if ref.name == name))
-    if len(found) > 1:
-        several = f"Several servers have the {kinds[0]}: {', '.join(map(str, found))}."
+    server, name, what = plan.server, plan.name, kinds[0]
+    entries = [one for kind in kinds for one in studio.catalog.entries(kind, [server] if server else None)]
+    refs = [entry.ref for entry in entries if server or not entry.remembered]
+    found = list(dict.fromkeys(ref for ref in refs if ref.name == name))
+    if len(found) == 1 or (found and server):
+        return found[0]
+    if found:
+        several = f"Several servers have the {what}: {', '.join(map(str, found))}."
         raise UsageError(several, hint=f"Say which: --server {found[0].server}")
-    if not found:
-        near = suggestion(name, [str(ref) if "." in name else ref.name for ref in entries])
-        raise UsageError(f"No server has the {kinds[0]} `{name}`.{near}")
-    return found[0]
-
-
-def _of_one(studio: Studio, plan: Plan, out: Output, kinds: tuple[EntryKind, ...]) -> Ref:
-    """The same of the server that is named; what is named by an option of its own need not be listed."""
-    refs = [Ref(kind, plan.server, plan.name) for kind in kinds]
-    if found := next(filter(studio.catalog.find, refs), None):
-        return found
-    if plan.named or (kinds == ("tool",) and studio.catalog.listing(plan.server, "tool").error):
-        out.warn(f"{plan.server} does not list a {kinds[0]} {plan.name}.")
-        return refs[0]
-    raise studio.catalog.missing(refs[0])
+    if not server:
+        near = suggestion(name, [str(ref) if "." in name else ref.name for ref in refs])
+        raise UsageError(f"No server has the {what} `{name}`.{near}")
+    ref = Ref(what, server, name)
+    if plan.named or (kinds == ("tool",) and studio.catalog.listing(server, "tool").error):
+        out.warn(f"{server} does not list a {what} {name}.")
+        return ref
+    raise studio.catalog.missing(ref)
 
 
 class Intent(NamedTuple):
@@ -240,7 +241,7 @@ class Intent(NamedTuple):
             out.note(f"{pointer(*path).lstrip('/')} is secret, and not in the file: write ${{keyring:NAME}} there")
 
 
-def form_of(studio: Studio, ref: Ref) -> Form:
+def _form_of(studio: Studio, ref: Ref) -> Form:
     """The arguments that a listed tool or prompt takes; any where it is not listed."""
     found = studio.catalog.find(ref)
     view = found[0].view if found else None
@@ -249,14 +250,17 @@ def form_of(studio: Studio, ref: Ref) -> Form:
     return build(view.input_schema if isinstance(view, ToolView) else {"type": "object"})
 
 
-async def intent_of(studio: Studio, plan: Plan, out: Output, form: Form, ref: Ref) -> Intent:
+async def intent_of(studio: Studio, plan: Plan, out: Output, ref: Ref, form: Form | None = None) -> Intent:
     """The call with its arguments, which are not checked yet.
+
+    Args:
+        form: the arguments that it takes, where they are not those of a listed tool or prompt.
 
     Raises:
         UsageError: something cannot be read, or there is no earlier call.
         StudioError: see `saved_arguments`.
     """
-    options = out.options
+    options, form = out.options, form or _form_of(studio, ref)
     if plan.saved is not None:
         value, hidden = await saved_arguments(studio, plan, plan.saved, out, form)
         return Intent(ref, form, _object(value, ref), hidden)

@@ -25,7 +25,7 @@ from mcp_studio.jsontext import Json, mapping
 from mcp_studio.paths import Paths
 from mcp_studio.present import crashes
 from mcp_studio.present.blocks import blocks_of, decode, joined, result_text, structured_text
-from mcp_studio.present.outcomes import failure
+from mcp_studio.present.outcomes import failure, kept
 from mcp_studio.protocol.core import progress_text
 from mcp_studio.session.logs import LogMessage, rank_of
 from mcp_studio.session.sign_in import add_hint
@@ -194,7 +194,9 @@ async def outcome_of(call: Call, out: Output) -> CallOutcome:
         outcome = await call.wait()
         for attempt in call.tried:
             out.note(f"{attempt.server} could not serve it, so it went on: {attempt.why}")
-        out.server, out.tried = call.ref.server, call.tried
+        out.server = call.ref.server
+        if call.tried:
+            out.more["tried"] = [one._asdict() for one in call.tried]
         for warning in manager.status(server).warnings:
             if warning not in known:
                 out.note(f"{server} {warning}")
@@ -231,6 +233,11 @@ def end(outcome: CallOutcome, out: Output, show: Callable[[Json], str] = result_
         out.warn(problem)
     for note in outcome.notes:
         out.note(note)
+    if outcome.sensitive:
+        out.more["sensitive"] = dict(outcome.sensitive)
+    if isinstance(outcome, Succeeded) and outcome.cached:
+        out.note(kept(outcome))
+        out.more["cached"] = {"age": round(outcome.cached.age, 3)}
     if out.asker.refused:
         return out.fail(out.asker.refused[0])
     match outcome:

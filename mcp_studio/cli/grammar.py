@@ -80,6 +80,7 @@ MEMORY = (
     Option("--last", "with the arguments of the newest call of it; what is given besides overrides them"),
     Option("--save", "save the call under this name first; project:NAME and personal:NAME say where", "NAME"),
 )
+NO_CACHE = Option("--no-cache", "ask the server for the resource, though an earlier answer is kept still")
 EXAMPLE = Option("--example", "make up the arguments that are not given", "KIND", ("minimal", "typical", "full"))
 FORMS = ("command", "standalone", "python", "pytest", "curl", "json-rpc", "json")
 COPYING = (
@@ -148,7 +149,7 @@ VERBS: dict[str, Verb] = {
             Option("--on", "call it on all of these (A,B,C, @GROUP or all), and compare what comes back", "SERVERS"),
             Option("--failover", "where the answer is lost, another member of the group may take the call"),
             Option("--unchecked", "send the arguments even if they do not match the schema"),
-            *(LOG_LEVEL, ANSWER),
+            *(NO_CACHE, LOG_LEVEL, ANSWER),
         ),
         apart=(
             *combinations(("--output", "--repeat", "--detach", "--as"), 2),
@@ -161,8 +162,7 @@ VERBS: dict[str, Verb] = {
         "A URI template such as `file:///{path}` is filled with the values. A list is key:=JSON.",
         (
             *(ARGS, OUTPUT),
-            Option("--fresh", "ask the server, though it calls an earlier answer fresh still"),
-            *(*MEMORY, *COPYING, LOG_LEVEL, ANSWER),
+            *(NO_CACHE, *MEMORY, *COPYING, LOG_LEVEL, ANSWER),
         ),
         apart=(("--output", "--as"),),
     ),

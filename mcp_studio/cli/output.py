@@ -21,7 +21,6 @@ from mcp_studio.safetext import safe
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcp_studio.call.call import Attempt
     from mcp_studio.cli.questions import Asker
     from mcp_studio.cli.verbs.shell import Shell
     from mcp_studio.session.inbox import Answer, InputRequest
@@ -82,10 +81,8 @@ class Output:
         """Data comes as lines that are read one by one: with `--json` every one of them is an object."""
         self.server = ""
         """The server that the verb is about, for the envelope."""
-        self.problem = ""
-        """What is doubtful about the tool that the verb is about, for the envelope."""
-        self.tried: tuple[Attempt, ...] = ()
-        """The members of a group that could not serve the call."""
+        self.more: dict[str, Json] = {}
+        """Further members of the envelope."""
         self.result: Json = None
         self.shell: Shell | None = None
         """What keeps the studio open for several verbs, where something does."""
@@ -215,9 +212,7 @@ class Output:
     def envelope(self, value: dict[str, Json]) -> None:
         """Print an envelope; `server` and `ms` are added."""
         ms = (time.perf_counter() - self._began) * 1000 if self.ms is None else self.ms
-        problem = {"problem": self.redactor.text(self.problem)} if self.problem else {}
-        tried = {"tried": [one._asdict() for one in self.tried]} if self.tried else {}
-        whole = {**value, **problem, **tried, "server": self.server or None, "ms": round(ms, 1)}
+        whole = {**value, **self.more, "server": self.server or None, "ms": round(ms, 1)}
         _write(sys.stdout, printable(whole, indent=None if self.lines else 2) + "\n")
 
     def _address(self, url: str) -> None:

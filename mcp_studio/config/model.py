@@ -235,6 +235,10 @@ class ServerConfig:
     """`demand`: it is started by the first call, not with the studio."""
     trust: bool = False
     """Whether its tool annotations are believed."""
+    cache_ttl: float = -1.0
+    """Seconds for which what is read is given again, whatever the server says of that; 0 is for ever."""
+    filter: Literal["", "off", "mark", "mask"] = ""
+    """What is done with secrets and personal data in its results; empty is as the settings have it."""
     group: str = ""
     priority: int = 0
     timeouts: Timeouts = Timeouts()
@@ -297,6 +301,10 @@ class Settings:
     tools: tuple[ToolRule, ...] = ()
     answers: tuple[AnswerRule, ...] = ()
     """Rules that answer what servers ask; the first that fits does."""
+    cache_ttl: float = -1.0
+    """Seconds for which what is read is given again where the server does not say; 0 is for ever."""
+    filter: Literal["off", "mark", "mask"] = "off"
+    """What is done with secrets and personal data in results."""
     history: int = 20
     """How many calls of each entry are remembered; 0 remembers none."""
     calls: str = ""

@@ -95,7 +95,7 @@ _AGE = _Unit(
     "a number of days above 0, or a time such as `14 days` or `12 h`",
 )
 _MOST_CALLS = 1_000
-_POLICY_FIELDS = tuple(item.name for item in fields(PolicyRule))
+_POLICY = tuple(item.name for item in fields(PolicyRule))
 _LIMITS = {item.name: str(item.type) for item in fields(Limits)}
 
 
@@ -106,7 +106,7 @@ def read_settings(values: Mapping[str, Any], file: str, problems: list[Problem],
     trace, history = table.inner("trace"), table.inner("history")
     secrets, signing = table.inner("secrets"), table.inner("auth")
     search, limits = table.inner("search"), table.inner("limits")
-    settings = table.take_fields(base, ("theme", "ascii", "editor"))
+    settings = table.take_fields(base, ("theme", "ascii", "editor", "cache_ttl", "filter"))
     settings = trace.take_fields(settings, ("record", "traceparent"))
     # Packages may bring methods: whether there is one of that name is said when it is used.
     settings = search.take_fields(settings, ("method", "cjk", "semantic", "usage"), "search_")
@@ -170,10 +170,7 @@ def _quantity(table: Table, key: str, unit: _Unit) -> float:
 
 
 def _policy(table: Table) -> list[PolicyRule]:
-    rules = (
-        row.take_record(PolicyRule(), _POLICY_FIELDS, partial(_wrong_policy, row.keys()))
-        for row in table.rows("policy")
-    )
+    rules = (row.take_record(PolicyRule(), _POLICY, partial(_wrong_policy, row.keys())) for row in table.rows("policy"))
     return [rule for rule in rules if rule]
 
 

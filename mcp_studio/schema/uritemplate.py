@@ -62,6 +62,22 @@ def expand(template: str, values: Mapping[str, Json]) -> str:
     )
 
 
+_FITS = {"": "[^/?#]+", "+": ".+", "#": "(#.*)?", ".": "([.][^/?#]*)?", "/": "(/[^?#]*)?", ";": "(;[^/?#]*)?",
+         "?": "([?][^#]*)?", "&": "(&[^#]*)?"}  # fmt: skip
+"""What can stand in the place of an expression, by its operator."""
+
+
+def fits(template: str, uri: str) -> bool:
+    """Whether a URI may have been made of a template; none was of a template that takes too much time to compare."""
+    import regex
+
+    try:
+        parts = (regex.escape(part) if isinstance(part, str) else _FITS[part[0].operator] for part in _parse(template))
+        return regex.fullmatch("".join(parts), uri, timeout=0.01) is not None
+    except (TemplateError, TimeoutError):
+        return False
+
+
 def _parse(template: str) -> list[str | tuple[Variable, ...]]:
     parts: list[str | tuple[Variable, ...]] = []
     end = 0

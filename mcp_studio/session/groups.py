@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from mcp_studio.catalog.catalog import Catalog
+from mcp_studio.catalog.catalog import Catalog, suggestion
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.errors import UsageError
+from mcp_studio.schema.uritemplate import fits
 from mcp_studio.session.manager import ConnectionManager
 from mcp_studio.trace.statistics import Numbers, Tally
 
@@ -18,6 +19,8 @@ _POINTS = 0.05
 _FASTER = 0.8
 """A member takes over from the one that serves when it needs less than this share of its time."""
 _CALL = "tools/call"
+_TEMPLATES = 1_000
+"""Templates that an address is compared with."""
 
 
 class Member(NamedTuple):
@@ -73,6 +76,25 @@ class Groups:
             raise UsageError(f"No server of the group {group!r} has the tool {tool!r}.")
         self._serving[group, tool] = found[0].server
         return found[0].server
+
+    def server_of(self, uri: str) -> str:
+        """The server that lists a resource or template, else the one with a template that the address fits.
+
+        Raises:
+            UsageError: there is none, or there are several.
+        """
+        entries = (*self._catalog.entries("resource"), *self._catalog.entries("template"))
+        known = [entry.ref for entry in entries if not entry.remembered]
+        found = {ref.server for ref in known if ref.name == uri}
+        if not found:
+            some = [ref for ref in known if ref.kind == "template" and uri.startswith(ref.name.partition("{")[0])]
+            found = {ref.server for ref in some[:_TEMPLATES] if fits(ref.name, uri)}
+        if not found:
+            raise UsageError(f"No server has the resource `{uri}`.{suggestion(uri, [ref.name for ref in known])}")
+        if len(found) > 1:
+            names = ", ".join(name for name in self._manager.names() if name in found)
+            raise UsageError(f"Several servers have the resource `{uri}`: {names}.", hint="Name one of them.")
+        return found.pop()
 
     def others(self, server: str, tool: str) -> tuple[str, ...]:
         """The members that could take a call of a server's tool, best first; none where it has no group."""

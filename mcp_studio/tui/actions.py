@@ -135,6 +135,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("activity", "Activity: what runs, and what is pending", "main", also="progress running tasks board"),
     Action("answer_rule", "Answer rule: answer such requests by itself from now on", "main", also="automatic"),
     Action("logs", "Log messages of all servers", "main", also="logging level"),
+    Action("forget", "Forget all cached results of resources", "main", also="cache invalidate fresh"),
     Action("reset_layout", "Give every pane its first size again", "main", also="layout borders"),
     # Pane 1
     Action("open", "Details of the server", "servers", show=True, also="capabilities stderr", short="Details"),
@@ -150,6 +151,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("prefer", "Prefer the server in its group", "servers", also="failover route"),
     Action("drain", "Drain the server: its group sends it no more calls", "servers", also="failover route"),
     Action("release", "Release the server: route its group as configured again", "servers", also="failover route"),
+    Action("forget", "Forget the cached results of the server", "servers", also="cache invalidate fresh"),
     Action("roots", "Roots of the server", "servers", also="folders"),
     Action("console", "Console: send any message to the server", "servers", also="raw json-rpc request"),
     Action("server_logs", "Log messages of the server, and their level", "servers", also="logging"),
@@ -162,6 +164,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("copy", "Copy its name", "catalog"),
     Action("repeat", "Refresh the lists", "catalog", also="reload list again"),
     Action("follow", "Subscribe to the resource, or unsubscribe", "catalog", also="watch updates"),
+    Action("forget", "Forget the cached result of the resource", "catalog", also="cache invalidate fresh"),
     Action("mark_seen", "Mark all changes as seen", "catalog", also="new changed gone"),
     Action("accept_change", "Accept what the tool is now", "catalog", also="pin definition differs drift"),
     Action("pages", "Read the list page by page", "catalog", also="cursor pagination"),

@@ -17,6 +17,7 @@ from textual.widget import Widget
 from textual.worker import Worker
 
 from mcp_studio.errors import StudioError
+from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.tui import actions, server_files, themes
 from mcp_studio.tui.actions import bindings
@@ -131,6 +132,10 @@ class StudioApp(GuardedApp):
             await work
         except (StudioError, OSError) as error:
             self.fail(error)
+
+    def forget(self, server: str = "", uri: str = "") -> None:
+        """Forget what is kept of reads: all of it, that of a server, or that of one resource."""
+        self.say(f"{units.plural(self.studio.caller.reads.forget(server, uri), 'cached result')} forgotten.")
 
     def copy(self, text: str, name: str = "") -> None:
         """Put text on the person's clipboard, and say so; `name` says what it is."""

@@ -46,7 +46,7 @@ class Bridge:
         signals: dict[Store, list[Signal[Any]]] = {
             "servers": [studio.manager.changed, studio.trace.wronged, studio.catalog.changed],
             "resources": [studio.subscriptions.changed],
-            "calls": [studio.memory.changed],
+            "calls": [studio.memory.history.changed],
             "inbox": [studio.inbox.changed],
             "tasks": [studio.tasks.changed, studio.tasks.removed],
         }

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from mcp_studio.call.call import Call
 from mcp_studio.call.copying.subject import Subject, subject_of
-from mcp_studio.call.replay.plan import number_of
 from mcp_studio.call.secrets import may_hold_secrets, secret_places
 from mcp_studio.catalog.listing import Change, Entry
 from mcp_studio.jsontext import Json, mapping
@@ -142,7 +141,7 @@ class CallDraft:
         wanted = {key: part for key, part in subject.params.items() if key != "task"}
         if call is None or any((call.params.get(key) or {}) != part for key, part in wanted.items()):
             return subject, None
-        return subject, (studio.trace, number_of(studio.trace, call.ref.server, call.request))
+        return subject, (studio.trace, call.number)
 
     def uri(self) -> str:
         """The URI of a resource, or of a template filled with the value.

@@ -389,6 +389,9 @@ class MainScreen(Screen[None]):
 
         self.app.push_screen(ThemePicker())
 
+    def action_forget(self) -> None:
+        self.app.forget()
+
     def action_about(self) -> None:
         from mcp_studio.tui.screens.about import About
 

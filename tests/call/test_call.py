@@ -23,7 +23,7 @@ async def test_a_call_that_is_cancelled_at_once_is_cancelled_and_says_so() -> No
         handle.changed.connect(lambda call: told.append(call.outcome))
         handle.cancel()
         assert isinstance(await handle.wait(), Cancelled)
-        await wait_until(lambda: handle.checked)
+        await wait_until(lambda: handle.over.is_set())
         assert isinstance(handle.outcome, Cancelled) and told
 
 

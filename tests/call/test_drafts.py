@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from mcp_studio.call.drafts import Drafts
+from mcp_studio.call.secrets import SecretFilter
 from mcp_studio.jsontext import dumps, loads
 from mcp_studio.redact import Redactor
 from tests.support import run, wait_until
@@ -56,7 +57,7 @@ def test_values_that_are_known_secrets_stay_in_memory_too(tmp_path: Path) -> Non
     async def go() -> None:
         redactor = Redactor()
         redactor.learn("very-secret-value-1")
-        drafts = Drafts(tmp_path / "d.json", redactor.text)
+        drafts = Drafts(tmp_path / "d.json", SecretFilter(redactor.text))
         drafts.put("k", {"note": "it is very-secret-value-1", "list": ["very-secret-value-1", "x"], "y": 1})
         drafts.put("bare", "very-secret-value-1")
         await drafts.close()
@@ -101,7 +102,7 @@ def test_the_newest_state_is_what_stays_on_the_disk(tmp_path: Path, monkeypatch:
 def test_fields_that_are_secret_by_their_schema_or_the_settings_stay_in_memory(tmp_path: Path) -> None:
     async def go() -> None:
         redactor = Redactor(["pin"])
-        drafts = Drafts(tmp_path / "d.json", redactor.text, redactor.is_secret)
+        drafts = Drafts(tmp_path / "d.json", SecretFilter(redactor.text, redactor.is_secret))
         drafts.put("k", {"pin": "1234", "code": "hush-hush", "x": 1}, hidden=frozenset({"code"}))
         assert drafts.get("k") == {"pin": "1234", "code": "hush-hush", "x": 1}
         await drafts.close()

@@ -64,7 +64,7 @@ def test_calls_come_back_newest_first_with_how_they_ended(tmp_path: Path) -> Non
     assert (failed.kind, failed.said) == ("tool error", "no such file")
     assert (refused.kind, refused.said) == ("refused", "-32602 Invalid params")
     assert (lost.kind, lost.said, lost.arguments) == ("lost", "The connection ended.", {"n": 4})
-    assert [past.ref for past in run(history.all())] == [ECHO, ECHO, ECHO, ADD, ECHO]
+    assert [past.ref for past in run(history.of())] == [ECHO, ECHO, ECHO, ADD, ECHO]
 
 
 def test_an_entry_keeps_the_newest_few_and_the_file_stays_bounded(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_an_entry_keeps_the_newest_few_and_the_file_stays_bounded(tmp_path: Path
 
 def test_nothing_is_written_or_read_where_it_is_switched_off(tmp_path: Path) -> None:
     history = written(tmp_path / "h.jsonl", (ECHO, {"n": 1}, Succeeded()), keep=0)
-    assert of(history, ECHO) == () and run(history.all()) == () and not (tmp_path / "h.jsonl").exists()
+    assert of(history, ECHO) == () and run(history.of()) == () and not (tmp_path / "h.jsonl").exists()
 
 
 def test_secrets_are_left_out_and_it_says_which(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_secrets_are_left_out_and_it_says_which(tmp_path: Path) -> None:
         await history.close()
 
     run(go())
-    (past,) = run(History(file).all())
+    (past,) = run(History(file).of())
     assert past.arguments == {"deep": [{}], "x": 1} and past.left_out == ("/password", "/deep/0/pin", "/deep/1")
     assert past.loss == "Not stored, since it is secret: password, deep/0/pin, deep/1."
     assert not any(word in file.read_bytes() for word in (b"hunter2", b"1234", b"very-secret"))
@@ -126,7 +126,7 @@ def test_a_line_that_was_cut_short_costs_only_itself(tmp_path: Path) -> None:
     history = written(file, (ECHO, {"n": 2}, Succeeded()))
     assert [past.arguments for past in of(history, ECHO)] == [{"n": 2}, {"n": 1}]
     file.write_bytes(b'\xff\n[]\n{"arguments":1}\n' + file.read_bytes())
-    assert len(run(history.all())) == 2
+    assert len(run(history.of())) == 2
 
 
 def test_one_can_be_forgotten_also_on_the_disk(tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ def test_a_rule_with_a_number_of_calls_is_for_those_beyond_it_in_its_window() ->
 
 HARNESS: Json = {
     "category": "money", "riskLevel": "high", "requiresApproval": True, "timeout": 2_000,
-    "rateLimit": {"maxCalls": 2, "windowMs": 60_000}, "idempotent": True,
+    "rateLimit": {"maxCalls": 2, "windowMs": 60_000}, "idempotent": True, "costPerCall": 0.25,
 }  # fmt: skip
 
 
@@ -125,7 +125,7 @@ def test_what_a_trusted_server_declares_of_its_tools_counts_and_the_configuratio
 ) -> None:
     tool = ToolView(definition)
     known = Policy().profile(REF, tool, trusted=True)
-    assert known == Profile("high", "money", True, True, 2, 60.0, 2.0)
+    assert known == Profile("high", "money", True, True, 2, 60.0, 2.0, 0.25)
     assert Policy().profile(REF, tool, trusted=False) == Profile("medium")
     own = ToolRule("s.*", category="play", risk="low")
     assert Policy((), (own,)).profile(REF, tool, trusted=True)[:2] == ("low", "play")
@@ -152,11 +152,11 @@ async def test_the_question_says_why_and_how_risky_it_is(risk: Risk, word: str) 
         return Answer("decline", note="not today")
 
     judgement = Judgement("ask", "a rule", ("destructive",), risk=risk)
-    denied = await consent(ask, judgement, REF, {"a": 1}, approved=False, times="2,000 times")
+    denied = await consent(ask, judgement, REF, {"a": 1}, None, approved=False, times="2,000 times")
     assert denied is not None and denied.rule == "denied by you: not today"
     assert asked[0].subject == "s.delete_all 2,000 times" and asked[0].reasons == ("a rule", "destructive", word)
-    assert await consent(ask, judgement, REF, {}, approved=True) is None
-    never = await consent(ask, Judgement("deny", "a rule"), REF, {}, approved=True)
+    assert await consent(ask, judgement, REF, {}, None, approved=True) is None
+    never = await consent(ask, Judgement("deny", "a rule"), REF, {}, None, approved=True)
     assert never is not None and len(asked) == 1
 
 
@@ -175,12 +175,14 @@ import sys
 sys.path.insert(0, sys.argv[1])
 from raw_server import RawServer
 server = RawServer(modern=False)
-next(tool for tool in server.tools if tool["name"] == "wait")["harness"] = {"timeout": 200}
+next(tool for tool in server.tools if tool["name"] == "wait")["harness"] = {"timeout": 200, "costPerCall": 2}
 server.run()
 """
 
 
-async def test_the_time_that_a_trusted_server_declares_for_a_tool_holds() -> None:
+async def test_the_time_and_cost_that_a_trusted_server_declares_for_a_tool_hold() -> None:
     async with opened(stdio([sys.executable, "-c", SLOW, str(SERVERS)], trust=True)) as studio:
         outcome = await studio.call_tool(Ref("tool", "s", "wait"), {"seconds": 30}, approved=True).wait()
+        await studio.call_tool(Ref("tool", "s", "echo"), {"text": "a"}).wait()
     assert isinstance(outcome, TimedOut) and "0.2" in outcome.limit
+    assert studio.caller.costs == {Ref("tool", "s", "wait"): 2}

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from typing import Any
+
+import pytest
 
 from mcp_studio.call.call import Rejected, Succeeded
 from mcp_studio.catalog.listing import Ref
+from mcp_studio.errors import UsageError
 from mcp_studio.protocol.versions import Hint
 from mcp_studio.studio import Studio
 from tests.studio_support import opened, stdio
@@ -101,6 +106,46 @@ async def test_a_new_connection_forgets_what_was_read_over_the_old_one() -> None
         await studio.manager.settle("s")
         again = await read(studio)
         assert again.cached is None and said(again) == "read 1"
+
+
+@pytest.mark.parametrize("ttl", [60.0, 0.0])
+async def test_a_lifetime_of_the_configuration_holds_until_the_server_speaks_of_a_change_or_is_gone(ttl: float) -> None:
+    config = replace(server(modern=False), cache_ttl=ttl)
+    async with opened(config) as studio:
+        await read(studio)
+        again = await read(studio)
+        assert again.cached is not None and said(again) == "read 1" and again.hint is None
+        await studio.call_tool(Ref("tool", "s", "change"), {}, approved=True).wait()
+        await wait_until(lambda: any("list_changed" in (e.method or "") for e in studio.trace))
+        assert said(await read(studio)) == "read 2"
+        studio.manager.restart("s")
+        await wait_until(lambda: studio.manager.status("s").state != "ready")
+        await studio.manager.settle("s")
+        assert (await read(studio)).cached is None
+
+
+BOTH = "Several servers have the resource `raw://notes/ada`: t, u."
+NONE = "No server has the resource `raw://notes/a/b`. Did you mean raw://note"
+
+
+@pytest.mark.parametrize(
+    ("uri", "others", "found"),
+    [
+        ("note://count", "", "s"), ("raw://note", "", "t"), ("raw://notes/ada", "", "t"),
+        ("raw://notes/ada", "u", BOTH), ("raw://notes/a/b", "", NONE),
+    ],
+)  # fmt: skip
+async def test_a_resource_without_a_server_is_read_of_the_one_that_lists_it_or_has_a_template(
+    uri: str, others: str, found: str
+) -> None:
+    twins = [stdio(python_server("raw_server"), name) for name in ("t", *others)]
+    async with opened(stdio(python_server("sdk_cached")), *twins) as studio:
+        if len(found) == 1:
+            call = studio.read_resource("", uri)
+            assert call.ref.server == found and isinstance(await call.wait(), Succeeded)
+        else:
+            with pytest.raises(UsageError, match=re.escape(found)):
+                studio.read_resource("", uri)
 
 
 async def test_hints_of_a_server_of_the_sdk_are_understood() -> None:

@@ -62,7 +62,7 @@ def test_completions_that_are_not_there_are_told_apart_from_none() -> None:
 
 
 def test_a_read_can_insist_on_the_server() -> None:
-    done = lists("read", "raw://count", "--fresh", options=("--ttl", "-1"))
+    done = lists("read", "raw://count", "--no-cache", options=("--ttl", "-1"))
     assert (done.code, done.out) == (0, "read 1\n") and "ttlMs is negative" in done.err
 
 

@@ -58,3 +58,18 @@ def test_a_file_that_is_no_lock_file_is_told(tmp_path: Path) -> None:
     done = cli("pins", "check", str(file), *RAW)
     assert done.code == 2 and "is no lock file" in done.err
     assert cli("pins", "check", *RAW).code == 2
+
+
+@pytest.mark.parametrize(
+    ("mode", "text", "said"),
+    [("mark", "to ada@example.org", "Found"), ("mask", "to ‹e-mail›", "Masked"), ("off", "to ada@example.org", "")],
+)
+def test_results_are_searched_for_personal_data(mode: str, text: str, said: str, tmp_path: Path) -> None:
+    config = tmp_path / "servers.toml"
+    command, *args = python_server("raw_server")
+    config.write_text(f'filter = "{mode}"\n[servers.s]\ncommand = "{command}"\nargs = {args}\n')
+    done = cli("call", "echo", "text=to ada@example.org", "--json", "--config", str(config))
+    assert done.code == 0 and text in done.json["result"]["content"][0]["text"]
+    assert ("ada@" in done.out) is (mode != "mask")
+    assert done.json.get("sensitive", {}).get("email", 0) == (mode != "off")
+    assert (f"{said} in the result: e-mail addresses" in done.err) is bool(said)

@@ -49,6 +49,16 @@ def test_a_line_ends_as_its_verb_would(line: str, code: int, says: str) -> None:
     assert done.code == code and says.lower() in done.err.lower(), done
 
 
+def test_a_result_from_the_cache_says_how_old_it_is(tmp_path: Path) -> None:
+    config = tmp_path / "servers.toml"
+    config.write_text(f'[servers.s]\ncommand = "{RAW[0]}"\nargs = {RAW[1:]}\ncache_ttl = 0\n')
+    lines = ["read raw://note", "read raw://notes/ada", "read raw://note", "read raw://note --no-cache"]
+    done = cli("shell", "--json", "--config", str(config), given="\n".join(lines))
+    cached = [json.loads(line).get("cached") for line in done.out.splitlines()]
+    assert [one and one["age"] >= 0 for one in cached] == [None, None, True, None]
+    assert done.code == 0 and done.err.count("from the cache, 0 s old, ttl no end, private") == 1
+
+
 def test_a_shell_starts_a_server_that_died_again() -> None:
     done = cli("shell", "--json", "--", *python_server("raw_tasks"), given="call die\ncall plain\n")
     first, second = map(json.loads, done.out.splitlines())

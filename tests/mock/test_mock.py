@@ -13,7 +13,7 @@ import httpx2
 import pytest
 
 from mcp_studio.call.replay.plan import plan
-from mcp_studio.call.replay.runner import Replayer, ReplayOptions, summary
+from mcp_studio.call.replay.runner import Replayer, summary
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.session.inbox import InputRequest
@@ -54,7 +54,7 @@ async def replay(server: ServerConfig, file: Path) -> dict[str, int]:
     async with opened(server) as studio:
         assert studio.manager.status("s").state == "ready", studio.manager.status("s").error
         steps = plan(recording.columns).steps
-        replayer = Replayer(studio.caller, studio.redactor, recording, ReplayOptions(approved=True))
+        replayer = Replayer(studio.caller, recording, approved=True)
         results = [one async for one in replayer.run(steps, {})]
         assert [(one.step.subject, one.said, one.differences) for one in results if one.verdict != "same"] == []
         return summary(results)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_studio.schema.uritemplate import TemplateError, expand, variables
+from mcp_studio.schema.uritemplate import TemplateError, expand, fits, variables
 
 VALUES: dict[str, Any] = {
     "count": ["one", "two", "three"],
@@ -204,3 +204,17 @@ def test_every_text_is_a_template_or_refused_and_expands_to_a_uri(template: str,
     except TemplateError:
         return
     assert expand(template, dict.fromkeys(names, value)).isascii()
+
+
+@pytest.mark.parametrize(
+    ("template", "uri", "good"),
+    [
+        ("a://{x}", "a://b", True), ("a://{x}", "a://b/c", False), ("a://{x}", "a://", False),
+        ("a://{+x}", "a://b/c", True), ("a://{x}/d{?q,r}", "a://b/d?q=1", True), ("a://{x}/d{?q}", "a://b/d", True),
+        ("a://{x}/d{?q}", "a://b/e", False), ("a:{/x*}", "a:/b/c", True), ("a.b{#x}", "a.b#c", True),
+        ("a.b{#x}", "axb#c", False), ("a:{;x}{&y}", "a:;x=1&y=2", True),
+        ("a:{", "a:b", False), ("a:" + "{+x}" * 40 + "!", "a:" + "b" * 400, False),
+    ],
+)  # fmt: skip
+def test_an_address_is_told_to_be_of_a_template(template: str, uri: str, good: bool) -> None:
+    assert fits(template, uri) is good

@@ -48,3 +48,22 @@ async def test_a_tool_that_changed_is_asked_about_until_the_change_is_accepted()
         assert entry.change is None
         stage.main.catalog.action_accept_change()
         await stage.told("has not changed since")
+
+
+async def test_kept_results_are_forgotten_by_hand() -> None:
+    async with on_stage(raw("one", cache_ttl=0.0), raw("two", cache_ttl=0.0)) as stage:
+        reads, catalog = stage.studio.caller.reads, stage.main.catalog
+        for act, said, left in (
+            (catalog.action_forget, "1 cached result", 3),
+            (stage.main.servers.action_forget, "2 cached results", 2),
+            (stage.main.action_forget, "4 cached results", 0),
+        ):
+            for server in ("one", "two"):
+                for uri in ("raw://note", "raw://notes/ada"):
+                    await stage.studio.read_resource(server, uri).wait()
+            assert len(reads) == 4
+            await stage.open("raw://note", "resource", "one")
+            stage.main.servers.go_to("one")
+            act()
+            await stage.told(f"{said} forgotten")
+            assert len(reads) == left

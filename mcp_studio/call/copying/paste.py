@@ -93,7 +93,7 @@ LARGEST = 8 * 1024 * 1024
 EXPECTED = "Expected: arguments as JSON, a JSON-RPC request, or a command line of mcp-studio or curl."
 _METHODS: dict[str, Meant] = {"tools/call": "tool", "prompts/get": "prompt", "resources/read": "resource"}
 FLAGS = frozenset(
-    "--json --quiet --yes --unchecked --fresh --logs --task --detach --last --notification"
+    "--json --quiet --yes --unchecked --no-cache --logs --task --detach --last --notification"
     " --no-handshake --with-secrets --traceparent --follow --jsonl --stats --delete --keyring"
     " --failover --prometheus --events"
     " --insecure --no-browser --client --offline -q -y".split()

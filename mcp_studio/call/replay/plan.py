@@ -11,19 +11,12 @@ from typing import NamedTuple, cast
 from mcp_studio.call.secrets import walk
 from mcp_studio.errors import LimitExceeded, StudioError
 from mcp_studio.jsontext import Json, JsonProblem, loads, mapping
-from mcp_studio.protocol.events import RequestId
-from mcp_studio.protocol.versions import (
-    META_CAPABILITIES,
-    META_CLIENT,
-    META_LOG_LEVEL,
-    META_VERSION,
-    TASK_RESULT,
-)
+from mcp_studio.protocol.versions import META_CAPABILITIES, META_CLIENT, META_LOG_LEVEL, META_VERSION, TASK_RESULT
 from mcp_studio.record import record
 from mcp_studio.redact import MARK
 from mcp_studio.schema.place import Path
 from mcp_studio.session.server_requests import Refusal
-from mcp_studio.trace.message import BY_HAND, DIRECTIONS, KINDS, PROBE, Columns, Recording
+from mcp_studio.trace.message import DIRECTIONS, KINDS, PROBE, Columns, Recording
 from mcp_studio.trace.tree import parent_of, relation_of
 
 CALLS = ("tools/call", "resources/read", "prompts/get")
@@ -61,11 +54,8 @@ class Step:
     """The numbers of the requests about the task that it became."""
     answer: int = 0
     """The number of the final answer; 0 where none is kept."""
-    outcome: str = ""
-    """How it ended: see `message.Outcome`."""
     ms: float | None = None
     """Milliseconds from the first request to the final answer."""
-    by_hand: bool = False
 
     @property
     def subject(self) -> str:
@@ -112,7 +102,8 @@ def plan(columns: Columns, numbers: Iterable[int] | None = None) -> Plan:
         step = _step(columns, root, under)
         if columns.flags[root - columns.first] & PROBE:
             continue
-        if why := reason(step):
+        without = "" if step.answer else "had no answer"
+        if why := NEVER.get(step.method) or (without if step.method else "is no request"):
             left[step.method, why] += 1
         else:
             steps.append(step)
@@ -123,29 +114,6 @@ def step_of(columns: Columns, number: int) -> Step | None:
     """The conversation that an entry belongs to, answered or not; None where it belongs to no request of ours."""
     root = _root(columns, number)
     return _step(columns, root, _children(columns)) if root else None
-
-
-def number_of(recording: Recording, server: str, identity: RequestId | None) -> int:
-    """The number of the newest request of ours with this id; 0 where the recording has none."""
-    columns = recording.columns
-    wanted = columns.servers.get(server)
-    if wanted is None or identity is None:
-        return 0
-    for row in reversed(range(len(columns))):
-        if columns.kind[row] == _OURS and columns.server[row] == wanted:
-            entry = recording.entry(columns.first + row)
-            if entry is not None and entry.id == identity:
-                return entry.number
-    return 0
-
-
-def reason(step: Step) -> str:
-    """Why a step is not sent among many; empty where it is."""
-    if step.method in NEVER:
-        return NEVER[step.method]
-    if not step.method:
-        return "is no request"
-    return "" if step.answer else "had no answer"
 
 
 def _kept(columns: Columns, number: int) -> bool:
@@ -196,7 +164,7 @@ def _step(columns: Columns, root: int, under: dict[int, list[int]]) -> Step:
     return Step(
         root, columns.servers.texts[columns.server[row]], columns.methods.texts[columns.method[row]],
         columns.targets.texts[columns.target[row]], columns.time[row], tuple(rounds[1:]), tuple(asked),
-        tuple(tasks), answer, columns.outcome_of(last), ms, bool(columns.flags[row] & BY_HAND),
+        tuple(tasks), answer, ms,
     )  # fmt: skip
 
 
@@ -226,13 +194,11 @@ class Script:
         if chosen is None:
             return None
         self._left.remove(chosen)
-        if chosen.secret:
-            return None
-        if chosen.error is not None:
-            error = mapping(chosen.error)
-            code = error.get("code")
-            return Refusal(code if isinstance(code, int) else 0, str(error.get("message", "")), declined=True)
-        return chosen.result
+        if chosen.secret or chosen.error is None:
+            return None if chosen.secret else chosen.result
+        error = mapping(chosen.error)
+        code = error.get("code")
+        return Refusal(code if isinstance(code, int) else 0, str(error.get("message", "")), declined=True)
 
 
 def _words(params: dict[str, Json]) -> dict[str, Json]:
@@ -299,10 +265,6 @@ async def _body(recording: Recording, number: int) -> dict[str, Json]:
         return {}
 
 
-async def _params(recording: Recording, number: int) -> dict[str, Json]:
-    return mapping((await _body(recording, number)).get("params"))
-
-
 async def _final(recording: Recording, step: Step) -> dict[str, Json]:
     answer = _answer(await _body(recording, step.answer))
     columns = recording.columns
@@ -332,7 +294,7 @@ async def _given(recording: Recording, step: Step) -> AsyncIterator[GivenAnswer]
     wanted: dict[str, Json] = {}
     # Rounds of the call, and what its task asked for (tasks/get) and was brought (tasks/update).
     for number in sorted((step.number, *step.rounds, *step.tasks)):
-        sent = mapping((await _params(recording, number)).get("inputResponses"))
+        sent = mapping(mapping((await _body(recording, number)).get("params")).get("inputResponses"))
         for key, question in wanted.items():
             asked_for = mapping(question)
             if isinstance(method := asked_for.get("method"), str) and key in sent:

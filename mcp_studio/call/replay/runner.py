@@ -6,11 +6,11 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
+from dataclasses import field, replace
 from typing import Literal, cast, get_args
 
-from mcp_studio.call.call import Call, CallOutcome, InBackground, Rejected, Succeeded, ToolFailed
+from mcp_studio.call.call import OUTCOMES, Call, CallOutcome, InBackground, Rejected, Succeeded, ToolFailed, said_of
 from mcp_studio.call.caller import Caller, Origin
-from mcp_studio.call.history import OUTCOMES, said_of
 from mcp_studio.call.replay.plan import CALLS, Recorded, Script, Step, load
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.errors import StudioError
@@ -18,7 +18,6 @@ from mcp_studio.jsontext import Json, dumps, loads, mapping
 from mcp_studio.protocol.events import Answered
 from mcp_studio.protocol.versions import LISTS
 from mcp_studio.record import record
-from mcp_studio.redact import Redactor
 from mcp_studio.trace.diff import USUAL, Difference, Ignore, diff, path_text
 from mcp_studio.trace.message import Recording
 
@@ -81,48 +80,24 @@ def _comparable(before: dict[str, Json], after: dict[str, Json]) -> tuple[Json, 
     return before, after
 
 
-_COMPLETE = "completion/complete"
+Fill = Callable[[Step, Recorded], Awaitable["dict[str, Json] | None"]]
+"""Gives the params to send in the place of those that have something hidden in them; None where it cannot."""
 
 
-@record(frozen=True)
-class ReplayOptions:
-    """How steps are sent."""
+@record(eq=False)
+class Replayer:
+    """Sends the steps of one recording."""
 
+    caller: Caller
+    recording: Recording
     origin: Origin = "program"
     """`person` where somebody wants this one step; many are sent by a program (see `call.policy`)."""
     approved: bool = False
     """What would be asked about is approved already."""
     ignore: Ignore = USUAL
-
-
-Fill = Callable[[Step, Recorded], Awaitable["dict[str, Json] | None"]]
-"""Gives the params to send in the place of those that have something hidden in them; None where it cannot."""
-
-
-class Replayer:
-    """Sends the steps of one recording.
-
-    Args:
-        fill: asked where a step has something in it that the recording does not tell.
-    """
-
-    def __init__(
-        self,
-        caller: Caller,
-        redactor: Redactor,
-        recording: Recording,
-        manner: ReplayOptions = ReplayOptions(),  # noqa: B008
-        fill: Fill | None = None,
-    ) -> None:
-        self._caller = caller
-        self._redactor = redactor
-        self._recording = recording
-        self._manner = manner
-        self._fill = fill
-        self._ignore = Ignore((*manner.ignore.patterns, *_IGNORED), usual=manner.ignore.usual)
-        self._cursors: dict[str, str] = {}
-        self.call: Call | None = None
-        """The call that is under way."""
+    fill: Fill | None = None
+    """Asked where a step has something in it that the recording does not tell."""
+    _cursors: dict[str, str] = field(default_factory=dict[str, str], init=False)
 
     async def run(self, steps: tuple[Step, ...], servers: Mapping[str, str]) -> AsyncGenerator[Result]:
         """All steps, in their order, one at a time; ending it stops what is under way.
@@ -136,14 +111,14 @@ class Replayer:
     async def one(self, step: Step, server: str) -> Result:
         """One step."""
         try:
-            recorded = await load(self._recording, step)
+            recorded = await load(self.recording, step)
         except StudioError as error:
             return Result(step, "skipped", said=error.message)
         params = recorded.params
         if not self._judged(step, params):
             return Result(step, "skipped", said="no rule can judge it: it is sent only when it is approved")
         if recorded.hidden:
-            filled = await self._fill(step, recorded) if self._fill is not None else None
+            filled = await self.fill(step, recorded) if self.fill is not None else None
             if filled is None:
                 return Result(step, "skipped", said=why_hidden(recorded))
             params = filled
@@ -158,26 +133,24 @@ class Replayer:
         if outcome is not None and answer is None:
             why = said_of(outcome) or OUTCOMES.get(type(outcome), "no answer")
             return Result(step, "failed", said=why, ms=ms, outcome=outcome)
-        return await self._compared(step, recorded, answer or {}, outcome, ms)
+        return await self._compared(server, recorded, Result(step, "new", ms=ms, answer=answer or {}, outcome=outcome))
 
     def _judged(self, step: Step, params: dict[str, Json]) -> bool:
         """Whether a request is approved, or is judged when it is sent, or is harmless."""
-        if self._manner.origin == "person" or self._manner.approved or step.method in (*LISTS, *CALLS[1:], _COMPLETE):
+        if self.origin == "person" or self.approved or step.method in (*LISTS, *CALLS[1:], "completion/complete"):
             return True
-        return (
-            step.method == CALLS[0]
-            and isinstance(params.get("name"), str)
-            and isinstance(params.get("arguments", {}), dict)
-        )
+        return step.method == CALLS[0] and _named(step, params) is not None
 
-    async def _compared(
-        self, step: Step, recorded: Recorded, answer: dict[str, Json], outcome: CallOutcome | None, ms: float
-    ) -> Result:
+    async def _compared(self, server: str, recorded: Recorded, result: Result) -> Result:
+        manager, step = self.caller.manager, result.step
+
         def compare() -> tuple[dict[str, Json], tuple[Difference, ...]]:
             # As the trace would have it: recorded answers have no secrets either.
-            now = mapping(loads(self._redactor.bytes(dumps(answer))))
-            found = diff(*_comparable(recorded.answer, now), self._ignore) if recorded.answer else ()
-            return now, found
+            now, before = mapping(loads(manager.redactor.bytes(dumps(result.answer)))), recorded.answer
+            if result.outcome is not None:  # what came of a call has passed the filter
+                before = mapping(self.caller.filter.shown(server, before))
+            ignore = Ignore((*self.ignore.patterns, *_IGNORED), usual=self.ignore.usual)
+            return now, diff(*_comparable(before, now), ignore) if before else ()
 
         now, found = await asyncio.to_thread(compare)
         if step.method in LISTS:
@@ -185,25 +158,21 @@ class Replayer:
             if isinstance(old, str) and isinstance(new, str):
                 self._cursors[old] = new
         verdict: Verdict = "new" if not recorded.answer else "differs" if found else "same"
-        return Result(step, verdict, found, ms=ms, answer=now, outcome=outcome)
+        return replace(result, verdict=verdict, differences=found, answer=now)
 
     async def _send(
         self, step: Step, server: str, params: dict[str, Json], recorded: Recorded
     ) -> tuple[CallOutcome | None, dict[str, Json] | None]:
-        manager = self._caller.manager
+        manager = self.caller.manager
         connection = await manager.ready(server)
         scripts, script = manager.supervisor(server).answerer.scripts, Script(recorded.given)
         scripts.append(script.answer)
         try:
             if step.method in CALLS and (call := self._call(step, server, params, recorded)) is not None:
-                self.call = call
                 try:
                     outcome = await call.wait()
-                except asyncio.CancelledError:
-                    call.cancel()
-                    raise
                 finally:
-                    self.call = None
+                    call.cancel()  # where nobody waits for it any more
                 return outcome, answer_of(outcome)
             event = (await connection.request(step.method, params)).event
             if isinstance(event, Answered):
@@ -214,19 +183,25 @@ class Replayer:
 
     def _call(self, step: Step, server: str, params: dict[str, Json], recorded: Recorded) -> Call | None:
         """The call that a request is; None where it is a request that no call of ours would make."""
-        caller, manner = self._caller, self._manner
-        name, arguments = params.get("uri" if step.method == "resources/read" else "name"), params.get("arguments", {})
-        if not isinstance(name, str) or not isinstance(arguments, dict):
+        if (named := _named(step, params)) is None:
             return None
-        given = cast("dict[str, Json]", arguments)
+        caller, (name, given) = self.caller, named
         if step.method == "resources/read":
             return caller.start(Ref("resource", server, name), step.method, {"uri": name}, fresh=True)
         if step.method == "prompts/get":
             return caller.start(Ref("prompt", server, name), step.method, {"name": name, "arguments": given})
-        ref = Ref("tool", server, name)
         return caller.call_tool(
-            ref, given, origin=manner.origin, approved=manner.approved, wants_task=recorded.task, ttl=recorded.ttl
-        )
+            Ref("tool", server, name), given,
+            origin=self.origin, approved=self.approved, wants_task=recorded.task, ttl=recorded.ttl,
+        )  # fmt: skip
+
+
+def _named(step: Step, params: dict[str, Json]) -> tuple[str, dict[str, Json]] | None:
+    """What a request names, and its arguments; None where no call of ours would be like that."""
+    name, arguments = params.get("uri" if step.method == "resources/read" else "name"), params.get("arguments", {})
+    if isinstance(name, str) and isinstance(arguments, dict):
+        return name, cast("dict[str, Json]", arguments)
+    return None
 
 
 def why_hidden(recorded: Recorded) -> str:

@@ -9,15 +9,15 @@ from dataclasses import replace
 from functools import partial
 from typing import cast
 
-from mcp_studio.call.call import Call, Succeeded
+from mcp_studio.call.call import OUTCOMES, Call, Succeeded, said_of
 from mcp_studio.call.copying.formats import copy_as
 from mcp_studio.call.copying.subject import subject_of
-from mcp_studio.call.history import OUTCOMES, said_of
 from mcp_studio.call.load import MOST, MOST_AT_ONCE, Load, past_of_load
+from mcp_studio.call.policy import tool_of
 from mcp_studio.catalog.listing import Ref, doubts_of
 from mcp_studio.cli.arguments import expanded, refuse_wrong, template_form, texts
-from mcp_studio.cli.call_arguments import Intent, Plan, form_of, intent_of, located, plan_of
-from mcp_studio.cli.engine import Narration, connect_all, connected, end, execute, outcome_of
+from mcp_studio.cli.call_arguments import Intent, Plan, intent_of, located, plan_of
+from mcp_studio.cli.engine import Narration, connect_all, end, execute, outcome_of
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import configured
@@ -65,17 +65,15 @@ async def _call(studio: Studio, plan: Plan, out: Output) -> int:
     options, ref = out.options, await located(studio, plan, out, "tool")
     found = studio.catalog.find(ref)
     doubts = doubts_of(studio.catalog.listing(ref.server, "tool").entries)
-    out.problem = found[0].problem_with(doubts) if found else ""
-    if out.problem:
-        out.warn(f"{ref}: {out.problem}")
-    view = found[0].view if found else None
-    form = form_of(studio, ref)
-    intent = await intent_of(studio, plan, out, form, ref)
+    if problem := found[0].problem_with(doubts) if found else "":
+        out.warn(f"{ref}: {problem}")
+        out.more["problem"] = studio.redactor.text(problem)
+    intent = await intent_of(studio, plan, out, ref)
     if options.flag("--as"):
         return _copied(studio, intent, "", out)
-    problems = () if options.flag("--unchecked") else await studio.checker.check_arguments(form, intent.arguments)
-    refuse_wrong(problems, intent.arguments, str(ref), hint="--unchecked sends them all the same.")
-    as_task = _is_task(studio, ref, view if isinstance(view, ToolView) else None, out)
+    wrong = () if options.flag("--unchecked") else await studio.checker.check_arguments(intent.form, intent.arguments)
+    refuse_wrong(wrong, intent.arguments, str(ref), hint="--unchecked sends them all the same.")
+    as_task = _is_task(studio, ref, tool_of(found), out)
     intent.save(studio, out)
     if options.flag("--repeat"):
         return await _repeat(studio, intent, out, as_task)
@@ -97,7 +95,7 @@ async def _on_many(studio: Studio, plan: Plan, out: Output) -> int:
     refs = [ref for ref in refs if studio.catalog.find(ref)]
     if not refs:
         raise UsageError(f"None of {', '.join(plan.on)} has the tool {plan.name}.")
-    intent = await intent_of(studio, plan, out, form_of(studio, refs[0]), refs[0])
+    intent = await intent_of(studio, plan, out, refs[0])
     calls = [studio.call_tool(ref, intent.arguments, approved=out.options.flag("--yes")) for ref in refs]
     outcomes = await asyncio.gather(*(call.wait() for call in calls))
     base = getattr(outcomes[0], "result", None)
@@ -119,11 +117,10 @@ async def _on_many(studio: Studio, plan: Plan, out: Output) -> int:
 
 async def _get(studio: Studio, plan: Plan, out: Output) -> int:
     ref = await located(studio, plan, out, "prompt")
-    form = form_of(studio, ref)
-    intent = await intent_of(studio, plan, out, form, ref)
+    intent = await intent_of(studio, plan, out, ref)
     if out.options.flag("--as"):
         return _copied(studio, intent, "", out)
-    refuse_wrong(quick(form, intent.arguments), intent.arguments, str(ref))
+    refuse_wrong(quick(intent.form, intent.arguments), intent.arguments, str(ref))
     intent.save(studio, out)
     call = intent.begun(studio, studio.get_prompt(ref, texts(intent.arguments)))
     return end(await outcome_of(call, out), out, messages_text)
@@ -131,20 +128,18 @@ async def _get(studio: Studio, plan: Plan, out: Output) -> int:
 
 async def _read(studio: Studio, plan: Plan, out: Output) -> int:
     options, form = out.options, template_form(plan.name)
-    if plan.server:
-        await connected(studio, plan.server, out)
-    server = plan.server or (await located(studio, plan, out, "resource", "template")).server
+    server = (await located(studio, plan, out, "resource")).server
     if form is None:
         if plan.pairs or options.value("--args") or options.flag("--last"):
             raise UsageError(f"{plan.name} is no URI template: it takes no values.")
         uri, intent = plan.name, Intent(Ref("resource", server, plan.name), Form(), {})
     else:
-        intent = await intent_of(studio, plan, out, form, Ref("template", server, plan.name))
+        intent = await intent_of(studio, plan, out, Ref("template", server, plan.name), form)
         uri = expanded(plan.name, form, intent.arguments)
     if options.flag("--as"):
         return _copied(studio, intent, uri, out)
     intent.save(studio, out)
-    call = intent.begun(studio, studio.read_resource(server, uri, fresh=options.flag("--fresh")))
+    call = intent.begun(studio, studio.read_resource(server, uri, fresh=options.flag("--no-cache")))
     return end(await outcome_of(call, out), out, resource_text)
 
 

@@ -144,7 +144,7 @@ def _state(server: ServerConfig) -> str:
 def _history(config: Config, names: list[str], out: Output) -> int:
     """Calls that have ended, newest first; `names` are of servers, or of what was called."""
     history = History(Paths.default().state / "history.jsonl", config.settings.history)
-    found = [past for past in asyncio.run(history.all()) if not names or {*names} & {*_names(past)}]
+    found = [past for past in asyncio.run(history.of()) if not names or {*names} & {*_names(past)}]
     empty = f"no calls are remembered{f' of {names[0]}' if names else ''}"
     return out.listing([_row(past) for past in found], {"history": [_past(past) for past in found]}, empty=empty)
 

@@ -8,7 +8,7 @@ from typing import cast
 
 from mcp_studio.call.replay import plan as planning
 from mcp_studio.call.replay.plan import Recorded, Step
-from mcp_studio.call.replay.runner import VERDICTS, Replayer, ReplayOptions, Result, summary
+from mcp_studio.call.replay.runner import VERDICTS, Replayer, Result, summary
 from mcp_studio.cli.engine import connected, execute
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
@@ -109,10 +109,10 @@ async def _replay(
     for left in plan.left_out:
         out.note(f"left out: {left.method} {left.reason}" + (f" ({left.times:,} times)" if left.times > 1 else ""))
     secrets = Secrets(studio, out.options.values("--set"))
-    manner = ReplayOptions(approved=out.options.flag("--yes"), ignore=ignore)
+    approved = out.options.flag("--yes")
     results: list[Result] = []
     several = len(plan.servers) > 1
-    replayer = Replayer(studio.caller, studio.redactor, recording, manner, secrets.fill)
+    replayer = Replayer(studio.caller, recording, approved=approved, ignore=ignore, fill=secrets.fill)
     async for result in replayer.run(plan.steps, servers):
         results.append(result)
         _print(result, several, out)

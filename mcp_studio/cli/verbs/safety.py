@@ -38,12 +38,11 @@ def _approvals(options: Options, out: Output) -> int:
     if words and words != ["list"]:
         raise UsageError("Which approval?", hint="mcp-studio approvals approve|reject ID [--note TEXT]")
     found, now = waiting(folder), time.time()
-    facts: list[dict[str, Json]] = [one._asdict() for one in found]
     rows = [
-        (one.id, one.subject, f"{one.until - now:.0f} s left", ", ".join(one.reasons), _short(fact))
-        for one, fact in zip(found, facts, strict=True)
+        (one.id, one.subject, f"{one.until - now:.0f} s left", ", ".join(one.reasons), _short(one._asdict()))
+        for one in found
     ]
-    return out.listing(rows, facts, empty="Nothing waits for approval.")
+    return out.listing(rows, [one._asdict() for one in found], empty="Nothing waits for approval.")
 
 
 def _audit(options: Options, out: Output) -> int:

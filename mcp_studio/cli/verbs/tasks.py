@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 
 from mcp_studio.call.call import CallOutcome, Cancelled, TimedOut
-from mcp_studio.call.sending import outcome_of_task
 from mcp_studio.cli.engine import Narration, connected, end, execute
 from mcp_studio.cli.grammar import TASK_ACTIONS
 from mcp_studio.cli.options import Options
@@ -73,7 +72,7 @@ async def _outcome(studio: Studio, task: Task, out: Output) -> CallOutcome:
         waiting.cancel()
     if not ended:
         return TimedOut(limit=f"{total}; the task goes on at the server")
-    return Cancelled() if waiting.cancelled() else outcome_of_task(waiting.result())
+    return Cancelled() if waiting.cancelled() else studio.caller.outcome_of_task(waiting.result())
 
 
 async def _list(studio: Studio, server: str, out: Output) -> int:

@@ -9,7 +9,6 @@ from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 
-from mcp_studio.cli.call_arguments import listed
 from mcp_studio.cli.engine import connect_all, connected, execute
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
@@ -54,7 +53,7 @@ async def _watch(studio: Studio, server: str, uris: list[str], out: Output, leas
             await connect_all(studio, out)  # what cannot be reached is told as an event
         for name in () if out.options.flag("--events") else names:
             await connected(studio, name, out)
-        targets = [(server or listed(studio, uri, "resource").server, uri) for uri in uris]
+        targets = [(server or studio.groups.server_of(uri), uri) for uri in uris]
         if not targets:
             what = "changes of lists and log messages" if least else "changes of lists"
             out.note(f"{what} of {', '.join(names)}; Ctrl-C ends")

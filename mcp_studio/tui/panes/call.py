@@ -18,7 +18,6 @@ from textual.widget import Widget
 from textual.widgets import Button, Checkbox, Static, Tab, Tabs
 
 from mcp_studio.call.call import Call
-from mcp_studio.call.sending import outcome_of_task
 from mcp_studio.catalog.listing import KINDS, Change, Entry, Ref
 from mcp_studio.errors import StudioError, Unreachable
 from mcp_studio.jsontext import Json, dumps, mapping
@@ -461,7 +460,7 @@ class CallPane(Pane, scope="call"):
 
     def _follow(self, draft: CallDraft, call: Call, *, started: bool = False) -> None:
         def changed(one: Call) -> None:
-            self.call_later(self._call_changed, draft.key, one, ended=one.checked)
+            self.call_later(self._call_changed, draft.key, one, ended=one.over.is_set())
 
         self.calls = {draft.key: call} | {key: one for key, one in self.calls.items() if key != draft.key}
         room = _RESULTS
@@ -475,7 +474,7 @@ class CallPane(Pane, scope="call"):
     def show_task(self, task: Task, entry: Entry) -> None:
         """Show what came of a task of this tool, as if its call had just ended."""
         params: dict[str, Json] = {"name": entry.ref.name, "arguments": task.arguments or {}}
-        call = Call(entry.ref, "tools/call", params, as_task=task, outcome=outcome_of_task(task))
+        call = Call(entry.ref, "tools/call", params, as_task=task, outcome=self.app.studio.caller.outcome_of_task(task))
         self.preview(entry)
         if self.draft is not None:
             self._follow(self.draft, call)

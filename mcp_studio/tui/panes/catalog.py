@@ -445,6 +445,10 @@ class CatalogPane(Pane, scope="catalog"):
         else:
             self.app.say("Its definition has not changed since it was accepted.", "warning")
 
+    def action_forget(self) -> None:
+        if (entry := self.current) is not None:
+            self.app.forget(entry.ref.server, entry.ref.name)
+
     def action_pages(self) -> None:
         """Read the list of a server page by page."""
         row = self.entries.row

@@ -329,6 +329,10 @@ class ServersPane(Pane, scope="servers"):
             self.app.say(f"{name} {said}.")
             self.refresh_servers()
 
+    def action_forget(self) -> None:
+        if name := self._chosen():
+            self.app.forget(name)
+
     def action_copy(self) -> None:
         if name := self._chosen():
             self.app.copy(name, name)

@@ -13,7 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 import mcp_studio
-from mcp_studio.present.units import recorded
+from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.trace.disk.sessions import used
 from mcp_studio.tui.screens.dialog import Choice, Dialog
@@ -64,8 +64,9 @@ class About(Dialog[None]):
 def _parts(studio: Studio, kept: str, now: str) -> list[Part]:
     """All of it; `kept` says where secrets are kept, and `now` where tokens are besides, while this studio runs."""
     config, paths, manager, trace = studio.config, studio.paths, studio.manager, studio.trace
+    reads = studio.caller.reads
     folder, settings = paths.state / "trace", config.settings
-    on_disk = recorded(*used(folder), settings.record, settings.record_bytes, settings.record_age)
+    on_disk = units.recorded(*used(folder), settings.record, settings.record_bytes, settings.record_age)
     insecure = (name for name in manager.names() if manager.config(name).tls.insecure)
     sections: dict[str, list[tuple[str, str]]] = {
         "Not used from the configuration": [(str(problem), "$text-error") for problem in config.problems],
@@ -81,6 +82,10 @@ def _parts(studio: Studio, kept: str, now: str) -> list[Part]:
             (trace.problem, "$text-warning"),
             (f"on disk: {on_disk}", ""),
             (str(folder), ""),
+        ],
+        "Resource cache": [
+            (f"{units.plural(len(reads), 'result')}, {units.size(reads.bytes)}", ""),
+            (f"{reads.hits:,} hits, {reads.misses:,} misses", ""),
         ],
         "Limits": [
             (f"{field.name:<16} {_amount(getattr(studio.limits, field.name))}", "")

@@ -12,7 +12,7 @@ from textual.widget import Widget
 from textual.widgets import Checkbox, Select, Static
 
 from mcp_studio.call.replay.plan import Plan, Step, load, plan
-from mcp_studio.call.replay.runner import VERDICTS, Replayer, ReplayOptions, Result, summary
+from mcp_studio.call.replay.runner import VERDICTS, Replayer, Result, summary
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.present import units
 from mcp_studio.present.differences import difference_line
@@ -112,15 +112,15 @@ class Resend(RunDialog):
             self._say(f"These went to {len(servers)} servers ({safe(', '.join(servers), 120)}): choose fewer.")
         elif not self.has_class("-running"):
             origin = "person" if isinstance(self._what, Step) else "program"
-            options = ReplayOptions(origin=origin, approved=self.query_one(Checkbox).value)
+            approved, caller = self.query_one(Checkbox).value, self.app.studio.caller
             self._results.clear()
-            self.app.attempt(self, self._send(servers, options), group="send")
+            replayer = Replayer(caller, self._recording, origin=origin, approved=approved)
+            self.app.attempt(self, self._send(servers, replayer), group="send")
 
-    async def _send(self, servers: dict[str, str], options: ReplayOptions) -> None:
-        studio, steps = self.app.studio, self._plan.steps
+    async def _send(self, servers: dict[str, str], replayer: Replayer) -> None:
         self.offer(start=False)
         try:
-            async for result in Replayer(studio.caller, studio.redactor, self._recording, options).run(steps, servers):
+            async for result in replayer.run(self._plan.steps, servers):
                 self._results[result.step.number] = result
         finally:
             if self.is_attached:

@@ -36,6 +36,8 @@ _NOTES = {
     "enabled": "It starts with the studio.",
     "start": "demand: the first call starts it, not the studio.",
     "trust": "Trust this server's annotations.",
+    "cache_ttl": "Seconds for which a resource is given again, whatever the server says; 0 is for ever.",
+    "filter": "Secrets and personal data in results. mark: count them; mask: also put marks in their place.",
     "group": "Servers of one group stand in for one another, by priority.",
     "auth.kind": "Left out, a person signs in with a browser where the server asks.",
     "auth.client_id": "Of a client that was registered beforehand.",
@@ -73,6 +75,8 @@ def _property(record: object, name: str, where: str) -> Value:
             kind: Value = {"type": "boolean", "default": default}
         case int():
             kind = {"type": "integer", "default": default}
+        case float():
+            kind = {"type": "number", "minimum": 0}
         case str():
             words = words_of(type(record)).get(name)
             kind = {"enum": [*words]} if words else {**_TEXT}

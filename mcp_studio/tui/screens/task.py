@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from textual.content import Content
 from textual.widget import Widget
@@ -56,7 +57,8 @@ class TaskDialog(Dialog[bool]):
         if task is None:
             self.dismiss(False)
             return
-        self._shown_task = task
+        shown = self.app.studio.caller.filter.shown(task.server, task.result)
+        self._shown_task = task = replace(task, result=shown)
         self.query_one("#result", Button).disabled = not task.done
         self.query_one("#cancel", Button).disabled = task.done
         self.query_one("#facts", Static).update(details(task))

@@ -16,7 +16,6 @@ import pytest
 from mcp_studio.call.call import Call
 from mcp_studio.call.copying.formats import copy_as
 from mcp_studio.call.copying.subject import Subject, subject_of, with_outcome
-from mcp_studio.call.replay.plan import number_of
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import AnswerRule, Era, ServerConfig
 from mcp_studio.jsontext import Json, loads
@@ -96,7 +95,7 @@ async def recorded(server: ServerConfig) -> dict[str, Subject]:
         async def last(ref: Ref, call: Call, value: Json, uri: str = "") -> Subject:
             await call.wait()
             made = subject_of(studio.manager, studio.catalog, ref, value, uri=uri)
-            return await with_outcome(made, studio.trace, number_of(studio.trace, "s", call.request))
+            return await with_outcome(made, studio.trace, call.number)
 
         found = {
             name: await last(ref := Ref("tool", "s", name), studio.call_tool(ref, {}, approved=True), {})

@@ -9,7 +9,7 @@ from typing import Any
 
 from mcp_studio.call.call import Succeeded
 from mcp_studio.call.replay.plan import Plan, Recorded, Step, load, plan, step_of
-from mcp_studio.call.replay.runner import Fill, Replayer, ReplayOptions, Result, summary
+from mcp_studio.call.replay.runner import Replayer, Result, summary
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.catalog.refresh import list_page
 from mcp_studio.session.inbox import InputRequest
@@ -20,7 +20,6 @@ from tests.support import python_server, wait_until
 
 LEGACY = stdio(python_server("raw_server"), "old")
 MODERN = stdio(python_server("raw_server", "--modern"), "new")
-APPROVED = ReplayOptions(approved=True)
 
 
 async def made(studio: Studio, server: str) -> None:
@@ -39,14 +38,14 @@ async def made(studio: Studio, server: str) -> None:
     disconnect()
 
 
-def replayer(studio: Studio, manner: ReplayOptions = ReplayOptions(), fill: Fill | None = None) -> Replayer:  # noqa: B008
+def replayer(studio: Studio, **manner: Any) -> Replayer:
     """Sends again what this studio has sent."""
-    return Replayer(studio.caller, studio.redactor, studio.trace, manner, fill)
+    return Replayer(studio.caller, studio.trace, **manner)
 
 
-async def replayed(studio: Studio, found: Plan, manner: ReplayOptions, **servers: str) -> list[Result]:
+async def replayed(studio: Studio, found: Plan, **servers: str) -> list[Result]:
     """All steps of a plan."""
-    return [one async for one in replayer(studio, manner).run(found.steps, servers)]
+    return [one async for one in replayer(studio, approved=True).run(found.steps, servers)]
 
 
 async def test_a_session_is_the_same_again_and_nearly_so_in_the_other_era() -> None:
@@ -57,10 +56,10 @@ async def test_a_session_is_the_same_again_and_nearly_so_in_the_other_era() -> N
             await list_page(studio.manager.connection(here), "tool")
             await list_page(studio.manager.connection(here), "tool")
             mine = plan(studio.trace.columns, range(begin + 1, studio.trace.total + 1))
-            same = await replayed(studio, mine, APPROVED)
+            same = await replayed(studio, mine)
             assert [one.verdict for one in same] == ["same"] * len(mine.steps), same
             assert summary(same)["same"] == len(mine.steps) == 9
-            other = await replayed(studio, mine, APPROVED, **{here: there})
+            other = await replayed(studio, mine, **{here: there})
             calls = [one for one in other if one.step.method == "tools/call" and one.step.target != "nothing"]
             assert [one.verdict for one in calls] == ["same", "differs", "same"], calls
             # What its person answered arrives; how a server of the other era tells of it is its own affair.
@@ -75,7 +74,7 @@ async def test_many_are_a_programs_calls_and_one_is_a_persons() -> None:
         studio.inbox.changed.connect(lambda request: request.answer("decline"))
         many = await replayer(studio).one(step, "old")
         assert (many.verdict, many.said) == ("failed", "denied by you")
-        one = await replayer(studio, ReplayOptions(origin="person")).one(step, "old")
+        one = await replayer(studio, origin="person").one(step, "old")
         assert one.verdict == "same" and isinstance(one.outcome, Succeeded)
         assert one.outcome.request_id != studio.trace.entry(step.number).id  # type: ignore[union-attr]
 
@@ -88,10 +87,10 @@ async def test_what_differs_is_told_by_its_place() -> None:
         entry.body = entry.body.replace(b"hi", b"ho")
         step = step_of(studio.trace.columns, entry.number)
         assert step is not None
-        result = await replayer(studio, APPROVED).one(step, "old")
+        result = await replayer(studio, approved=True).one(step, "old")
         assert result.verdict == "differs"
         assert [path_text(one.path) for one in result.differences] == ["content[0].text"]
-        gone = await replayer(studio, APPROVED).one(step, "elsewhere")
+        gone = await replayer(studio, approved=True).one(step, "elsewhere")
         assert gone.verdict == "failed" and "elsewhere" in gone.said
 
 
@@ -103,14 +102,14 @@ async def test_a_secret_is_never_sent_as_the_mark_that_stands_for_it() -> None:
         step = step_of(studio.trace.columns, studio.trace.total)
         assert step is not None
         sent = studio.trace.total
-        refused = await replayer(studio, APPROVED).one(step, "old")
+        refused = await replayer(studio, approved=True).one(step, "old")
         assert refused.verdict == "skipped" and studio.trace.total == sent
         assert refused.said == "arguments.more[0].token, arguments.note are not in the recording, being secret"
 
         async def fill(step: Step, recorded: Recorded) -> dict[str, Any]:
             return {**recorded.params, "arguments": arguments}
 
-        filled = replayer(studio, APPROVED, fill)
+        filled = replayer(studio, approved=True, fill=fill)
         assert (await filled.one(step, "old")).verdict == "same"
 
 
@@ -121,7 +120,7 @@ async def test_requests_that_no_rule_can_judge_are_sent_when_they_are_approved()
         (step,) = plan(studio.trace.columns, [studio.trace.total]).steps
         assert (await load(studio.trace, step)).params == {"_meta": {"mine": 1}}
         assert (await replayer(studio).one(step, "old")).verdict == "skipped"
-        assert (await replayer(studio, APPROVED).one(step, "old")).verdict == "same"
+        assert (await replayer(studio, approved=True).one(step, "old")).verdict == "same"
 
 
 async def test_leaving_a_replay_cancels_the_call_that_is_under_way() -> None:
@@ -129,7 +128,7 @@ async def test_leaving_a_replay_cancels_the_call_that_is_under_way() -> None:
         await studio.call_tool(Ref("tool", "old", "wait"), {"seconds": 0.01}).wait()
         found = plan(studio.trace.columns, [studio.trace.total])
         with halted(studio, "old"):
-            task = asyncio.create_task(replayed(studio, found, APPROVED))
+            task = asyncio.create_task(replayed(studio, found))
             await wait_until(lambda: any(call.sent for call in studio.caller.running))
             task.cancel()
             await asyncio.wait((task,))
@@ -145,7 +144,7 @@ async def test_a_server_that_ends_meanwhile_fails_what_was_under_way_and_what_co
             await studio.call_tool(Ref("tool", "old", "wait"), {"seconds": seconds}).wait()
         found = plan(studio.trace.columns, range(studio.trace.total - 3, studio.trace.total + 1))
         with halted(studio, "old") as pid:
-            task = asyncio.create_task(replayed(studio, found, APPROVED))
+            task = asyncio.create_task(replayed(studio, found))
             await wait_until(lambda: any(call.sent for call in studio.caller.running))
             os.kill(pid, signal.SIGKILL)
         lost, after = await task

@@ -1,0 +1,145 @@
+"""Secrets and personal data in results: counted, and masked where that is wished, before anything shows or keeps them.
+
+What crossed the wire stays in the trace as it came, but for secrets.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache, partial
+from typing import Any, Literal, cast
+
+from mcp_studio.call.call import ANSWERED, CallOutcome, Rejected
+from mcp_studio.config.model import ServerConfig
+from mcp_studio.jsontext import Json
+from mcp_studio.limits import MB
+from mcp_studio.redact import MARK, Redactor
+
+_MOST = 16 * MB
+"""Characters that are looked at; what is beyond them is masked as a whole."""
+_BINARY = ("data", "blob")
+"""Members whose texts are base64."""
+_KINDS = {
+    "secret": "secrets", "email": "e-mail addresses", "phone": "phone numbers", "card": "card numbers",
+    "iban": "account numbers", "unread": "texts beyond the first 16 MB",
+}  # fmt: skip
+_UNREAD = "‹not looked at›"
+_PERSONAL = {
+    # Each begins where nothing of its kind stands before it, and takes a bounded number of characters: linear time.
+    "email": (r"(?<![\w.+-])[\w.+-]{1,64}+@(?:[\w-]{1,63}\.){1,10}[^\W\d_]{2,24}(?![\w-])", "‹e-mail›"),
+    "iban": (r"(?<!\w)[A-Z]{2}\d\d(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?!\w)", "‹IBAN›"),
+    "card": (r"(?<![\w.+-])\d(?:[ -]?\d){12,18}(?![\w-])", "‹card›"),
+    "phone": (
+        r"(?<![\w+])(?:\+[1-9]|00[1-9]\d{0,2}[ /-])(?:[ ()./-]{0,2}\d){6,14}(?!\w)"
+        r"|(?<![\w.-])\(?[2-9]\d\d\)?[ .-]\d{3}[.-]\d{4}(?![\w-])",
+        "‹phone›",
+    ),
+}
+_NEEDED = re.compile(r"@|\d(?:\D{0,3}\d){7}")
+"""Every one of them has such a part."""
+_PATTERNS = {kind: re.compile(pattern) for kind, (pattern, _) in _PERSONAL.items()}
+
+
+class ResultFilter:
+    """Looks at results as `filter` of their server's entry says, else that of the settings; blocks for large ones."""
+
+    def __init__(
+        self, redactor: Redactor, config: Callable[[str], ServerConfig], usual: Literal["off", "mark", "mask"]
+    ) -> None:
+        self._redactor = redactor
+        self._config = config
+        self._usual = usual
+
+    def shown(self, server: str, value: Json) -> Json:
+        """Something that a server sent, masked where that is wished for it."""
+        return _Look(self._redactor).mask(value) if self._mode(server) == "mask" else value
+
+    def apply(self, server: str, outcome: CallOutcome) -> CallOutcome:
+        """The outcome with a note on what was found in it, and that masked where it is wished."""
+        if not isinstance(outcome, ANSWERED) or (mode := self._mode(server)) == "off":
+            return outcome
+        refused = isinstance(outcome, Rejected)
+        look = _Look(self._redactor)
+        masked: Any = look.mask([outcome.message, outcome.data] if refused else outcome.result)
+        if not look.counts:
+            return outcome
+        listed = ", ".join(f"{_KINDS[kind]} {count:,}" for kind, count in look.counts.items())
+        note = f"{'Masked' if mode == 'mask' else 'Found'} in the result: {listed}."
+        parts: dict[str, Any] = dict(zip(("message", "data"), masked, strict=True)) if refused else {"result": masked}
+        notes = (*outcome.notes, note)
+        return replace(outcome, sensitive=dict(look.counts), notes=notes, **(parts if mode == "mask" else {}))
+
+    def _mode(self, server: str) -> str:
+        return self._config(server).filter or self._usual
+
+
+class _Look:
+    """One look at one value."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        # Names of members come again and again.
+        self._redacted, self._is_secret = lru_cache(4_096)(redactor.text), lru_cache(4_096)(redactor.is_secret)
+        self._left = _MOST
+        self.counts: Counter[str] = Counter()
+
+    def mask(self, value: Json, name: str = "") -> Json:
+        """The value without what is found in it; one frame for each level."""
+        if isinstance(value, dict):
+            members: dict[str, Json] = {}
+            for key, item in cast("dict[str, Json]", value).items():
+                clean = self._text(key)
+                while clean in members:  # two names that are the same now
+                    clean += "*"
+                members[clean] = self.mask(item, key)
+            return members
+        if isinstance(value, list):
+            items: list[Json] = []
+            for item in cast("list[Json]", value):
+                items.append(self.mask(item))  # a comprehension would be another frame
+            return items
+        if isinstance(value, int) and not isinstance(value, bool):  # it may be the number of a card
+            return value if (text := self._text(str(value))) == str(value) else text
+        if not isinstance(value, str) or not value or name in _BINARY:
+            return value
+        return self._found("secret", MARK) if name and self._is_secret(name) else self._text(value)
+
+    def _text(self, text: str) -> str:
+        self._left -= len(text)
+        if self._left < 0:
+            return self._found("unread", _UNREAD)
+        clean = self._redacted(text)
+        if clean != text:
+            self.counts["secret"] += clean.count(MARK) - text.count(MARK)
+        for kind, pattern in _PATTERNS.items() if _NEEDED.search(clean) else ():
+            clean = pattern.sub(partial(self._personal, kind), clean)
+        return clean
+
+    def _personal(self, kind: str, found: re.Match[str]) -> str:
+        text, mask = found[0], _PERSONAL[kind][1]
+        length = _card(text) if kind == "card" else _iban(text) if kind == "iban" else len(text)
+        return self._found(kind, mask) + text[length:] if length else text
+
+    def _found(self, kind: str, mask: str) -> str:
+        self.counts[kind] += 1
+        return mask
+
+
+def _card(text: str) -> int:
+    """The length of a card number: of a length and beginning that issuers give, with the check digit of Luhn."""
+    digits = [int(digit) for digit in text if digit.isdigit()]
+    doubled = (sum(divmod(2 * digit, 10)) for digit in digits[-2::-2])
+    begins = digits[0] in (3, 4, 5, 6) or 2_221 <= int("".join(map(str, digits[:4]))) <= 2_720
+    return len(text) if begins and (sum(digits[::-2]) + sum(doubled)) % 10 == 0 else 0
+
+
+def _iban(text: str) -> int:
+    """The length of an account number at the beginning (ISO 13616: 97 divides it with a remainder of 1), or 0."""
+    while len(text) > 14:
+        plain = text.replace(" ", "")
+        if 15 <= len(plain) <= 34 and int("".join(str(int(sign, 36)) for sign in plain[4:] + plain[:4])) % 97 == 1:
+            return len(text)
+        text = text.rpartition(" ")[0]  # words in capitals may stand behind it
+    return 0
