@@ -41,12 +41,7 @@ def map_texts(server: ServerConfig, change: Callable[[str, str], str]) -> Server
 def texts(server: ServerConfig) -> list[tuple[str, str]]:
     """Key and text of all texts that are not empty."""
     found: list[tuple[str, str]] = []
-
-    def note(key: str, text: str) -> str:
-        found.append((key, text))
-        return text
-
-    map_texts(server, note)
+    map_texts(server, lambda key, text: found.append((key, text)) or text)
     return found
 
 

@@ -13,7 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from mcp_studio.config.model import PolicyRule, ServerConfig, Untrusted
-from mcp_studio.config.save import put_policy
+from mcp_studio.config.save import put_rule
 from mcp_studio.config.settings import fingerprint
 from mcp_studio.jsontext import pretty
 from mcp_studio.present.definition import cautions
@@ -103,7 +103,7 @@ class Approval(RequestDialog):
             return
         rule = rules[chosen][0]
         if chosen != "session":
-            await asyncio.to_thread(put_policy, file, rule)
+            await asyncio.to_thread(put_rule, file, rule)
         studio.caller.policy.put_first(rule)
         if not self.request.reply.done():  # it may have been withdrawn meanwhile
             self.dismiss(Answer("accept"))
