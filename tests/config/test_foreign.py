@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mcp_studio.config.importers import CLIENTS, Client, foreign_files, read_document
+from mcp_studio.config.clients import Client, clients, foreign_files
+from mcp_studio.config.importers import read_document
 from mcp_studio.config.load import written
 from mcp_studio.config.model import Auth, Problem, ServerConfig, Source
 from mcp_studio.config.table import loads_lenient
@@ -248,7 +249,7 @@ def test_other_clients_files_are_found(tmp_path: Path) -> None:
     assert [found.client for found in mac if not found.project] == ["Cursor", "VS Code"]
 
 
-@pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
+@pytest.mark.parametrize("client", clients(), ids=lambda client: client.name)
 @pytest.mark.parametrize("platform", ["linux", "darwin", "win32"])
 def test_every_place_is_looked_at(tmp_path: Path, client: Client, platform: str) -> None:
     project = tmp_path / "project"

@@ -14,8 +14,9 @@ from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import from_command, target_text
 from mcp_studio.cli.terminal import EndOfInput, can_ask, confirm, typed
+from mcp_studio.config.clients import foreign_files
 from mcp_studio.config.expand import uses
-from mcp_studio.config.importers import foreign_files, parse_paste, suggest_name
+from mcp_studio.config.importers import parse_paste, suggest_name
 from mcp_studio.config.load import TrustStore, load, written
 from mcp_studio.config.model import Config, Keeping, ServerConfig, Untrusted
 from mcp_studio.config.save import put_server, remove_server, set_text

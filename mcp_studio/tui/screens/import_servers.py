@@ -17,7 +17,7 @@ from textual.widget import Widget
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from mcp_studio.config.importers import foreign_files
+from mcp_studio.config.clients import foreign_files
 from mcp_studio.config.load import written
 from mcp_studio.config.model import ServerConfig, Source
 from mcp_studio.present import units
