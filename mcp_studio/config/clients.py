@@ -73,42 +73,27 @@ def client_of(file: str) -> Client:
     return next((one for one in clients() if any(path.match(place[2:]) for place in one.places)), Client())
 
 
-def folders(cwd: Path, environ: Mapping[str, str] = os.environ, platform: str = sys.platform) -> dict[str, Path]:
-    """What the first characters of places stand for."""
+def places(cwd: Path, environ: Mapping[str, str] = os.environ, platform: str = sys.platform) -> tuple[ForeignFile, ...]:
+    """All files in which clients look for servers, whether they exist or not."""
     person = home(environ)
     terminal = Path(environ.get("XDG_CONFIG_HOME") or person / ".config")
-    applications = {
-        "win32": Path(environ.get("APPDATA") or person / "AppData" / "Roaming"),
-        "darwin": person / "Library" / "Application Support",
-    }
-    return {".": cwd, "~": person, "%": terminal, "@": applications.get(platform, terminal)}
+    roaming = Path(environ.get("APPDATA") or person / "AppData" / "Roaming")
+    applications = {"win32": roaming, "darwin": person / "Library" / "Application Support"}.get(platform, terminal)
+    folders = {".": cwd, "~": person, "%": terminal, "@": applications}
+    if platform == "win32":
+        folders["#"] = roaming
+    return tuple(
+        ForeignFile(client.name, file, place[0] == ".")
+        for client in clients()
+        for place in client.places
+        if (folder := folders.get(place[0]))
+        for file in (sorted(folder.glob(place[2:])) if "*" in place else (folder / place[2:],))
+    )
 
 
 def foreign_files(
     cwd: Path, environ: Mapping[str, str] = os.environ, platform: str = sys.platform
 ) -> tuple[ForeignFile, ...]:
     """The files that exist, the project's first."""
-    known = folders(cwd, environ, platform)
-    files = [
-        ForeignFile(client.name, file, place[0] == ".")
-        for client in clients()
-        for place in client.places
-        for file in (sorted(known["."].glob(place[2:])) if "*" in place else (known[place[0]] / place[2:],))
-    ]
-    return tuple(sorted((one for one in files if one.file.is_file()), key=lambda one: not one.project))
-
-
-def file_of(client: Client, project: bool, cwd: Path, platform: str = sys.platform) -> Path:
-    """The file that servers of a client are written to: the first that exists, else the usual one.
-
-    Raises:
-        UsageError: it has none of that kind.
-    """
-    known = folders(cwd, platform=platform)
-    places = [place for place in client.places if (place[0] == ".") == project and "*" not in place]
-    if not places:
-        raise UsageError(f"{client.name} has no file for {'a project' if project else 'a person'} that is known here.")
-    # Windows has another folder for what elsewhere is configured beside programs of a terminal.
-    places.sort(key=lambda place: platform == "win32" and place[0] == "%")
-    files = [known[place[0]] / place[2:] for place in places]
-    return next((file for file in files if file.is_file()), files[0])
+    found = (one for one in places(cwd, environ, platform) if one.file.is_file())
+    return tuple(sorted(found, key=lambda one: not one.project))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -218,11 +217,11 @@ def _clean(text: str) -> str:
 
 
 _SOURCE = Source("argument")
-_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 
 
-def parse_paste(text: str) -> list[ServerConfig]:
-    """The servers that a pasted text describes, as they are written: `${…}` is not replaced yet.
+def parse_paste(text: str) -> list[ServerConfig] | None:
+    """The servers that a pasted text describes, as they are written: `${…}` is not replaced yet; None for what is
+    neither JSON nor TOML nor a URL.
 
     Raises:
         ConfigError: it describes none; says what is wrong with it.
@@ -234,9 +233,8 @@ def parse_paste(text: str) -> list[ServerConfig]:
         return _from_document(text, "JSON", _json)
     if re.search(r"^\[[\w.\"' -]+\]\s*(#.*)?$", text, re.MULTILINE):
         return _from_document(text, "TOML", tomllib.loads)
-    if re.match(r"(?:https?|wss?)://", text) and not re.search(r"\s", text):
-        return [_named(ServerConfig("", url=text, source=_SOURCE))]
-    return [_from_line(text)]
+    url = re.match(r"(?:https?|wss?)://\S+\Z", text)
+    return [_named(ServerConfig("", url=text, source=_SOURCE))] if url else None
 
 
 def _from_document(text: str, language: str, read: Callable[[str], Any]) -> list[ServerConfig]:
@@ -270,23 +268,6 @@ def _or_raise(found: Mapping[str, ServerConfig | None], problems: list[Problem])
     first = problems[0] if problems else Problem("", "", "There is no server in it.")
     where = f"{first.key} " if first.key.strip(".") else ""
     raise ConfigError(where + first.message, key=first.key, hint=first.hint)
-
-
-def _from_line(text: str) -> ServerConfig:
-    line = re.sub(r"\\\r?\n", " ", text).removeprefix("$ ")
-    if "\n" in line:
-        raise ConfigError("A command is one line.", hint="Several lines are read only as JSON or TOML.")
-    try:
-        words = shlex.split(line, posix=os.name != "nt")
-    except ValueError as problem:
-        raise ConfigError(f"The command cannot be read: {str(problem).lower()}.") from None
-    env: dict[str, str] = {}
-    while words and _ASSIGNMENT.match(words[0]):
-        name, _, value = words.pop(0).partition("=")
-        env[name] = value
-    if not words or not words[0].strip():
-        raise ConfigError("There is no command in it.")
-    return _named(ServerConfig("", command=words[0], args=tuple(words[1:]), env=env, source=_SOURCE))
 
 
 def _named(server: ServerConfig) -> ServerConfig:

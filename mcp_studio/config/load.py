@@ -72,7 +72,6 @@ def load(
     cwd: Path,
     *,
     files: Sequence[Path] = (),
-    trusted: TrustStore | None = None,
     environ: Mapping[str, str] = os.environ,
     secrets: Lookup | None = None,
 ) -> Config:
@@ -81,11 +80,10 @@ def load(
     Args:
         files: read only these (`--config`), in any shape, and neither the person's nor the project's file; only where
             secrets are kept is said by the person's file, as far as these do not say it.
-        trusted: which project files were agreed to; the person's store by default.
         secrets: gives the value of `${keyring:NAME}`, instead of where secrets are kept; called only for servers that
             ask for one.
     """
-    read, problems = _read(paths, cwd, files, trusted)
+    read, problems = _read(paths, cwd, files)
     ask, servers = secrets or keyring.session(), dict[str, ServerConfig]()
     for name, server in read.servers.items():
         try:
@@ -97,11 +95,11 @@ def load(
 
 def written(paths: Paths, cwd: Path, *, files: Sequence[Path] = ()) -> Config:
     """What `load` reads, with the entries as they are written: no variable and no secret is asked for."""
-    read, problems = _read(paths, cwd, files, None)
+    read, problems = _read(paths, cwd, files)
     return replace(read, problems=tuple(problems))
 
 
-def _read(paths: Paths, cwd: Path, files: Sequence[Path], trusted: TrustStore | None) -> tuple[Config, list[Problem]]:
+def _read(paths: Paths, cwd: Path, files: Sequence[Path]) -> tuple[Config, list[Problem]]:
     settings, servers, named = Settings(), dict[str, ServerConfig](), ""
     problems, untrusted, read = list[Problem](), list[Untrusted](), list[str]()
     places: list[tuple[Origin, Path]] = [("file", file) for file in files]
@@ -117,7 +115,7 @@ def _read(paths: Paths, cwd: Path, files: Sequence[Path], trusted: TrustStore | 
         found, entries = _parsed(document, Source(origin, str(file)), settings, problems)
         if origin == "project":
             known = digest(file, document.content)
-            if not (trusted or TrustStore(paths.trust_file)).agreed(known):
+            if not TrustStore(paths.trust_file).agreed(known):
                 untrusted.append(Untrusted(str(file), known, tuple(entries.values())))
                 continue
             # The question that was agreed to names servers: no other program comes from there, and no other place

@@ -40,9 +40,7 @@ def read(text: str, parse_float: Callable[[str], Any] = float) -> dict[str, Any]
             raise tomllib.TOMLDecodeError(f"A {found.lastgroup} is too long (at line {line})")
     try:
         return tomllib.loads(text, parse_float=parse_float)
-    except tomllib.TOMLDecodeError:
-        raise
-    except ValueError as problem:  # a decimal number of more digits than Python reads
+    except ValueError as problem:  # also a decimal number of more digits than Python reads
         raise tomllib.TOMLDecodeError(str(problem)) from None
 
 
@@ -114,11 +112,10 @@ def read_yaml(text: str, *, plain: bool = False, depth: int = 100) -> Any:
             if level > depth:
                 raise ValueError(f"{line} is nested deeper than {depth} levels")
         return yaml.load(text, Loader=loader)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise ValueError(f"line {line}: {error.problem or error.context}"[:150]) from None
     except yaml.YAMLError as error:
-        raise ValueError(str(error).partition("\n")[0][:150]) from None
+        mark = getattr(error, "problem_mark", None)
+        where = f"line {mark.line + 1}: {getattr(error, 'problem', '')}" if mark else str(error).partition("\n")[0]
+        raise ValueError(where[:150]) from None
 
 
 _JSONC_PARTS = re.compile(

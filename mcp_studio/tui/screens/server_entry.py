@@ -6,6 +6,7 @@ under `advanced`. The roots are not there: they have a dialog of their own.
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Iterable
@@ -14,7 +15,7 @@ from functools import cache
 from typing import Any, cast
 
 from mcp_studio.config import servers
-from mcp_studio.config.importers import parse_paste
+from mcp_studio.config.importers import parse_paste, suggest_name
 from mcp_studio.config.model import Problem, ServerConfig, Source
 from mcp_studio.config.secrets import offers
 from mcp_studio.config.table import place_of, words_of
@@ -214,19 +215,34 @@ def _crossed(one: Value, other: Value) -> bool:
 
 
 def pasted_servers(text: str) -> list[ServerConfig]:
-    """The servers that a pasted text describes; of other clients also the command line that adds a server.
+    """The servers that a pasted text describes: a document, a URL, a command line, or how another client adds one.
 
     Raises:
         ConfigError: it describes none; says what is wrong with it.
     """
-    line = re.match(r"(?:\$ )?\w+ mcp add (.+)", re.sub(r"\\\r?\n", " ", text).strip(), re.DOTALL)
-    if line is None:
-        return parse_paste(text)
+    line = re.sub(r"\\\r?\n", " ", text).strip().removeprefix("$ ")
+    adding = re.match(r"\w+ mcp add (.+)", line, re.DOTALL)
+    if adding is None and (found := parse_paste(text)) is not None:
+        return found
+    if adding is None and "\n" in line:
+        raise ConfigError("A command is one line.", hint="Several lines are read only as JSON or TOML.")
     try:
-        words = shlex.split(line[1])
+        words = shlex.split(adding[1] if adding else line, posix=bool(adding) or os.name != "nt")
     except ValueError as problem:
         raise ConfigError(f"The command cannot be read: {str(problem).lower()}.") from None
-    return [_added(words)]
+    return [_added(words) if adding else _started(words)]
+
+
+def _started(words: list[str]) -> ServerConfig:
+    """`NAME=value … COMMAND ARGS…`."""
+    env: dict[str, str] = {}
+    while words and re.match(r"[A-Za-z_]\w*=", words[0]):
+        name, _, value = words.pop(0).partition("=")
+        env[name] = value
+    if not words or not words[0].strip():
+        raise ConfigError("There is no command in it.")
+    server = ServerConfig("", command=words[0], args=tuple(words[1:]), env=env, source=Source("argument"))
+    return replace(server, name=suggest_name(server))
 
 
 def _added(words: list[str]) -> ServerConfig:
