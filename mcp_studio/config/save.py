@@ -9,9 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
-from mcp_studio.config.model import AnswerRule, Config, PolicyRule, ServerConfig
+from mcp_studio.config.model import Config, ServerConfig
 from mcp_studio.config.servers import to_table
-from mcp_studio.config.settings import to_table as rule_table
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import ConfigError, UsageError
 from mcp_studio.jsontext import Json
@@ -27,7 +26,7 @@ def put_server(file: Path, server: ServerConfig, *, old_name: str = "") -> None:
         ConfigError: the file cannot be read, is not valid TOML, or cannot be written; it is unchanged then.
     """
     values = to_table(server)
-    _rewrite(file, lambda text: _put_table(text, server.name, values, old_name))
+    rewrite(file, lambda text: _put_table(text, server.name, values, old_name))
 
 
 def remove_server(file: Path, name: str) -> None:
@@ -45,7 +44,7 @@ def remove_server(file: Path, name: str) -> None:
         del servers[name]
         return _checked(_without(text, name), document)
 
-    _rewrite(file, change)
+    rewrite(file, change)
 
 
 def set_value(file: Path, path: Sequence[str], value: object) -> None:
@@ -70,7 +69,7 @@ def set_value(file: Path, path: Sequence[str], value: object) -> None:
             inner[path[-1]] = value
         return tomlkit.dumps(document)
 
-    _rewrite(file, change)
+    rewrite(file, change)
 
 
 def set_text(file: Path, key: str, text: str, load: Callable[[list[Path]], Config]) -> Json:
@@ -97,29 +96,6 @@ def set_text(file: Path, key: str, text: str, load: Callable[[list[Path]], Confi
             file.unlink()
         raise UsageError(f"{wrong.key or key} {wrong.message}", hint=wrong.hint)
     return value
-
-
-def put_rule(file: Path, rule: AnswerRule | PolicyRule) -> None:
-    """Add a rule before all others of its kind in a file, so that it is found first.
-
-    Raises:
-        ConfigError: the rule has a null in it, or as `put_server`.
-    """
-    import tomlkit
-    from tomlkit.exceptions import ConvertError
-
-    try:
-        added = _table(rule_table(rule))
-    except ConvertError:
-        raise ConfigError("The answer has a null in it, which TOML cannot say.", hint="Answer it by hand.") from None
-
-    def change(text: str) -> str:
-        document = tomlkit.parse(text)
-        rules: Any = document.setdefault("answer" if isinstance(rule, AnswerRule) else "policy", tomlkit.aot())
-        rules.insert(0, added)
-        return tomlkit.dumps(document)
-
-    _rewrite(file, change)
 
 
 def _block(text: str, server: str) -> tuple[int, int]:
@@ -161,7 +137,7 @@ def _put_table(text: str, name: str, values: Mapping[str, Any], old_name: str) -
         edited = edited[:start] + _updated(edited[start:end], current, name, values) + edited[end:]
     else:
         edited += "" if not text else "\n" if text.endswith("\n") else "\n\n"
-        edited += tomlkit.dumps({"servers": {name: _table(values)}})
+        edited += tomlkit.dumps({"servers": {name: table_of(values)}})
     return _checked(edited, document)
 
 
@@ -205,7 +181,8 @@ def _checked(edited: str, wanted: dict[str, Any]) -> str:
     raise TOMLKitError("its servers are not all written as [servers.NAME] tables")
 
 
-def _table(values: Mapping[str, Any]) -> Any:
+def table_of(values: Mapping[str, Any]) -> Any:
+    """A table as it is written: tables in it are inline."""
     import tomlkit
 
     table = tomlkit.table()
@@ -228,8 +205,12 @@ def _item(value: Any) -> Any:
     return value
 
 
-def _rewrite(file: Path, change: Callable[[str], str]) -> None:
-    """Read, change, write."""
+def rewrite(file: Path, change: Callable[[str], str]) -> None:
+    """Read a file of ours, change its text, write it.
+
+    Raises:
+        ConfigError: as `put_server`.
+    """
     from tomlkit.exceptions import TOMLKitError
 
     if file.suffix in (".json", ".jsonc", ".yaml", ".yml"):

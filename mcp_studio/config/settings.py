@@ -61,10 +61,8 @@ def load_answers(file: Path, problems: list[Problem], *, required: bool = False)
     return tuple(rules)
 
 
-def to_table(rule: AnswerRule | PolicyRule) -> dict[str, Any]:
+def to_table(rule: AnswerRule) -> dict[str, Any]:
     """The rule as it is written, without what is the default anyway."""
-    if isinstance(rule, PolicyRule):
-        return {"tools": rule.tools, "verdict": rule.verdict} | changed(rule, PolicyRule(), _POLICY_FIELDS)
     return {"action": rule.action} | changed(rule, AnswerRule("ask"), (*_RULE_TEXTS, "content", "wait"))
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
-from mcp_studio.config.model import Keeping
+from mcp_studio.config.model import Keeping, ServerConfig
+from mcp_studio.config.secrets import offers, placed
 from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import mapping
 from mcp_studio.paths import Paths, read_object, write_object
 from mcp_studio.record import record
+from mcp_studio.redact import Redactor
 from mcp_studio.vault.base import AskPassphrase, Drawer, MemoryVault, Vault, VaultDamaged, VaultRefused
 from mcp_studio.vault.file import FileVault, Keys, file_in
 from mcp_studio.vault.oskeyring import KeyringVault
@@ -138,6 +141,26 @@ def unused(name: str, value: str) -> str:
     vault = named()
     further = (name, *(f"{name}-{number}" for number in range(2, 100)))
     return next((one for one in further if vault.get(one) in (None, value)), f"{name}-100")
+
+
+def move(servers: Iterable[ServerConfig], redactor: Redactor) -> list[ServerConfig]:
+    """The entries with references in the places of their secrets, which are kept now. Blocks.
+
+    Raises:
+        ConfigError: a secret could not be stored: why, and what else there is; those before stay kept.
+    """
+    taken, moved = set(names()), list[ServerConfig]()
+    for server in servers:
+        found = offers(server, taken)
+        renamed: dict[str, str] = {}
+        for name, value in {one.name: one.value for one in found}.items():
+            redactor.learn(value)
+            renamed[name] = unused(name, value)
+            keep(renamed[name], value)
+        taken |= set(renamed.values())
+        placed_here = placed(server, [one._replace(name=renamed[one.name]) for one in found])
+        moved.append(replace(placed_here, source=server.source) if found else server)
+    return moved
 
 
 def remove(name: str) -> bool:

@@ -9,10 +9,10 @@ import pytest
 
 from mcp_studio.config.load import load
 from mcp_studio.config.model import AnswerRule, Problem
-from mcp_studio.config.save import put_rule
 from mcp_studio.config.settings import fingerprint, load_answers
 from mcp_studio.errors import ConfigError
 from mcp_studio.paths import Paths
+from mcp_studio.tui.server_files import put_rule
 
 
 def read(file: Path) -> tuple[tuple[AnswerRule, ...], list[Problem]]:

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from mcp_studio.config.model import PolicyRule, Root, ServerConfig, Timeouts
-from mcp_studio.config.save import put_rule, put_server, remove_server, set_value
+from mcp_studio.config.save import put_server, remove_server, set_value
 from mcp_studio.errors import ConfigError
 from mcp_studio.paths import Paths
+from mcp_studio.tui.server_files import put_rule
 from tests.config.helpers import load_file, load_user
 
 TEXT = """\

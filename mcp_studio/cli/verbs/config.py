@@ -12,21 +12,22 @@ from mcp_studio.call.saved import folders
 from mcp_studio.cli.grammar import VERBS
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
-from mcp_studio.cli.targets import from_command, target_text
+from mcp_studio.cli.targets import from_command, learn, target_text
 from mcp_studio.cli.terminal import EndOfInput, can_ask, confirm, typed
 from mcp_studio.config.clients import foreign_files
 from mcp_studio.config.expand import uses
-from mcp_studio.config.importers import parse_paste, suggest_name
+from mcp_studio.config.importers import NO_SERVERS, parse_paste, suggest_name
 from mcp_studio.config.load import TrustStore, load, written
 from mcp_studio.config.model import Config, Keeping, ServerConfig, Untrusted
 from mcp_studio.config.save import put_server, remove_server, set_text
-from mcp_studio.config.secrets import map_texts, offers, placed
+from mcp_studio.config.secrets import map_texts, offers
 from mcp_studio.config.servers import to_table
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import ConfigError, InputNeeded, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
 from mcp_studio.paths import Paths
+from mcp_studio.present import units
 from mcp_studio.present.definition import cautions
 from mcp_studio.safetext import safe
 from mcp_studio.vault import keyring
@@ -73,11 +74,17 @@ def _load(files: list[Path]) -> Config:
     return load(Paths.default(), Path.cwd(), files=files)
 
 
+def _written(files: list[Path], out: Output) -> Config:
+    """Entries as they are written; what is wrong is told."""
+    config = written(Paths.default(), Path.cwd(), files=files)
+    for problem in config.problems:
+        out.warn(problem)
+    return config
+
+
 def _loaded(options: Options, out: Output) -> Config:
     config = _load(_files(options))
-    for server in config.servers.values():
-        for secret in server.secrets:
-            out.redactor.learn(secret)
+    learn(config, out)
     return config
 
 
@@ -134,7 +141,7 @@ def _add(words: list[str], options: Options, out: Output) -> int:
         server = from_command(options.command)
         servers = [replace(server, name=suggest_name(server), secrets=())]
     elif words:
-        servers = parse_paste(sys.stdin.read() if words == ["-"] else words[0])
+        servers = parse_paste(sys.stdin.read() if words == ["-"] else words[0]) or []
     else:
         raise UsageError("What is to be added?", hint=_HELP)
     if name := options.value("--name"):
@@ -146,16 +153,19 @@ def _add(words: list[str], options: Options, out: Output) -> int:
 
 def _put(servers: Sequence[ServerConfig], options: Options, out: Output) -> int:
     file = _file(options)
-    known = _load([file]).servers if file.exists() else {}
+    known = written(Paths.default(), Path.cwd(), files=[file]).servers if file.exists() else {}
+    new: list[ServerConfig] = []
     for server in servers:
         if server.name in known and not options.flag("--yes"):
-            raise UsageError(
-                f"There is a server `{server.name}` already.", hint="--name gives another, --yes replaces it."
-            )
-    for server in _without_secrets(servers, options, out):
+            out.warn(f"{server.name} is left out: there is one already. --yes replaces it; `add --name` gives another")
+        else:
+            new.append(server)
+    for server in _without_secrets(new, options, out):
         put_server(file, server)
         out.note(f"added {_line(server)}")
-    return out.done([server.name for server in servers])
+    if not new:
+        raise ConfigError("No server was added.")
+    return out.done([server.name for server in new])
 
 
 def _remove(words: list[str], options: Options, out: Output) -> int:
@@ -200,50 +210,42 @@ def _starts(question: Untrusted) -> list[str]:
 
 def _import(words: list[str], options: Options, out: Output) -> int:
     if words:
-        config = written(Paths.default(), Path.cwd(), files=[Path(words[0]).expanduser()])
-        for problem in config.problems:
+        return _put(list(_written([Path(words[0]).expanduser()], out).servers.values()), options, out)
+    rows: list[tuple[str, ...]] = []
+    facts: list[Json] = []
+    for client, file, _ in foreign_files(Path.cwd()):
+        config = written(Paths.default(), Path.cwd(), files=[file])
+        problems = [str(problem) for problem in config.problems if problem.message != NO_SERVERS]
+        trouble = f", {units.plural(len(problems), 'problem')}" if problems else ""
+        rows.append((client, str(file), units.plural(len(config.servers), "server") + trouble))
+        facts.append({"client": client, "file": str(file), "servers": [*config.servers], "problems": [*problems]})
+        for problem in problems:
             out.warn(problem)
-        return _put(list(config.servers.values()), options, out)
-    found = foreign_files(Path.cwd())
-    rows = [(one.client, str(one.file)) for one in found]
-    facts: list[Json] = [{"client": client, "file": file} for client, file in rows]
     return out.listing(rows, facts, empty="There are no configuration files of other clients here.")
 
 
 # Secrets
 
 
-def _without_secrets(servers: Sequence[ServerConfig], options: Options, out: Output) -> list[ServerConfig]:
+def _without_secrets(servers: Sequence[ServerConfig], options: Options, out: Output) -> Sequence[ServerConfig]:
     """The entries as they are to be written: with `--keyring` references stand for what was kept.
 
     Raises:
         ConfigError: a secret could not be stored; nothing is to be written then.
     """
+    found = [(server, offer) for server in servers for offer in offers(server)]
+    for server, offer in found:
+        out.redactor.learn(offer.value)
+        if not options.flag("--keyring"):
+            out.warn(f"servers.{server.name}.{offer.key} stands in the file in clear; --keyring keeps it")
+    if not found or not options.flag("--keyring"):
+        return servers
     existing = [file for file in _files(options) if file.exists()]
-    keeps = options.flag("--keyring")
-    if keeps:
-        _refuse_memory(written(Paths.default(), Path.cwd(), files=existing).settings.secrets)
-    taken = set(keyring.names())
-    done: list[ServerConfig] = []
-    for server in servers:
-        found = list(offers(server, taken))
-        for offer in found:
-            out.redactor.learn(offer.value)
-            if not keeps:
-                out.warn(f"servers.{server.name}.{offer.key} stands in the file in clear; --keyring keeps it")
-        if keeps and found:
-            names = {name: _keep(name, value, out) for name, value in {one.name: one.value for one in found}.items()}
-            taken |= set(names.values())
-            server = placed(server, [offer._replace(name=names[offer.name]) for offer in found])
-        done.append(server)
-    return done
-
-
-def _keep(name: str, value: str, out: Output) -> str:
-    """Keep a secret under a name that nothing else has."""
-    free = keyring.unused(name, value)
-    out.note(f"kept {free} in {keyring.keep(free, value)}")
-    return free
+    _refuse_memory(written(Paths.default(), Path.cwd(), files=existing).settings.secrets)
+    moved = keyring.move(servers, out.redactor)
+    for name in dict.fromkeys(name for server in moved for name, _ in uses(server)):
+        out.note(f"kept {name} in {keyring.named().place}")
+    return moved
 
 
 def _refuse_memory(keeping: Keeping) -> None:
@@ -259,7 +261,7 @@ def _secrets(words: list[str], options: Options, out: Output) -> int:
         raise UsageError(f"`config secrets` knows no `{word}`.", hint=nearest(word, known))
     if len(names) != (0 if word == "list" else 1):
         raise UsageError("It is one name, and no value." if names else "Which name?", hint=_HELP)
-    config = written(Paths.default(), Path.cwd(), files=_files(options))
+    config = _written(_files(options), out)
     if word == "list":
         return _list_secrets(config, out)
     return _set_secret(names[0], config, out) if word == "set" else _remove_secret(names[0], config, out)
@@ -281,8 +283,6 @@ def _uses(config: Config) -> dict[str, list[Json]]:
 
 def _list_secrets(config: Config, out: Output) -> int:
     """Names that were kept, and names that are used."""
-    for problem in config.problems:
-        out.warn(problem)
     known, used = keyring.names(), _uses(config)
     names = sorted({*known, *used})
     present: dict[str, bool] = {}
@@ -297,11 +297,11 @@ def _list_secrets(config: Config, out: Output) -> int:
     rows: list[tuple[str, ...]] = []
     result: list[Json] = []
     for name in names:
-        there, before, users = present.get(name), known.get(name), used.get(name, [])
+        there, users = present.get(name), used.get(name, [])
         where = place if there else "not known" if there is None else "MISSING"
         rows.append((name, where, ", ".join(use["where"] for use in users) or "not used"))
-        at = place if there else None
-        result.append({"name": name, "present": there, "place": at, "kept": before, "used": users})
+        facts: Json = {"present": there, "place": place if there else None, "kept": known.get(name), "used": users}
+        result.append({"name": name, **facts})
     empty = "No secrets have been given names. `mcp-studio config secrets set NAME` keeps one."
     return out.listing(rows, result, empty=empty)
 

@@ -13,7 +13,6 @@ from textual.widget import Widget
 from textual.widgets import Select, Static
 
 from mcp_studio.config.model import AnswerRule, RuleAction
-from mcp_studio.config.save import put_rule
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.present import questions
 from mcp_studio.safetext import safe
@@ -22,6 +21,7 @@ from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.session.rules import rule_for
 from mcp_studio.tui.form.view import FormView
 from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts
+from mcp_studio.tui.server_files import put_rule
 
 _ACTIONS: tuple[RuleAction, ...] = ("accept", "decline", "cancel", "ask")
 

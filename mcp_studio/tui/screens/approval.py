@@ -13,7 +13,6 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from mcp_studio.config.model import PolicyRule, ServerConfig, Untrusted
-from mcp_studio.config.save import put_rule
 from mcp_studio.config.settings import fingerprint
 from mcp_studio.jsontext import pretty
 from mcp_studio.present.definition import cautions
@@ -22,6 +21,7 @@ from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.tui.screens.choose import Choose
 from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts
 from mcp_studio.tui.screens.elicitation import LATER, RequestDialog
+from mcp_studio.tui.server_files import put_rule
 
 _SHOWN = 8_000
 _DAYS = 30
