@@ -7,17 +7,12 @@ import re
 import sys
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from mcp_studio.config.expand import REFERENCE, expanded, folder_of
-from mcp_studio.config.model import ServerConfig
-from mcp_studio.config.secrets import texts
-from mcp_studio.config.servers import to_table
 from mcp_studio.config.table import nearest
-from mcp_studio.errors import ConfigError, UsageError
+from mcp_studio.errors import UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.paths import home
 
@@ -102,58 +97,3 @@ def foreign_files(
     """The files that exist, the project's first."""
     found = (one for one in places(cwd, environ, platform) if one.file.is_file())
     return tuple(sorted(found, key=lambda one: not one.project))
-
-
-_CONNECTION = ("command", "args", "env", "cwd", "url", "headers")
-_OURS = ("enabled", "era", "group", "inherit_env", "priority", "start", "transport", "trust")
-"""Keys that mean something to us alone, or are written in another way."""
-
-
-def entry_for(client: Client, server: ServerConfig) -> tuple[dict[str, Any], list[str]]:
-    """The entry of a server as a client writes it, and the keys that have no place there. References stay references.
-
-    Raises:
-        ConfigError: the client could not use it: why.
-    """
-
-    def secret(name: str) -> str:
-        raise ConfigError(f"refers to the stored secret `{name}`, which {client.name} cannot read")
-
-    kind = dict(zip(("stdio", "http", "sse"), client.types, strict=False)).get(server.kind)
-    if kind is None:
-        raise ConfigError(f"is of the kind {server.kind}, which {client.name} does not know")
-    entry, reference = server.written or server, client.reference or "${%s}"
-    used = REFERENCE.findall(" ".join(text for _, text in texts(entry)))
-    variables = {name: reference % name for _, scheme, name, _ in used if scheme in ("", "env")}
-    ready = expanded(entry, {**variables, "HOME": str(home())}, secret, folder_of(entry.source.file))
-    table = to_table(replace(ready, written=None))
-    table["env"] = {name: reference % name for name in ready.inherit_env} | dict(ready.env)
-    shown: dict[str, Any] = {"type": kind} if kind else {}
-    if client.variables:
-        shown[client.variables] = [name for name, text in table["env"].items() if text == f"${{{name}}}"]
-        for name in shown[client.variables]:
-            del table["env"][name]
-    if client.name == "Codex":  # it has keys for headers, too, instead of references
-        for name, text in dict(table.get("headers", {})).items():
-            if found := re.fullmatch(r"(Bearer )?\$\{(\w+)\}", text):
-                del table["headers"][name]
-                at, key = (
-                    (shown, "bearer_token_env_var") if found[1] else (shown.setdefault("env_http_headers", {}), name)
-                )
-                at[key] = found[2]
-    known = [key for key in _CONNECTION if key != "cwd" or "cwd" in client.names]
-    shown |= {client.names.get(key, key): table.pop(key) for key in known if table.get(key)}
-    if not client.reference and (unset := re.search(r"\$\{\w+\}", str(shown))):
-        raise ConfigError(f"refers to {unset[0]}, which {client.name} does not replace")
-    if client.url_is_sse and server.kind == "http":
-        shown["httpUrl"] = shown.pop("url")
-    if client.name == "opencode" and "command" in shown:
-        shown["command"] = [shown["command"], *shown.pop("args", ())]
-    if client.name == "Continue":
-        shown = (
-            {"name": server.name}
-            | ({"requestOptions": {"headers": shown.pop("headers")}} if "headers" in shown else {})
-            | shown
-        )
-    defaults = [f"the default of {name}" for _, _, name, default in used if default]
-    return {**shown, **client.more}, [*(key for key in table if table[key] and key not in _OURS), *defaults]

@@ -1,23 +1,20 @@
-"""Servers as other MCP clients write them, and as people paste them."""
+"""Servers as other MCP clients write them, and what they may be called."""
 
 from __future__ import annotations
 
 import os
 import re
-import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from mcp_studio.config.clients import client_of
 from mcp_studio.config.expand import folder_of, located
 from mcp_studio.config.model import Auth, Problem, ServerConfig, Source
 from mcp_studio.config.secrets import map_texts
-from mcp_studio.config.servers import check_target, read_sandbox, read_server
-from mcp_studio.config.table import Table, loads_lenient
-from mcp_studio.errors import ConfigError, LimitExceeded
-from mcp_studio.jsontext import Json, JsonProblem, items_of, mapping
+from mcp_studio.config.servers import check_target, read_sandbox
+from mcp_studio.config.table import Table
+from mcp_studio.jsontext import Json, items_of, mapping
 
 _WELL_KNOWN = ("/.well-known/oauth-authorization-server", "/.well-known/openid-configuration")
 
@@ -214,61 +211,3 @@ def _clean(text: str) -> str:
     last = re.sub(r"(?<=.)@.*$|:[\w.-]*$|\.(?:py|js|mjs|cjs|ts|exe|cmd|sh)$", "", last)
     short = _DECORATION.sub("", last) or last
     return re.sub(r"[^A-Za-z0-9_-]+", "-", short).strip("-_") or "server"
-
-
-_SOURCE = Source("argument")
-
-
-def parse_paste(text: str) -> list[ServerConfig] | None:
-    """The servers that a pasted text describes, as they are written: `${…}` is not replaced yet; None for what is
-    neither JSON nor TOML nor a URL.
-
-    Raises:
-        ConfigError: it describes none; says what is wrong with it.
-    """
-    text = text.strip()
-    if not text:
-        raise ConfigError("Nothing was pasted.", hint="Paste a command, a URL, or an mcp.json snippet.")
-    if text[0] == "{" or re.match(r'"[^"\n]*"\s*:\s*\{', text):
-        return _from_document(text, "JSON", _json)
-    if re.search(r"^\[[\w.\"' -]+\]\s*(#.*)?$", text, re.MULTILINE):
-        return _from_document(text, "TOML", tomllib.loads)
-    url = re.match(r"(?:https?|wss?)://\S+\Z", text)
-    return [_named(ServerConfig("", url=text, source=_SOURCE))] if url else None
-
-
-def _from_document(text: str, language: str, read: Callable[[str], Any]) -> list[ServerConfig]:
-    try:
-        document = read(text)
-    except (JsonProblem, LimitExceeded, tomllib.TOMLDecodeError) as problem:
-        raise ConfigError(f"This looks like {language}, but is not valid: {problem}.") from None
-    problems: list[Problem] = []
-    own, entries = document.get("servers"), list(document.values())
-    if language == "TOML" and isinstance(own, dict):
-        return _or_raise({name: read_server(name, own[name], _SOURCE, problems) for name in own}, problems)
-    framed = bool(servers_of(document))
-    if not framed and all(isinstance(entry, dict) and {"command", *_URLS} & entry.keys() for entry in entries):
-        document = {"mcpServers": document}  # a snippet without its frame, as documentation often shows it
-    if framed or "mcpServers" in document:
-        return _or_raise(read_document(document, _SOURCE, problems), problems)
-    if language == "TOML":
-        raise ConfigError("This TOML has no [servers.NAME] table.")
-    entry = read_entry("server", document, _SOURCE, "", problems)
-    return _or_raise({"": _named(entry)} if entry else {}, problems)
-
-
-def _json(text: str) -> dict[str, Json]:
-    """An object, whose braces can be missing."""
-    return mapping(loads_lenient(text if text[0] == "{" else "{" + text.rstrip().rstrip(",") + "}"))
-
-
-def _or_raise(found: Mapping[str, ServerConfig | None], problems: list[Problem]) -> list[ServerConfig]:
-    if servers := [server for server in found.values() if server]:
-        return servers
-    first = problems[0] if problems else Problem("", "", "There is no server in it.")
-    where = f"{first.key} " if first.key.strip(".") else ""
-    raise ConfigError(where + first.message, key=first.key, hint=first.hint)
-
-
-def _named(server: ServerConfig) -> ServerConfig:
-    return replace(server, name=suggest_name(server))

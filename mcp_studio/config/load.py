@@ -18,7 +18,7 @@ from mcp_studio.config.importers import read_document
 from mcp_studio.config.model import Config, Origin, Problem, ServerConfig, Settings, Source, Untrusted
 from mcp_studio.config.servers import read_server
 from mcp_studio.config.settings import load_answers, read_settings
-from mcp_studio.config.table import Document, Table, read_file
+from mcp_studio.config.table import Document, Table, parse, read_file
 from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import mapping
 from mcp_studio.paths import Paths, read_object, write_object
@@ -97,6 +97,12 @@ def written(paths: Paths, cwd: Path, *, files: Sequence[Path] = ()) -> Config:
     """What `load` reads, with the entries as they are written: no variable and no secret is asked for."""
     read, problems = _read(paths, cwd, files)
     return replace(read, problems=tuple(problems))
+
+
+def read_text(text: str, problems: list[Problem]) -> dict[str, ServerConfig]:
+    """The servers of a document that stands in no file, as they are written; it may have any shape of one."""
+    document = parse(text.encode("utf-8", "surrogatepass"), problems)
+    return _parsed(document, Source("argument"), Settings(), problems)[1] if document else {}
 
 
 def _read(paths: Paths, cwd: Path, files: Sequence[Path]) -> tuple[Config, list[Problem]]:

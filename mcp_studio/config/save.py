@@ -9,11 +9,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
-from mcp_studio.config.model import Config, ServerConfig
+from mcp_studio.config.model import ServerConfig
 from mcp_studio.config.servers import to_table
 from mcp_studio.config.table import nearest
-from mcp_studio.errors import ConfigError, UsageError
-from mcp_studio.jsontext import Json
+from mcp_studio.errors import ConfigError
 from mcp_studio.paths import write_atomically
 
 
@@ -70,32 +69,6 @@ def set_value(file: Path, path: Sequence[str], value: object) -> None:
         return tomlkit.dumps(document)
 
     rewrite(file, change)
-
-
-def set_text(file: Path, key: str, text: str, load: Callable[[list[Path]], Config]) -> Json:
-    """Set one key, such as `keys.call`, to a TOML value, or else to the text itself; returns what it is set to.
-
-    Args:
-        load: reads the configuration of the files: what would not load is taken back.
-
-    Raises:
-        UsageError: it would not load.
-        ConfigError: as `set_value`.
-    """
-    try:
-        value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        value = text
-    before = file.read_bytes() if file.exists() else b""
-    known = {str(problem) for problem in load([file]).problems}
-    set_value(file, key.split("."), value)
-    if wrong := next((one for one in load([file]).problems if str(one) not in known), None):
-        if before:
-            file.write_bytes(before)
-        else:
-            file.unlink()
-        raise UsageError(f"{wrong.key or key} {wrong.message}", hint=wrong.hint)
-    return value
 
 
 def _block(text: str, server: str) -> tuple[int, int]:

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, get_args
 from mcp_studio.config.model import AnswerRule, Keeping, PolicyRule, Problem, RuleAction, Settings, ToolRule
 from mcp_studio.config.servers import changed, is_metadata_url
 from mcp_studio.config.table import LONGEST, Table, kind_of, read_file
-from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
 
@@ -32,19 +31,6 @@ def read_answers(table: Table) -> list[AnswerRule]:
     """The rules under `answer` of a table; those that are wrong are left out with a problem noted."""
     rules = (_rule(row, number) for number, row in enumerate(table.rows("answer"), 1))
     return [rule for rule in rules if rule]
-
-
-def answers_of(file: Path) -> tuple[AnswerRule, ...]:
-    """The rules of a file that somebody names.
-
-    Raises:
-        ConfigError: it cannot be read, or something in it is wrong.
-    """
-    problems: list[Problem] = []
-    rules = load_answers(file, problems, required=True)
-    if problems:
-        raise ConfigError(f"--answer: {problems[0]}", hint="Nothing was sent.")
-    return rules
 
 
 def load_answers(file: Path, problems: list[Problem], *, required: bool = False) -> tuple[AnswerRule, ...]:

@@ -116,7 +116,7 @@ async def test_a_command_is_pasted_tested_left_unsaved_and_saved() -> None:
         await stage.press("escape")
         form = await adding(stage, '{"mcpServers": {')
         await stage.press("ctrl+j")
-        await stage.shows("This looks like JSON, but is not valid", "Saved in ")
+        await stage.shows("It is not valid JSON", "Saved in ")
         form.query_one("#paste", TextArea).text = ""
         stage.app.post_message(Paste(COMMAND))
         await stage.press("tab")

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import sys
+import time
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
+from difflib import unified_diff
 from pathlib import Path
+from typing import Any
 
 from mcp_studio.call.saved import folders
 from mcp_studio.cli.grammar import VERBS
@@ -14,26 +18,27 @@ from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import from_command, learn, target_text
 from mcp_studio.cli.terminal import EndOfInput, can_ask, confirm, typed
-from mcp_studio.config.clients import foreign_files
+from mcp_studio.config.clients import Client, client_named, foreign_files, places
 from mcp_studio.config.expand import uses
-from mcp_studio.config.importers import NO_SERVERS, parse_paste, suggest_name
-from mcp_studio.config.load import TrustStore, load, written
-from mcp_studio.config.model import Config, Keeping, ServerConfig, Untrusted
-from mcp_studio.config.save import put_server, remove_server, set_text
+from mcp_studio.config.exporters import entry_for, merged
+from mcp_studio.config.importers import NO_SERVERS, suggest_name
+from mcp_studio.config.load import TrustStore, load, read_text, written
+from mcp_studio.config.model import Config, Keeping, Problem, ServerConfig, Untrusted
+from mcp_studio.config.save import put_server, remove_server, set_value
 from mcp_studio.config.secrets import map_texts, offers
-from mcp_studio.config.servers import to_table
+from mcp_studio.config.servers import to_table, wrong_address
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import ConfigError, InputNeeded, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
-from mcp_studio.paths import Paths
+from mcp_studio.paths import Paths, write_atomically
 from mcp_studio.present import units
 from mcp_studio.present.definition import cautions
 from mcp_studio.safetext import safe
 from mcp_studio.vault import keyring
 from mcp_studio.vault.base import VaultRefused
 
-_COUNTS = {"add": (0, 1), "remove": (1, 1), "set": (2, 2), "import": (0, 1), "secrets": (0, 2)}
+_COUNTS = {"add": (0, 1), "remove": (1, 1), "set": (2, 2), "import": (0, 1), "secrets": (0, 2), "export": (1, 99)}
 """How many words an action takes, at least and at most; none where it is not named here."""
 _HELP = "mcp-studio config --help"
 
@@ -54,7 +59,7 @@ def run(options: Options, out: Output, keys: Keys) -> int:
         return _keys(keys(_loaded(options, out).settings.keys), out)
     verbs: dict[str, Callable[[list[str], Options, Output], int]] = {
         "show": _show, "path": _path, "add": _add, "remove": _remove, "set": _set, "trust": _trust, "import": _import,
-        "secrets": _secrets,
+        "export": _export, "secrets": _secrets,
     }  # fmt: skip
     return verbs[word](words, options, out)
 
@@ -140,8 +145,16 @@ def _add(words: list[str], options: Options, out: Output) -> int:
             raise UsageError(f"`{words[0]}` is neither an option nor part of the command.", hint=_HELP)
         server = from_command(options.command)
         servers = [replace(server, name=suggest_name(server), secrets=())]
+    elif words == ["-"]:
+        problems: list[Problem] = []
+        servers = list(read_text(sys.stdin.read(), problems).values())
+        for problem in problems:
+            out.warn(f"{problem.key} {problem.message} {problem.hint}".strip())
     elif words:
-        servers = parse_paste(sys.stdin.read() if words == ["-"] else words[0]) or []
+        if wrong := wrong_address(words[0]):
+            raise UsageError(f"`{words[0]}` {wrong}.", hint="A command stands behind --.")
+        server = ServerConfig("", url=words[0])
+        servers = [replace(server, name=suggest_name(server))]
     else:
         raise UsageError("What is to be added?", hint=_HELP)
     if name := options.value("--name"):
@@ -175,8 +188,21 @@ def _remove(words: list[str], options: Options, out: Output) -> int:
 
 
 def _set(words: list[str], options: Options, out: Output) -> int:
-    key, text = words
-    value = set_text(_file(options), key, text, _load)
+    """Set a key to a TOML value, or else to the text itself; what would not load is taken back."""
+    file, (key, text) = _file(options), words
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text
+    before = file.read_bytes() if file.exists() else b""
+    known = {str(problem) for problem in _load([file]).problems}
+    set_value(file, key.split("."), value)
+    if wrong := next((one for one in _load([file]).problems if str(one) not in known), None):
+        if before:
+            file.write_bytes(before)
+        else:
+            file.unlink()
+        raise UsageError(f"{wrong.key or key} {wrong.message}", hint=wrong.hint)
     out.note(f"{key} = {text}")
     return out.done({key: value})
 
@@ -191,11 +217,15 @@ def _trust(_: list[str], options: Options, out: Output) -> int:
         out.note(f"{question.file} would use:")
         for line in _starts(question):
             out.note(f"  {line}")
-        if not options.flag("--yes") and not (can_ask() and confirm("Use it?")):
-            raise InputNeeded("Nobody has agreed; nothing was changed.", hint="--yes agrees.")
+        _agree("Use it?", options)
         store.agree(question.digest, question.file)
         out.note("It is in use from now on, until it changes.")
     return out.done([question.file for question in config.untrusted])
+
+
+def _agree(question: str, options: Options) -> None:
+    if not options.flag("--yes") and not (can_ask() and confirm(question)):
+        raise InputNeeded("Nobody has agreed; nothing was changed.", hint="--yes agrees.")
 
 
 def _starts(question: Untrusted) -> list[str]:
@@ -222,6 +252,54 @@ def _import(words: list[str], options: Options, out: Output) -> int:
         for problem in problems:
             out.warn(problem)
     return out.listing(rows, facts, empty="There are no configuration files of other clients here.")
+
+
+# Export
+
+
+def _export(words: list[str], options: Options, out: Output) -> int:
+    """Write servers into the file of another client, after showing what changes there."""
+    client, names, project = client_named(words[0]), words[1:], options.flag("--project")
+    servers = _written(_files(options), out).servers
+    if unknown := next((name for name in names if name not in servers), ""):
+        raise UsageError(f"There is no server `{unknown}`.", hint=nearest(unknown, servers))
+    files = [one.file for one in places(Path.cwd()) if (one.client, one.project) == (client.name, project)]
+    if not files:
+        hint = "Leave out --project." if project else "--project writes the one of this folder."
+        raise UsageError(f"{client.name} has no file for {'a project' if project else 'a person'}.", hint=hint)
+    file = next((file for file in files if file.is_file()), files[0])
+    chosen = [servers[name] for name in names] or [server for server in servers.values() if server.enabled]
+    entries = _entries(client, chosen, out)
+    before, after = merged(client, file, entries)
+    for line in unified_diff(before.splitlines(), after.splitlines(), str(file), str(file), n=1, lineterm=""):
+        out.note(line)
+    if before == after:
+        out.note(f"{file} says so already")
+    else:
+        _agree(f"Write {file}?", options)
+        backup = file.with_name(f"{file.name}.{time.strftime('%Y%m%d-%H%M%S')}.bak")
+        if before:
+            write_atomically(backup, before.encode())
+        write_atomically(file, after.encode())
+        out.note(f"wrote {', '.join(entries)} to {file}{f'; before, it was {backup.name}' if before else ''}")
+    return out.done({"client": client.name, "file": str(file), "servers": [*entries]})
+
+
+def _entries(client: Client, servers: Sequence[ServerConfig], out: Output) -> dict[str, dict[str, Any]]:
+    """The entries that a client gets; what it cannot have is told."""
+    entries: dict[str, dict[str, Any]] = {}
+    for server in servers:
+        for offer in offers(server):
+            out.redactor.learn(offer.value)
+        try:
+            entries[server.name], left = entry_for(client, server)
+            if left:
+                out.warn(f"{server.name} goes without {', '.join(left)}: {client.name} has no place for that")
+        except ConfigError as problem:
+            out.warn(f"{server.name} is left out: {problem.key or 'it'} {problem.message}.")
+    if not entries:
+        raise ConfigError("No server was written.")
+    return entries
 
 
 # Secrets
@@ -257,14 +335,12 @@ def _refuse_memory(keeping: Keeping) -> None:
 def _secrets(words: list[str], options: Options, out: Output) -> int:
     """Do what the word after `config secrets` says; returns the exit code. Values are taken, and never shown."""
     word, *names = words or ["list"]
-    if word not in (known := ("list", "set", "remove")):
-        raise UsageError(f"`config secrets` knows no `{word}`.", hint=nearest(word, known))
-    if len(names) != (0 if word == "list" else 1):
+    verbs: dict[str, Callable[..., int]] = {"list": _list_secrets, "set": _set_secret, "remove": _remove_secret}
+    if word not in verbs:
+        raise UsageError(f"`config secrets` knows no `{word}`.", hint=nearest(word, verbs))
+    if len(names) != (word != "list"):
         raise UsageError("It is one name, and no value." if names else "Which name?", hint=_HELP)
-    config = _written(_files(options), out)
-    if word == "list":
-        return _list_secrets(config, out)
-    return _set_secret(names[0], config, out) if word == "set" else _remove_secret(names[0], config, out)
+    return verbs[word](_written(_files(options), out), out, *names)
 
 
 def _uses(config: Config) -> dict[str, list[Json]]:
@@ -284,29 +360,27 @@ def _uses(config: Config) -> dict[str, list[Json]]:
 def _list_secrets(config: Config, out: Output) -> int:
     """Names that were kept, and names that are used."""
     known, used = keyring.names(), _uses(config)
-    names = sorted({*known, *used})
     present: dict[str, bool] = {}
     place = ""
     try:
-        if names:
-            vault = keyring.named()
-            place = vault.place
-            present = {name: vault.get(name) is not None for name in names}
+        for name in sorted({*known, *used}):
+            place = keyring.named().place
+            present[name] = keyring.named().get(name) is not None
     except VaultRefused as problem:
         out.warn(f"{problem.message} {problem.hint}".strip())
     rows: list[tuple[str, ...]] = []
     result: list[Json] = []
-    for name in names:
+    for name in sorted({*known, *used}):
         there, users = present.get(name), used.get(name, [])
         where = place if there else "not known" if there is None else "MISSING"
         rows.append((name, where, ", ".join(use["where"] for use in users) or "not used"))
-        facts: Json = {"present": there, "place": place if there else None, "kept": known.get(name), "used": users}
-        result.append({"name": name, **facts})
+        at = place if there else None
+        result.append({"name": name, "present": there, "place": at, "kept": known.get(name), "used": users})
     empty = "No secrets have been given names. `mcp-studio config secrets set NAME` keeps one."
     return out.listing(rows, result, empty=empty)
 
 
-def _set_secret(name: str, config: Config, out: Output) -> int:
+def _set_secret(config: Config, out: Output, name: str) -> int:
     keyring.check_name(name)
     _refuse_memory(config.settings.secrets)
     there = keyring.named().get(name) is not None
@@ -334,7 +408,7 @@ def _value(name: str) -> str:
     return text.removesuffix("\n").removesuffix("\r")
 
 
-def _remove_secret(name: str, config: Config, out: Output) -> int:
+def _remove_secret(config: Config, out: Output, name: str) -> int:
     known = list(keyring.names())
     if not keyring.remove(name) and name not in known:
         raise ConfigError(f"There is no secret `{name}`.", hint=nearest(name, known))
