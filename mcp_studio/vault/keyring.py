@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -132,34 +131,22 @@ def keep(name: str, value: str) -> str:
     return vault.place
 
 
-def unused(name: str, value: str) -> str:
-    """The name itself, or a further one where another secret has it: no list knows of everything.
-
-    Raises:
-        VaultRefused: there is no place for secrets that can be used.
-    """
-    vault = named()
-    further = (name, *(f"{name}-{number}" for number in range(2, 100)))
-    return next((one for one in further if vault.get(one) in (None, value)), f"{name}-100")
-
-
 def move(servers: Iterable[ServerConfig], redactor: Redactor) -> list[ServerConfig]:
     """The entries with references in the places of their secrets, which are kept now. Blocks.
 
     Raises:
         ConfigError: a secret could not be stored: why, and what else there is; those before stay kept.
     """
-    taken, moved = set(names()), list[ServerConfig]()
+    moved: list[ServerConfig] = []
     for server in servers:
-        found = offers(server, taken)
-        renamed: dict[str, str] = {}
+        found, free = offers(server), dict[str, str]()
         for name, value in {one.name: one.value for one in found}.items():
             redactor.learn(value)
-            renamed[name] = unused(name, value)
-            keep(renamed[name], value)
-        taken |= set(renamed.values())
-        placed_here = placed(server, [one._replace(name=renamed[one.name]) for one in found])
-        moved.append(replace(placed_here, source=server.source) if found else server)
+            # No list knows of all names: another secret keeps the one that it has.
+            further = (name, *(f"{name}-{number}" for number in range(2, 100)))
+            free[name] = next(one for one in further if named().get(one) in (None, value))
+            keep(free[name], value)
+        moved.append(placed(server, [one._replace(name=free[one.name]) for one in found]))
     return moved
 
 

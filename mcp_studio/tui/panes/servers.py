@@ -19,7 +19,7 @@ from mcp_studio.config.model import ServerConfig, Untrusted
 from mcp_studio.errors import ConfigError, ConnectionLost, StudioError, Unreachable
 from mcp_studio.present import connections, crashes, units
 from mcp_studio.safetext import safe
-from mcp_studio.session.state import Status
+from mcp_studio.session.state import ConnectionState, Status
 from mcp_studio.tui import server_files
 from mcp_studio.tui.panes.pane import Pane
 from mcp_studio.tui.views.glyphs import glyphs
@@ -42,7 +42,8 @@ _LONGEST = 24
 """Cells of a name at most, where there are others to be told beside it."""
 
 
-_URGENCY = ("failed", "needs_auth", "retrying", "stopping", "connecting", "idle", "ready", "disabled")
+_BROKEN: tuple[ConnectionState, ...] = ("failed", "needs_auth", "retrying")
+_URGENCY = (*_BROKEN, "stopping", "connecting", "idle", "ready", "disabled")
 """States in the order of a list that is sorted by them: first what wants to be looked at."""
 
 
@@ -50,8 +51,8 @@ class Heading(NamedTuple):
     """Stands above the members of a group."""
 
     group: str
-    ready: int
-    members: int
+    states: tuple[ConnectionState, ...]
+    """Of its members."""
     folded: bool
 
 
@@ -261,17 +262,18 @@ class ServersPane(Pane, scope="servers"):
         for (headed, group), members in blocks.items():
             folded = headed and group in self._folded and not self.filter.value
             if headed:
-                states = [row.status.state for row in self._rows.values() if row.group == group]
-                rows.append(Heading(group, states.count("ready"), len(states), folded))
+                states = (row.status.state for row in self._rows.values() if row.group == group)
+                rows.append(Heading(group, tuple(states), folded))
             rows += [] if folded else members
         return rows
 
     def _draw(self, row: Heading | ServerRow, width: int, selected: bool) -> Line:
         if isinstance(row, Heading):
             fold = glyphs().folded if row.folded else glyphs().unfolded
-            look = "dim" if row.ready == row.members else "warn" if row.ready else "bad"
-            ready = f"  {row.ready} of {row.members} ready"
-            return spread([(f"{fold} @{safe(row.group, 60)}", "strong")], [(ready, look)], width)
+            ready, broken = row.states.count("ready"), {*_BROKEN} & {*row.states}
+            look = "dim" if not broken else "warn" if ready else "bad"
+            count = f"  {ready} of {len(row.states)} ready"
+            return spread([(f"{fold} @{safe(row.group, 60)}", "strong")], [(count, look)], width)
         tone = connections.tone(row.status)
         sign, look = _TONES[tone]
         longest = max((len(name) for name in self._rows), default=0)

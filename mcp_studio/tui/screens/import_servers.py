@@ -18,6 +18,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from mcp_studio.config.clients import foreign_files
+from mcp_studio.config.importers import NO_SERVERS
 from mcp_studio.config.load import written
 from mcp_studio.config.model import ServerConfig, Source
 from mcp_studio.present import units
@@ -52,7 +53,7 @@ def find(studio: Studio) -> tuple[list[Found], list[str]]:
     problems: list[str] = []
     for foreign in foreign_files(Path.cwd()):
         config = written(studio.paths, Path.cwd(), files=[foreign.file])
-        problems += [f"left out: {problem}" for problem in config.problems]
+        problems += [f"left out: {problem}" for problem in config.problems if problem.message != NO_SERVERS]
         for name, server in config.servers.items():
             found.append(Found(replace(server, enabled=True), foreign.client, taken.get(name, "")))
             taken.setdefault(name, f"{foreign.client}'s has this name")
