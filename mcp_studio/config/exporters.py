@@ -36,7 +36,7 @@ def entry_for(client: Client, server: ServerConfig) -> tuple[dict[str, Any], lis
     def secret(name: str) -> str:
         raise ConfigError(f"refers to the stored secret `{name}`, which {client.name} cannot read")
 
-    kind = dict(zip(("stdio", "http", "sse"), client.types, strict=False)).get(server.kind)
+    kind = dict(zip("stdio http sse".split(), client.types, strict=False)).get(server.kind)
     if kind is None:
         raise ConfigError(f"is of the kind {server.kind}, which {client.name} does not know")
     entry, reference = server.written or server, client.reference or "${%s}"
@@ -48,7 +48,7 @@ def entry_for(client: Client, server: ServerConfig) -> tuple[dict[str, Any], lis
     inherited = [name for name, text in table["env"].items() if client.variables and text == f"${{{name}}}"]
     table["env"] = {name: text for name, text in table["env"].items() if name not in inherited}
     known = [key for key in _CONNECTION if key != "cwd" or "cwd" in client.names]
-    shown = ({"type": kind} if kind else {}) | ({client.variables: inherited} if inherited else {})
+    shown: dict[str, Any] = ({"type": kind} if kind else {}) | ({client.variables: inherited} if inherited else {})
     shown |= {client.names.get(key, key): table.pop(key) for key in known if table.get(key)}
     if client.name == "Codex":  # it has keys for headers, too, instead of references
         for name, text in dict(shown.get("http_headers", {})).items():

@@ -29,7 +29,7 @@ def _auth(table: Table) -> Auth:
         scopes = values.get("scopes", values.get("scope"))
         words = scopes.split() if isinstance(scopes, str) else items_of(scopes)
         port = values.get("callbackport")
-        good = isinstance(port, int) and not isinstance(port, bool) and 0 < port < 65_536
+        port = port if isinstance(port, int) and not isinstance(port, bool) and 0 < port < 65_536 else 0
         # The issuer of metadata at a well-known place after its address (OpenID Connect Discovery 4).
         issuer = re.match(rf"(https://.+)(?:{'|'.join(_WELL_KNOWN)})\Z", texts.get("authservermetadataurl", ""))
         found = Auth(
@@ -37,9 +37,9 @@ def _auth(table: Table) -> Auth:
             client_id=texts.get("clientid", ""),
             client_secret=texts.get("clientsecret", "") if texts.get("clientid") else "",
             scopes=tuple(dict.fromkeys(word for word in words if isinstance(word, str) and word and " " not in word)),
-            redirect_port=port if good else 0,
+            redirect_port=port,
             # Clients with a port of their own are registered with http://localhost:PORT/callback.
-            redirect_host="localhost" if good else "127.0.0.1",
+            redirect_host="localhost" if port else "127.0.0.1",
         )
         if found != Auth():
             return found

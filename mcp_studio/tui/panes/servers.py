@@ -19,7 +19,7 @@ from mcp_studio.config.model import ServerConfig, Untrusted
 from mcp_studio.errors import ConfigError, ConnectionLost, StudioError, Unreachable
 from mcp_studio.present import connections, crashes, units
 from mcp_studio.safetext import safe
-from mcp_studio.session.state import ConnectionState, Status
+from mcp_studio.session.state import Status
 from mcp_studio.tui import server_files
 from mcp_studio.tui.panes.pane import Pane
 from mcp_studio.tui.views.glyphs import glyphs
@@ -42,7 +42,7 @@ _LONGEST = 24
 """Cells of a name at most, where there are others to be told beside it."""
 
 
-_BROKEN: tuple[ConnectionState, ...] = ("failed", "needs_auth", "retrying")
+_BROKEN = ("failed", "needs_auth", "retrying")
 _URGENCY = (*_BROKEN, "stopping", "connecting", "idle", "ready", "disabled")
 """States in the order of a list that is sorted by them: first what wants to be looked at."""
 
@@ -51,7 +51,7 @@ class Heading(NamedTuple):
     """Stands above the members of a group."""
 
     group: str
-    states: tuple[ConnectionState, ...]
+    states: tuple[str, ...]
     """Of its members."""
     folded: bool
 
