@@ -73,11 +73,11 @@ def client_of(file: str) -> Client:
     return next((one for one in clients() if any(path.match(place[2:]) for place in one.places)), Client())
 
 
-def places(cwd: Path, environ: Mapping[str, str] = os.environ, platform: str = sys.platform) -> tuple[ForeignFile, ...]:
+def places(cwd: Path, env: Mapping[str, str] = os.environ, platform: str = sys.platform) -> tuple[ForeignFile, ...]:
     """All files in which clients look for servers, whether they exist or not."""
-    person = home(environ)
-    terminal = Path(environ.get("XDG_CONFIG_HOME") or person / ".config")
-    roaming = Path(environ.get("APPDATA") or person / "AppData" / "Roaming")
+    person = home(env)
+    terminal = Path(env.get("XDG_CONFIG_HOME") or person / ".config")
+    roaming = Path(env.get("APPDATA") or person / "AppData" / "Roaming")
     applications = {"win32": roaming, "darwin": person / "Library" / "Application Support"}.get(platform, terminal)
     folders = {".": cwd, "~": person, "%": terminal, "@": applications}
     if platform == "win32":
@@ -91,9 +91,7 @@ def places(cwd: Path, environ: Mapping[str, str] = os.environ, platform: str = s
     )
 
 
-def foreign_files(
-    cwd: Path, environ: Mapping[str, str] = os.environ, platform: str = sys.platform
-) -> tuple[ForeignFile, ...]:
+def foreign_files(cwd: Path, env: Mapping[str, str] = os.environ, platform: str = sys.platform) -> list[ForeignFile]:
     """The files that exist, the project's first."""
-    found = (one for one in places(cwd, environ, platform) if one.file.is_file())
-    return tuple(sorted(found, key=lambda one: not one.project))
+    found = (one for one in places(cwd, env, platform) if one.file.is_file())
+    return sorted(found, key=lambda one: not one.project)

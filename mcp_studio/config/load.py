@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from mcp_studio.config.expand import Lookup, effective
 from mcp_studio.config.importers import read_document
@@ -36,11 +36,10 @@ def digest(file: Path, content: bytes) -> str:
     return hashlib.sha256(str(file.absolute()).encode("utf-8", "surrogatepass") + b"\0" + content).hexdigest()
 
 
-class TrustStore:
+class TrustStore(NamedTuple):
     """The agreed digests, kept in one JSON file."""
 
-    def __init__(self, file: Path) -> None:
-        self._file = file
+    file: Path
 
     def agreed(self, digest: str) -> bool:
         """Whether the person has agreed to exactly this."""
@@ -54,13 +53,13 @@ class TrustStore:
         """
         known = {**self._read(), digest: {"file": file, "time": int(time.time())}}
         try:
-            write_object(self._file, {"version": VERSION, "agreed": known})
+            write_object(self.file, {"version": VERSION, "agreed": known})
         except OSError as problem:
-            raise ConfigError(f"Cannot be written: {problem.strerror or problem}.", file=str(self._file)) from None
+            raise ConfigError(f"Cannot be written: {problem.strerror or problem}.", file=str(self.file)) from None
 
     def _read(self) -> dict[str, Any]:
         # A damaged or newer store means asking again, which is always safe.
-        stored = read_object(self._file)
+        stored = read_object(self.file)
         return mapping(stored.get("agreed")) if stored.get("version") == VERSION else {}
 
 

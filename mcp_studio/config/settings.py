@@ -68,11 +68,8 @@ _Unit = tuple[str, Mapping[str, float], str]
 _SIZES = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _SIZE: _Unit = ("[kmg]?i?b?", _SIZES, "a whole number above 0, or a size such as `64 MB`")
 _AGES = {"": 86_400, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
-_AGE: _Unit = (
-    "|m(in(ute)?s?)?|h(ours?)?|d(ays?)?|w(eeks?)?",
-    _AGES,
-    "a number of days above 0, or a time such as `14 days` or `12 h`",
-)
+_DAYS = "a number of days above 0, or a time such as `14 days` or `12 h`"
+_AGE: _Unit = ("|m(in(ute)?s?)?|h(ours?)?|d(ays?)?|w(eeks?)?", _AGES, _DAYS)
 _MOST_CALLS = 1_000
 _POLICY_FIELDS = tuple(item.name for item in fields(PolicyRule))
 _LIMITS = {item.name: str(item.type) for item in fields(Limits)}

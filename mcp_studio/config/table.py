@@ -164,14 +164,8 @@ LONGEST = 1e9
 """Seconds that are as good as endless: a number may have more digits than a float takes."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 LONE_SURROGATE = "has a lone surrogate in it: half of a character that was cut in two. Write it again."
-_WORDS = {
-    str: "a string",
-    bool: "true or false",
-    int: "a whole number",
-    float: "a number",
-    list: "a list",
-    dict: "a table",
-}
+_NAMED = ("a string", "true or false", "a whole number", "a number", "a list", "a table")
+_WORDS = dict(zip((str, bool, int, float, list, dict), _NAMED, strict=True))
 
 
 class Table:

@@ -185,6 +185,9 @@ def test_servers_are_exported_to_another_client_after_a_question_with_a_backup(t
     assert cli(*words, "b", "--yes", cwd=tmp_path).code == 0
     (backup,) = file.parent.glob("mcp.json.*.bak")
     assert backup.read_text() == before and list(json.loads(file.read_text())["mcpServers"]) == ["b", "a", "c"]
+    (tmp_path / ".kiro" / "settings" / "mcp.json").mkdir(parents=True)
+    in_the_way = cli("config", "export", "kiro", "a", "--project", "--yes", cwd=tmp_path)
+    assert in_the_way.code == 2 and "mcp.json cannot be written: Is a directory." in in_the_way.err
     mistakes = {"nobody": "No client is known", "cursor e": "There is no server `e`", "zed d": "No server was written"}
     for wrong, says in {**mistakes, "inspector": "Did you mean", "": "missing"}.items():
         failed = cli("config", "export", *wrong.split(), cwd=tmp_path)

@@ -26,7 +26,7 @@ from mcp_studio.config.load import TrustStore, load, read_text, written
 from mcp_studio.config.model import Config, Keeping, Problem, ServerConfig, Untrusted
 from mcp_studio.config.save import put_server, remove_server, set_value
 from mcp_studio.config.secrets import map_texts, offers
-from mcp_studio.config.servers import to_table, wrong_address
+from mcp_studio.config.servers import changed, to_table, wrong_address
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import ConfigError, InputNeeded, UsageError
 from mcp_studio.jsontext import Json
@@ -106,11 +106,10 @@ def _keys(rows: Sequence[tuple[str, str, str, str]], out: Output) -> int:
 def _show(_: list[str], options: Options, out: Output) -> int:
     """What is in force; entries as they are written, so that no secret is in it."""
     config = _loaded(options, out)
-    settings, base = config.settings, Limits()
-    limits = {item.name: value for item in fields(Limits) if (value := getattr(settings.limits, item.name)) is not None}
-    changed = {name: value for name, value in limits.items() if value != getattr(base, name)}
+    settings, names = config.settings, [item.name for item in fields(Limits)]
+    limits = {name: value for name in names if (value := getattr(settings.limits, name)) is not None}
     rows = [("files", ", ".join(config.files) or "none"), ("theme", settings.theme), ("secrets", settings.secrets)]
-    rows += [("limit", f"{name} = {value:g}") for name, value in changed.items()]
+    rows += [("limit", f"{name} = {value:g}") for name, value in changed(settings.limits, Limits(), names).items()]
     rows += [("policy", f"{rule.tools} -> {rule.verdict}") for rule in settings.policy]
     rows += [("key", f"{name} = {pressed}") for name, pressed in settings.keys.items()]
     out.table(rows + [("server", out.redactor.text(_line(server))) for server in config.servers.values()])
@@ -160,20 +159,18 @@ def _add(words: list[str], options: Options, out: Output) -> int:
     if name := options.value("--name"):
         if len(servers) > 1:
             raise UsageError("--name names one server, but there are several.")
-        servers = [replace(servers[0], name=name)]
+        servers = [replace(server, name=name) for server in servers]
     return _put(servers, options, out)
 
 
 def _put(servers: Sequence[ServerConfig], options: Options, out: Output) -> int:
     file = _file(options)
     known = written(Paths.default(), Path.cwd(), files=[file]).servers if file.exists() else {}
-    new: list[ServerConfig] = []
-    for server in servers:
-        if server.name in known and not options.flag("--yes"):
-            out.warn(f"{server.name} is left out: there is one already. --yes replaces it; `add --name` gives another")
-        else:
-            new.append(server)
-    for server in _without_secrets(new, options, out):
+    taken = [server.name for server in servers if server.name in known and not options.flag("--yes")]
+    for name in taken:
+        out.warn(f"{name} is left out: there is one already. --yes replaces it; `add --name` gives another name")
+    new = _without_secrets([server for server in servers if server.name not in taken], options, out)
+    for server in new:
         put_server(file, server)
         out.note(f"added {_line(server)}")
     if not new:
@@ -198,10 +195,9 @@ def _set(words: list[str], options: Options, out: Output) -> int:
     known = {str(problem) for problem in _load([file]).problems}
     set_value(file, key.split("."), value)
     if wrong := next((one for one in _load([file]).problems if str(one) not in known), None):
+        file.unlink()
         if before:
             file.write_bytes(before)
-        else:
-            file.unlink()
         raise UsageError(f"{wrong.key or key} {wrong.message}", hint=wrong.hint)
     out.note(f"{key} = {text}")
     return out.done({key: value})
@@ -277,10 +273,14 @@ def _export(words: list[str], options: Options, out: Output) -> int:
         out.note(f"{file} says so already")
     else:
         _agree(f"Write {file}?", options)
+        before, after = merged(client, file, entries)  # the client may have written meanwhile
         backup = file.with_name(f"{file.name}.{time.strftime('%Y%m%d-%H%M%S')}.bak")
-        if before:
-            write_atomically(backup, before.encode())
-        write_atomically(file, after.encode())
+        try:
+            if before:
+                write_atomically(backup, file.read_bytes())
+            write_atomically(file, after.encode())
+        except OSError as problem:
+            raise ConfigError(f"{file} cannot be written: {problem.strerror or problem}.") from None
         out.note(f"wrote {', '.join(entries)} to {file}{f'; before, it was {backup.name}' if before else ''}")
     return out.done({"client": client.name, "file": str(file), "servers": [*entries]})
 
@@ -291,6 +291,7 @@ def _entries(client: Client, servers: Sequence[ServerConfig], out: Output) -> di
     for server in servers:
         for offer in offers(server):
             out.redactor.learn(offer.value)
+            out.warn(f"servers.{server.name}.{offer.key} is a secret that stands in clear, and will there, too")
         try:
             entries[server.name], left = entry_for(client, server)
             if left:
