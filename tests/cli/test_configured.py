@@ -203,7 +203,7 @@ def test_servers_are_exported_to_another_client_after_a_question_with_a_backup(t
         (["doctor", "--config", "FILE"], 0, "mcpServers.bad.args[0]: has a lone surrogate"),
         (["config", "show", "--config", "FILE", "--json"], 2, "mcpServers.bad.args[0]: has a lone surrogate"),
         (["config", "import", "FILE"], 0, "mcpServers.bad.args[0]: has a lone surrogate"),
-        (["config", "add", "-"], 2, "mcpServers.bad.args[0] has a lone surrogate"),
+        (["config", "add", "-"], 2, "warning: mcpServers.bad.args[0]: has a lone surrogate"),
         (["config", "add", "http://h/\udcff"], 2, "has a lone surrogate"),
         (["config", "add", "--name", "a\udcff", "http://h/"], 2, "has a lone surrogate"),
         (["config", "set", "theme", "\udcff"], 2, "has a lone surrogate"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
 from difflib import unified_diff
@@ -16,7 +16,7 @@ from mcp_studio.call.saved import folders
 from mcp_studio.cli.grammar import VERBS
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
-from mcp_studio.cli.targets import from_command, learn, target_text
+from mcp_studio.cli.targets import from_command, learn, select, target_text
 from mcp_studio.cli.terminal import EndOfInput, can_ask, confirm, typed
 from mcp_studio.config.clients import Client, client_named, foreign_files, places
 from mcp_studio.config.expand import uses
@@ -82,9 +82,13 @@ def _load(files: list[Path]) -> Config:
 def _written(files: list[Path], out: Output) -> Config:
     """Entries as they are written; what is wrong is told."""
     config = written(Paths.default(), Path.cwd(), files=files)
-    for problem in config.problems:
-        out.warn(problem)
+    _warn(config.problems, out)
     return config
+
+
+def _warn(problems: Iterable[Problem | str], out: Output) -> None:
+    for problem in problems:
+        out.warn(problem)
 
 
 def _loaded(options: Options, out: Output) -> Config:
@@ -113,8 +117,7 @@ def _show(_: list[str], options: Options, out: Output) -> int:
     rows += [("policy", f"{rule.tools} -> {rule.verdict}") for rule in settings.policy]
     rows += [("key", f"{name} = {pressed}") for name, pressed in settings.keys.items()]
     out.table(rows + [("server", out.redactor.text(_line(server))) for server in config.servers.values()])
-    for problem in config.problems:
-        out.warn(problem)
+    _warn(config.problems, out)
     for question in config.untrusted:
         out.note(f"{question.file} is not in use: agree to it by `mcp-studio config trust`")
     out.result = {
@@ -147,8 +150,7 @@ def _add(words: list[str], options: Options, out: Output) -> int:
     elif words == ["-"]:
         problems: list[Problem] = []
         servers = list(read_text(sys.stdin.read(), problems).values())
-        for problem in problems:
-            out.warn(f"{problem.key} {problem.message} {problem.hint}".strip())
+        _warn(problems, out)
     elif words:
         if wrong := wrong_address(words[0]):
             raise UsageError(f"`{words[0]}` {wrong}.", hint="A command stands behind --.")
@@ -227,10 +229,9 @@ def _agree(question: str, options: Options) -> None:
 def _starts(question: Untrusted) -> list[str]:
     rows: list[str] = []
     for server in question.servers:
-        names = (*server.env, *server.inherit_env)
-        parts = [f"in {server.cwd}"] if server.cwd else []
-        parts += [f"environment: {', '.join(names)}"] if names else []
-        rows.append(safe("".join((_line(server), *(f"  ({part})" for part in (*parts, *cautions(server)))))))
+        names = ", ".join((*server.env, *server.inherit_env))
+        parts = (server.cwd and f"in {server.cwd}", names and f"environment: {names}", *cautions(server))
+        rows.append(safe(_line(server) + "".join(f"  ({part})" for part in parts if part)))
     return rows or ["settings only, no servers"]
 
 
@@ -245,8 +246,7 @@ def _import(words: list[str], options: Options, out: Output) -> int:
         trouble = f", {units.plural(len(problems), 'problem')}" if problems else ""
         rows.append((client, str(file), units.plural(len(config.servers), "server") + trouble))
         facts.append({"client": client, "file": str(file), "servers": [*config.servers], "problems": [*problems]})
-        for problem in problems:
-            out.warn(problem)
+        _warn(problems, out)
     return out.listing(rows, facts, empty="There are no configuration files of other clients here.")
 
 
@@ -255,16 +255,13 @@ def _import(words: list[str], options: Options, out: Output) -> int:
 
 def _export(words: list[str], options: Options, out: Output) -> int:
     """Write servers into the file of another client, after showing what changes there."""
-    client, names, project = client_named(words[0]), words[1:], options.flag("--project")
-    servers = _written(_files(options), out).servers
-    if unknown := next((name for name in names if name not in servers), ""):
-        raise UsageError(f"There is no server `{unknown}`.", hint=nearest(unknown, servers))
+    client, project = client_named(words[0]), options.flag("--project")
+    chosen = select(_written(_files(options), out), words[1:]).servers.values()
     files = [one.file for one in places(Path.cwd()) if (one.client, one.project) == (client.name, project)]
     if not files:
-        hint = "Leave out --project." if project else "--project writes the one of this folder."
-        raise UsageError(f"{client.name} has no file for {'a project' if project else 'a person'}.", hint=hint)
+        whose, hint = ("a project", "") if project else ("a person", "--project writes the one of this folder.")
+        raise UsageError(f"{client.name} has no file for {whose}.", hint=hint)
     file = next((file for file in files if file.is_file()), files[0])
-    chosen = [servers[name] for name in names] or [server for server in servers.values() if server.enabled]
     entries = _entries(client, chosen, out)
     before, after = merged(client, file, entries)
     for line in unified_diff(before.splitlines(), after.splitlines(), str(file), str(file), n=1, lineterm=""):
@@ -285,7 +282,7 @@ def _export(words: list[str], options: Options, out: Output) -> int:
     return out.done({"client": client.name, "file": str(file), "servers": [*entries]})
 
 
-def _entries(client: Client, servers: Sequence[ServerConfig], out: Output) -> dict[str, dict[str, Any]]:
+def _entries(client: Client, servers: Iterable[ServerConfig], out: Output) -> dict[str, dict[str, Any]]:
     """The entries that a client gets; what it cannot have is told."""
     entries: dict[str, dict[str, Any]] = {}
     for server in servers:
