@@ -47,9 +47,9 @@ def entry_for(client: Client, server: ServerConfig) -> tuple[dict[str, Any], lis
     table["env"] = {name: reference % name for name in ready.inherit_env} | dict(ready.env)
     inherited = [name for name, text in table["env"].items() if client.variables and text == f"${{{name}}}"]
     table["env"] = {name: text for name, text in table["env"].items() if name not in inherited}
-    known = [key for key in _CONNECTION if key != "cwd" or "cwd" in client.names]
     shown: dict[str, Any] = ({"type": kind} if kind else {}) | ({client.variables: inherited} if inherited else {})
-    shown |= {client.names.get(key, key): table.pop(key) for key in known if table.get(key)}
+    known = [key for key in _CONNECTION if table.get(key) and (key != "cwd" or key in client.names)]
+    shown |= {client.names.get(key, key): table.pop(key) for key in known}
     if client.name == "Codex":  # it has keys for headers, too, instead of references
         for name, text in dict(shown.get("http_headers", {})).items():
             if found := re.fullmatch(r"(Bearer )?\$\{(\w+)\}", text):
@@ -116,8 +116,8 @@ def merged(client: Client, file: Path, entries: Mapping[str, Mapping[str, Any]])
     else:
         commented, edited = text != without_comments(text), json.dumps(wanted, indent=2, ensure_ascii=False) + "\n"
     if commented:
-        wrong = "It has comments, which would be lost: it is unchanged."
-        raise ConfigError(f"{file}: {wrong}", hint=f"To be added by hand: {json.dumps(new)}")
+        hint = f"To be added by hand: {json.dumps(new)}"
+        raise ConfigError(f"{file} has comments, which would be lost: it is unchanged.", hint=hint)
     return text, edited
 
 

@@ -43,7 +43,7 @@ async def test_many_servers_are_folded_filtered_sorted_and_started_on_demand() -
     broken = stdio(["no-such-program"], "broken")
     async with on_stage(raw("first"), *many, broken, size=(80, 40), ready=False) as stage:
         servers = stage.main.servers
-        await stage.shows("● first .* 6", "▾ @farm +0 of 24 ready", "○ idle-01 .*off")
+        await stage.shows("● first .* 6", "▾ @farm +0 of 24 ready", "○ idle-01 .*on demand")
         await stage.press("1", "g", "j", "j")
         assert isinstance(servers.list.row, Heading) and servers.current == ""
         await stage.press("space")

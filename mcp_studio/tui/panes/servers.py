@@ -74,6 +74,8 @@ class ServerRow(NamedTuple):
     """Why it is not connected, or how it ended by itself until somebody has looked at that, in a few words."""
     warned: bool
     """It does something wrong, which its details say."""
+    on_demand: bool
+    """Its next call starts it."""
     signing_in: bool
 
     @property
@@ -82,6 +84,8 @@ class ServerRow(NamedTuple):
         if self.signing_in:
             return ("signing in",)
         state = self.offers if self.status.state == "ready" else connections.state_short(self.status)
+        if self.on_demand and self.status.state == "disabled":
+            state = "on demand"
         group = "" if self.headed or not self.group else f"@{safe(self.group, 20)}"
         now = " ".join(filter(None, (group, self.by_hand, state)))
         if self.why and self.status.state == "failed":
@@ -214,6 +218,7 @@ class ServersPane(Pane, scope="servers"):
             offers,
             self._why(status),
             bool(status.warnings) or studio.trace.ledger(name).wrong or config.tls.insecure,
+            config.start == "demand",
             studio.signing.running(name) is not None,
         )
 
