@@ -103,7 +103,9 @@ def test_servers_are_added_and_removed() -> None:
     assert cli("config", "add", "--name", "web", "https://h.example/mcp").code == 0
     snippet = json.dumps({"mcpServers": {"x": {"command": "y"}, "z": {"url": "http://h"}}})
     assert cli("config", "add", "-", given=snippet).code == 0
-    assert [line.split()[0] for line in cli("list", "servers").out.splitlines()] == ["raw", "web", "x", "z"]
+    assert cli("config", "add", "-", given='{"frameless": {"command": "y"}}').code == 0
+    assert [line.split()[0] for line in cli("list", "servers").out.splitlines()] == "raw web x z frameless".split()
+    assert cli("config", "add", "npx x").err.endswith("A command stands behind --.\n")
     assert cli("config", "remove", "web").code == 0
     assert cli("config", "remove", "web").code == 2
     assert "web" not in cli("list", "servers").out

@@ -148,8 +148,12 @@ def _add(words: list[str], options: Options, out: Output) -> int:
         server = from_command(options.command)
         servers = [replace(server, name=suggest_name(server), secrets=())]
     elif words == ["-"]:
-        problems: list[Problem] = []
-        servers = list(read_text(sys.stdin.read(), problems).values())
+        text, problems = sys.stdin.read(), list[Problem]()
+        found = read_text(text, problems)
+        if problems and problems[0].message == NO_SERVERS:  # what stands around an entry is often left out
+            problems.clear()
+            found = read_text(f'{{"mcpServers": {text}\n}}', problems)
+        servers = list(found.values())
         _warn(problems, out)
     elif words:
         if wrong := wrong_address(words[0]):
