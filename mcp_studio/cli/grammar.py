@@ -344,17 +344,19 @@ VERBS: dict[str, Verb] = {
         "config set KEY VALUE                set a value, such as `theme nord` or `limits.connect 30`\n"
         "config trust                        use ./.mcp-studio.toml, after showing what it starts\n"
         "config import [FILE]                servers of other clients: which files there are; add those of one\n"
+        "config export CLIENT [SERVER…]      write servers into the file of another client; shows it first\n"
         "config secrets [list]               the secrets that ${keyring:NAME} stands for; never their values\n"
         "config secrets set NAME             keep a secret: typed without being shown, or from standard input\n"
         "config secrets remove NAME          forget it",
         options=(
             Option("--config", "the file to show or to write", "FILE"),
             Option("--name", "`add`: the name of the server", "NAME"),
+            Option("--project", "`export`: the client's file of this folder, not your own"),
             Option("--keyring", "`add`, `import`: keep secrets that stand in clear in the keyring"),
             Option("--yes", "do not ask", short="-y"),
             *(JSON, QUIET),
         ),
-        words=("show", "path", "keys", "add", "remove", "set", "trust", "import", "secrets"),
+        words=("show", "path", "keys", "add", "remove", "set", "trust", "import", "export", "secrets"),
         shared=(),
     ),
     "demo": Verb(

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcp_studio.cli.terminal import EndOfInput, Left, Lines, agrees, can_ask, frame, say
-from mcp_studio.config.settings import answers_of
-from mcp_studio.errors import InputNeeded, StudioError
+from mcp_studio.config.model import Problem
+from mcp_studio.config.settings import load_answers
+from mcp_studio.errors import ConfigError, InputNeeded, StudioError
 from mcp_studio.jsontext import Json, items_of, mapping, pretty
 from mcp_studio.present.blocks import joined, message_blocks, plain
 from mcp_studio.present.browser import open_page
@@ -44,7 +45,11 @@ class Asker:
 
     def __init__(self, out: Output) -> None:
         self.refused: list[StudioError] = []
-        self.rules = tuple(rule for file in out.options.values("--answer") for rule in answers_of(Path(file)))
+        problems: list[Problem] = []
+        files = map(Path, out.options.values("--answer"))
+        self.rules = tuple(rule for file in files for rule in load_answers(file, problems, required=True))
+        if problems:
+            raise ConfigError(f"--answer: {problems[0]}", hint="Nothing was sent.")
         self.lines = Lines()
         self._out = out
         self._turn = asyncio.Lock()

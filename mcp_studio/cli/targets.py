@@ -16,11 +16,11 @@ from mcp_studio.config.expand import effective, uses
 from mcp_studio.config.load import load
 from mcp_studio.config.model import Config, Era, Kind, Problem, Root, ServerConfig, Timeouts
 from mcp_studio.config.secrets import secret_values
-from mcp_studio.config.servers import contradiction, wrong_address
+from mcp_studio.config.servers import wrong_address
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import ConfigError, UsageError
 from mcp_studio.paths import Paths
-from mcp_studio.protocol.versions import era_of
+from mcp_studio.protocol.versions import contradiction, era_of
 from mcp_studio.redact import is_reference
 from mcp_studio.vault.keyring import session
 

@@ -120,7 +120,7 @@ def expanded(server: ServerConfig, environ: Mapping[str, str], keyring: Lookup, 
         if key == "command":
             return _user(text, environ)
         if key in _PATHS or key.startswith("sandbox.paths[") or (key in _MAYBE_PATHS and file_of(text)):
-            return _located(_user(text, environ), folder)
+            return located(_user(text, environ), folder)
         return text
 
     done = replace(map_texts(server, value), written=server)
@@ -135,7 +135,8 @@ def _user(path: str, environ: Mapping[str, str]) -> str:
     return str(home(environ)) + path[1:] if path == "~" or path.startswith(("~/", "~" + os.sep)) else path
 
 
-def _located(path: str, folder: str) -> str:
+def located(path: str, folder: str) -> str:
+    """A path that is relative to a folder, where there is one."""
     return os.path.normpath(os.path.join(folder, path)) if folder else path
 
 
@@ -143,7 +144,7 @@ def _rooted(text: str, folder: str, environ: Mapping[str, str]) -> str:
     """Specification, client/roots: a root is a `file://` URI; whatever has a scheme already stays as it is."""
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", text):
         return text
-    return Path(_located(_user(text, environ), folder or os.getcwd())).absolute().as_uri()
+    return Path(located(_user(text, environ), folder or os.getcwd())).absolute().as_uri()
 
 
 def effective_roots(roots: tuple[Root, ...], server: ServerConfig) -> tuple[Root, ...]:

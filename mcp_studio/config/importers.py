@@ -1,69 +1,49 @@
-"""Where other MCP clients keep their servers."""
+"""Servers as other MCP clients write them, and what they may be called."""
 
 from __future__ import annotations
 
 import os
 import re
-import shlex
-import sys
-import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
 
-from mcp_studio.config.expand import folder_of
+from mcp_studio.config.clients import client_of
+from mcp_studio.config.expand import folder_of, located
 from mcp_studio.config.model import Auth, Problem, ServerConfig, Source
 from mcp_studio.config.secrets import map_texts
-from mcp_studio.config.servers import check_target, read_sandbox, read_server
-from mcp_studio.config.table import Table, loads_lenient
-from mcp_studio.errors import ConfigError, LimitExceeded
-from mcp_studio.jsontext import Json, JsonProblem, mapping
-from mcp_studio.paths import home
+from mcp_studio.config.servers import check_target, read_sandbox
+from mcp_studio.config.table import Table
+from mcp_studio.jsontext import Json, items_of, mapping
 
 _WELL_KNOWN = ("/.well-known/oauth-authorization-server", "/.well-known/openid-configuration")
 
 
-def read_foreign_auth(table: Table) -> Auth:
+def _auth(table: Table) -> Auth:
     """What of it means something to us; the rest belongs to other programs and is passed over."""
     for key in ("oauth", "auth"):
-        given = table.take(key)
-        if given is False:
+        if (given := table.take(key)) is False:
             return Auth(kind="none")
-        if isinstance(given, dict) and (found := _read(given)) != Auth():
+        values = {name.replace("_", "").lower(): value for name, value in mapping(given).items()}
+        texts = {name: value for name, value in values.items() if isinstance(value, str)}
+        scopes = values.get("scopes", values.get("scope"))
+        words = scopes.split() if isinstance(scopes, str) else items_of(scopes)
+        port = values.get("callbackport")
+        port = port if isinstance(port, int) and not isinstance(port, bool) and 0 < port < 65_536 else 0
+        # The issuer of metadata at a well-known place after its address (OpenID Connect Discovery 4).
+        issuer = re.match(rf"(https://.+)(?:{'|'.join(_WELL_KNOWN)})\Z", texts.get("authservermetadataurl", ""))
+        found = Auth(
+            issuer=texts.get("issuer") or (issuer[1] if issuer else ""),
+            client_id=texts.get("clientid", ""),
+            client_secret=texts.get("clientsecret", "") if texts.get("clientid") else "",
+            scopes=tuple(dict.fromkeys(word for word in words if isinstance(word, str) and word and " " not in word)),
+            redirect_port=port,
+            # Clients with a port of their own are registered with http://localhost:PORT/callback.
+            redirect_host="localhost" if port else "127.0.0.1",
+        )
+        if found != Auth():
             return found
     return Auth()
-
-
-def _read(given: Mapping[str, Any]) -> Auth:
-    client_id = _text(given, "clientId", "client_id", "CLIENT_ID")
-    port = given.get("callbackPort", given.get("callback_port"))
-    good = isinstance(port, int) and not isinstance(port, bool) and 0 < port < 65_536
-    return Auth(
-        issuer=_issuer(_text(given, "issuer"), _text(given, "authServerMetadataUrl", "auth_server_metadata_url")),
-        client_id=client_id,
-        client_secret=_text(given, "clientSecret", "client_secret", "CLIENT_SECRET") if client_id else "",
-        scopes=_scopes(given),
-        redirect_port=port if good else 0,
-        # Clients with a port of their own are registered with http://localhost:PORT/callback.
-        redirect_host="localhost" if good else Auth().redirect_host,
-    )
-
-
-def _text(given: Mapping[str, Any], *names: str) -> str:
-    return next((value for name in names if isinstance(value := given.get(name), str) and value), "")
-
-
-def _scopes(given: Mapping[str, Any]) -> tuple[str, ...]:
-    value = given.get("scopes", given.get("scope"))
-    words = value.split() if isinstance(value, str) else value if isinstance(value, list) else []
-    return tuple(dict.fromkeys(word for word in words if isinstance(word, str) and word and " " not in word))
-
-
-def _issuer(issuer: str, metadata: str) -> str:
-    """The issuer whose metadata is at a well-known place after its address (OpenID Connect Discovery 4)."""
-    ends = (metadata.removesuffix(end) for end in _WELL_KNOWN if metadata.endswith(end))
-    return issuer or next((found for found in ends if found.startswith("https://")), "")
 
 
 SHAPES = ("mcpServers", "servers", "context_servers", "mcp_servers")
@@ -73,109 +53,49 @@ _SOCKET = ("ws", "wss", "websocket")
 _REMOTE = (*"http https sse streamable-http streamable_http streamableHttp streamablehttp remote".split(), *_SOCKET)
 _KINDS = ("stdio", "local", *_REMOTE)
 _URLS = ("httpUrl", "url", "serverUrl", "endpoint", "uri")
-
-
-class Client(NamedTuple):
-    """Another client: where its files are, and what is its own in them."""
-
-    name: str
-    """For people."""
-    places: tuple[str, ...]
-    """Files, which begin with `.` (the project), `~` (the person), `%` (where programs of a terminal are configured) or
-    `@` (where applications are)."""
-    reference: str = ""
-    """How it names a variable of the environment, as a pattern with one group, where that is not `${NAME}`."""
-    url_is_sse: bool = False
-    """`url` is that of HTTP+SSE; `httpUrl` is Streamable HTTP."""
-
-
-_DOLLAR = r"\$([A-Za-z_]\w*)"
-CLIENTS = (
-    Client("Claude Code", ("./.mcp.json", "~/.claude.json")),
-    Client("Claude Desktop", ("@/Claude/claude_desktop_config.json",)),
-    Client("Cursor", ("./.cursor/mcp.json", "~/.cursor/mcp.json")),
-    Client("VS Code", ("./.vscode/mcp.json", "@/Code/User/mcp.json")),
-    Client("Windsurf", ("~/.codeium/windsurf/mcp_config.json",)),
-    Client("Cline", ("@/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",)),
-    Client("Gemini CLI", ("./.gemini/settings.json", "~/.gemini/settings.json"), _DOLLAR, url_is_sse=True),
-    Client("Zed", ("./.zed/settings.json", "%/zed/settings.json", "@/Zed/settings.json")),
-    Client("Codex", ("./.codex/config.toml", "~/.codex/config.toml")),
-    Client("Goose", ("%/goose/config.yaml", "@/Block/goose/config/config.yaml")),
-    Client("Continue", ("./.continue/config.yaml", "~/.continue/config.yaml"), r"\$\{\{\s*secrets\.(\w+)\s*\}\}"),
-    Client("LM Studio", ("~/.lmstudio/mcp.json", "~/.cache/lm-studio/mcp.json")),
-    Client("opencode", ("./opencode.json", "./opencode.jsonc", "%/opencode/opencode.json"), r"\{env:(\w+)\}"),
-    Client("Crush", ("./.crush.json", "./crush.json", "%/crush/crush.json"), _DOLLAR),
-    Client("Copilot CLI", ("./.github/mcp.json", "~/.copilot/mcp-config.json")),
-    Client("Kiro", ("./.kiro/settings/mcp.json", "~/.kiro/settings/mcp.json")),
-    Client("MCP Inspector", ("./mcp.json",)),
-)
-_PLAIN = Client("", ())
-
-
-class ForeignFile(NamedTuple):
-    """A configuration file of another client; `config.load.load(files=[file])` reads it."""
-
-    client: str
-    file: Path
-    project: bool
-    """Whether it belongs to a project folder rather than to the person."""
-
-
-def foreign_files(
-    cwd: Path, environ: Mapping[str, str] = os.environ, platform: str = sys.platform
-) -> tuple[ForeignFile, ...]:
-    """The files that exist, the project's first."""
-    person = home(environ)
-    terminal = Path(environ.get("XDG_CONFIG_HOME") or person / ".config")
-    applications = {
-        "win32": Path(environ.get("APPDATA") or person / "AppData" / "Roaming"),
-        "darwin": person / "Library" / "Application Support",
-    }
-    folders = {".": cwd, "~": person, "%": terminal, "@": applications.get(platform, terminal)}
-    places = [(client.name, place) for client in CLIENTS for place in client.places]
-    found = [ForeignFile(name, folders[place[0]] / place[2:], place[0] == ".") for name, place in places]
-    return tuple(sorted((one for one in found if one.file.is_file()), key=lambda one: not one.project))
-
-
-def _client_of(file: str) -> Client:
-    """Whose file it is, by its name and folder."""
-    path = Path(file).absolute().as_posix()
-    return next((one for one in CLIENTS if any(path.endswith(place[1:]) for place in one.places)), _PLAIN)
+NO_SERVERS = "has no servers: neither `mcpServers` nor `servers` is an object."
 
 
 def servers_of(document: Json) -> tuple[str, Mapping[str, Json]] | None:
     """Where in a parsed file the servers are, and they; None when the file has no known shape."""
     if not isinstance(document, dict):
         return None
-    for shape in SHAPES:
+    if found := servers_of(document.get("mcp")):
+        return f"mcp.{found[0]}", found[1]
+    for shape in (*SHAPES, *_LOOSE):
         inner = document.get(shape)
         if isinstance(inner, list) and inner and all(isinstance(mapping(one).get("name"), str) for one in inner):
             inner = {mapping(one)["name"]: one for one in inner}
-        if isinstance(inner, dict):
-            return shape, inner
-    if found := servers_of(document.get("mcp")):
-        return f"mcp.{found[0]}", found[1]
-    for shape in _LOOSE:
-        inner = document.get(shape)
-        if isinstance(inner, dict) and inner and all(isinstance(one, dict) for one in inner.values()):
+        loose = shape in _LOOSE and not (inner and all(isinstance(one, dict) for one in mapping(inner).values()))
+        if isinstance(inner, dict) and not loose:
             return shape, inner
     return None
 
 
 def read_document(document: Json, source: Source, problems: list[Problem]) -> dict[str, ServerConfig]:
     """All servers of a parsed file, as they are written; problems are noted."""
-    found = servers_of(document)
-    if found is None:
-        problems.append(Problem(source.file, "", "has no servers: neither `mcpServers` nor `servers` is an object."))
-        return {}
-    where, entries = found
-    servers = {name: read_entry(name, values, source, where, problems) for name, values in entries.items()}
-    return {name: server for name, server in servers.items() if server}
+    folder, found = folder_of(source.file), servers_of(document)
+    scopes = [(*found, folder)] if found else []
+    # Claude Code has those of a person's projects, by their folders, in the same file.
+    for project, values in mapping(mapping(document).get("projects")).items():
+        if entries := mapping(mapping(values).get("mcpServers")):
+            scopes.append((f"projects.{project}", entries, project))
+    if not scopes:
+        problems.append(Problem(source.file, "", NO_SERVERS))
+    servers: dict[str, ServerConfig] = {}
+    for where, entries, folder in scopes:
+        for name, values in entries.items():
+            server = read_entry(name, values, source, where, problems, folder)
+            if server and servers.setdefault(name, server) != server:
+                problems.append(Problem(source.file, f"{where}.{name}", "has the name of another server in this file."))
+    return servers
 
 
-def read_entry(name: str, values: Json, source: Source, where: str, problems: list[Problem]) -> ServerConfig | None:
-    """One server as it is written; None, with problems noted, where it cannot be used."""
-    before, client = len(problems), _client_of(source.file)
+def read_entry(
+    name: str, values: Json, source: Source, where: str, problems: list[Problem], folder: str = ""
+) -> ServerConfig | None:
+    """One server as it is written, with its paths absolute; None, with problems noted, where it cannot be used."""
+    before, client = len(problems), client_of(source.file)
     table = Table(values, source.file, f"{where}.{name}", problems)
     key, url = next(((key, url) for key in _URLS if (url := table.take_text(key))), ("", ""))
     kind = table.take_word("type", "", _KINDS) or table.take_word("transport", "", _KINDS)
@@ -196,7 +116,7 @@ def read_entry(name: str, values: Json, source: Source, where: str, problems: li
         # What is called http is tried both ways by those who wrote such files: the newer first.
         transport="sse" if kind == "sse" and url else "",
         # Who signs in where there is nobody to sign in to means nothing to a program.
-        auth=read_foreign_auth(table) if remote else Auth(),
+        auth=_auth(table) if remote else Auth(),
         sandbox=read_sandbox(table),
         enabled=table.take_flag("enabled", True) and not table.take_flag("disabled"),
         source=source,
@@ -205,10 +125,15 @@ def read_entry(name: str, values: Json, source: Source, where: str, problems: li
         check_target(server, table)
     if len(problems) > before:
         return None
-    if client.reference:
-        server = map_texts(server, lambda _, text: re.sub(client.reference, r"${\1}", text))
+
+    def text(key: str, written: str) -> str:
+        text = client.plain(written).replace("${workspaceFolder}", folder or "${workspaceFolder}")
+        path = key == "cwd" or key.startswith("sandbox.paths[") or (key == "command" and "/" in text)
+        return located(text, folder) if path and text[0] not in "~$" else text
+
+    server = map_texts(server, text)
     # Without its variables it is worth keeping: whoever reads the problem can bring them.
-    return replace(server, env={**_env_file(table, source), **server.env})
+    return replace(server, env={**_env_file(table, source, folder), **server.env})
 
 
 def _pairs(table: Table, *keys: str) -> dict[str, str]:
@@ -236,13 +161,13 @@ def _command(table: Table) -> tuple[str, tuple[str, ...]]:
     return table.take_text("command") or table.take_text("cmd"), table.take_texts("args")
 
 
-def _env_file(table: Table, source: Source) -> dict[str, str]:
+def _env_file(table: Table, source: Source, folder: str) -> dict[str, str]:
     """The variables of VS Code's `envFile`: lines `NAME=value`."""
     given = table.take_text("envFile")
     if not given:
         return {}
     try:
-        file = Path(given.replace("${workspaceFolder}", folder_of(source.file))).expanduser()
+        file = Path(given.replace("${workspaceFolder}", folder)).expanduser()
         lines = (Path(source.file).absolute().parent / file).read_text("utf-8", "replace").splitlines()
     except (OSError, ValueError, RuntimeError) as problem:  # ValueError: a NUL; RuntimeError: a `~name` of nobody
         table.problem("envFile", f"cannot be read: {getattr(problem, 'strerror', '') or str(problem).rstrip('.')}.")
@@ -286,79 +211,3 @@ def _clean(text: str) -> str:
     last = re.sub(r"(?<=.)@.*$|:[\w.-]*$|\.(?:py|js|mjs|cjs|ts|exe|cmd|sh)$", "", last)
     short = _DECORATION.sub("", last) or last
     return re.sub(r"[^A-Za-z0-9_-]+", "-", short).strip("-_") or "server"
-
-
-_SOURCE = Source("argument")
-_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
-
-
-def parse_paste(text: str) -> list[ServerConfig]:
-    """The servers that a pasted text describes, as they are written: `${…}` is not replaced yet.
-
-    Raises:
-        ConfigError: it describes none; says what is wrong with it.
-    """
-    text = text.strip()
-    if not text:
-        raise ConfigError("Nothing was pasted.", hint="Paste a command, a URL, or an mcp.json snippet.")
-    if text[0] == "{" or re.match(r'"[^"\n]*"\s*:\s*\{', text):
-        return _from_document(text, "JSON", _json)
-    if re.search(r"^\[[\w.\"' -]+\]\s*(#.*)?$", text, re.MULTILINE):
-        return _from_document(text, "TOML", tomllib.loads)
-    if re.match(r"(?:https?|wss?)://", text) and not re.search(r"\s", text):
-        return [_named(ServerConfig("", url=text, source=_SOURCE))]
-    return [_from_line(text)]
-
-
-def _from_document(text: str, language: str, read: Callable[[str], Any]) -> list[ServerConfig]:
-    try:
-        document = read(text)
-    except (JsonProblem, LimitExceeded, tomllib.TOMLDecodeError) as problem:
-        raise ConfigError(f"This looks like {language}, but is not valid: {problem}.") from None
-    problems: list[Problem] = []
-    own, entries = document.get("servers"), list(document.values())
-    if language == "TOML" and isinstance(own, dict):
-        return _or_raise({name: read_server(name, own[name], _SOURCE, problems) for name in own}, problems)
-    framed = bool(servers_of(document))
-    if not framed and all(isinstance(entry, dict) and {"command", *_URLS} & entry.keys() for entry in entries):
-        document = {"mcpServers": document}  # a snippet without its frame, as documentation often shows it
-    if framed or "mcpServers" in document:
-        return _or_raise(read_document(document, _SOURCE, problems), problems)
-    if language == "TOML":
-        raise ConfigError("This TOML has no [servers.NAME] table.")
-    entry = read_entry("server", document, _SOURCE, "", problems)
-    return _or_raise({"": _named(entry)} if entry else {}, problems)
-
-
-def _json(text: str) -> dict[str, Json]:
-    """An object, whose braces can be missing."""
-    return mapping(loads_lenient(text if text[0] == "{" else "{" + text.rstrip().rstrip(",") + "}"))
-
-
-def _or_raise(found: Mapping[str, ServerConfig | None], problems: list[Problem]) -> list[ServerConfig]:
-    if servers := [server for server in found.values() if server]:
-        return servers
-    first = problems[0] if problems else Problem("", "", "There is no server in it.")
-    where = f"{first.key} " if first.key.strip(".") else ""
-    raise ConfigError(where + first.message, key=first.key, hint=first.hint)
-
-
-def _from_line(text: str) -> ServerConfig:
-    line = re.sub(r"\\\r?\n", " ", text).removeprefix("$ ")
-    if "\n" in line:
-        raise ConfigError("A command is one line.", hint="Several lines are read only as JSON or TOML.")
-    try:
-        words = shlex.split(line, posix=os.name != "nt")
-    except ValueError as problem:
-        raise ConfigError(f"The command cannot be read: {str(problem).lower()}.") from None
-    env: dict[str, str] = {}
-    while words and _ASSIGNMENT.match(words[0]):
-        name, _, value = words.pop(0).partition("=")
-        env[name] = value
-    if not words or not words[0].strip():
-        raise ConfigError("There is no command in it.")
-    return _named(ServerConfig("", command=words[0], args=tuple(words[1:]), env=env, source=_SOURCE))
-
-
-def _named(server: ServerConfig) -> ServerConfig:
-    return replace(server, name=suggest_name(server))

@@ -11,14 +11,14 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from mcp_studio.config.expand import Lookup, effective
 from mcp_studio.config.importers import read_document
 from mcp_studio.config.model import Config, Origin, Problem, ServerConfig, Settings, Source, Untrusted
 from mcp_studio.config.servers import read_server
 from mcp_studio.config.settings import load_answers, read_settings
-from mcp_studio.config.table import Document, Table, read_file
+from mcp_studio.config.table import Document, Table, parse, read_file
 from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import mapping
 from mcp_studio.paths import Paths, read_object, write_object
@@ -36,11 +36,10 @@ def digest(file: Path, content: bytes) -> str:
     return hashlib.sha256(str(file.absolute()).encode("utf-8", "surrogatepass") + b"\0" + content).hexdigest()
 
 
-class TrustStore:
+class TrustStore(NamedTuple):
     """The agreed digests, kept in one JSON file."""
 
-    def __init__(self, file: Path) -> None:
-        self._file = file
+    file: Path
 
     def agreed(self, digest: str) -> bool:
         """Whether the person has agreed to exactly this."""
@@ -54,13 +53,13 @@ class TrustStore:
         """
         known = {**self._read(), digest: {"file": file, "time": int(time.time())}}
         try:
-            write_object(self._file, {"version": VERSION, "agreed": known})
+            write_object(self.file, {"version": VERSION, "agreed": known})
         except OSError as problem:
-            raise ConfigError(f"Cannot be written: {problem.strerror or problem}.", file=str(self._file)) from None
+            raise ConfigError(f"Cannot be written: {problem.strerror or problem}.", file=str(self.file)) from None
 
     def _read(self) -> dict[str, Any]:
         # A damaged or newer store means asking again, which is always safe.
-        stored = read_object(self._file)
+        stored = read_object(self.file)
         return mapping(stored.get("agreed")) if stored.get("version") == VERSION else {}
 
 
@@ -72,7 +71,6 @@ def load(
     cwd: Path,
     *,
     files: Sequence[Path] = (),
-    trusted: TrustStore | None = None,
     environ: Mapping[str, str] = os.environ,
     secrets: Lookup | None = None,
 ) -> Config:
@@ -81,11 +79,10 @@ def load(
     Args:
         files: read only these (`--config`), in any shape, and neither the person's nor the project's file; only where
             secrets are kept is said by the person's file, as far as these do not say it.
-        trusted: which project files were agreed to; the person's store by default.
         secrets: gives the value of `${keyring:NAME}`, instead of where secrets are kept; called only for servers that
             ask for one.
     """
-    read, problems = _read(paths, cwd, files, trusted)
+    read, problems = _read(paths, cwd, files)
     ask, servers = secrets or keyring.session(), dict[str, ServerConfig]()
     for name, server in read.servers.items():
         try:
@@ -97,11 +94,17 @@ def load(
 
 def written(paths: Paths, cwd: Path, *, files: Sequence[Path] = ()) -> Config:
     """What `load` reads, with the entries as they are written: no variable and no secret is asked for."""
-    read, problems = _read(paths, cwd, files, None)
+    read, problems = _read(paths, cwd, files)
     return replace(read, problems=tuple(problems))
 
 
-def _read(paths: Paths, cwd: Path, files: Sequence[Path], trusted: TrustStore | None) -> tuple[Config, list[Problem]]:
+def read_text(text: str, problems: list[Problem]) -> dict[str, ServerConfig]:
+    """The servers of a document that stands in no file, as they are written; it may have any shape of one."""
+    document = parse(text.encode("utf-8", "surrogatepass"), problems)
+    return _parsed(document, Source("argument"), Settings(), problems)[1] if document else {}
+
+
+def _read(paths: Paths, cwd: Path, files: Sequence[Path]) -> tuple[Config, list[Problem]]:
     settings, servers, named = Settings(), dict[str, ServerConfig](), ""
     problems, untrusted, read = list[Problem](), list[Untrusted](), list[str]()
     places: list[tuple[Origin, Path]] = [("file", file) for file in files]
@@ -117,7 +120,7 @@ def _read(paths: Paths, cwd: Path, files: Sequence[Path], trusted: TrustStore | 
         found, entries = _parsed(document, Source(origin, str(file)), settings, problems)
         if origin == "project":
             known = digest(file, document.content)
-            if not (trusted or TrustStore(paths.trust_file)).agreed(known):
+            if not TrustStore(paths.trust_file).agreed(known):
                 untrusted.append(Untrusted(str(file), known, tuple(entries.values())))
                 continue
             # The question that was agreed to names servers: no other program comes from there, and no other place

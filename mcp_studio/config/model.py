@@ -344,8 +344,8 @@ class Problem(NamedTuple):
     hint: str = ""
 
     def __str__(self) -> str:
-        where = f"{self.file}: {self.key}" if self.key else self.file
-        return f"{where}: {self.message}" + (f" {self.hint}" if self.hint else "")
+        where = (self.file, self.key, self.message)
+        return ": ".join(filter(None, where)) + (f" {self.hint}" if self.hint else "")
 
 
 class Untrusted(NamedTuple):

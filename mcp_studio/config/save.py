@@ -5,16 +5,14 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
-from mcp_studio.config.model import AnswerRule, Config, PolicyRule, ServerConfig
-from mcp_studio.config.servers import changed, to_table
-from mcp_studio.config.settings import to_table as answer_table
+from mcp_studio.config.model import ServerConfig
+from mcp_studio.config.servers import to_table
 from mcp_studio.config.table import nearest
-from mcp_studio.errors import ConfigError, UsageError
-from mcp_studio.jsontext import Json
+from mcp_studio.errors import ConfigError
 from mcp_studio.paths import write_atomically
 
 
@@ -27,7 +25,7 @@ def put_server(file: Path, server: ServerConfig, *, old_name: str = "") -> None:
         ConfigError: the file cannot be read, is not valid TOML, or cannot be written; it is unchanged then.
     """
     values = to_table(server)
-    _rewrite(file, lambda text: _put_table(text, server.name, values, old_name))
+    rewrite(file, lambda text: _put_table(text, server.name, values, old_name))
 
 
 def remove_server(file: Path, name: str) -> None:
@@ -43,9 +41,9 @@ def remove_server(file: Path, name: str) -> None:
         if name not in servers:
             raise ConfigError(f"There is no server `{name}`.", file=str(file), hint=nearest(name, servers))
         del servers[name]
-        return _checked(_without(text, name), text, document)
+        return _checked(_without(text, name), document)
 
-    _rewrite(file, change)
+    rewrite(file, change)
 
 
 def set_value(file: Path, path: Sequence[str], value: object) -> None:
@@ -70,67 +68,7 @@ def set_value(file: Path, path: Sequence[str], value: object) -> None:
             inner[path[-1]] = value
         return tomlkit.dumps(document)
 
-    _rewrite(file, change)
-
-
-def set_text(file: Path, key: str, text: str, load: Callable[[list[Path]], Config]) -> Json:
-    """Set one key, such as `keys.call`, to a TOML value, or else to the text itself; returns what it is set to.
-
-    Args:
-        load: reads the configuration of the files: what would not load is taken back.
-
-    Raises:
-        UsageError: it would not load.
-        ConfigError: as `set_value`.
-    """
-    try:
-        value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        value = text
-    before = file.read_bytes() if file.exists() else b""
-    known = {str(problem) for problem in load([file]).problems}
-    set_value(file, key.split("."), value)
-    if wrong := next((one for one in load([file]).problems if str(one) not in known), None):
-        if before:
-            file.write_bytes(before)
-        else:
-            file.unlink()
-        raise UsageError(f"{wrong.key or key} {wrong.message}", hint=wrong.hint)
-    return value
-
-
-def append_answer(file: Path, rule: AnswerRule) -> None:
-    """Add a rule at the top of a file, so that it is found before older ones.
-
-    Raises:
-        ConfigError: the rule has a null in it, or as `put_server`.
-    """
-    import tomlkit
-    from tomlkit.exceptions import ConvertError
-
-    try:
-        added = tomlkit.dumps({"answer": [answer_table(rule)]})
-    except ConvertError:
-        raise ConfigError("The answer has a null in it, which TOML cannot say.", hint="Answer it by hand.") from None
-    _rewrite(file, lambda text: f"{added}\n{text}" if text else added)
-
-
-def put_policy(file: Path, rule: PolicyRule) -> None:
-    """Add a rule before all others of a file.
-
-    Raises:
-        ConfigError: as `put_server`.
-    """
-    import tomlkit
-
-    def change(text: str) -> str:
-        document = tomlkit.parse(text)
-        rules: Any = document.setdefault("policy", tomlkit.aot())
-        conditions = changed(rule, PolicyRule(), [item.name for item in fields(rule)])
-        rules.insert(0, _table({"tools": rule.tools, "verdict": rule.verdict, **conditions}))
-        return tomlkit.dumps(document)
-
-    _rewrite(file, change)
+    rewrite(file, change)
 
 
 def _block(text: str, server: str) -> tuple[int, int]:
@@ -139,29 +77,16 @@ def _block(text: str, server: str) -> tuple[int, int]:
     The comments above a heading are not of the table before it, to which tomlkit counts them.
     """
     start = end = at = 0
-    found = inside = False
+    inside = False
     for line in text.splitlines(keepends=True):
-        if path := _heading(line):
-            inside = path[:2] == ("servers", server)
-            if inside and not found:
-                found, start = True, at
+        with suppress(tomllib.TOMLDecodeError):  # an item of a list in a line of its own
+            inside = server in tomllib.loads(line).get("servers", ()) if line.lstrip().startswith("[") else inside
+        if inside and not end:
+            start = at
         at += len(line)
         if inside and line.strip() and not line.lstrip().startswith("#"):
             end = at
     return start, end
-
-
-def _heading(line: str) -> tuple[str, ...]:
-    """The path of a table that begins in this line, if any does."""
-    try:
-        inner: Any = tomllib.loads(line) if line.lstrip().startswith("[") else {}
-    except tomllib.TOMLDecodeError:
-        return ()
-    path: list[str] = []
-    while isinstance(inner, dict) and inner:
-        key, inner = next(iter(cast("dict[str, Any]", inner).items()))
-        path.append(key)
-    return tuple(path)
 
 
 def _without(text: str, server: str) -> str:
@@ -185,8 +110,8 @@ def _put_table(text: str, name: str, values: Mapping[str, Any], old_name: str) -
         edited = edited[:start] + _updated(edited[start:end], current, name, values) + edited[end:]
     else:
         edited += "" if not text else "\n" if text.endswith("\n") else "\n\n"
-        edited += tomlkit.dumps({"servers": {name: _table(values)}})
-    return _checked(edited, text, document)
+        edited += tomlkit.dumps({"servers": {name: table_of(values)}})
+    return _checked(edited, document)
 
 
 def _updated(text: str, current: str, name: str, values: Mapping[str, Any]) -> str:
@@ -215,29 +140,22 @@ def _update(table: Any, values: Mapping[str, Any]) -> None:
             table[key] = _item(value)
 
 
-def _checked(edited: str, text: str, wanted: dict[str, Any]) -> str:
-    """The edited text where it says what it should; else `text` with its servers set by tomlkit, which may move
-    comments: `servers` may be an inline table, or dotted keys.
-    """
-    import tomlkit
-    from tomlkit.items import InlineTable
+def _checked(edited: str, wanted: dict[str, Any]) -> str:
+    """The edited text, where it says what it should: servers may be written in another way than as tables.
 
-    try:
+    Raises:
+        TOMLKitError: it does not.
+    """
+    from tomlkit.exceptions import TOMLKitError
+
+    with suppress(tomllib.TOMLDecodeError):
         if {"servers": {}, **tomllib.loads(edited)} == {"servers": {}, **wanted}:
             return edited
-    except tomllib.TOMLDecodeError:
-        pass
-    document = tomlkit.parse(text)
-    servers: Any = document.setdefault("servers", tomlkit.table(is_super_table=True))
-    for name in [name for name in servers if servers[name] != wanted["servers"].get(name)]:
-        del servers[name]
-    for name, values in wanted["servers"].items():
-        if name not in servers:
-            servers[name] = _item(values) if isinstance(servers, InlineTable) else _table(values)
-    return tomlkit.dumps(document)
+    raise TOMLKitError("its servers are not all written as [servers.NAME] tables")
 
 
-def _table(values: Mapping[str, Any]) -> Any:
+def table_of(values: Mapping[str, Any]) -> Any:
+    """A table as it is written: tables in it are inline."""
     import tomlkit
 
     table = tomlkit.table()
@@ -260,8 +178,12 @@ def _item(value: Any) -> Any:
     return value
 
 
-def _rewrite(file: Path, change: Callable[[str], str]) -> None:
-    """Read, change, write."""
+def rewrite(file: Path, change: Callable[[str], str]) -> None:
+    """Read a file of ours, change its text, write it.
+
+    Raises:
+        ConfigError: as `put_server`.
+    """
     from tomlkit.exceptions import TOMLKitError
 
     if file.suffix in (".json", ".jsonc", ".yaml", ".yml"):

@@ -41,19 +41,14 @@ def map_texts(server: ServerConfig, change: Callable[[str, str], str]) -> Server
 def texts(server: ServerConfig) -> list[tuple[str, str]]:
     """Key and text of all texts that are not empty."""
     found: list[tuple[str, str]] = []
-
-    def note(key: str, text: str) -> str:
-        found.append((key, text))
-        return text
-
-    map_texts(server, note)
+    map_texts(server, lambda key, text: found.append((key, text)) or text)
     return found
 
 
 def secret_values(server: ServerConfig) -> Iterator[str]:
     """The secrets that stand in clear in an entry, also as a URL that quotes them stands for them."""
-    for _, text, span in _spans(server):
-        value = text[span.start : span.end]
+    for _, text, (start, end, _) in _spans(server):
+        value = text[start:end]
         yield value
         if "%" in value:
             yield unquote(value)
@@ -96,22 +91,18 @@ class Offer(NamedTuple):
         return f"Offer({self.key!r}, {self.start}, {self.end}, name={self.name!r})"
 
 
-def offers(server: ServerConfig, taken: Iterable[str] = ()) -> tuple[Offer, ...]:
-    """The secrets that stand in clear in an entry, as it is written.
-
-    Args:
-        taken: names that are in use already: another is suggested.
-    """
+def offers(server: ServerConfig) -> tuple[Offer, ...]:
+    """The secrets that stand in clear in an entry, as it is written."""
     entry = server.written or server
     names: dict[str, str] = {}
     found: list[Offer] = []
-    for key, text, span in _spans(entry):
+    for key, text, (start, end, word) in _spans(entry):
         if "${" in text:  # it refers to something already
             continue
-        value = text[span.start : span.end]
+        value = text[start:end]
         if value not in names:
-            names[value] = _free(_suggested(entry.name, key, span.word), {*taken, *names.values()})
-        found.append(Offer(key, span.start, span.end, value, names[value]))
+            names[value] = _free(_suggested(entry.name, key, word), {*names.values()})
+        found.append(Offer(key, start, end, value, names[value]))
     return tuple(found)
 
 
@@ -130,11 +121,8 @@ def placed(server: ServerConfig, chosen: Iterable[Offer]) -> ServerConfig:
     return replace(map_texts(entry, lambda key, _: now[key]), written=None, secrets=())
 
 
-class _Span(NamedTuple):
-    start: int
-    end: int
-    word: str = ""
-    """What it is called there, where the key does not say it."""
+_Span = tuple[int, int, str]
+"""From where to where, and what it is called there, where the key does not say it."""
 
 
 def _spans(entry: ServerConfig) -> Iterator[tuple[str, str, _Span]]:
@@ -146,15 +134,15 @@ def _spans(entry: ServerConfig) -> Iterator[tuple[str, str, _Span]]:
         spans: list[_Span] = []
         if key.startswith("args["):
             flag = _SECRET_FLAG.match(text)
-            spans = [_Span(0, len(text), waiting)] if waiting and not flag else _in_argument(text)
+            spans = [(0, len(text), waiting)] if waiting and not flag else _in_argument(text)
             waiting = flag[1] if flag and not flag[2] and is_secret_name(flag[1]) else ""
         elif kind in ("env", "headers", "auth", "tls"):
             spans = _named(kind, name, text)
         if not spans and "://" in text:
             spans = _in_url(text)
         if not spans and told.text(text) == MARK:  # the shape of it is that of a token
-            spans = [_Span(0, len(text), "token" if kind.startswith("args[") else "")]
-        yield from ((key, text, span) for span in spans if span.end > span.start)
+            spans = [(0, len(text), "token" if kind.startswith("args[") else "")]
+        yield from ((key, text, span) for span in spans if span[1] > span[0])
 
 
 def _in_argument(text: str) -> list[_Span]:
@@ -163,22 +151,22 @@ def _in_argument(text: str) -> list[_Span]:
     if not found or not is_secret_name(found[1]):
         return []
     schemed = SCHEMED.fullmatch(text, found.end()) if found[1].lower().endswith("authorization") else None
-    return [_Span(*schemed.span(2), found[1]) if schemed else _Span(found.end(), len(text), found[1])]
+    return [(*schemed.span(2), found[1]) if schemed else (found.end(), len(text), found[1])]
 
 
 def _named(kind: str, name: str, text: str) -> list[_Span]:
     if kind == "auth" and name in FILED:
-        return [] if file_of(text) else [_Span(0, len(text))]
+        return [] if file_of(text) else [(0, len(text), "")]
     if not is_secret_name(name) or (kind == "auth" and not name.endswith("client_secret")):
         return []
     schemed = SCHEMED.fullmatch(text) if kind == "headers" and name.lower().endswith("authorization") else None
-    return [_Span(*schemed.span(2)) if schemed else _Span(0, len(text))]
+    return [(*schemed.span(2), "") if schemed else (0, len(text), "")]
 
 
 def _in_url(text: str) -> list[_Span]:
     """Whoever signs in by the address, and parameters of telling names."""
-    found = [_Span(*one.span(1), "password") for one in _USERINFO.finditer(text)]
-    return found + [_Span(*one.span(2), one[1]) for one in _PARAMETER.finditer(text) if is_secret_name(one[1])]
+    found = [(*one.span(1), "password") for one in _USERINFO.finditer(text)]
+    return found + [(*one.span(2), one[1]) for one in _PARAMETER.finditer(text) if is_secret_name(one[1])]
 
 
 def _suggested(server: str, key: str, word: str) -> str:

@@ -8,9 +8,9 @@ from dataclasses import fields, replace
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from mcp_studio.config.model import Auth, Era, Problem, Root, Sandbox, ServerConfig, Source, Timeouts, Tls
+from mcp_studio.config.model import Auth, Problem, Root, Sandbox, ServerConfig, Source, Timeouts, Tls
 from mcp_studio.config.table import Table, nearest
-from mcp_studio.protocol.versions import era_of
+from mcp_studio.protocol.versions import contradiction
 
 R = TypeVar("R")
 AUTH_FIELDS = tuple(item.name for item in fields(Auth))
@@ -86,23 +86,12 @@ def _wrong_sandbox(sandbox: Sandbox) -> Iterator[tuple[str, str, str]]:
         yield "paths", 'belongs to files = "read" or "readwrite", and they need it.', ""
 
 
-def contradiction(era: Era, version: str) -> str:
-    """A sentence on a version that is not of the era that is asked for; empty where they agree, or one is open."""
-    if era == "auto" or not version or era_of(version) == era:
-        return ""
-    return f"`{version}` belongs to the {era_of(version)} era, but `{era}` is asked for."
-
-
 def read_roots(table: Table) -> tuple[Root, ...]:
     """`roots = ["~/project", {uri = "file:///srv", name = "Data"}]`."""
     rows = table.rows("roots", "uri")
-    roots = (row.take_record(Root(""), ("uri", "name"), _wrong_root) for row in rows)
+    missing = [("uri", "is missing.", "")]
+    roots = (row.take_record(Root(""), ("uri", "name"), lambda root: () if root.uri else missing) for row in rows)
     return tuple(root for root in roots if root)
-
-
-def _wrong_root(root: Root) -> Iterator[tuple[str, str, str]]:
-    if not root.uri:
-        yield "uri", "is missing.", ""
 
 
 _OURS = ("name", "secrets", "source", "keep_session", "written")

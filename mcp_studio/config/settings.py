@@ -9,12 +9,11 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, get_args
 
 from mcp_studio.config.model import AnswerRule, Keeping, PolicyRule, Problem, RuleAction, Settings, ToolRule
 from mcp_studio.config.servers import changed, is_metadata_url
 from mcp_studio.config.table import LONGEST, Table, kind_of, read_file
-from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
 
@@ -32,19 +31,6 @@ def read_answers(table: Table) -> list[AnswerRule]:
     """The rules under `answer` of a table; those that are wrong are left out with a problem noted."""
     rules = (_rule(row, number) for number, row in enumerate(table.rows("answer"), 1))
     return [rule for rule in rules if rule]
-
-
-def answers_of(file: Path) -> tuple[AnswerRule, ...]:
-    """The rules of a file that somebody names.
-
-    Raises:
-        ConfigError: it cannot be read, or something in it is wrong.
-    """
-    problems: list[Problem] = []
-    rules = load_answers(file, problems, required=True)
-    if problems:
-        raise ConfigError(f"--answer: {problems[0]}", hint="Nothing was sent.")
-    return rules
 
 
 def load_answers(file: Path, problems: list[Problem], *, required: bool = False) -> tuple[AnswerRule, ...]:
@@ -77,23 +63,13 @@ def _rule(table: Table, number: int) -> AnswerRule | None:
     return rule if len(table.problems) == before else None
 
 
-class _Unit(NamedTuple):
-    pattern: str
-    factors: Mapping[str, float]
-    """By the first letter."""
-    words: str
-
-
-_SIZE = _Unit(
-    "[kmg]?i?b?",
-    {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30},
-    "a whole number above 0, or a size such as `64 MB`",
-)
-_AGE = _Unit(
-    "|m(in(ute)?s?)?|h(ours?)?|d(ays?)?|w(eeks?)?",
-    {"": 86_400, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800},
-    "a number of days above 0, or a time such as `14 days` or `12 h`",
-)
+_Unit = tuple[str, Mapping[str, float], str]
+"""The pattern of its names, the factors by their first letters, and what it is called."""
+_SIZES = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+_SIZE: _Unit = ("[kmg]?i?b?", _SIZES, "a whole number above 0, or a size such as `64 MB`")
+_AGES = {"": 86_400, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+_DAYS = "a number of days above 0, or a time such as `14 days` or `12 h`"
+_AGE: _Unit = ("|m(in(ute)?s?)?|h(ours?)?|d(ays?)?|w(eeks?)?", _AGES, _DAYS)
 _MOST_CALLS = 1_000
 _POLICY = tuple(item.name for item in fields(PolicyRule))
 _LIMITS = {item.name: str(item.type) for item in fields(Limits)}
@@ -159,12 +135,13 @@ def _quantity(table: Table, key: str, unit: _Unit) -> float:
     value = table.take(key)
     if value is None:
         return 0.0
+    pattern, factors, words = unit
     text = value if isinstance(value, str) else "" if isinstance(value, bool) else str(value)
-    found = re.fullmatch(rf"([0-9]+(?:\.[0-9]+)?) *({unit.pattern})", text, re.IGNORECASE)
-    number = min(float(found[1]), LONGEST) * unit.factors.get(found[2][:1].lower(), 0) if found else 0.0
+    found = re.fullmatch(rf"([0-9]+(?:\.[0-9]+)?) *({pattern})", text, re.IGNORECASE)
+    number = min(float(found[1]), LONGEST) * factors.get(found[2][:1].lower(), 0) if found else 0.0
     if number <= 0 or (unit is _SIZE and isinstance(value, float)):
         shown = f"`{value}`" if isinstance(value, (str, int, float)) else kind_of(value)
-        table.problem(key, f"must be {unit.words}, not {shown}.")
+        table.problem(key, f"must be {words}, not {shown}.")
         return 0.0
     return number
 

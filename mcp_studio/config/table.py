@@ -40,9 +40,7 @@ def read(text: str, parse_float: Callable[[str], Any] = float) -> dict[str, Any]
             raise tomllib.TOMLDecodeError(f"A {found.lastgroup} is too long (at line {line})")
     try:
         return tomllib.loads(text, parse_float=parse_float)
-    except tomllib.TOMLDecodeError:
-        raise
-    except ValueError as problem:  # a decimal number of more digits than Python reads
+    except ValueError as problem:  # also a decimal number of more digits than Python reads
         raise tomllib.TOMLDecodeError(str(problem)) from None
 
 
@@ -60,34 +58,42 @@ class Document(NamedTuple):
 
 
 def read_file(file: Path, problems: list[Problem], *, required: bool = False) -> Document | None:
-    """A TOML or JSON file, told apart by its name, or as a pipe has none by its beginning; None with what is wrong
-    noted. A file that is not there is a problem where it is required, and only then a pipe is read.
+    """A TOML, JSON or YAML file; None with what is wrong noted. A file that is not there is a problem where it is
+    required, and only then a pipe is read.
     """
-    language = "YAML" if file.suffix in (".yaml", ".yml") else "TOML" if file.suffix == ".toml" else "JSON"
     try:
         if not required and not file.is_file():
             return None
         if file.stat().st_size > LARGEST:
             raise OSError("it is larger than 8 MB")
-        content = file.read_bytes()
-        text = content.decode("utf-8-sig")
-        if language == "YAML":
-            return Document(content, False, read_yaml(text))
-        if language == "TOML" or (file.suffix != ".json" and not text.lstrip().startswith(("{", "//", "/*"))):
-            language = "TOML"
-            return Document(content, True, read(text))
-        return Document(content, False, loads_lenient(text, exact=True))
+        return parse(file.read_bytes(), problems, file)
     except FileNotFoundError:
         wrong = "There is no such file."
     except OSError as problem:
         wrong = f"It cannot be read: {problem.strerror or problem}."
+    problems.append(Problem(str(file), "", wrong))
+    return None
+
+
+def parse(content: bytes, problems: list[Problem], file: Path | None = None) -> Document | None:
+    """A document, told apart by the name of its file, or as a pipe has none by its beginning."""
+    suffix = file.suffix if file else ""
+    language = "YAML" if suffix in (".yaml", ".yml") else "TOML" if suffix == ".toml" else "JSON"
+    try:
+        text = content.decode("utf-8-sig")
+        if language == "YAML":
+            return Document(content, False, read_yaml(text))
+        if language == "TOML" or (suffix != ".json" and not text.lstrip().startswith(("{", "//", "/*"))):
+            language = "TOML"
+            return Document(content, True, read(text))
+        return Document(content, False, loads_lenient(text, exact=True))
     except UnicodeDecodeError:
         wrong = "It is not UTF-8 text."
     except RecursionError:
         wrong = "It is nested too deeply."
     except (ValueError, LimitExceeded) as problem:
         wrong = f"It is not valid {language}: {problem}."
-    problems.append(Problem(str(file), "", wrong))
+    problems.append(Problem(str(file or ""), "", wrong))
     return None
 
 
@@ -114,11 +120,10 @@ def read_yaml(text: str, *, plain: bool = False, depth: int = 100) -> Any:
             if level > depth:
                 raise ValueError(f"{line} is nested deeper than {depth} levels")
         return yaml.load(text, Loader=loader)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise ValueError(f"line {line}: {error.problem or error.context}"[:150]) from None
     except yaml.YAMLError as error:
-        raise ValueError(str(error).partition("\n")[0][:150]) from None
+        mark = getattr(error, "problem_mark", None)
+        where = f"line {mark.line + 1}: {getattr(error, 'problem', '')}" if mark else str(error).partition("\n")[0]
+        raise ValueError(where[:150]) from None
 
 
 _JSONC_PARTS = re.compile(
@@ -136,8 +141,12 @@ def loads_lenient(text: str, *, exact: bool = False) -> Json:
         JsonProblem: it is not JSON even so.
         LimitExceeded: it is nested too deeply.
     """
-    bare = _JSONC_PARTS.sub(lambda part: part[1] or re.sub(r"[^\n]", " ", part[0]), text.removeprefix("\ufeff"))
-    return loads(bare, exact=exact)
+    return loads(without_comments(text.removeprefix("\ufeff")), exact=exact)
+
+
+def without_comments(text: str) -> str:
+    """JSON with spaces for comments and for commas before a closing bracket."""
+    return _JSONC_PARTS.sub(lambda part: part[1] or re.sub(r"[^\n]", " ", part[0]), text)
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -155,14 +164,8 @@ LONGEST = 1e9
 """Seconds that are as good as endless: a number may have more digits than a float takes."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 LONE_SURROGATE = "has a lone surrogate in it: half of a character that was cut in two. Write it again."
-_WORDS = {
-    str: "a string",
-    bool: "true or false",
-    int: "a whole number",
-    float: "a number",
-    list: "a list",
-    dict: "a table",
-}
+_NAMED = ("a string", "true or false", "a whole number", "a number", "a list", "a table")
+_WORDS = dict(zip((str, bool, int, float, list, dict), _NAMED, strict=True))
 
 
 class Table:

@@ -60,6 +60,13 @@ def era_of(version: str) -> Literal["legacy", "modern", ""]:
     return "legacy" if version in HANDSHAKE_VERSIONS else "modern" if version in MODERN_VERSIONS else ""
 
 
+def contradiction(era: str, version: str) -> str:
+    """A sentence on a version that is not of the era that is asked for; empty where they agree, or one is open."""
+    if era == "auto" or not version or era_of(version) == era:
+        return ""
+    return f"`{version}` belongs to the {era_of(version)} era, but `{era}` is asked for."
+
+
 def at_least(version: str, minimum: str) -> bool:
     """Whether a version is known and not older than `minimum`."""
     # Versions are dates, so that they sort as texts.

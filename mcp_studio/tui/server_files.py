@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mcp_studio.config.expand import effective, effective_roots
 from mcp_studio.config.load import TrustStore
-from mcp_studio.config.model import Root, ServerConfig, Source, Untrusted
-from mcp_studio.config.save import put_server, remove_server, set_value
+from mcp_studio.config.model import AnswerRule, PolicyRule, Root, ServerConfig, Source, Untrusted
+from mcp_studio.config.save import put_server, remove_server, rewrite, set_value, table_of
+from mcp_studio.config.servers import changed
+from mcp_studio.config.settings import to_table
+from mcp_studio.errors import ConfigError
 from mcp_studio.vault import keyring
 from mcp_studio.vault.base import beside
 
@@ -115,6 +118,34 @@ async def keep_secrets_in_file(studio: Studio) -> str:
     await asyncio.to_thread(set_value, file, ("secrets", "store"), "file")
     keyring.use("file", studio.paths.state)
     return str(file)
+
+
+def put_rule(file: Path, rule: AnswerRule | PolicyRule) -> None:
+    """Write a rule before all others of its kind in a file, so that it is found first. Blocks.
+
+    Raises:
+        ConfigError: the rule has a null in it, or the file cannot be written.
+    """
+    import tomlkit
+    from tomlkit.exceptions import ConvertError
+
+    if isinstance(rule, AnswerRule):
+        kind, values = "answer", to_table(rule)
+    else:
+        conditions = changed(rule, PolicyRule(), [item.name for item in fields(rule)])
+        kind, values = "policy", {"tools": rule.tools, "verdict": rule.verdict, **conditions}
+    try:
+        added = table_of(values)
+    except ConvertError:
+        raise ConfigError("The answer has a null in it, which TOML cannot say.", hint="Answer it by hand.") from None
+
+    def change(text: str) -> str:
+        document = tomlkit.parse(text)
+        rules: Any = document.setdefault(kind, tomlkit.aot())
+        rules.insert(0, added)
+        return tomlkit.dumps(document)
+
+    rewrite(file, change)
 
 
 async def keep_theme(studio: Studio, name: str) -> None:

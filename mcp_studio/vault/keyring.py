@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import get_args
 
-from mcp_studio.config.model import Keeping
+from mcp_studio.config.model import Keeping, ServerConfig
+from mcp_studio.config.secrets import offers, placed
 from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import mapping
 from mcp_studio.paths import Paths, read_object, write_object
 from mcp_studio.record import record
+from mcp_studio.redact import Redactor
 from mcp_studio.vault.base import AskPassphrase, Drawer, MemoryVault, Vault, VaultDamaged, VaultRefused
 from mcp_studio.vault.file import FileVault, Keys, file_in
 from mcp_studio.vault.oskeyring import KeyringVault
@@ -129,15 +131,23 @@ def keep(name: str, value: str) -> str:
     return vault.place
 
 
-def unused(name: str, value: str) -> str:
-    """The name itself, or a further one where another secret has it: no list knows of everything.
+def move(servers: Iterable[ServerConfig], redactor: Redactor) -> list[ServerConfig]:
+    """The entries with references in the places of their secrets, which are kept now. Blocks.
 
     Raises:
-        VaultRefused: there is no place for secrets that can be used.
+        ConfigError: a secret could not be stored: why, and what else there is; those before stay kept.
     """
-    vault = named()
-    further = (name, *(f"{name}-{number}" for number in range(2, 100)))
-    return next((one for one in further if vault.get(one) in (None, value)), f"{name}-100")
+    moved: list[ServerConfig] = []
+    for server in servers:
+        found, free = offers(server), dict[str, str]()
+        for name, value in {one.name: one.value for one in found}.items():
+            redactor.learn(value)
+            # No list knows of all names: another secret keeps the one that it has.
+            further = (name, *(f"{name}-{number}" for number in range(2, 100)))
+            free[name] = next(one for one in further if named().get(one) in (None, value))
+            keep(free[name], value)
+        moved.append(placed(server, [one._replace(name=free[one.name]) for one in found]))
+    return moved
 
 
 def remove(name: str) -> bool:

@@ -103,7 +103,9 @@ def test_servers_are_added_and_removed() -> None:
     assert cli("config", "add", "--name", "web", "https://h.example/mcp").code == 0
     snippet = json.dumps({"mcpServers": {"x": {"command": "y"}, "z": {"url": "http://h"}}})
     assert cli("config", "add", "-", given=snippet).code == 0
-    assert [line.split()[0] for line in cli("list", "servers").out.splitlines()] == ["raw", "web", "x", "z"]
+    assert cli("config", "add", "-", given='{"frameless": {"command": "y"}}').code == 0
+    assert [line.split()[0] for line in cli("list", "servers").out.splitlines()] == "raw web x z frameless".split()
+    assert cli("config", "add", "npx x").err.endswith("A command stands behind --.\n")
     assert cli("config", "remove", "web").code == 0
     assert cli("config", "remove", "web").code == 2
     assert "web" not in cli("list", "servers").out
@@ -149,10 +151,49 @@ def test_listing_no_servers_says_how_to_add_one() -> None:
 def test_servers_of_other_clients_are_imported(tmp_path: Path) -> None:
     file = tmp_path / ".mcp.json"
     file.write_text(json.dumps({"mcpServers": {"s": {"command": RAW[0], "args": RAW[1:], "env": {"A": "${HOME}"}}}}))
-    assert str(file) in cli("config", "import", cwd=tmp_path).out
+    assert cli("config", "import", cwd=tmp_path).out == f"Claude Code  {file}  1 server\n"
     assert cli("config", "import", str(file), cwd=tmp_path).code == 0
     assert "${HOME}" in Paths.default().config_file.read_text()
     assert cli("call", "s.echo", "text=a").out == "a\n"
+    again = cli("config", "import", str(file), cwd=tmp_path)
+    assert again.code == 2 and "s is left out: there is one already" in again.err and "No server was added" in again.err
+    file.write_text('{"mcpServers": {"bad": {"command": 7}, "s": {"command": "other"}}}')
+    listed = cli("config", "import", "--json", cwd=tmp_path)
+    assert listed.json["result"][0]["servers"] == ["s"] and "bad.command" in listed.json["result"][0]["problems"][0]
+    assert cli("config", "import", str(file), "--yes", cwd=tmp_path).code == 0
+    assert 'command = "other"' in Paths.default().config_file.read_text()
+    file.write_text('{"mcpServers": {}}')
+    nothing = cli("config", "import", str(file), cwd=tmp_path)
+    assert nothing.code == 2 and "No server was added" in nothing.err
+
+
+def test_servers_are_exported_to_another_client_after_a_question_with_a_backup(tmp_path: Path) -> None:
+    secret = "t0p-s3cret-value"
+    write(
+        '[servers.a]\ncommand = "x"\nenv = { K = "${K}" }\n[servers.b]\ncommand = "y"\nenabled = false\n'
+        f'[servers.c]\nurl = "https://h"\nheaders = {{ Authorization = "Bearer {secret}" }}\n'
+        '[servers.d]\ncommand = "z"\nenv = { K = "${keyring:k}" }\n'
+    )
+    file = tmp_path / ".cursor" / "mcp.json"
+    words = ("config", "export", "cursor", "--project")
+    asked = cli(*words, cwd=tmp_path)
+    assert asked.code == 6 and '+    "a": {' in asked.err and not file.exists() and secret not in asked.err
+    assert "d is left out: env.K refers to the stored secret `k`, which Cursor cannot read." in asked.err
+    done = cli(*words, "--yes", "--json", cwd=tmp_path)
+    assert done.json["result"] == {"client": "Cursor", "file": str(file), "servers": ["a", "c"]}
+    before = file.read_text()
+    assert json.loads(before)["mcpServers"]["a"] == {"command": "x", "env": {"K": "${env:K}"}}
+    assert "says so already" in cli(*words, "--yes", cwd=tmp_path).err
+    assert cli(*words, "b", "--yes", cwd=tmp_path).code == 0
+    (backup,) = file.parent.glob("mcp.json.*.bak")
+    assert backup.read_text() == before and list(json.loads(file.read_text())["mcpServers"]) == ["b", "a", "c"]
+    (tmp_path / ".kiro" / "settings" / "mcp.json").mkdir(parents=True)
+    in_the_way = cli("config", "export", "kiro", "a", "--project", "--yes", cwd=tmp_path)
+    assert in_the_way.code == 2 and "mcp.json cannot be written: Is a directory." in in_the_way.err
+    mistakes = {"nobody": "No client is known", "cursor e": "There is no server `e`", "zed d": "No server was written"}
+    for wrong, says in {**mistakes, "inspector": "Did you mean", "": "missing"}.items():
+        failed = cli("config", "export", *wrong.split(), cwd=tmp_path)
+        assert failed.code == 2 and says in failed.err
 
 
 @pytest.mark.parametrize(
@@ -164,7 +205,7 @@ def test_servers_of_other_clients_are_imported(tmp_path: Path) -> None:
         (["doctor", "--config", "FILE"], 0, "mcpServers.bad.args[0]: has a lone surrogate"),
         (["config", "show", "--config", "FILE", "--json"], 2, "mcpServers.bad.args[0]: has a lone surrogate"),
         (["config", "import", "FILE"], 0, "mcpServers.bad.args[0]: has a lone surrogate"),
-        (["config", "add", "-"], 2, "mcpServers.bad.args[0] has a lone surrogate"),
+        (["config", "add", "-"], 2, "warning: mcpServers.bad.args[0]: has a lone surrogate"),
         (["config", "add", "http://h/\udcff"], 2, "has a lone surrogate"),
         (["config", "add", "--name", "a\udcff", "http://h/"], 2, "has a lone surrogate"),
         (["config", "set", "theme", "\udcff"], 2, "has a lone surrogate"),

@@ -9,10 +9,10 @@ import pytest
 
 from mcp_studio.config.load import load
 from mcp_studio.config.model import AnswerRule, Problem
-from mcp_studio.config.save import append_answer
 from mcp_studio.config.settings import fingerprint, load_answers
 from mcp_studio.errors import ConfigError
 from mcp_studio.paths import Paths
+from mcp_studio.tui.server_files import put_rule
 
 
 def read(file: Path) -> tuple[tuple[AnswerRule, ...], list[Problem]]:
@@ -75,9 +75,9 @@ def test_json_is_known_without_its_ending_as_pipes_have_none(tmp_path: Path) -> 
 
 def test_a_new_rule_comes_first_and_the_old_text_stays(tmp_path: Path) -> None:
     file = tmp_path / "config" / "answers.toml"
-    append_answer(file, AnswerRule("decline", server="a"))
+    put_rule(file, AnswerRule("decline", server="a"))
     file.write_text("# mine\n" + file.read_text())
-    append_answer(file, AnswerRule("accept", server="b", content={"x": [1, {"y": "z"}], "big": 2**60}))
+    put_rule(file, AnswerRule("accept", server="b", content={"x": [1, {"y": "z"}], "big": 2**60}))
     rules, problems = read(file)
     assert [(rule.action, rule.server, rule.content) for rule in rules] == [
         ("accept", "b", {"x": [1, {"y": "z"}], "big": 2**60}),
@@ -90,7 +90,7 @@ def test_a_broken_file_is_not_written_over(tmp_path: Path) -> None:
     file = tmp_path / "answers.toml"
     file.write_text("[[answer]\n")
     with pytest.raises(ConfigError, match="cannot be changed"):
-        append_answer(file, AnswerRule("decline"))
+        put_rule(file, AnswerRule("decline"))
     assert file.read_text() == "[[answer]\n"
 
 
@@ -101,7 +101,7 @@ def test_a_fingerprint_knows_the_schema_whatever_the_order_of_its_keys() -> None
 
 def test_rules_of_the_person_and_of_configuration_files_are_all_in_force(home: Path, tmp_path: Path) -> None:
     paths = Paths.default()
-    append_answer(paths.answers_file, AnswerRule("decline", server="mine"))
+    put_rule(paths.answers_file, AnswerRule("decline", server="mine"))
     paths.config_file.write_text('[[answer]]\nserver = "configured"\naction = "cancel"\n')
     config = load(paths, tmp_path)
     assert [rule.server for rule in config.settings.answers] == ["mine", "configured"] and not config.problems

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mcp_studio.config.importers import CLIENTS, Client, foreign_files, read_document
+from mcp_studio.config.clients import foreign_files
+from mcp_studio.config.importers import read_document
 from mcp_studio.config.load import written
 from mcp_studio.config.model import Auth, Problem, ServerConfig, Source
 from mcp_studio.config.table import loads_lenient
@@ -246,24 +247,6 @@ def test_other_clients_files_are_found(tmp_path: Path) -> None:
     ]  # fmt: skip
     mac = foreign_files(project, {"HOME": str(person)}, "darwin")
     assert [found.client for found in mac if not found.project] == ["Cursor", "VS Code"]
-
-
-@pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
-@pytest.mark.parametrize("platform", ["linux", "darwin", "win32"])
-def test_every_place_is_looked_at(tmp_path: Path, client: Client, platform: str) -> None:
-    project = tmp_path / "project"
-    folders = {
-        "linux": {"@": tmp_path / ".config"},
-        "darwin": {"@": tmp_path / "Library/Application Support"},
-        "win32": {"@": tmp_path / "AppData/Roaming"},
-    }
-    folder = {".": project, "~": tmp_path, "%": tmp_path / ".config", **folders[platform]}
-    files = {folder[place[0]] / place[2:]: place[0] == "." for place in client.places}
-    for file in files:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("")
-    found = foreign_files(project, {"HOME": str(tmp_path)}, platform)
-    assert {one.file: one.project for one in found if one.client == client.name} == files
 
 
 CURSOR = {"auth": {"CLIENT_ID": "me", "CLIENT_SECRET": "${env:HUSH}", "scopes": ["read", "write"]}}

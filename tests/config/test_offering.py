@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,8 @@ from mcp_studio.config.expand import expanded, uses
 from mcp_studio.config.model import Auth, Root, ServerConfig, Tls
 from mcp_studio.config.secrets import Offer, map_texts, offers, placed, texts
 from mcp_studio.present.definition import cautions
+from mcp_studio.redact import Redactor
+from mcp_studio.vault import keyring
 
 REMOTE = ServerConfig(
     "git hub",
@@ -77,9 +80,15 @@ def test_a_scheme_stays_readable() -> None:
     assert placed(LOCAL, offers(LOCAL)).args[7] == "Authorization: Bearer ${keyring:local-authorization}"
 
 
-def test_a_name_that_is_taken_is_not_suggested_and_another_may_be_chosen() -> None:
-    (offer,) = offers(ServerConfig("s", url="https://h", headers={"Cookie": "sid=1"}), {"s-cookie", "s-cookie-2"})
-    assert offer == Offer("headers.Cookie", 0, 5, "sid=1", "s-cookie-3")
+def test_another_name_may_be_chosen_and_one_that_is_taken_is_not(tmp_path: Path) -> None:
+    (offer,) = offers(ServerConfig("s", url="https://h", headers={"Cookie": "sid=1"}))
+    assert offer == Offer("headers.Cookie", 0, 5, "sid=1", "s-cookie")
+    keyring.use("memory", tmp_path)
+    same = [ServerConfig("s", url="https://h", headers={"Cookie": cookie}) for cookie in ("sid=1", "sid=2", "sid=1")]
+    moved = [server.headers["Cookie"] for server in keyring.move(same, Redactor())]
+    assert moved == ["${keyring:s-cookie}", "${keyring:s-cookie-2}", "${keyring:s-cookie}"]
+    assert keyring.lookup("s-cookie-2") == "sid=2"
+    keyring.use("keyring", tmp_path)
     saved = placed(ServerConfig("s", url="https://h", headers={"Cookie": "sid=1"}), [offer._replace(name="mine")])
     assert saved.headers == {"Cookie": "${keyring:mine}"}
 

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from mcp_studio.config.model import PolicyRule, Root, ServerConfig, Timeouts
-from mcp_studio.config.save import put_policy, put_server, remove_server, set_value
+from mcp_studio.config.save import put_server, remove_server, set_value
 from mcp_studio.errors import ConfigError
 from mcp_studio.paths import Paths
+from mcp_studio.tui.server_files import put_rule
 from tests.config.helpers import load_file, load_user
 
 TEXT = """\
@@ -116,14 +117,11 @@ def test_keys_back_at_their_default_are_removed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        'servers.a.command = "x"\nservers.b.command = "y"\n',
-        'servers = { a = { command = "x" }, b = { command = "y" } }\n',
-        '[servers]\na = { command = "x" }\nb.command = "y"\n',
         '["servers".\'a\']\ncommand = "x"\n[servers . "b"]\ncommand = "y"\n[other]\nz = 1\n',
         '[servers.a]\ncommand = "x"\n[servers.b]\ncommand = """y"""\n# [servers.a]',
     ],
 )
-def test_every_spelling_of_servers_can_be_changed(tmp_path: Path, text: str) -> None:
+def test_every_spelling_of_tables_can_be_changed(tmp_path: Path, text: str) -> None:
     file = file_with(tmp_path, text)
     put_server(file, ServerConfig("c", command="new"))
     put_server(file, ServerConfig("d", command="x"), old_name="a")
@@ -131,6 +129,22 @@ def test_every_spelling_of_servers_can_be_changed(tmp_path: Path, text: str) -> 
     put_server(file, ServerConfig("e f.g", url="http://h"), old_name="c")
     servers = tomllib.loads(file.read_text())["servers"]
     assert servers == {"d": {"command": "x"}, "e f.g": {"url": "http://h"}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'servers.a.command = "x"\nservers.b.command = "y"\n',
+        'servers = { a = { command = "x" }, b = { command = "y" } }\n',
+        '[servers]\na = { command = "x" }\nb.command = "y"\n',
+        '[servers.a]\ncommand = "x"\n[servers.b]\ncommand = "y"\n[servers.a.env]\nA = "1"\n',
+    ],
+)
+def test_servers_that_are_not_written_as_tables_are_left_to_the_person(tmp_path: Path, text: str) -> None:
+    file = file_with(tmp_path, text)
+    with pytest.raises(ConfigError, match=r"not all written as \[servers.NAME\] tables") as raised:
+        remove_server(file, "a")
+    assert raised.value.file == str(file) and file.read_text() == text
 
 
 def test_inner_tables_go_with_their_server(tmp_path: Path) -> None:
@@ -224,8 +238,8 @@ def test_saved_servers_load_again() -> None:
 def test_a_policy_rule_comes_before_all_others(tmp_path: Path, before: str) -> None:
     file = tmp_path / "config.toml"
     file.write_text(before)
-    put_policy(file, PolicyRule("a.*", "allow"))
-    put_policy(file, PolicyRule("a.[*]", "ask", arguments={"path": "/etc/*"}, until="2030-01-01"))
+    put_rule(file, PolicyRule("a.*", "allow"))
+    put_rule(file, PolicyRule("a.[*]", "ask", arguments={"path": "/etc/*"}, until="2030-01-01"))
     known = tomllib.loads(before)
     first = {"tools": "a.[*]", "verdict": "ask", "arguments": {"path": "/etc/*"}, "until": "2030-01-01"}
     rules = [first, {"tools": "a.*", "verdict": "allow"}, *known.get("policy", [])]

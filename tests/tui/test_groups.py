@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mcp_studio.call.call import Denied
 from mcp_studio.catalog.listing import Ref
+from mcp_studio.tui.panes.servers import Heading, ServerRow
 from mcp_studio.tui.screens.approval import Approval
 from tests.studio_support import stdio
 from tests.support import python_server
@@ -13,20 +14,55 @@ from tests.tui.stage import on_stage, raw
 async def test_members_are_preferred_drained_and_released_by_hand() -> None:
     async with on_stage(raw("one", group="pair"), raw("two", group="pair"), raw("three"), size=(140, 40)) as stage:
         servers, groups = stage.main.servers, stage.studio.groups
-        await stage.shows("one .*@pair 6", "two .*@pair 6")
+        await stage.shows("▾ @pair +2 of 2 ready", "  ● one .* 6", "  ● two .* 6", "│ ● three")
         servers.go_to("two")
         servers.action_prefer()
-        await stage.shows("two .*@pair preferred 6")
+        await stage.shows("two .*preferred 6")
         await stage.told("two gets the calls of its group")
         assert groups.best("pair", "echo") == "two"
         servers.action_drain()
-        await stage.shows("two .*@pair drained 6")
+        await stage.shows("two .*drained 6")
         assert groups.best("pair", "echo") == "one"
+        await stage.studio.manager.stop("two")
+        await stage.shows("▾ @pair +1 of 2 ready", "two .*drained off")
         servers.action_release()
-        await stage.shows("two .*@pair 6")
+        await stage.shows("two .* off")
         servers.go_to("three")
         servers.action_drain()
         await stage.told("three belongs to no group")
+
+
+async def test_two_servers_of_one_group_have_no_heading() -> None:
+    async with on_stage(raw("one", group="pair"), raw("two", group="pair")) as stage:
+        await stage.shows("● one .*@pair 6", "● two .*@pair 6")
+        await stage.hides("of 2 ready")
+
+
+async def test_many_servers_are_folded_filtered_sorted_and_started_on_demand() -> None:
+    many = [raw(f"idle-{number:02}", start="demand", group="farm" if number % 2 else "") for number in range(48)]
+    broken = stdio(["no-such-program"], "broken")
+    async with on_stage(raw("first"), *many, broken, size=(80, 40), ready=False) as stage:
+        servers = stage.main.servers
+        await stage.shows("● first .* 6", "▾ @farm +0 of 24 ready", "○ idle-01 .*on demand")
+        await stage.press("1", "g", "j", "j")
+        assert isinstance(servers.list.row, Heading) and servers.current == ""
+        await stage.press("space")
+        await stage.shows("▸ @farm")
+        assert len(servers.list.rows) == 51 - 24
+        await stage.press("enter")
+        await stage.until(lambda: len(servers.list.rows) == 51, "unfolded")
+        servers.action_sort()
+        await stage.shows("by state")
+        order = [row.status.server for row in servers.list.rows if isinstance(row, ServerRow)]
+        assert order[:2] == ["broken", "first"] and order[2] == "idle-00"
+        await stage.press("slash")
+        await stage.type("@farm 47")
+        await stage.shows("1 of 50", "idle-47")
+        await stage.press("enter", "j", "space")
+        await stage.shows("@farm +1 of 24 ready", "● idle-47")
+        await stage.press("escape")
+        servers.action_sort()
+        await stage.hides("by state")
 
 
 async def test_a_tool_that_changed_is_asked_about_until_the_change_is_accepted() -> None:

@@ -116,7 +116,7 @@ async def test_a_command_is_pasted_tested_left_unsaved_and_saved() -> None:
         await stage.press("escape")
         form = await adding(stage, '{"mcpServers": {')
         await stage.press("ctrl+j")
-        await stage.shows("This looks like JSON, but is not valid", "Saved in ")
+        await stage.shows("It is not valid JSON", "Saved in ")
         form.query_one("#paste", TextArea).text = ""
         stage.app.post_message(Paste(COMMAND))
         await stage.press("tab")
@@ -190,6 +190,7 @@ async def test_servers_of_other_clients_are_ticked_at_the_first_start_and_their_
     (home / ".cursor").mkdir()
     theirs = {
         "theirs": {"command": "their-program", "args": ["-x"], "env": {"A_TOKEN": "abc-def-ghi"}},
+        "asks": {"command": "x", "env": {"K": "${input:key}"}, "cwd": "sub"},
         "bad": {"command": 7},
     }
     (home / ".cursor" / "mcp.json").write_text(json.dumps({"mcpServers": theirs}))
@@ -205,6 +206,7 @@ async def test_servers_of_other_clients_are_ticked_at_the_first_start_and_their_
         await stage.press("ctrl+j")
         await stage.shows("1 secret in clear: env.A_TOKEN", "keyring:theirs-a-token")
         await stage.press("enter")
+        await stage.told("asks is imported, but cannot start yet: env.K")
         await stage.until(lambda: stage.studio.manager.names() == ("theirs",), "imported")
         await stage.until(lambda: stage.app.screen is stage.main, "closed")
         await stage.press("ctrl+n")
@@ -216,6 +218,7 @@ async def test_servers_of_other_clients_are_ticked_at_the_first_start_and_their_
         await stage.press("ctrl+j")
         await stage.told("No server is ticked")
     assert saved("theirs")["env"] == {"A_TOKEN": "${keyring:theirs-a-token}"}
+    assert saved("asks") == {"command": "x", "env": {"K": "${input:key}"}, "cwd": str(home / "sub")}
 
 
 @pytest.mark.usefixtures("in_memory")

@@ -3,35 +3,42 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import time
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
+from difflib import unified_diff
 from pathlib import Path
+from typing import Any
 
 from mcp_studio.call.saved import folders
 from mcp_studio.cli.grammar import VERBS
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
-from mcp_studio.cli.targets import from_command, target_text
+from mcp_studio.cli.targets import from_command, learn, select, target_text
 from mcp_studio.cli.terminal import EndOfInput, can_ask, confirm, typed
+from mcp_studio.config.clients import Client, client_named, foreign_files, places
 from mcp_studio.config.expand import uses
-from mcp_studio.config.importers import foreign_files, parse_paste, suggest_name
-from mcp_studio.config.load import TrustStore, load, written
-from mcp_studio.config.model import Config, Keeping, ServerConfig, Untrusted
-from mcp_studio.config.save import put_server, remove_server, set_text
-from mcp_studio.config.secrets import map_texts, offers, placed
-from mcp_studio.config.servers import to_table
+from mcp_studio.config.exporters import entry_for, merged
+from mcp_studio.config.importers import NO_SERVERS, suggest_name
+from mcp_studio.config.load import TrustStore, load, read_text, written
+from mcp_studio.config.model import Config, Keeping, Problem, ServerConfig, Untrusted
+from mcp_studio.config.save import put_server, remove_server, set_value
+from mcp_studio.config.secrets import map_texts, offers
+from mcp_studio.config.servers import changed, to_table, wrong_address
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import ConfigError, InputNeeded, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
-from mcp_studio.paths import Paths
+from mcp_studio.paths import Paths, write_atomically
+from mcp_studio.present import units
 from mcp_studio.present.definition import cautions
 from mcp_studio.safetext import safe
 from mcp_studio.vault import keyring
 from mcp_studio.vault.base import VaultRefused
 
-_COUNTS = {"add": (0, 1), "remove": (1, 1), "set": (2, 2), "import": (0, 1), "secrets": (0, 2)}
+_COUNTS = {"add": (0, 1), "remove": (1, 1), "set": (2, 2), "import": (0, 1), "secrets": (0, 2), "export": (1, 99)}
 """How many words an action takes, at least and at most; none where it is not named here."""
 _HELP = "mcp-studio config --help"
 
@@ -52,7 +59,7 @@ def run(options: Options, out: Output, keys: Keys) -> int:
         return _keys(keys(_loaded(options, out).settings.keys), out)
     verbs: dict[str, Callable[[list[str], Options, Output], int]] = {
         "show": _show, "path": _path, "add": _add, "remove": _remove, "set": _set, "trust": _trust, "import": _import,
-        "secrets": _secrets,
+        "export": _export, "secrets": _secrets,
     }  # fmt: skip
     return verbs[word](words, options, out)
 
@@ -72,11 +79,21 @@ def _load(files: list[Path]) -> Config:
     return load(Paths.default(), Path.cwd(), files=files)
 
 
+def _written(files: list[Path], out: Output) -> Config:
+    """Entries as they are written; what is wrong is told."""
+    config = written(Paths.default(), Path.cwd(), files=files)
+    _warn(config.problems, out)
+    return config
+
+
+def _warn(problems: Iterable[Problem | str], out: Output) -> None:
+    for problem in problems:
+        out.warn(problem)
+
+
 def _loaded(options: Options, out: Output) -> Config:
     config = _load(_files(options))
-    for server in config.servers.values():
-        for secret in server.secrets:
-            out.redactor.learn(secret)
+    learn(config, out)
     return config
 
 
@@ -93,16 +110,14 @@ def _keys(rows: Sequence[tuple[str, str, str, str]], out: Output) -> int:
 def _show(_: list[str], options: Options, out: Output) -> int:
     """What is in force; entries as they are written, so that no secret is in it."""
     config = _loaded(options, out)
-    settings, base = config.settings, Limits()
-    limits = {item.name: value for item in fields(Limits) if (value := getattr(settings.limits, item.name)) is not None}
-    changed = {name: value for name, value in limits.items() if value != getattr(base, name)}
+    settings, names = config.settings, [item.name for item in fields(Limits)]
+    limits = {name: value for name in names if (value := getattr(settings.limits, name)) is not None}
     rows = [("files", ", ".join(config.files) or "none"), ("theme", settings.theme), ("secrets", settings.secrets)]
-    rows += [("limit", f"{name} = {value:g}") for name, value in changed.items()]
+    rows += [("limit", f"{name} = {value:g}") for name, value in changed(settings.limits, Limits(), names).items()]
     rows += [("policy", f"{rule.tools} -> {rule.verdict}") for rule in settings.policy]
     rows += [("key", f"{name} = {pressed}") for name, pressed in settings.keys.items()]
     out.table(rows + [("server", out.redactor.text(_line(server))) for server in config.servers.values()])
-    for problem in config.problems:
-        out.warn(problem)
+    _warn(config.problems, out)
     for question in config.untrusted:
         out.note(f"{question.file} is not in use: agree to it by `mcp-studio config trust`")
     out.result = {
@@ -132,29 +147,41 @@ def _add(words: list[str], options: Options, out: Output) -> int:
             raise UsageError(f"`{words[0]}` is neither an option nor part of the command.", hint=_HELP)
         server = from_command(options.command)
         servers = [replace(server, name=suggest_name(server), secrets=())]
+    elif words == ["-"]:
+        text, problems = sys.stdin.read(), list[Problem]()
+        found = read_text(text, problems)
+        if problems and problems[0].message == NO_SERVERS:  # what stands around an entry is often left out
+            problems.clear()
+            found = read_text(f'{{"mcpServers": {text}\n}}', problems)
+        servers = list(found.values())
+        _warn(problems, out)
     elif words:
-        servers = parse_paste(sys.stdin.read() if words == ["-"] else words[0])
+        if wrong := wrong_address(words[0]):
+            raise UsageError(f"`{words[0]}` {wrong}.", hint="A command stands behind --.")
+        server = ServerConfig("", url=words[0])
+        servers = [replace(server, name=suggest_name(server))]
     else:
         raise UsageError("What is to be added?", hint=_HELP)
     if name := options.value("--name"):
         if len(servers) > 1:
             raise UsageError("--name names one server, but there are several.")
-        servers = [replace(servers[0], name=name)]
+        servers = [replace(server, name=name) for server in servers]
     return _put(servers, options, out)
 
 
 def _put(servers: Sequence[ServerConfig], options: Options, out: Output) -> int:
     file = _file(options)
-    known = _load([file]).servers if file.exists() else {}
-    for server in servers:
-        if server.name in known and not options.flag("--yes"):
-            raise UsageError(
-                f"There is a server `{server.name}` already.", hint="--name gives another, --yes replaces it."
-            )
-    for server in _without_secrets(servers, options, out):
+    known = written(Paths.default(), Path.cwd(), files=[file]).servers if file.exists() else {}
+    taken = [server.name for server in servers if server.name in known and not options.flag("--yes")]
+    for name in taken:
+        out.warn(f"{name} is left out: there is one already. --yes replaces it; `add --name` gives another name")
+    new = _without_secrets([server for server in servers if server.name not in taken], options, out)
+    for server in new:
         put_server(file, server)
         out.note(f"added {_line(server)}")
-    return out.done([server.name for server in servers])
+    if not new:
+        raise ConfigError("No server was added.")
+    return out.done([server.name for server in new])
 
 
 def _remove(words: list[str], options: Options, out: Output) -> int:
@@ -164,8 +191,20 @@ def _remove(words: list[str], options: Options, out: Output) -> int:
 
 
 def _set(words: list[str], options: Options, out: Output) -> int:
-    key, text = words
-    value = set_text(_file(options), key, text, _load)
+    """Set a key to a TOML value, or else to the text itself; what would not load is taken back."""
+    file, (key, text) = _file(options), words
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text
+    before = file.read_bytes() if file.exists() else b""
+    known = {str(problem) for problem in _load([file]).problems}
+    set_value(file, key.split("."), value)
+    if wrong := next((one for one in _load([file]).problems if str(one) not in known), None):
+        file.unlink()
+        if before:
+            file.write_bytes(before)
+        raise UsageError(f"{wrong.key or key} {wrong.message}", hint=wrong.hint)
     out.note(f"{key} = {text}")
     return out.done({key: value})
 
@@ -180,69 +219,113 @@ def _trust(_: list[str], options: Options, out: Output) -> int:
         out.note(f"{question.file} would use:")
         for line in _starts(question):
             out.note(f"  {line}")
-        if not options.flag("--yes") and not (can_ask() and confirm("Use it?")):
-            raise InputNeeded("Nobody has agreed; nothing was changed.", hint="--yes agrees.")
+        _agree("Use it?", options)
         store.agree(question.digest, question.file)
         out.note("It is in use from now on, until it changes.")
     return out.done([question.file for question in config.untrusted])
 
 
+def _agree(question: str, options: Options) -> None:
+    if not options.flag("--yes") and not (can_ask() and confirm(question)):
+        raise InputNeeded("Nobody has agreed; nothing was changed.", hint="--yes agrees.")
+
+
 def _starts(question: Untrusted) -> list[str]:
     rows: list[str] = []
     for server in question.servers:
-        names = (*server.env, *server.inherit_env)
-        parts = [f"in {server.cwd}"] if server.cwd else []
-        parts += [f"environment: {', '.join(names)}"] if names else []
-        rows.append(safe("".join((_line(server), *(f"  ({part})" for part in (*parts, *cautions(server)))))))
+        names = ", ".join((*server.env, *server.inherit_env))
+        parts = (server.cwd and f"in {server.cwd}", names and f"environment: {names}", *cautions(server))
+        rows.append(safe(_line(server) + "".join(f"  ({part})" for part in parts if part)))
     return rows or ["settings only, no servers"]
 
 
 def _import(words: list[str], options: Options, out: Output) -> int:
     if words:
-        config = written(Paths.default(), Path.cwd(), files=[Path(words[0]).expanduser()])
-        for problem in config.problems:
-            out.warn(problem)
-        return _put(list(config.servers.values()), options, out)
-    found = foreign_files(Path.cwd())
-    rows = [(one.client, str(one.file)) for one in found]
-    facts: list[Json] = [{"client": client, "file": file} for client, file in rows]
+        return _put(list(_written([Path(words[0]).expanduser()], out).servers.values()), options, out)
+    rows: list[tuple[str, ...]] = []
+    facts: list[Json] = []
+    for client, file, _ in foreign_files(Path.cwd()):
+        config = written(Paths.default(), Path.cwd(), files=[file])
+        problems = [str(problem) for problem in config.problems if problem.message != NO_SERVERS]
+        trouble = f", {units.plural(len(problems), 'problem')}" if problems else ""
+        rows.append((client, str(file), units.plural(len(config.servers), "server") + trouble))
+        facts.append({"client": client, "file": str(file), "servers": [*config.servers], "problems": [*problems]})
+        _warn(problems, out)
     return out.listing(rows, facts, empty="There are no configuration files of other clients here.")
+
+
+# Export
+
+
+def _export(words: list[str], options: Options, out: Output) -> int:
+    """Write servers into the file of another client, after showing what changes there."""
+    client, project = client_named(words[0]), options.flag("--project")
+    chosen = select(_written(_files(options), out), words[1:]).servers.values()
+    files = [one.file for one in places(Path.cwd()) if (one.client, one.project) == (client.name, project)]
+    if not files:
+        whose, hint = ("a project", "") if project else ("a person", "--project writes the one of this folder.")
+        raise UsageError(f"{client.name} has no file for {whose}.", hint=hint)
+    file = next((file for file in files if file.is_file()), files[0])
+    entries = _entries(client, chosen, out)
+    before, after = merged(client, file, entries)
+    for line in unified_diff(before.splitlines(), after.splitlines(), str(file), str(file), n=1, lineterm=""):
+        out.note(line)
+    if before == after:
+        out.note(f"{file} says so already")
+    else:
+        _agree(f"Write {file}?", options)
+        before, after = merged(client, file, entries)  # the client may have written meanwhile
+        backup = file.with_name(f"{file.name}.{time.strftime('%Y%m%d-%H%M%S')}.bak")
+        try:
+            if before:
+                write_atomically(backup, file.read_bytes())
+            write_atomically(file, after.encode())
+        except OSError as problem:
+            raise ConfigError(f"{file} cannot be written: {problem.strerror or problem}.") from None
+        out.note(f"wrote {', '.join(entries)} to {file}{f'; before, it was {backup.name}' if before else ''}")
+    return out.done({"client": client.name, "file": str(file), "servers": [*entries]})
+
+
+def _entries(client: Client, servers: Iterable[ServerConfig], out: Output) -> dict[str, dict[str, Any]]:
+    """The entries that a client gets; what it cannot have is told."""
+    entries: dict[str, dict[str, Any]] = {}
+    for server in servers:
+        for offer in offers(server):
+            out.redactor.learn(offer.value)
+            out.warn(f"servers.{server.name}.{offer.key} is a secret that stands in clear, and will there, too")
+        try:
+            entries[server.name], left = entry_for(client, server)
+            if left:
+                out.warn(f"{server.name} goes without {', '.join(left)}: {client.name} has no place for that")
+        except ConfigError as problem:
+            out.warn(f"{server.name} is left out: {problem.key or 'it'} {problem.message}.")
+    if not entries:
+        raise ConfigError("No server was written.")
+    return entries
 
 
 # Secrets
 
 
-def _without_secrets(servers: Sequence[ServerConfig], options: Options, out: Output) -> list[ServerConfig]:
+def _without_secrets(servers: Sequence[ServerConfig], options: Options, out: Output) -> Sequence[ServerConfig]:
     """The entries as they are to be written: with `--keyring` references stand for what was kept.
 
     Raises:
         ConfigError: a secret could not be stored; nothing is to be written then.
     """
+    found = [(server, offer) for server in servers for offer in offers(server)]
+    for server, offer in found:
+        out.redactor.learn(offer.value)
+        if not options.flag("--keyring"):
+            out.warn(f"servers.{server.name}.{offer.key} stands in the file in clear; --keyring keeps it")
+    if not found or not options.flag("--keyring"):
+        return servers
     existing = [file for file in _files(options) if file.exists()]
-    keeps = options.flag("--keyring")
-    if keeps:
-        _refuse_memory(written(Paths.default(), Path.cwd(), files=existing).settings.secrets)
-    taken = set(keyring.names())
-    done: list[ServerConfig] = []
-    for server in servers:
-        found = list(offers(server, taken))
-        for offer in found:
-            out.redactor.learn(offer.value)
-            if not keeps:
-                out.warn(f"servers.{server.name}.{offer.key} stands in the file in clear; --keyring keeps it")
-        if keeps and found:
-            names = {name: _keep(name, value, out) for name, value in {one.name: one.value for one in found}.items()}
-            taken |= set(names.values())
-            server = placed(server, [offer._replace(name=names[offer.name]) for offer in found])
-        done.append(server)
-    return done
-
-
-def _keep(name: str, value: str, out: Output) -> str:
-    """Keep a secret under a name that nothing else has."""
-    free = keyring.unused(name, value)
-    out.note(f"kept {free} in {keyring.keep(free, value)}")
-    return free
+    _refuse_memory(written(Paths.default(), Path.cwd(), files=existing).settings.secrets)
+    moved = keyring.move(servers, out.redactor)
+    for name in dict.fromkeys(name for server in moved for name, _ in uses(server)):
+        out.note(f"kept {name} in {keyring.named().place}")
+    return moved
 
 
 def _refuse_memory(keeping: Keeping) -> None:
@@ -254,14 +337,12 @@ def _refuse_memory(keeping: Keeping) -> None:
 def _secrets(words: list[str], options: Options, out: Output) -> int:
     """Do what the word after `config secrets` says; returns the exit code. Values are taken, and never shown."""
     word, *names = words or ["list"]
-    if word not in (known := ("list", "set", "remove")):
-        raise UsageError(f"`config secrets` knows no `{word}`.", hint=nearest(word, known))
-    if len(names) != (0 if word == "list" else 1):
+    verbs: dict[str, Callable[..., int]] = {"list": _list_secrets, "set": _set_secret, "remove": _remove_secret}
+    if word not in verbs:
+        raise UsageError(f"`config secrets` knows no `{word}`.", hint=nearest(word, verbs))
+    if len(names) != (word != "list"):
         raise UsageError("It is one name, and no value." if names else "Which name?", hint=_HELP)
-    config = written(Paths.default(), Path.cwd(), files=_files(options))
-    if word == "list":
-        return _list_secrets(config, out)
-    return _set_secret(names[0], config, out) if word == "set" else _remove_secret(names[0], config, out)
+    return verbs[word](_written(_files(options), out), out, *names)
 
 
 def _uses(config: Config) -> dict[str, list[Json]]:
@@ -280,32 +361,28 @@ def _uses(config: Config) -> dict[str, list[Json]]:
 
 def _list_secrets(config: Config, out: Output) -> int:
     """Names that were kept, and names that are used."""
-    for problem in config.problems:
-        out.warn(problem)
     known, used = keyring.names(), _uses(config)
-    names = sorted({*known, *used})
     present: dict[str, bool] = {}
     place = ""
     try:
-        if names:
-            vault = keyring.named()
-            place = vault.place
-            present = {name: vault.get(name) is not None for name in names}
+        for name in sorted({*known, *used}):
+            place = keyring.named().place
+            present[name] = keyring.named().get(name) is not None
     except VaultRefused as problem:
         out.warn(f"{problem.message} {problem.hint}".strip())
     rows: list[tuple[str, ...]] = []
     result: list[Json] = []
-    for name in names:
-        there, before, users = present.get(name), known.get(name), used.get(name, [])
+    for name in sorted({*known, *used}):
+        there, users = present.get(name), used.get(name, [])
         where = place if there else "not known" if there is None else "MISSING"
         rows.append((name, where, ", ".join(use["where"] for use in users) or "not used"))
         at = place if there else None
-        result.append({"name": name, "present": there, "place": at, "kept": before, "used": users})
+        result.append({"name": name, "present": there, "place": at, "kept": known.get(name), "used": users})
     empty = "No secrets have been given names. `mcp-studio config secrets set NAME` keeps one."
     return out.listing(rows, result, empty=empty)
 
 
-def _set_secret(name: str, config: Config, out: Output) -> int:
+def _set_secret(config: Config, out: Output, name: str) -> int:
     keyring.check_name(name)
     _refuse_memory(config.settings.secrets)
     there = keyring.named().get(name) is not None
@@ -333,7 +410,7 @@ def _value(name: str) -> str:
     return text.removesuffix("\n").removesuffix("\r")
 
 
-def _remove_secret(name: str, config: Config, out: Output) -> int:
+def _remove_secret(config: Config, out: Output, name: str) -> int:
     known = list(keyring.names())
     if not keyring.remove(name) and name not in known:
         raise ConfigError(f"There is no secret `{name}`.", hint=nearest(name, known))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -41,10 +42,29 @@ _LONGEST = 24
 """Cells of a name at most, where there are others to be told beside it."""
 
 
+_BROKEN = ("failed", "needs_auth", "retrying")
+_URGENCY = (*_BROKEN, "stopping", "connecting", "idle", "ready", "disabled")
+"""States in the order of a list that is sorted by them: first what wants to be looked at."""
+
+
+class Heading(NamedTuple):
+    """Stands above the members of a group."""
+
+    group: str
+    states: tuple[str, ...]
+    """Of its members."""
+    folded: bool
+
+
 class ServerRow(NamedTuple):
     """What is shown of one server."""
 
     status: Status
+    group: str
+    headed: bool
+    """A heading tells its group."""
+    by_hand: str
+    """`preferred` or `drained`."""
     transport: str
     address: str
     """Its URL, or the command that starts it."""
@@ -54,6 +74,8 @@ class ServerRow(NamedTuple):
     """Why it is not connected, or how it ended by itself until somebody has looked at that, in a few words."""
     warned: bool
     """It does something wrong, which its details say."""
+    on_demand: bool
+    """Its next call starts it."""
     signing_in: bool
 
     @property
@@ -61,15 +83,31 @@ class ServerRow(NamedTuple):
         """What it offers, or what is the matter; the longest first, for rows of any width."""
         if self.signing_in:
             return ("signing in",)
-        now = self.offers if self.status.state == "ready" else connections.state_short(self.status)
+        state = self.offers if self.status.state == "ready" else connections.state_short(self.status)
+        if self.on_demand and self.status.state == "disabled":
+            state = "on demand"
+        group = "" if self.headed or not self.group else f"@{safe(self.group, 20)}"
+        now = " ".join(filter(None, (group, self.by_hand, state)))
         if self.why and self.status.state == "failed":
-            return (self.why,)
-        return (f"{self.why}, {now}", now) if self.why else (now, now.split()[-1])
+            return (f"{self.by_hand} {self.why}".strip(), self.why)
+        return (f"{self.why}, {now}", now) if self.why else (now, state.split()[-1])
 
     @property
     def text(self) -> str:
         """What a filter looks at."""
-        return f"{self.status.server} {self.transport} {self.address} {self.status.state} {self.matters[0]}".casefold()
+        words = (
+            self.status.server,
+            self.transport,
+            self.address,
+            self.status.state,
+            f"@{self.group}",
+            *self.matters[:1],
+        )
+        return " ".join(words).casefold()
+
+
+def _key(row: Heading | ServerRow) -> tuple[bool, str]:
+    return (True, row.group) if isinstance(row, Heading) else (False, row.status.server)
 
 
 def _end_in_short(ending: Ending) -> str:
@@ -113,12 +151,16 @@ class ServersPane(Pane, scope="servers"):
         """Servers that ended by themselves, until somebody has looked at that."""
         self._scope = ""
         """The server that the catalog shows alone."""
+        self._folded: set[str] = set()
+        """Groups whose members are not shown."""
+        self._by_state = False
+        """Whether the list is sorted by state, not as it is configured."""
         self._drafts: dict[str, Draft] = {}
         """Entries that were left unsaved, by the name of their server; a new one has none."""
 
     def compose(self) -> ComposeResult:
         yield Input(placeholder="filter: name, address or state", id="server-filter", compact=True)
-        yield VirtualList(self._draw, key=lambda row: row.status.server, id="server-list")
+        yield VirtualList(self._draw, key=_key, id="server-list")
 
     def on_mount(self) -> None:
         self.filter.display = False
@@ -140,13 +182,17 @@ class ServersPane(Pane, scope="servers"):
     @property
     def current(self) -> str:
         """The name of the server under the cursor, or an empty string."""
-        return self.list.row.status.server if self.list.row else ""
+        return self.list.row.status.server if isinstance(self.list.row, ServerRow) else ""
 
     # Showing
 
     def refresh_servers(self) -> None:
         """Show all servers as they are now."""
-        before, self._rows = self._rows, {name: self._row(name) for name in self.app.studio.manager.names()}
+        manager = self.app.studio.manager
+        groups = Counter(manager.config(name).group for name in manager.names())
+        # Two servers need no heading above them.
+        headed = {group for group, count in groups.items() if group and count > 1 and groups.total() > 2}
+        before, self._rows = self._rows, {name: self._row(name, headed) for name in manager.names()}
         for name, row in self._rows.items():
             state = row.status.state
             if state == "needs_auth" and not (name in before and before[name].status.state == state):
@@ -155,21 +201,24 @@ class ServersPane(Pane, scope="servers"):
             self._scope_to("")
         self._fill()
 
-    def _row(self, name: str) -> ServerRow:
+    def _row(self, name: str, headed: Collection[str]) -> ServerRow:
         studio = self.app.studio
         config, status = studio.manager.config(name), studio.manager.status(name)
         counts = {kind: len(studio.catalog.listing(name, kind).entries) for kind in KINDS}
         kind = next((kind for kind in KINDS if counts[kind]), "tool")
         offers = f"{counts[kind]:,}" if kind == "tool" else units.plural(counts[kind], kind)
         spoken = status.spoken or config.kind
-        group = f"@{safe(config.group, 20)}" if config.group else ""
         return ServerRow(
             status,
+            config.group,
+            config.group in headed,
+            studio.groups.by_hand(name),
             "ws" if spoken == "websocket" else spoken,
             config.url or " ".join((config.command, *config.args)),
-            " ".join(filter(None, (group, studio.groups.by_hand(name), offers))),
+            offers,
             self._why(status),
             bool(status.warnings) or studio.trace.ledger(name).wrong or config.tls.insecure,
+            config.start == "demand",
             studio.signing.running(name) is not None,
         )
 
@@ -195,24 +244,53 @@ class ServersPane(Pane, scope="servers"):
     @on(Input.Changed, "#server-filter")
     def _fill(self) -> None:
         words = self.filter.value.casefold().split()
-        rows = [row for row in self._rows.values() if all(word in row.text for word in words)]
+        found = [row for row in self._rows.values() if all(word in row.text for word in words)]
         add = self.app.key_of("new_server")
         none = f"No servers yet. {add} adds one: paste a command, a URL, or JSON of an mcp.json."
         self.list.empty = "No server matches. Esc ends the filter." if self._rows else none
+        rows = self._arranged(found)
         self.list.show(rows)
         self.show_title("Servers")
-        self.show_note(f"{len(rows):,} of {len(self._rows):,}" if words else "")
+        order = "by state" if self._by_state else ""
+        self.show_note(f"{len(found):,} of {len(self._rows):,}" if words else order)
         # Its own rows and the border; `auto` would ask a list that draws only what is seen.
         self.list.styles.height = max(2, len(rows)) if self._rows else 4
 
-    def _draw(self, row: ServerRow, width: int, selected: bool) -> Line:
+    def _arranged(self, found: list[ServerRow]) -> list[Heading | ServerRow]:
+        """The rows in their order, the members of a group under its heading where its first one stands."""
+        if self._by_state:
+            found = sorted(found, key=lambda row: (_URGENCY.index(row.status.state), not row.warned))
+        blocks: dict[tuple[bool, str], list[ServerRow]] = {}
+        for row in found:
+            blocks.setdefault((True, row.group) if row.headed else _key(row), []).append(row)
+        rows: list[Heading | ServerRow] = []
+        for (headed, group), members in blocks.items():
+            folded = headed and group in self._folded and not self.filter.value
+            if headed:
+                states = (row.status.state for row in self._rows.values() if row.group == group)
+                rows.append(Heading(group, tuple(states), folded))
+            rows += [] if folded else members
+        return rows
+
+    def _draw(self, row: Heading | ServerRow, width: int, selected: bool) -> Line:
+        if isinstance(row, Heading):
+            fold = glyphs().folded if row.folded else glyphs().unfolded
+            ready, broken = row.states.count("ready"), {*_BROKEN} & {*row.states}
+            look = "dim" if not broken else "warn" if ready else "bad"
+            count = f"  {ready} of {len(row.states)} ready"
+            return spread([(f"{fold} @{safe(row.group, 60)}", "strong")], [(count, look)], width)
         tone = connections.tone(row.status)
         sign, look = _TONES[tone]
         longest = max((len(name) for name in self._rows), default=0)
-        names = min(longest, _LONGEST, max(8, width - 15))
-        name = fit(safe(row.status.server), names, more=glyphs().more)
+        inset = 2 if any(row.headed for row in self._rows.values()) else 0
+        names = min(longest, _LONGEST, max(8, width - 15 - inset)) + inset
+        lead = " " * inset if row.headed else ""
+        name = fit(safe(row.status.server), names - len(lead), more=glyphs().more)
         words = self.filter.value.split()
-        left: Line = [(f"{getattr(glyphs(), sign)} ", look), *mark_matches(name, words, "" if tone == "ok" else look)]
+        left: Line = [
+            (f"{lead}{getattr(glyphs(), sign)} ", look),
+            *mark_matches(name, words, "" if tone == "ok" else look),
+        ]
         warned: list[Piece] = [(f" {glyphs().warning}", "warn")] if row.warned else []
         room = max(0, width - width_of(left) - width_of(warned) - 2)
         matter = next((one for one in row.matters if len(one) <= room), row.matters[-1])
@@ -248,8 +326,9 @@ class ServersPane(Pane, scope="servers"):
     def go_to(self, name: str) -> None:
         """Put the cursor on a server."""
         self.filter.value = ""
+        self._folded.clear()
         self._fill()
-        self.list.go_to(name)
+        self.list.go_to((False, name))
 
     @on(Input.Submitted, "#server-filter")
     def filter_taken(self) -> None:
@@ -285,7 +364,9 @@ class ServersPane(Pane, scope="servers"):
 
     @on(VirtualList.Chosen, "#server-list")
     def action_open(self) -> None:
-        if name := self._chosen():
+        if isinstance(self.list.row, Heading):
+            self.action_toggle_item()
+        elif name := self._chosen():
             from mcp_studio.tui.screens.server_details import ServerDetails
 
             self._mark_seen(name)
@@ -297,14 +378,23 @@ class ServersPane(Pane, scope="servers"):
             await self.run_action(action)
 
     def action_toggle_item(self) -> None:
-        """Connect what is off or failed, disconnect everything else."""
+        """Connect what is off or failed, disconnect everything else; fold a group, or unfold it."""
         manager = self.app.studio.manager
+        if isinstance(self.list.row, Heading):
+            self._folded ^= {self.list.row.group}
+            self._fill()
+            return
         if not (name := self._chosen()):
             return
         if manager.status(name).state in ("disabled", "failed", "needs_auth"):
             manager.start(name)
         else:
             self.run_worker(manager.stop(name), group="servers")
+
+    def action_sort(self) -> None:
+        """By state, with what is wrong first, or as it is configured again."""
+        self._by_state = not self._by_state
+        self._fill()
 
     def action_repeat(self) -> None:
         """Connect it again now."""

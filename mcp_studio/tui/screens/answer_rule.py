@@ -13,7 +13,6 @@ from textual.widget import Widget
 from textual.widgets import Select, Static
 
 from mcp_studio.config.model import AnswerRule, RuleAction
-from mcp_studio.config.save import append_answer
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.present import questions
 from mcp_studio.safetext import safe
@@ -22,6 +21,7 @@ from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.session.rules import rule_for
 from mcp_studio.tui.form.view import FormView
 from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts
+from mcp_studio.tui.server_files import put_rule
 
 _ACTIONS: tuple[RuleAction, ...] = ("accept", "decline", "cancel", "ask")
 
@@ -110,7 +110,7 @@ class AnswerRuleDialog(Dialog[None]):
             self.app.attempt(self, self._save(rule), "save")
 
     async def _save(self, rule: AnswerRule) -> None:
-        await asyncio.to_thread(append_answer, self.app.studio.paths.answers_file, rule)
+        await asyncio.to_thread(put_rule, self.app.studio.paths.answers_file, rule)
         self.app.studio.rules.add(rule)
         self.app.say(f"From now on: {questions.rule_line(rule)}.")
         self.dismiss(None)

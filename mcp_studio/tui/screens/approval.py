@@ -13,7 +13,6 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from mcp_studio.config.model import PolicyRule, ServerConfig, Untrusted
-from mcp_studio.config.save import put_policy
 from mcp_studio.config.settings import fingerprint
 from mcp_studio.jsontext import pretty
 from mcp_studio.present.definition import cautions
@@ -22,6 +21,7 @@ from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.tui.screens.choose import Choose
 from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts
 from mcp_studio.tui.screens.elicitation import LATER, RequestDialog
+from mcp_studio.tui.server_files import put_rule
 
 _SHOWN = 8_000
 _DAYS = 30
@@ -103,7 +103,7 @@ class Approval(RequestDialog):
             return
         rule = rules[chosen][0]
         if chosen != "session":
-            await asyncio.to_thread(put_policy, file, rule)
+            await asyncio.to_thread(put_rule, file, rule)
         studio.caller.policy.put_first(rule)
         if not self.request.reply.done():  # it may have been withdrawn meanwhile
             self.dismiss(Answer("accept"))

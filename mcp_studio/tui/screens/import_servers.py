@@ -17,9 +17,12 @@ from textual.widget import Widget
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from mcp_studio.config.importers import foreign_files
+from mcp_studio.config.clients import foreign_files
+from mcp_studio.config.importers import NO_SERVERS
 from mcp_studio.config.load import written
 from mcp_studio.config.model import ServerConfig, Source
+from mcp_studio.config.save import put_server
+from mcp_studio.errors import ConfigError
 from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.studio import Studio
@@ -47,12 +50,14 @@ class Found(NamedTuple):
 
 def find(studio: Studio) -> tuple[list[Found], list[str]]:
     """The servers of other clients on this machine, and what could not be read. Reads files."""
-    taken = dict.fromkeys(studio.manager.names(), "already here")
+    ours = Path(server_files.place_of(studio).file)  # what is in it may be what cannot start yet
+    kept = written(studio.paths, Path.cwd(), files=[ours]).servers if ours.is_file() else ()
+    taken = dict.fromkeys((*studio.manager.names(), *kept), "already here")
     found: list[Found] = []
     problems: list[str] = []
     for foreign in foreign_files(Path.cwd()):
         config = written(studio.paths, Path.cwd(), files=[foreign.file])
-        problems += [f"left out: {problem}" for problem in config.problems]
+        problems += [f"left out: {problem}" for problem in config.problems if problem.message != NO_SERVERS]
         for name, server in config.servers.items():
             found.append(Found(replace(server, enabled=True), foreign.client, taken.get(name, "")))
             taken.setdefault(name, f"{foreign.client}'s has this name")
@@ -152,11 +157,18 @@ class ImportServers(Dialog[ServerConfig]):
 
     async def _add(self, servers: list[ServerConfig]) -> None:
         ready = await offered(self, self.app.studio.redactor, servers)
+        started: list[ServerConfig] = []
         for server in ready or ():
-            await server_files.save(self.app.studio, server)
+            try:
+                await server_files.save(self.app.studio, server)
+                started.append(server)
+            except ConfigError as problem:
+                await asyncio.to_thread(put_server, Path(server_files.place_of(self.app.studio).file), server)
+                wrong = f"{problem.key} {problem.message} {problem.hint}"
+                self.app.say(f"{server.name} is imported, but cannot start yet: {wrong}", "warning")
         if ready:
             self.app.say(f"Imported {units.plural(len(ready), 'server')}.")
-            self.dismiss(ready[0])
+            self.dismiss(started[0] if started else None)
 
 
 class FirstStart(ImportServers):

@@ -6,6 +6,7 @@ under `advanced`. The roots are not there: they have a dialog of their own.
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Iterable
@@ -14,7 +15,8 @@ from functools import cache
 from typing import Any, cast
 
 from mcp_studio.config import servers
-from mcp_studio.config.importers import parse_paste
+from mcp_studio.config.importers import NO_SERVERS, suggest_name
+from mcp_studio.config.load import read_text
 from mcp_studio.config.model import Problem, ServerConfig, Source
 from mcp_studio.config.secrets import offers
 from mcp_studio.config.table import place_of, words_of
@@ -218,19 +220,57 @@ def _crossed(one: Value, other: Value) -> bool:
 
 
 def pasted_servers(text: str) -> list[ServerConfig]:
-    """The servers that a pasted text describes; of other clients also the command line that adds a server.
+    """The servers that a pasted text describes, as they are written: a document, a URL, a command line, or how another
+    client adds one.
 
     Raises:
         ConfigError: it describes none; says what is wrong with it.
     """
-    line = re.match(r"(?:\$ )?\w+ mcp add (.+)", re.sub(r"\\\r?\n", " ", text).strip(), re.DOTALL)
-    if line is None:
-        return parse_paste(text)
+    line = re.sub(r"\\\r?\n", " ", text).strip().removeprefix("$ ")
+    if not line:
+        raise ConfigError("Nothing was pasted.", hint="Paste a command, a URL, or an mcp.json snippet.")
+    if re.match(r'\{|"[^"\n]*"\s*:\s*\{', text.strip()) or re.search(r"^\[[\w.\"' -]+\]\s*(#.*)?$", text, re.MULTILINE):
+        return _documented(text.strip())
+    if re.match(r"(?:https?|wss?)://\S+\Z", line):
+        return [_named(ServerConfig("", url=line, source=Source("argument")))]
+    adding = re.match(r"\w+ mcp add (.+)", line, re.DOTALL)
+    if adding is None and "\n" in line:
+        raise ConfigError("A command is one line.", hint="Several lines are read only as JSON or TOML.")
     try:
-        words = shlex.split(line[1])
+        words = shlex.split(adding[1] if adding else line, posix=bool(adding) or os.name != "nt")
     except ValueError as problem:
         raise ConfigError(f"The command cannot be read: {str(problem).lower()}.") from None
-    return [_added(words)]
+    return [_added(words) if adding else _started(words)]
+
+
+def _named(server: ServerConfig) -> ServerConfig:
+    return replace(server, name=suggest_name(server))
+
+
+def _documented(text: str) -> list[ServerConfig]:
+    """The servers of a document; what stands around an entry is often left out where it is documented."""
+    whole = text if text[0] != '"' else "{" + text.rstrip(",") + "\n}"
+    problems: list[Problem] = []
+    found = list(read_text(whole, problems).values())
+    if problems and problems[0].message == NO_SERVERS:
+        framed, alone = f'{{"mcpServers": {whole}\n}}', f'{{"mcpServers": {{"server": {whole}\n}}}}'
+        found = list(read_text(framed, problems).values())
+        found = found or [_named(server) for server in read_text(alone, problems).values()]
+    if found:
+        return found
+    wrong = problems[-1] if problems else Problem("", "", "There is no server in it.")
+    raise ConfigError(f"{wrong.key} {wrong.message}".strip(), key=wrong.key, hint=wrong.hint)
+
+
+def _started(words: list[str]) -> ServerConfig:
+    """`NAME=value … COMMAND ARGS…`."""
+    env: dict[str, str] = {}
+    while words and re.match(r"[A-Za-z_]\w*=", words[0]):
+        name, _, value = words.pop(0).partition("=")
+        env[name] = value
+    if not words or not words[0].strip():
+        raise ConfigError("There is no command in it.")
+    return _named(ServerConfig("", command=words[0], args=tuple(words[1:]), env=env, source=Source("argument")))
 
 
 def _added(words: list[str]) -> ServerConfig:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from concurrent.futures import CancelledError
-from dataclasses import replace
 from typing import Any
 
 from textual import on
@@ -16,7 +15,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from mcp_studio.config.model import ServerConfig
-from mcp_studio.config.secrets import offers, placed
+from mcp_studio.config.secrets import offers
 from mcp_studio.present import units
 from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
@@ -25,7 +24,7 @@ from mcp_studio.tui.screens.choose import Choose
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.vault.base import beside
 from mcp_studio.vault.file import file_in
-from mcp_studio.vault.keyring import keep, names, unused
+from mcp_studio.vault.keyring import move
 
 _SHORTEST = 8
 """Characters of a new passphrase."""
@@ -134,25 +133,8 @@ async def offered(screen: Screen[Any], redactor: Redactor, servers: list[ServerC
     title = f"{units.plural(len(found), 'secret')} in clear: {places}"
     match await screen.app.push_screen_wait(Choose(title, options, "keep")):
         case "keep":
-            return await _moved(redactor, servers)
+            return await beside(move, servers, redactor)
         case "clear":
             return servers
         case _:
             return None
-
-
-async def _moved(redactor: Redactor, servers: Sequence[ServerConfig]) -> list[ServerConfig]:
-    """The entries with references in the places of their secrets, which are kept now; those before stay kept."""
-    taken = set(await beside(names))
-    done: list[ServerConfig] = []
-    for server in servers:
-        found = offers(server, taken)
-        renamed: dict[str, str] = {}
-        for name, value in {one.name: one.value for one in found}.items():
-            redactor.learn(value)
-            renamed[name] = await beside(unused, name, value)
-            await beside(keep, renamed[name], value)
-        found = tuple(one._replace(name=renamed[one.name]) for one in found)
-        taken |= {one.name for one in found}
-        done.append(replace(placed(server, found), source=server.source) if found else server)
-    return done

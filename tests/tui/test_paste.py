@@ -7,13 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_studio.cli.targets import from_command, from_url
-from mcp_studio.config.importers import parse_paste, suggest_name
+from mcp_studio.config.importers import suggest_name
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ConfigError, UsageError
+from mcp_studio.tui.screens.server_entry import pasted_servers
 
 
 def one(text: str) -> ServerConfig:
-    (server,) = parse_paste(text)
+    (server,) = pasted_servers(text)
     return server
 
 
@@ -50,18 +51,18 @@ def test_every_shape_gives_the_same_server(text: str) -> None:
 
 def test_several_servers_at_once() -> None:
     text = '{"mcpServers": {"a": {"command": "x"}, "bad": {}, "b": {"url": "http://h"}}}'
-    assert [server.name for server in parse_paste(text)] == ["a", "b"]
+    assert [server.name for server in pasted_servers(text)] == ["a", "b"]
 
 
 @pytest.mark.parametrize(
     ("text", "says"),
     [
         ("", "Nothing was pasted"),
-        ("{", "looks like JSON"),
+        ("{", "not valid JSON"),
         ('{"mcpServers": {}}', "no server"),
         ('{"a": 1}', "neither a command nor a url"),
-        ("[servers.x]\ncommand = ", "looks like TOML"),
-        ("[other]\na = 1", "no \\[servers.NAME\\]"),
+        ("[servers.x]\ncommand = ", "not valid TOML"),
+        ("[other]\na = 1", "other is not a known key"),
         ("echo 'open", "no closing quotation"),
         ("A=b", "no command"),
         ("''", "no command"),
@@ -71,13 +72,13 @@ def test_several_servers_at_once() -> None:
 )
 def test_what_cannot_be_understood_is_said(text: str, says: str) -> None:
     with pytest.raises(ConfigError, match=says):
-        parse_paste(text)
+        pasted_servers(text)
 
 
 @given(st.text(alphabet="{}[]\"':,=$\\/ \nabc1.") | st.text())
 def test_any_paste_gives_servers_or_a_sentence(text: str) -> None:
     try:
-        assert all(server.name and (server.command or server.url) for server in parse_paste(text))
+        assert all(server.name and (server.command or server.url) for server in pasted_servers(text))
     except ConfigError as problem:
         assert problem.message
 
@@ -128,7 +129,7 @@ def test_targets_of_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("url", ["ws://h/x", "wss://h"])
 def test_a_websocket_is_pasted_and_given_by_its_url(url: str) -> None:
-    (pasted,) = parse_paste(url)
+    (pasted,) = pasted_servers(url)
     assert (pasted.url, pasted.kind) == (url, "websocket")
     assert from_url(url).kind == from_url(url, transport="websocket").kind == "websocket"
 

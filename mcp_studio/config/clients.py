@@ -1,0 +1,97 @@
+"""Other MCP clients: where each keeps its servers, and how it writes them (`clients.toml`)."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tomllib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from mcp_studio.config.table import nearest
+from mcp_studio.errors import UsageError
+from mcp_studio.jsontext import Json
+from mcp_studio.paths import home
+
+
+class Client(NamedTuple):
+    """Another client; `clients.toml` says what the fields mean."""
+
+    name: str = ""
+    places: Sequence[str] = ()
+    reference: str = ""
+    bare: bool = False
+    types: Sequence[str] = ("stdio", "http", "sse")
+    key: str = "mcpServers"
+    names: Mapping[str, str] = {}
+    variables: str = ""
+    more: Mapping[str, Json] = {}
+    url_is_sse: bool = False
+
+    def plain(self, text: str) -> str:
+        """A text of its files with `${NAME}` for its references."""
+        reference = re.escape("$%s" if self.bare else self.reference)
+        pattern = reference.replace(r"\ ", r"\s*").replace("%s", r"([A-Za-z_]\w*)")
+        return re.sub(pattern, r"${\1}", text) if pattern else text
+
+
+class ForeignFile(NamedTuple):
+    """A configuration file of another client; `config.load.load(files=[file])` reads it."""
+
+    client: str
+    file: Path
+    project: bool
+    """Whether it belongs to a project folder rather than to the person."""
+
+
+@cache
+def clients() -> tuple[Client, ...]:
+    """All that are known."""
+    table = tomllib.loads(Path(__file__).with_name("clients.toml").read_text("utf-8"))
+    return tuple(Client(name, **values) for name, values in table.items())
+
+
+def client_named(word: str) -> Client:
+    """The client of that name, however its case, spaces and dashes are written.
+
+    Raises:
+        UsageError: none has it.
+    """
+    known = {re.sub(r"\W", "", client.name.lower()): client for client in clients()}
+    if found := known.get(re.sub(r"[\W_]", "", word.lower())):
+        return found
+    hint = nearest(word, [client.name for client in clients()])
+    raise UsageError(f"No client is known as `{word}`.", hint=hint or f"Known are {', '.join(known)}.")
+
+
+def client_of(file: str) -> Client:
+    """Whose file it is, by its name and folder."""
+    path = Path(file).absolute()
+    return next((one for one in clients() if any(path.match(place[2:]) for place in one.places)), Client())
+
+
+def places(cwd: Path, env: Mapping[str, str] = os.environ, platform: str = sys.platform) -> tuple[ForeignFile, ...]:
+    """All files in which clients look for servers, whether they exist or not."""
+    person = home(env)
+    terminal = Path(env.get("XDG_CONFIG_HOME") or person / ".config")
+    roaming = Path(env.get("APPDATA") or person / "AppData" / "Roaming")
+    applications = {"win32": roaming, "darwin": person / "Library" / "Application Support"}.get(platform, terminal)
+    folders = {".": cwd, "~": person, "%": terminal, "@": applications}
+    if platform == "win32":
+        folders["#"] = roaming
+    return tuple(
+        ForeignFile(client.name, file, place[0] == ".")
+        for client in clients()
+        for place in client.places
+        if (folder := folders.get(place[0]))
+        for file in (sorted(folder.glob(place[2:])) if "*" in place else (folder / place[2:],))
+    )
+
+
+def foreign_files(cwd: Path, env: Mapping[str, str] = os.environ, platform: str = sys.platform) -> list[ForeignFile]:
+    """The files that exist, the project's first."""
+    found = (one for one in places(cwd, env, platform) if one.file.is_file())
+    return sorted(found, key=lambda one: not one.project)

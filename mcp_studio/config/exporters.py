@@ -1,0 +1,137 @@
+"""Servers as other MCP clients write them, put into their files."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from mcp_studio.config.clients import Client
+from mcp_studio.config.expand import REFERENCE, expanded, folder_of
+from mcp_studio.config.model import Problem, ServerConfig
+from mcp_studio.config.save import table_of
+from mcp_studio.config.secrets import texts
+from mcp_studio.config.servers import to_table
+from mcp_studio.config.table import loads_lenient, read_file, without_comments
+from mcp_studio.errors import ConfigError
+from mcp_studio.jsontext import Json, JsonProblem, items_of, mapping
+from mcp_studio.paths import home
+
+_CONNECTION = ("command", "args", "env", "cwd", "url", "headers")
+_OURS = ("enabled", "era", "group", "inherit_env", "priority", "start", "transport", "trust")
+"""Keys that mean something to us alone, or are written in another way."""
+
+
+def entry_for(client: Client, server: ServerConfig) -> tuple[dict[str, Any], list[str]]:
+    """The entry of a server as a client writes it, and the keys that have no place there. References stay references.
+
+    Raises:
+        ConfigError: the client could not use it: why.
+    """
+
+    def secret(name: str) -> str:
+        raise ConfigError(f"refers to the stored secret `{name}`, which {client.name} cannot read")
+
+    kind = dict(zip("stdio http sse".split(), client.types, strict=False)).get(server.kind)
+    if kind is None:
+        raise ConfigError(f"is of the kind {server.kind}, which {client.name} does not know")
+    entry, reference = server.written or server, client.reference or "${%s}"
+    used = REFERENCE.findall(" ".join(text for _, text in texts(entry)))
+    variables = {name: reference % name for _, scheme, name, _ in used if scheme in ("", "env")}
+    ready = expanded(entry, {**variables, "HOME": str(home())}, secret, folder_of(entry.source.file))
+    table = to_table(replace(ready, written=None))
+    table["env"] = {name: reference % name for name in ready.inherit_env} | dict(ready.env)
+    inherited = [name for name, text in table["env"].items() if client.variables and text == f"${{{name}}}"]
+    table["env"] = {name: text for name, text in table["env"].items() if name not in inherited}
+    shown: dict[str, Any] = ({"type": kind} if kind else {}) | ({client.variables: inherited} if inherited else {})
+    known = [key for key in _CONNECTION if table.get(key) and (key != "cwd" or key in client.names)]
+    shown |= {client.names.get(key, key): table.pop(key) for key in known}
+    if client.name == "Codex":  # it has keys for headers, too, instead of references
+        for name, text in dict(shown.get("http_headers", {})).items():
+            if found := re.fullmatch(r"(Bearer )?\$\{(\w+)\}", text):
+                del shown["http_headers"][name]
+                where = shown if found[1] else shown.setdefault("env_http_headers", {})
+                where["bearer_token_env_var" if found[1] else name] = found[2]
+    if not client.reference and (unset := re.search(r"\$\{\w+\}", str(shown))):
+        raise ConfigError(f"refers to {unset[0]}, which {client.name} does not replace")
+    if client.url_is_sse and server.kind == "http":
+        shown["httpUrl"] = shown.pop("url")
+    if client.name == "opencode" and "command" in shown:
+        shown["command"] = [shown["command"], *shown.pop("args", ())]
+    if client.name == "Continue" and "headers" in shown:
+        shown["requestOptions"] = {"headers": shown.pop("headers")}
+    defaults = [f"the default of {name}" for _, _, name, default in used if default]
+    return shown, [*(key for key in table if table[key] and key not in _OURS), *defaults]
+
+
+_CONNECTING = frozenset(
+    "type transport command args cmd env envs environment url serverUrl httpUrl uri headers http_headers cwd env_vars"
+    " env_keys env_http_headers bearer_token_env_var requestOptions".split()
+)
+"""Keys of an old entry that a new one replaces; what else it has, such as what a person allowed, stays."""
+
+
+def merged(client: Client, file: Path, entries: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:
+    """The text of a client's file, and the same with these entries in it; everything else in it stays.
+
+    Raises:
+        ConfigError: the file cannot be read, or has comments that would be lost.
+    """
+    problems: list[Problem] = []
+    document = read_file(file, problems)
+    if problems:
+        raise ConfigError(str(problems[0]), hint="It is unchanged.")
+    values: dict[str, Any] = mapping(document.values) if document else {}
+    text = document.content.decode("utf-8-sig") if document else ""
+    held, listed = values.get(client.key), client.name == "Continue"
+    old = {mapping(one).get("name"): one for one in items_of(held)} or mapping(held)
+    new: dict[str, Any] = {}
+    for name, entry in entries.items():
+        before = mapping(old.get(name))
+        rest = {key: value for key, value in before.items() if key not in _CONNECTING}
+        whole = {**({"name": name} if listed else {}), **client.more, **rest, **entry}
+        if whole != before:
+            new[name] = whole
+    if not new:
+        return text, text
+    if file.suffix == ".toml":
+        import tomlkit
+
+        toml: Any = tomlkit.parse(text)
+        servers = toml.setdefault(client.key, tomlkit.table(is_super_table=True))
+        servers.update({name: table_of(entry) for name, entry in new.items()})
+        return text, tomlkit.dumps(toml)
+    both = {**old, **new}
+    wanted = {**values, client.key: [*both.values()] if listed else both}
+    if file.suffix in (".yaml", ".yml"):
+        import yaml
+
+        commented, edited = re.search(r"(?m)(^|\s)#", text), yaml.safe_dump(wanted, sort_keys=False)
+    elif not new.keys() & old.keys() and (edited := _inserted(text, client.key, new, wanted)):
+        return text, edited
+    else:
+        commented, edited = text != without_comments(text), json.dumps(wanted, indent=2, ensure_ascii=False) + "\n"
+    if commented:
+        hint = f"To be added by hand: {json.dumps(new)}"
+        raise ConfigError(f"{file} has comments, which would be lost: it is unchanged.", hint=hint)
+    return text, edited
+
+
+def _inserted(text: str, key: str, new: dict[str, Any], wanted: Json) -> str:
+    """JSON with members at the beginning of the object under a key, and all else as it was written; empty where that
+    would not say what is wanted.
+    """
+    there = [*re.finditer(rf'"{key}"\s*:\s*\{{', text)]
+    margin = "\n  " if there else "\n"
+    added = json.dumps(new if there else {key: new}, indent=2, ensure_ascii=False)[1:-2].replace("\n", margin)
+    for found in there or re.finditer(r"\{", text):
+        rest = text[found.end() :]
+        edited = text[: found.end()] + added + (margin if rest.lstrip()[:1] == "}" else ",") + rest
+        with suppress(JsonProblem):
+            if loads_lenient(edited) == wanted:
+                return edited
+    return ""
