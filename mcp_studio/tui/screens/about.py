@@ -29,6 +29,7 @@ Part = str | tuple[str, str]
 class About(Dialog[None]):
     """Plain facts, to be copied into a report."""
 
+    TITLE = "About mcp-studio"
     DEFAULT_CLASSES = "-large"
     choices = (Choice("back", "Close"), Choice("copy", "Copy all"))
 
@@ -36,14 +37,10 @@ class About(Dialog[None]):
         super().__init__()
         self._content = Content()
 
-    def heading(self) -> str:
-        return "About mcp-studio"
-
     def body(self) -> Iterable[Widget]:
         yield Static("Looking …", id="facts")
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.run_worker(self._look())
 
     async def _look(self) -> None:

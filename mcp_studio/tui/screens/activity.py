@@ -52,6 +52,7 @@ class Activity(Dialog[InputRequest | Call]):
         answer: gives an answer to a request.
     """
 
+    TITLE = "Activity"
     DEFAULT_CLASSES = "-broad"
     DEFAULT_CSS = """
     Activity {
@@ -68,9 +69,6 @@ class Activity(Dialog[InputRequest | Call]):
     def __init__(self, answer: Callable[[InputRequest, Answer], None]) -> None:
         super().__init__()
         self._answer = answer
-
-    def heading(self) -> str:
-        return "Activity"
 
     def body(self) -> Iterable[Widget]:
         empty = (

@@ -29,6 +29,7 @@ _ACTIONS: tuple[RuleAction, ...] = ("accept", "decline", "cancel", "ask")
 class AnswerRuleDialog(Dialog[None]):
     """What is chosen shows at once as it will be written."""
 
+    TITLE = "Answer rule"
     DEFAULT_CSS = """
     AnswerRuleDialog {
         & Select { width: 40; margin-bottom: 1; }
@@ -44,9 +45,6 @@ class AnswerRuleDialog(Dialog[None]):
         self._answer = answer
         self._form: FormView | None = None
         """The values, where a form was filled in."""
-
-    def heading(self) -> str:
-        return "Answer rule"
 
     def body(self) -> Iterable[Widget]:
         request, accepted = self._request, self._answer.action == "accept"
@@ -67,7 +65,6 @@ class AnswerRuleDialog(Dialog[None]):
         yield Static(id="problem", classes="bad", markup=False)
 
     def on_mount(self) -> None:
-        super().on_mount()
         self._show()
 
     @on(Select.Changed)

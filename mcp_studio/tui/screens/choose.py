@@ -46,16 +46,13 @@ class Choose(Dialog[str]):
     def __init__(self, title: str, options: Sequence[tuple[str, ...]], now: str = "", text: str = "") -> None:
         """`options` are items, or their first parts; the cursor begins on the one that is chosen `now`."""
         super().__init__()
-        self._title_text = title
+        self.title = title
         self._text = text
         self._items = [Item(*option) for option in options]
         self._listed = self._items
         self._now = now
         self._list = OptionList(compact=True)
         self.set_class(len(self._items) >= _SEARCHED, "-searched")
-
-    def heading(self) -> str:
-        return self._title_text
 
     def body(self) -> Iterable[Widget]:
         if self._text:

@@ -53,6 +53,7 @@ async def side_of(recording: Recording, entry: WireMessage) -> Side:
 class Compare(Dialog[None]):
     """Shows what differs between two exchanges; ids and times are ignored until the person wants to see them."""
 
+    TITLE = "Compare"
     DEFAULT_CLASSES = "-large"
     DEFAULT_CSS = "Compare { & Static { height: auto; margin-bottom: 1; } & DiffView { height: 1fr; } }"
     choices = (Choice("copy", "Copy", "primary"), Choice("ignore", "Ids and times"), Choice("back", "Close"))
@@ -62,9 +63,6 @@ class Compare(Dialog[None]):
         super().__init__()
         self._sides = before, after
         self._ignores = True
-
-    def heading(self) -> str:
-        return "Compare"
 
     def body(self) -> Iterable[Widget]:
         before, after = (safe(side.name, 200) for side in self._sides)

@@ -92,15 +92,13 @@ class Console(Dialog[None]):
 
     def __init__(self, server: str, text: str = "") -> None:
         super().__init__()
+        self.title = f"Console of {server}"
         self._server = server
         self._begin = text
         self._sent: list[str] = []
         self._bare: RawConnection | None = None
         self._exchange: RawExchange | None = None
         self._view = JsonView()
-
-    def heading(self) -> str:
-        return f"Console of {self._server}"
 
     def body(self) -> Iterable[Widget]:
         yield Static(id="where", markup=False)

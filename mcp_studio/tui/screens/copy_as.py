@@ -43,13 +43,11 @@ class CopyAs(Dialog[None]):
 
     def __init__(self, subject: Subject, recorded: tuple[Recording, int] | None = None) -> None:
         super().__init__()
+        self.title = f"Copy {subject.ref} as"
         self._subject = subject
         self._recorded = recorded
         self._made: Copy | None = None
         self._view = TextView()
-
-    def heading(self) -> str:
-        return f"Copy {self._subject.ref} as"
 
     def body(self) -> Iterable[Widget]:
         last = mapping(self.app.studio.memory.drafts.get(_DRAFT)).get("last")

@@ -67,7 +67,6 @@ class RequestDialog(Dialog[Answer]):
         return ()
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.tick()
         self.set_interval(1, self.tick)
 
@@ -126,7 +125,6 @@ class Elicitation(RequestDialog):
         yield self._view
 
     def on_mount(self) -> None:
-        super().on_mount()
         draft = items_of(self.request.draft)
         value, unread = draft if draft else (self._defaults(), {})
         self._view.show(self._form, value, cast("dict[str, str]", unread))
@@ -194,7 +192,6 @@ class UrlElicitation(RequestDialog):
         yield Static(id="state", markup=False)
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.query_one("#open_page", Button).disabled = bool(self._page.refusal)
         self.query_one("#done").display = self.request.retries
         self.query_one("#cancel").display = not self.request.retries

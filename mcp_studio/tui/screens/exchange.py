@@ -27,6 +27,7 @@ _LONGEST = 2_000
 class ExchangeDialog(Dialog[tuple[Wish, WireMessage]]):
     """Shows the exchange of a message."""
 
+    TITLE = "Exchange"
     DEFAULT_CLASSES = "-large"
     DEFAULT_CSS = "ExchangeDialog ExchangeView { height: 100%; }"
     BINDINGS: ClassVar[list[BindingType]] = bindings("exchange")
@@ -40,9 +41,6 @@ class ExchangeDialog(Dialog[tuple[Wish, WireMessage]]):
         super().__init__()
         self._recording = recording
         self._entry = entry
-
-    def heading(self) -> str:
-        return "Exchange"
 
     def body(self) -> Iterable[Widget]:
         yield ExchangeView()
@@ -96,11 +94,9 @@ class Comment(Dialog[None]):
 
     def __init__(self, recording: Recording, entry: WireMessage) -> None:
         super().__init__()
+        self.title = f"Comment on message {entry.number}"
         self._recording = recording
         self._entry = entry
-
-    def heading(self) -> str:
-        return f"Comment on message {self._entry.number}"
 
     def body(self) -> Iterable[Widget]:
         yield Static(name_of(self._entry), classes="quiet gap", markup=False)

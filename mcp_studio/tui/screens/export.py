@@ -57,6 +57,7 @@ def parts_of(recording: Recording, entry: WireMessage | None, filtered: Sequence
 class Export(Dialog[None]):
     """Writes a file, or sends spans; stays until that is done."""
 
+    TITLE = "Export the trace"
     DEFAULT_CSS = """
     Export {
         & .label { color: $quiet; margin-top: 1; }
@@ -72,9 +73,6 @@ class Export(Dialog[None]):
         super().__init__()
         self._recording = recording
         self._parts = parts
-
-    def heading(self) -> str:
-        return "Export the trace"
 
     def body(self) -> Iterable[Widget]:
         formats = [*((f"{one.name}: {one.words}", one.name) for one in FORMATS.values()), (_SPANS, _COLLECTOR)]

@@ -50,12 +50,10 @@ class Help(Dialog[Action]):
 
     def __init__(self, place: str, sections: Sequence[Section]) -> None:
         super().__init__()
+        self.title = f"Help: {place}"
         self._place = place
         self._sections = sections
         self._shown: list[Action] = []
-
-    def heading(self) -> str:
-        return f"Help: {self._place}"
 
     def body(self) -> Iterable[Widget]:
         with_keys = glyphs()._asdict()

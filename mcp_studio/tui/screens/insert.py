@@ -44,11 +44,8 @@ class InsertDialog(Dialog[T]):
 
     def __init__(self, title: str) -> None:
         super().__init__()
-        self._title_text = title
+        self.title = title
         self._note = Static(id="note")
-
-    def heading(self) -> str:
-        return self._title_text
 
     def note(self, text: str, look: str = "") -> None:
         """Say something in the line at the bottom, `bad` and `warn` with their sign."""

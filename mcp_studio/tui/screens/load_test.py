@@ -44,12 +44,10 @@ class LoadTest(RunDialog):
 
     def __init__(self, draft: CallDraft) -> None:
         super().__init__()
+        self.title = f"Load test: {draft.entry.ref}"
         self._draft = draft
         self.load: Load | None = None
         """What runs, or ran last."""
-
-    def heading(self) -> str:
-        return f"Load test: {self._draft.entry.ref}"
 
     def body(self) -> Iterable[Widget]:
         yield Horizontal(

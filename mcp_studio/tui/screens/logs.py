@@ -54,12 +54,10 @@ class Logs(Dialog[int]):
 
     def __init__(self, server: str) -> None:
         super().__init__()
+        self.title = f"Log of {server or 'all servers'}"
         self._server = server
         self._stamp: object = None
         self._names = 0
-
-    def heading(self) -> str:
-        return f"Log of {self._server}" if self._server else "Log of all servers"
 
     def body(self) -> Iterable[Widget]:
         levels = [("all levels", ""), *((f"{level} and worse", level) for level in LOG_LEVELS[1:])]

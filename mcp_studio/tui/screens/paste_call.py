@@ -33,6 +33,7 @@ class PasteCall(Dialog[tuple[Entry, Json]]):
         shown: the entry that is shown: a call that names none goes there.
     """
 
+    TITLE = "Paste a call"
     DEFAULT_CSS = """
     PasteCall TextArea { height: 12; margin-bottom: 1; }
     """
@@ -42,9 +43,6 @@ class PasteCall(Dialog[tuple[Entry, Json]]):
         super().__init__()
         self._shown_entry = shown
         self._ready: tuple[Entry, Json] | None = None
-
-    def heading(self) -> str:
-        return "Paste a call"
 
     def body(self) -> Iterable[Widget]:
         yield AreaEditor()

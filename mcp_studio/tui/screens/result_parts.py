@@ -47,10 +47,8 @@ class Picture(Dialog[None]):
 
     def __init__(self, block: blocks.Block) -> None:
         super().__init__()
+        self.title = blocks.headline(block)
         self._block = block
-
-    def heading(self) -> str:
-        return blocks.headline(self._block)
 
     def body(self) -> Iterable[Widget]:
         yield ImageView(partial(blocks.decode, self._block), rows_most=max(_AROUND, self.app.size.height - _AROUND))
@@ -62,14 +60,12 @@ class Picture(Dialog[None]):
 class SaveResult(Dialog[None]):
     """Asks for a folder, and shows which files the result makes in it."""
 
+    TITLE = "Save the result"
     choices = (Choice("submit", "Save", "primary"), Choice("back", "Cancel"))
 
     def __init__(self, ref: Ref, result: Json) -> None:
         super().__init__()
         self._parts = list(parts_of(result, file_stem(f"{ref.server}-{ref.name}", "result")))
-
-    def heading(self) -> str:
-        return "Save the result"
 
     def body(self) -> Iterable[Widget]:
         yield Static("Folder", classes="label")

@@ -83,10 +83,8 @@ class Roots(Dialog[None]):
 
     def __init__(self, server: str) -> None:
         super().__init__()
+        self.title = f"Roots of {server}"
         self._server = server
-
-    def heading(self) -> str:
-        return f"Roots of {self._server}"
 
     def body(self) -> Iterable[Widget]:
         config = self.app.studio.manager.config(self._server)

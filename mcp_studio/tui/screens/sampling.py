@@ -76,7 +76,6 @@ class Sampling(RequestDialog):
                 return
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.query_one(Tabs).active = "as-json" if self._as_json else "as-text"
         self._show_mode()
 

@@ -44,12 +44,9 @@ class FillIn(Dialog[Value | None]):
 
     def __init__(self, title: str, about: str, schema: Json, value: Value) -> None:
         super().__init__()
-        self._title_text = title
+        self.title = title
         self._about = about
         self._form = FormView(build(schema, strict=True), value)
-
-    def heading(self) -> str:
-        return self._title_text
 
     def body(self) -> Iterable[Widget]:
         yield Static(Content(safe(self._about, 600)), classes="quiet gap")

@@ -38,10 +38,8 @@ class TaskDialog(Dialog[bool]):
 
     def __init__(self, task: Task) -> None:
         super().__init__()
+        self.title = f"Task of {task.subject}"
         self._shown_task = task
-
-    def heading(self) -> str:
-        return f"Task of {self._shown_task.subject}"
 
     def body(self) -> Iterable[Widget]:
         yield Static(id="facts")

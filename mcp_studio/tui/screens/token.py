@@ -40,11 +40,9 @@ class TokenView(Dialog[bool]):
 
     def __init__(self, server: str) -> None:
         super().__init__()
+        self.title = f"Token of {server}"
         self._server = server
         self._account: Account | None = None
-
-    def heading(self) -> str:
-        return f"Token of {self._server}"
 
     def body(self) -> Iterable[Widget]:
         yield Static(id="facts", markup=False)
@@ -148,11 +146,9 @@ class Exchanges(Dialog[None]):
 
     def __init__(self, step: AuthStep) -> None:
         super().__init__()
+        self.title = f"{step.title}: {units.plural(len(step.exchanges), 'exchange')}"
         self._step = step
         self._view = TextView()
-
-    def heading(self) -> str:
-        return f"{self._step.title}: {units.plural(len(self._step.exchanges), 'exchange')}"
 
     def body(self) -> Iterable[Widget]:
         if said := " ".join(filter(None, (self._step.detail, self._step.hint))):

@@ -48,11 +48,9 @@ class Passphrase(Dialog[str]):
 
     def __init__(self, reason: str, *, new: bool) -> None:
         super().__init__()
+        self.title = "New passphrase" if new else "Passphrase"
         self._reason = reason
         self._new = new
-
-    def heading(self) -> str:
-        return "New passphrase" if self._new else "Passphrase"
 
     def body(self) -> Iterable[Widget]:
         yield Static(Content(safe(self._reason, 800, lines=True)), classes="gap")
