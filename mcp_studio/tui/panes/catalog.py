@@ -298,7 +298,9 @@ class CatalogPane(Pane, scope="catalog"):
         beside: list[Piece] = [(f"  {safe(row.beside, 20)}", "dim")] if row.beside else []
         tail = [*self._tail(entry, width - cell_len(name) - width_of(beside) - 4), *beside]
         room = width - width_of([mark, *tail])
-        left: list[Piece] = [mark, *mark_matches(cut_inside(name, room, more=glyphs().more), row.pieces, _look(entry))]
+        gone = entry.change is not None and entry.change.kind == "gone"
+        look = "dim" if entry.remembered or entry.problem or gone else ""
+        left: list[Piece] = [mark, *mark_matches(cut_inside(name, room, more=glyphs().more), row.pieces, look)]
         description = safe(entry.view.description, 200).strip()
         left_room = room - cell_len(name) - 2
         if width >= _DESCRIBED and left_room > 12 and description and isinstance(entry.view, (ToolView, PromptView)):
@@ -464,8 +466,3 @@ def _items(entries: Sequence[Entry]) -> list[Item]:
         seen[entry.ref] += 1
         rows.append(Item(entry, seen[entry.ref] if count[entry.ref] > 1 else 0))
     return rows
-
-
-def _look(entry: Entry) -> str:
-    gone = entry.change is not None and entry.change.kind == "gone"
-    return "dim" if entry.remembered or entry.problem or gone else ""

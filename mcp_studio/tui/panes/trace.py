@@ -25,8 +25,7 @@ from mcp_studio.trace.postmortem import endings
 from mcp_studio.tui.panes.pane import Pane
 from mcp_studio.tui.views.exchange import ExchangeView
 from mcp_studio.tui.views.query_line import QueryLine
-from mcp_studio.tui.views.trace_row import rows_with
-from mcp_studio.tui.views.trace_table import TraceTable
+from mcp_studio.tui.views.trace_table import TraceTable, rows_with
 
 if TYPE_CHECKING:
     from mcp_studio.trace.disk.session import Session

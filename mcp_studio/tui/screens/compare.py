@@ -20,7 +20,7 @@ from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.views.diff_view import DiffView
 from mcp_studio.tui.views.exchange import ends_of
 from mcp_studio.tui.views.glyphs import glyphs
-from mcp_studio.tui.views.trace_row import name_of
+from mcp_studio.tui.views.trace_table import name_of
 
 _LARGEST = 8_000_000
 """Bytes of the bodies that are compared."""

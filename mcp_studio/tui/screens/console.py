@@ -26,7 +26,7 @@ from mcp_studio.tui.views.find import Findable
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.line import Line, spread
-from mcp_studio.tui.views.trace_row import arrow, clock
+from mcp_studio.tui.views.trace_table import arrow, clock
 from mcp_studio.tui.views.virtual_list import VirtualList
 
 _PAUSE = 0.1

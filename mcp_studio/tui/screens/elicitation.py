@@ -50,10 +50,8 @@ class RequestDialog(Dialog[Answer]):
         super().__init__()
         self.request = request
         self._times_of = times
-
-    def heading(self) -> str:
-        subject = f" · {self.request.subject} is waiting" if self.request.subject else ""
-        return f"{safe(self.request.server, 40)} {self.wants}{safe(subject, 80)}"
+        subject = f" · {request.subject} is waiting" if request.subject else ""
+        self.title = f"{safe(request.server, 40)} {self.wants}{safe(subject, 80)}"
 
     def body(self) -> Iterable[Widget]:
         yield Static(id="times", classes="quiet gap", markup=False)

@@ -17,7 +17,7 @@ from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.views.exchange import ExchangeView, ends_of
-from mcp_studio.tui.views.trace_row import name_of
+from mcp_studio.tui.views.trace_table import name_of
 
 Wish = Literal["repeat", "copy_as", "compare"]
 """What is to be done with the message, which only the trace can do."""

@@ -17,7 +17,7 @@ from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.views.find import Findable
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.text_view import TextView
-from mcp_studio.tui.views.trace_row import arrow, clock, name_of
+from mcp_studio.tui.views.trace_table import arrow, clock, name_of
 
 Part = str | tuple[str, str]
 _HEAD = "b $accent"

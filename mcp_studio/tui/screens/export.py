@@ -23,7 +23,7 @@ from mcp_studio.trace.export.formats import FORMATS, export
 from mcp_studio.trace.message import MARKED, Columns, Recording, WireMessage
 from mcp_studio.trace.tree import tree, walk
 from mcp_studio.tui.screens.dialog import Choice, Dialog
-from mcp_studio.tui.views.trace_row import name_of
+from mcp_studio.tui.views.trace_table import name_of
 
 _COLLECTOR = "collector"
 _SPANS = "requests as spans, sent to an OpenTelemetry collector"

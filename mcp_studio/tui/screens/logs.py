@@ -19,7 +19,7 @@ from mcp_studio.tui.screens.choose import Choose
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Line, Piece, cut, fit, mark_matches, width_of
-from mcp_studio.tui.views.trace_row import clock
+from mcp_studio.tui.views.trace_table import clock
 from mcp_studio.tui.views.virtual_list import VirtualList
 
 _PAUSE = 0.25

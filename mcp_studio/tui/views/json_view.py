@@ -28,7 +28,7 @@ from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.views.find import SearchView
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Line, Piece, break_rows, cut, fit, make_safe, mark_pieces, width_of
-from mcp_studio.tui.views.rows import CursorView
+from mcp_studio.tui.views.virtual_list import CursorView
 
 KEY, STRING, NUMBER, CONSTANT, MARK = "json--key", "json--string", "json--number", "json--constant", "json--mark"
 _BREAKS = re.compile(r"\s*[\r\n]\s*")
