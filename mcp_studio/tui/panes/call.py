@@ -402,6 +402,16 @@ class CallPane(Pane, scope="call"):
 
         self._submit(lambda draft: self.app.push_screen(LoadTest(draft)), again="")
 
+    def action_call_on(self) -> None:
+        """The same call on several servers, side by side."""
+        from mcp_studio.tui.screens.call_on import CallOn, servers_with
+
+        names = servers_with(self.app.studio, self.draft.entry.ref) if self.draft is not None else []
+        if len(names) > 1:
+            self._submit(lambda draft: self.app.push_screen(CallOn(draft, names)), again="")
+        else:
+            self.app.say("No other server has this tool.", "warning")
+
     def _submit(self, then: Callable[[CallDraft], object], again: str = "send anyway") -> None:
         """Do something with the draft once it has been checked and its server is connected."""
         draft = self.draft

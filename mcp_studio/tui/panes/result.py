@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 
 _TABS = {"text": "Text", "structured": "Structured", "table": "Table", "raw": "Raw", "diff": "Diff"}
 _PROBLEMS = 3
-_COLOURS = {"ok": "$state-ready", "busy": "$state-busy", "bad": "bold $state-failed", "off": "$quiet"}
-_GLYPHS = {"ok": "ok", "busy": "half", "bad": "bad", "off": "off"}
+COLOURS = {"ok": "$state-ready", "busy": "$state-busy", "bad": "bold $state-failed", "off": "$quiet"}
+GLYPHS = {"ok": "ok", "busy": "half", "bad": "bad", "off": "off"}
+"""Colour and sign of how a call goes."""
 _BEFORE = 20
 """Entries whose last two results are kept, to be compared."""
 
@@ -246,7 +247,7 @@ class ResultPane(Pane, scope="result"):
             room -= sum(tab.outer_size.width for tab in self.tabs_line.query(Tab) if tab.display)
         shorter = [line, line.rpartition(" · ")[0], line.partition(" round trip")[0], line.partition(" · ")[0]]
         line = next((words for words in shorter if cell_len(words) <= room), shorter[-1])
-        text = Content.styled(f"{getattr(glyphs(), _GLYPHS[tone])} {line}", _COLOURS[tone]) if line else Content("")
+        text = Content.styled(f"{getattr(glyphs(), GLYPHS[tone])} {line}", COLOURS[tone]) if line else Content("")
         self.query_one("#result-status", Static).update(text)
 
     def _draw_progress(self) -> None:
@@ -274,7 +275,7 @@ class ResultPane(Pane, scope="result"):
         if not isinstance(outcome, (Succeeded, ToolFailed, Rejected, Cancelled)):  # of which the status says all
             tone, line = outcomes.outcome_line(outcome)
             if line != outcomes.outcome_short(outcome)[1]:  # which the head of the pane says
-                yield line, _COLOURS[tone]
+                yield line, COLOURS[tone]
         problems = list(outcome.problems[:_PROBLEMS])
         if more := len(outcome.problems) - len(problems):
             problems.append(f"{units.plural(more, 'more problem')}: see the trace (5)")

@@ -1,0 +1,214 @@
+"""The same call on several servers at once: a column for each, with how it went and how its result differs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import HorizontalScroll, Vertical
+from textual.content import Content
+from textual.events import Click
+from textual.widget import Widget
+from textual.widgets import SelectionList, Static
+from textual.widgets.selection_list import Selection
+
+from mcp_studio.call.call import Call
+from mcp_studio.catalog.listing import Ref
+from mcp_studio.jsontext import dumps, mapping
+from mcp_studio.present import outcomes, units
+from mcp_studio.safetext import safe
+from mcp_studio.studio import Studio
+from mcp_studio.tui.call_draft import CallDraft
+from mcp_studio.tui.panes.result import COLOURS, GLYPHS, raw_of
+from mcp_studio.tui.screens.dialog import Choice, RunDialog
+from mcp_studio.tui.views.diff_view import DiffView
+from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.json_view import JsonView
+
+_PAUSE = 0.1
+"""Seconds between two looks at how the calls go."""
+
+
+def servers_with(studio: Studio, ref: Ref) -> list[str]:
+    """The servers that have a tool of this name, in the order of the configuration."""
+    found = (entry.ref.server for entry in studio.catalog.entries("tool") if entry.ref.name == ref.name)
+    return list(dict.fromkeys(found)) if ref.kind == "tool" else []
+
+
+class Column(Vertical):
+    """One server: its outcome and time; below that its result, or how that differs from the base."""
+
+    DEFAULT_CSS = """
+    Column {
+        min-width: 34; border-left: tall $panel; padding-left: 1;
+        & > .head { height: auto; max-height: 6; margin-bottom: 1; }
+        &:focus-within, &.-base { border-left: tall $accent; }
+    }
+    """
+
+    def __init__(self, server: str) -> None:
+        super().__init__()
+        self.server = server
+        self.call: Call | None = None
+        self.json = JsonView()
+        self.diff = DiffView()
+        self._drawn: object = None
+        self._beside = ""
+
+    def compose(self) -> ComposeResult:
+        yield Static(classes="head", markup=False)
+        yield self.json
+        yield self.diff
+
+    def show(self, base: Column) -> None:
+        """Show how it stands now."""
+        outcome = self.call.outcome if self.call is not None else None
+        words = "waiting for your answer" if self.call is not None and self.call.asking else "running"
+        tone, line = ("busy", f"{words} · {self.call.seconds:.1f} s") if self.call is not None else ("off", "not sent")
+        if outcome is not None:
+            (tone, line), (_, whole) = outcomes.outcome_short(outcome), outcomes.outcome_line(outcome)
+            line = line if whole == line else f"{line}\n{whole}"
+        theirs = base.call.outcome if base is not self and base.call is not None else None
+        if (drawn := (outcome, theirs)) != self._drawn:
+            self._drawn, self._beside, result, other = drawn, "", raw_of(outcome), raw_of(theirs)
+            self.diff.display = result is not None and other is not None
+            self.json.display = result is not None and other is None
+            if self.diff.display:
+                self.diff.show(other, result)
+            elif self.json.display:
+                self.json.show(dumps(result))
+        self.set_class(base is self, "-base")
+        beside = "the base" if base is self else self._beside
+        self.query_one(".head", Static).update(
+            Content.assemble(
+                (safe(self.server, 60), "bold"),
+                (f"  {beside}", "$accent" if base is self else "$quiet"),
+                (f"\n{getattr(glyphs(), GLYPHS[tone])} {line}", COLOURS[tone]),
+            )
+        )
+
+    @on(DiffView.Compared)
+    def count(self, event: DiffView.Compared) -> None:
+        event.stop()
+        self._beside = units.plural(len(event.differences), "difference") if event.differences else "the same"
+
+
+class CallOn(RunDialog):
+    """Asks on which servers, makes the calls, and stays until it is left.
+
+    Args:
+        servers: those that have the tool; ticked are the connected ones of the group of the draft's, else of all.
+    """
+
+    DEFAULT_CLASSES = "-large"
+    DEFAULT_CSS = """
+    CallOn {
+        & SelectionList { height: auto; max-height: 100%; border: none; padding: 0; background: transparent; }
+        & #columns { height: 1fr; }
+        & #columns, & #base, & #choose, &.-begun SelectionList { display: none; }
+        &.-begun { & #columns, & #base, & #choose { display: block; } }
+    }
+    """
+    choices = (
+        Choice("start", "Call", "primary"), Choice("stop", "Cancel"), Choice("base", "Base"),
+        Choice("choose", "Servers"), Choice("pending", "Pending"), Choice("back", "Close"),
+    )  # fmt: skip
+
+    def __init__(self, draft: CallDraft, servers: Sequence[str]) -> None:
+        super().__init__()
+        self.title = f"Call {draft.entry.ref.name} on several servers"
+        self._draft = draft
+        self._servers = servers
+        self._columns: list[Column] = []
+        self._base = ""
+
+    def body(self) -> Iterable[Widget]:
+        groups, manager, own = self.app.studio.groups, self.app.studio.manager, self._draft.entry.ref.server
+        group = groups.of(own) if own in manager.names() else ""
+        alive = [name for name in self._servers if manager.status(name).state in ("ready", "connecting", "idle")]
+        ticked = [name for name in alive if not group or groups.of(name) == group]
+        rows = (Selection(Content(safe(name, 60)), name, name in ticked) for name in self._servers)
+        yield SelectionList[str](*rows, compact=True)
+        yield HorizontalScroll(id="columns", can_focus=False)
+
+    def on_mount(self) -> None:
+        self.query_one(SelectionList).focus()
+        self.offer(start=True)
+        self.set_interval(_PAUSE, self._show)
+
+    def _show(self) -> None:
+        self.offer_pending()
+        for base in self._columns:
+            if base.server == self._base:
+                for column in self._columns:
+                    column.show(base)
+
+    def action_start(self) -> None:
+        chosen = self.query_one(SelectionList).selected
+        if not chosen:
+            self.app.say("No server is ticked; space ticks the one under the cursor.", "warning")
+        elif not self.has_class("-running"):
+            self.app.attempt(self, self._run([name for name in self._servers if name in chosen]), "run")
+
+    async def _run(self, servers: Sequence[str]) -> None:
+        self.offer(start=False)
+        self.add_class("-begun")
+        try:
+            self._columns = [Column(name) for name in servers]
+            self._base = self._base if self._base in servers else servers[0]
+            for column in self._columns:
+                column.styles.width = f"{100 / len(servers)}%"
+            place = self.query_one("#columns")
+            await place.remove_children()
+            await place.mount_all(self._columns)
+            await asyncio.gather(*map(self._call, self._columns))
+        finally:
+            if self.is_attached:
+                self.offer(start=True)
+                self._show()
+                self.call_after_refresh(self.action_base, step=0)
+
+    async def _call(self, column: Column) -> None:
+        """Call once the server is connected; it is asked for approval where its tool wants that."""
+        studio, draft, ref = self.app.studio, self._draft, Ref("tool", column.server, self._draft.entry.ref.name)
+        await studio.manager.settle(column.server)
+        column.call = studio.call_tool(ref, mapping(draft.value), stays=True)
+        studio.memory.history.follow(column.call, ref, draft.sent, origin="studio", hidden=draft.secrets)
+        await column.call.wait()
+
+    def action_stop(self) -> None:
+        """Cancel all that runs, and begin no more."""
+        for column in self._columns:
+            if column.call is not None:
+                column.call.cancel()
+        self.workers.cancel_group(self, "run")
+
+    def action_choose(self) -> None:
+        """Choose other servers."""
+        if not self.has_class("-running"):
+            self.remove_class("-begun")
+            self.query_one(SelectionList).focus()
+
+    def action_base(self, step: int = 1) -> None:
+        """Compare with the column that has the focus; where none has it, or it is that, with the next one."""
+        names = [column.server for column in self._columns]
+        if names:
+            here = next((one.server for one in self._columns if one.has_focus_within), self._base)
+            at = names.index(here) + step * (here == self._base)
+            self._set_base(names[at % len(names)])
+
+    def on_click(self, event: Click) -> None:
+        """A click on the head of a column makes it the base."""
+        widgets = event.widget.ancestors_with_self if event.widget is not None else ()
+        for column in widgets:
+            if isinstance(column, Column):
+                self._set_base(column.server)
+
+    def _set_base(self, server: str) -> None:
+        self._base = server
+        self._show()
+        base = next(column for column in self._columns if column.server == server)
+        self.set_focus(base.json if base.json.display else None)
+        base.scroll_visible(animate=False)
