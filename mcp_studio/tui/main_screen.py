@@ -380,9 +380,9 @@ class MainScreen(Screen[None]):
 
     async def action_palette(self) -> None:
         """Once it is there: what is typed next belongs to it."""
-        from mcp_studio.tui.screens.palette import palette
+        from mcp_studio.tui.screens.palette import Palette
 
-        await self.app.push_screen(palette())
+        await self.app.push_screen(Palette())
 
     def action_change_theme(self) -> None:
         from mcp_studio.tui.screens.theme import ThemePicker
