@@ -6,7 +6,7 @@ import os
 import signal
 
 from mcp_studio.tui.screens.approval import Approval
-from mcp_studio.tui.screens.call_on import CallOn
+from mcp_studio.tui.screens.many_calls import CallOn
 from tests.tui.stage import Stage, on_stage, raw
 
 

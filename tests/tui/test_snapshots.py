@@ -46,9 +46,9 @@ from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.main_screen import MainScreen
 from mcp_studio.tui.screens.answer_rule import AnswerRuleDialog
 from mcp_studio.tui.screens.approval import Approval, ProjectTrust
-from mcp_studio.tui.screens.compare import Compare, Side
 from mcp_studio.tui.screens.dialog import Confirm
 from mcp_studio.tui.screens.elicitation import Elicitation, UrlElicitation
+from mcp_studio.tui.screens.exchange import Compare, Side
 from mcp_studio.tui.screens.exit_report import ExitReport
 from mcp_studio.tui.screens.field_menu import FieldHelp
 from mcp_studio.tui.screens.import_servers import FirstStart, ImportServers

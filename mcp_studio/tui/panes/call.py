@@ -398,13 +398,13 @@ class CallPane(Pane, scope="call"):
         self._submit(partial(self.start, fresh=True))
 
     def action_load_test(self) -> None:
-        from mcp_studio.tui.screens.load_test import LoadTest
+        from mcp_studio.tui.screens.many_calls import LoadTest
 
         self._submit(lambda draft: self.app.push_screen(LoadTest(draft)), again="")
 
     def action_call_on(self) -> None:
         """The same call on several servers, side by side."""
-        from mcp_studio.tui.screens.call_on import CallOn, servers_with
+        from mcp_studio.tui.screens.many_calls import CallOn, servers_with
 
         names = servers_with(self.app.studio, self.draft.entry.ref) if self.draft is not None else []
         if len(names) > 1:
@@ -553,7 +553,7 @@ class CallPane(Pane, scope="call"):
 
     def action_paste_call(self) -> None:
         """Fill the form from a pasted call."""
-        from mcp_studio.tui.screens.paste_call import PasteCall
+        from mcp_studio.tui.screens.copy_as import PasteCall
 
         def fill(found: tuple[Entry, Json] | None) -> None:
             if found is not None:

@@ -29,8 +29,7 @@ from mcp_studio.tui.views.trace_table import TraceTable, rows_with
 
 if TYPE_CHECKING:
     from mcp_studio.trace.disk.session import Session
-    from mcp_studio.tui.screens.compare import Side
-    from mcp_studio.tui.screens.exchange import Wish
+    from mcp_studio.tui.screens.exchange import Side, Wish
     from mcp_studio.tui.screens.sessions import Opened
 
 _EMPTY = "Nothing has crossed the wire yet. Connect a server, and every message appears here."
@@ -301,7 +300,7 @@ class TracePane(Pane, scope="trace"):
         self._try(self._compare)
 
     async def _compare(self, entry: WireMessage) -> None:
-        from mcp_studio.tui.screens.compare import Compare, side_of
+        from mcp_studio.tui.screens.exchange import Compare, side_of
 
         side, base = await side_of(self.recording, entry), self._base
         self._base = side if base is None else None

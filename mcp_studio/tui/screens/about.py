@@ -33,10 +33,6 @@ class About(Dialog[None]):
     DEFAULT_CLASSES = "-large"
     choices = (Choice("back", "Close"), Choice("copy", "Copy all"))
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._content = Content()
-
     def body(self) -> Iterable[Widget]:
         yield Static("Looking …", id="facts")
 
@@ -51,11 +47,7 @@ class About(Dialog[None]):
         now = studio.signing.accounts.keeping if remote else kept
         place = await beside(place_in_words, kept, studio.paths.state)
         other = await beside(place_in_words, now, studio.paths.state) if now != kept else ""
-        self._content = Content.assemble(*_parts(studio, place, other))
-        self.query_one("#facts", Static).update(self._content)
-
-    def action_copy(self) -> None:
-        self.app.copy(self._content.plain)
+        self.query_one("#facts", Static).update(Content.assemble(*_parts(studio, place, other)))
 
 
 def _parts(studio: Studio, kept: str, now: str) -> list[Part]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import cast
 
-from textual import getters, on
+from textual import on
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Select, Static
@@ -37,7 +37,6 @@ class AnswerRuleDialog(Dialog[None]):
     }
     """
     choices = (Choice("submit", "Save the rule", "primary"), Choice("back", "Cancel"))
-    problem = getters.query_one("#problem", Static)
 
     def __init__(self, request: InputRequest, answer: Answer) -> None:
         super().__init__()
@@ -62,7 +61,6 @@ class AnswerRuleDialog(Dialog[None]):
             self._form = FormView(build(request.schema, strict=True), self._made(self._answer.content).content)
             yield self._form
         yield Static(id="written")
-        yield Static(id="problem", classes="bad", markup=False)
 
     def on_mount(self) -> None:
         self._show()
@@ -70,7 +68,7 @@ class AnswerRuleDialog(Dialog[None]):
     @on(Select.Changed)
     @on(FormView.Changed)
     def changed(self) -> None:
-        self.problem.update("")
+        self.refuse("")
         self._show()
 
     def _made(self, content: Json, *, tool: bool = False) -> AnswerRule:
@@ -100,9 +98,9 @@ class AnswerRuleDialog(Dialog[None]):
         rule = self.rule
         unreadable = self._form.unreadable if self._form is not None else ()
         if unreadable:
-            self.problem.update(Content(f"Not saved: {safe(unreadable[0].place)} {safe(unreadable[0].message)}"))
+            self.refuse(f"Not saved: {unreadable[0].place} {unreadable[0].message}")
         elif self._request.kind == "sampling" and rule.action == "accept" and rule.content is None:
-            self.problem.update("Not saved: the reply holds something secret, which is written to no file.")
+            self.refuse("Not saved: the reply holds something secret, which is written to no file.")
         else:
             self.app.attempt(self, self._save(rule), "save")
 

@@ -29,8 +29,6 @@ from mcp_studio.tui.views.line import Line, spread
 from mcp_studio.tui.views.trace_table import arrow, clock
 from mcp_studio.tui.views.virtual_list import VirtualList
 
-_PAUSE = 0.1
-"""Seconds between two looks at what came."""
 _HISTORY = 50
 _ALONE = "No handshake"
 _LOOKS = {"error": "bad", "invalid": "bad", "stderr": "warn", "stray": "warn", "result": "ok"}
@@ -76,8 +74,7 @@ class Console(Dialog[None]):
     DEFAULT_CSS = """
     Console {
         & JsonArea { height: 40%; }
-        & VirtualList { height: 1fr; min-height: 2; }
-        & Findable { height: 1fr; min-height: 2; }
+        & VirtualList, & Findable { min-height: 2; }
     }
     """
     choices = (
@@ -87,6 +84,8 @@ class Console(Dialog[None]):
         Choice("copy", "Copy"),
         Choice("back", "Close"),
     )
+    AUTO_FOCUS = "JsonArea"
+    every = 0.1
     editor = getters.query_one(JsonArea)
     came = getters.query_one("#came", VirtualList)
 
@@ -114,9 +113,6 @@ class Console(Dialog[None]):
         self._sent = [text for text in items_of(draft.get("sent")) if isinstance(text, str)]
         first = self._text_of("tools/list" if self._sender is not None else "initialize")
         self.editor.text = self._begin or str(draft.get("text") or "") or first
-        self.editor.focus()
-        self._look()
-        self.set_interval(_PAUSE, self._look)
 
     def on_unmount(self) -> None:
         """Nothing stays connected behind the dialog."""
@@ -143,7 +139,7 @@ class Console(Dialog[None]):
 
     # What is shown
 
-    def _look(self) -> None:
+    def look(self) -> None:
         """Show what came, and how it is connected."""
         if self._server not in self.app.studio.manager.names():
             self.dismiss(None)
@@ -203,7 +199,7 @@ class Console(Dialog[None]):
         frame, newlines = frame_of(self.editor.text)
         self._exchange = sender.send(frame, newlines=newlines)
         self.came.show(())
-        self._look()
+        self.look()
 
     def action_template(self) -> None:
         """Start from a frame that was sent before, the newest first, or from a method."""

@@ -77,10 +77,7 @@ class Paste(InsertDialog[Meaning]):
         text: what is pasted already; text too long to be edited is only told, and kept beside the editor.
     """
 
-    DEFAULT_CSS = """
-    Paste AreaEditor { height: 12; }
-    Paste.-short AreaEditor { height: 8; }
-    """
+    DEFAULT_CSS = "Paste { & AreaEditor { height: 12; } &.-short AreaEditor { height: 8; } }"
 
     def __init__(self, title: str, field: Field, text: str = "") -> None:
         super().__init__(title)

@@ -22,8 +22,6 @@ from mcp_studio.tui.views.line import Line, Piece, cut, fit, mark_matches, width
 from mcp_studio.tui.views.trace_table import clock
 from mcp_studio.tui.views.virtual_list import VirtualList
 
-_PAUSE = 0.25
-"""Seconds between two looks at what came."""
 _NAMES = 16
 """Cells of the widest column of server names."""
 _LOOKS: dict[str, str] = {"debug": "dim", "notice": "accent", "warning": "warn"} | dict.fromkeys(LOG_LEVELS[4:], "bad")
@@ -42,7 +40,6 @@ class Logs(Dialog[int]):
         & #ways { height: 1; margin-bottom: 1; }
         & Select { width: 26; margin-right: 2; }
         & #words { width: 1fr; }
-        & VirtualList { height: 1fr; }
         & #whole { height: auto; max-height: 8; border-top: solid $panel; }
     }
     """
@@ -50,6 +47,8 @@ class Logs(Dialog[int]):
         Choice("submit", "Show in the trace", "primary"), Choice("level", "Ask for another level"),
         Choice("copy", "Copy"), Choice("back", "Close"),
     )  # fmt: skip
+    AUTO_FOCUS = "#log"
+    every = 0.25
     rows = getters.query_one("#log", VirtualList)
 
     def __init__(self, server: str) -> None:
@@ -69,11 +68,6 @@ class Logs(Dialog[int]):
         yield VirtualList(self._draw, key=lambda row: (row.entry, row.number), id="log")
         yield Static(id="whole", markup=False)
 
-    def on_mount(self) -> None:
-        self.rows.focus()
-        self._look()
-        self.set_interval(_PAUSE, self._look)
-
     @property
     def _words(self) -> Sequence[str]:
         return words_of(self.query_one("#words", Input).value)
@@ -84,7 +78,7 @@ class Logs(Dialog[int]):
 
     @on(Select.Changed)
     @on(Input.Changed)
-    def _look(self) -> None:
+    def look(self) -> None:
         """Show what came; who is on the newest row stays on the newest."""
         studio, least = self.app.studio, str(self.query_one("#least", Select).value)
         stamp = least, self._words, studio.logs.revision

@@ -54,9 +54,6 @@ class Pages(Dialog[None]):
         self._following, self._count, self._total = None, 0, 0
         self.action_next()
 
-    def action_copy(self) -> None:
-        self.view.copy()
-
     def action_next(self) -> None:
         self.about.update(f"Reading page {self._count + 1} …")
         self.run_worker(self._read, exclusive=True)

@@ -61,6 +61,7 @@ class SaveResult(Dialog[None]):
     """Asks for a folder, and shows which files the result makes in it."""
 
     TITLE = "Save the result"
+    AUTO_FOCUS = "Input"
     choices = (Choice("submit", "Save", "primary"), Choice("back", "Cancel"))
 
     def __init__(self, ref: Ref, result: Json) -> None:
@@ -74,10 +75,6 @@ class SaveResult(Dialog[None]):
         for part in self._parts:
             lines += [f"  {part.name}", (f"  {part.what}\n", "$quiet")]
         yield Static(Content.assemble(*lines))
-        yield Static(id="problem", classes="bad", markup=False)
-
-    def on_mount(self) -> None:
-        self.query_one(Input).focus()
 
     @on(Input.Submitted)
     def action_submit(self) -> None:
@@ -88,7 +85,7 @@ class SaveResult(Dialog[None]):
         try:
             written = await asyncio.to_thread(lambda: write(self._parts, Path(folder).expanduser()))
         except (OSError, ValueError) as problem:
-            self.query_one("#problem", Static).update(safe(f"Not saved: {problem}", 600))
+            self.refuse(f"Not saved: {problem}")
             return
         self.app.say(f"Saved {', '.join(file.name for file in written)} in {folder}.")
         self.dismiss(None)

@@ -91,7 +91,6 @@ class Roots(Dialog[None]):
         yield Static(Content(_about(self.app.studio, self._server)), classes="quiet gap")
         yield FormView(roots_form(), roots_value((config.written or config).roots))
         yield Static(id="sent", classes="quiet", markup=False)
-        yield Static(id="problem", classes="bad", markup=False)
 
     def on_mount(self) -> None:
         self.form.begin()
@@ -104,13 +103,13 @@ class Roots(Dialog[None]):
 
     def _show_sent(self) -> None:
         """What the server will get, and what is odd about it."""
-        sent, problem = self.query_one("#sent", Static), self.query_one("#problem", Static)
-        problem.update("")
+        sent = self.query_one("#sent", Static)
+        self.refuse("")
         try:
             roots = effective_roots(roots_of(self.form.value), self.app.studio.manager.config(self._server))
         except StudioError as error:
             sent.update("")
-            problem.update(Content(safe(error.message, 300)))
+            self.refuse(error.message)
             return
         lines = [f"\n{safe(root.uri, 200)}{_odd(root)}" for root in roots]
         sent.update(Content("".join(["The server gets:", *lines]) if lines else "The server gets no roots."))
@@ -126,7 +125,7 @@ class Roots(Dialog[None]):
             if isinstance(error, ConfigError) and error.key:
                 self.form.show_problems([SchemaProblem(_pointer(error.key), error.message)])
                 self.form.focus_field(_pointer(error.key))
-            self.query_one("#problem", Static).update(Content(safe(f"{error.message} {error.hint}", 600)))
+            self.refuse(f"{error.message} {error.hint}")
 
 
 def _about(studio: Studio, server: str) -> str:

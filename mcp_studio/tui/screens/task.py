@@ -24,13 +24,13 @@ _STATES: Mapping[str, tuple[str, str]] = {
 }  # fmt: skip
 _COLOURS = {"warn": "$state-busy", "ok": "$state-ready", "bad": "bold $state-failed", "dim": "$quiet"}
 _JSON = 4_000
-_PAUSE = 0.5
-"""Seconds between two looks at it."""
 
 
 class TaskDialog(Dialog[bool]):
     """Drawn anew as the task moves on; answers whether its result is to be shown in the result pane."""
 
+    AUTO_FOCUS = "#back"
+    every = 0.5
     choices = (
         Choice("result", "Show the result", "primary"), Choice("poll", "Ask for it now"), Choice("cancel", "Cancel it"),
         Choice("copy", "Copy"), Choice("back", "Close"),
@@ -44,12 +44,7 @@ class TaskDialog(Dialog[bool]):
     def body(self) -> Iterable[Widget]:
         yield Static(id="facts")
 
-    def on_mount(self) -> None:
-        self.query_one("#back").focus()
-        self._look()
-        self.set_interval(_PAUSE, self._look)
-
-    def _look(self) -> None:
+    def look(self) -> None:
         task = self.app.studio.tasks.get(*self._shown_task.key)
         if task is None:
             self.dismiss(False)
@@ -70,9 +65,6 @@ class TaskDialog(Dialog[bool]):
 
     def action_cancel(self) -> None:
         self.app.attempt(self, self.app.studio.tasks.cancel(*self._shown_task.key))
-
-    def action_copy(self) -> None:
-        self.app.copy(details(self._shown_task).plain)
 
 
 def state(task: Task) -> str:

@@ -21,7 +21,6 @@ class ThemePicker(Dialog[None]):
     DEFAULT_CSS = """
     ThemePicker { background: transparent; align: right middle; }
     ThemePicker > #box { width: 40; margin-right: 2; }
-    ThemePicker OptionList { height: auto; }
     """
     choices = (Choice("submit", "Keep", "primary"), Choice("back", "Back"))
 

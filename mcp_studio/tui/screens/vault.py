@@ -56,7 +56,6 @@ class Passphrase(Dialog[str]):
         yield Static(Content(safe(self._reason, 800, lines=True)), classes="gap")
         for hint in ("passphrase", "once more") if self._new else ("passphrase",):
             yield Input(placeholder=hint, password=True, compact=True)
-        yield Static(id="problem", classes="bad", markup=False)
 
     @on(Input.Submitted)
     def action_submit(self) -> None:
@@ -73,7 +72,7 @@ class Passphrase(Dialog[str]):
         else:
             self.dismiss(typed[0])
             return
-        self.query_one("#problem", Static).update(problem)
+        self.refuse(problem)
 
 
 class PassphraseAsker:

@@ -1,34 +1,38 @@
-"""The same call on several servers at once: a column for each, with how it went and how its result differs."""
+"""One call made many times: on several servers side by side, or as a load test."""
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 from textual import on
 from textual.app import ComposeResult
-from textual.containers import HorizontalScroll, Vertical
+from textual.containers import Horizontal, HorizontalScroll, Vertical
 from textual.content import Content
 from textual.events import Click
 from textual.widget import Widget
-from textual.widgets import SelectionList, Static
+from textual.widgets import Input, ProgressBar, SelectionList, Static
 from textual.widgets.selection_list import Selection
 
 from mcp_studio.call.call import Call
+from mcp_studio.call.load import MOST, MOST_AT_ONCE, Load, past_of_load
 from mcp_studio.catalog.listing import Ref
-from mcp_studio.jsontext import dumps, mapping
+from mcp_studio.jsontext import dumps, mapping, pretty
 from mcp_studio.present import outcomes, units
 from mcp_studio.safetext import safe
 from mcp_studio.studio import Studio
 from mcp_studio.tui.call_draft import CallDraft
 from mcp_studio.tui.panes.result import COLOURS, GLYPHS, raw_of
 from mcp_studio.tui.screens.dialog import Choice, RunDialog
+from mcp_studio.tui.screens.statistics import histogram, times_line
 from mcp_studio.tui.views.diff_view import DiffView
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.json_view import JsonView
 
-_PAUSE = 0.1
-"""Seconds between two looks at how the calls go."""
+_ERRORS = 3
+"""Errors of a load test that are told."""
 
 
 def servers_with(studio: Studio, ref: Ref) -> list[str]:
@@ -111,6 +115,8 @@ class CallOn(RunDialog):
         &.-begun { & #columns, & #base, & #choose { display: block; } }
     }
     """
+    AUTO_FOCUS = "SelectionList"
+    every = 0.1
     choices = (
         Choice("start", "Call", "primary"), Choice("stop", "Cancel"), Choice("base", "Base"),
         Choice("choose", "Servers"), Choice("pending", "Pending"), Choice("back", "Close"),
@@ -134,11 +140,9 @@ class CallOn(RunDialog):
         yield HorizontalScroll(id="columns", can_focus=False)
 
     def on_mount(self) -> None:
-        self.query_one(SelectionList).focus()
         self.offer(start=True)
-        self.set_interval(_PAUSE, self._show)
 
-    def _show(self) -> None:
+    def look(self) -> None:
         self.offer_pending()
         for base in self._columns:
             if base.server == self._base:
@@ -167,7 +171,7 @@ class CallOn(RunDialog):
         finally:
             if self.is_attached:
                 self.offer(start=True)
-                self._show()
+                self.look()
                 self.call_after_refresh(self.action_base, step=0)
 
     async def _call(self, column: Column) -> None:
@@ -208,7 +212,119 @@ class CallOn(RunDialog):
 
     def _set_base(self, server: str) -> None:
         self._base = server
-        self._show()
+        self.look()
         base = next(column for column in self._columns if column.server == server)
         self.set_focus(base.json if base.json.display else None)
         base.scroll_visible(animate=False)
+
+
+class LoadTest(RunDialog):
+    """Asks for two numbers, runs, and keeps the figures on screen until it is left."""
+
+    DEFAULT_CSS = """
+    LoadTest {
+        & Horizontal#numbers { height: 1; }
+        & Input { width: 14; margin-right: 4; }
+        & #numbers Static { width: auto; margin-right: 1; }
+        & #note { margin-top: 1; }
+        & ProgressBar { margin-top: 1; display: none; & Bar { width: 1fr; } }
+    }
+    """
+    AUTO_FOCUS = "#total"
+    every = 0.2
+    choices = (
+        Choice("start", "Start", "primary"), Choice("stop", "Cancel"), Choice("copy", "Copy figures"),
+        Choice("pending", "Pending"), Choice("back", "Close"),
+    )  # fmt: skip
+
+    def __init__(self, draft: CallDraft) -> None:
+        super().__init__()
+        self.title = f"Load test: {draft.entry.ref}"
+        self._draft = draft
+        self.load: Load | None = None
+        """What runs, or ran last."""
+
+    def body(self) -> Iterable[Widget]:
+        yield Horizontal(
+            Static("Calls"), Input("100", id="total", type="integer", max_length=9, compact=True),
+            Static("At once"), Input("8", id="at-once", type="integer", max_length=5, compact=True),
+            id="numbers",
+        )  # fmt: skip
+        yield Static("Each call has the value of the form. The trace has every call, the history one entry.", id="note")
+        yield ProgressBar(show_eta=False)
+        yield Static(id="figures", markup=False)
+
+    def on_mount(self) -> None:
+        self.offer(start=True)
+
+    @on(Input.Submitted)
+    def action_start(self) -> None:
+        total, at_once = (int(field.value) if field.value.isdecimal() else 0 for field in self.query(Input))
+        if not (0 < total <= MOST and 0 < at_once <= MOST_AT_ONCE):
+            self._say(f"Calls must be from 1 to {MOST:,}, at once from 1 to {MOST_AT_ONCE:,}.", "$state-failed")
+        elif not self.query_one("#start").disabled:
+            self.offer(start=False)
+            self.query_one("#stop").focus()
+            self.app.attempt(self, self._run(total, at_once))
+
+    async def _run(self, total: int, at_once: int) -> None:
+        studio, draft, ref = self.app.studio, self._draft, self._draft.entry.ref
+        try:
+            if ref.kind == "tool":
+                self._say("Waiting for your approval, where a rule or the tool asks for it.", "$quiet")
+                if denied := await studio.caller.consent(ref, draft.value, total, at_once, approved=False):
+                    self._say(f"Not started: {denied.rule}.", "$state-failed")
+                    return
+            self._say("", "")
+            begin = partial(draft.begin, studio, fresh=True, approved=True)
+            began, self.load = time.time(), Load(begin, total, at_once)
+            try:
+                await self.load.run()
+            finally:
+                studio.memory.history.put(past_of_load(self.load, ref, draft.sent, began, "studio"), draft.secrets)
+        finally:
+            if self.is_attached:
+                self.offer(start=True)
+                self.look()
+
+    def look(self) -> None:
+        self.offer_pending()
+        if self.load is None:
+            return
+        bar = self.query_one(ProgressBar)
+        bar.display = True
+        bar.update(total=self.load.total, progress=self.load.done)
+        figures = self.query_one("#figures", Static)
+        figures.update(figures_of(self.load, max(20, figures.size.width), max(6, self.app.size.height - 16)))
+
+    def _say(self, text: str, look: str) -> None:
+        self.query_one("#note", Static).update(Content.styled(safe(text, 300), look))
+
+    def action_stop(self) -> None:
+        """Start no more calls, and stop those that run; before there are any, ask no more for approval."""
+        self.workers.cancel_node(self)
+
+    def action_copy(self) -> None:
+        """Copy the figures as JSON."""
+        if self.load is None:
+            self.app.say("There are no figures yet.", "warning")
+        else:
+            self.app.copy(pretty(self.load.figures()), "the figures")
+
+
+def figures_of(load: Load, width: int, height: int) -> Content:
+    """How far a run is and how it goes, in so many cells and lines."""
+    parts = [f"{count:,} {kind}" for kind, count in load.outcomes.most_common()]
+    parts += [f"{load.flying:,} running"] if load.running else []
+    parts.append(f"{units.size(load.bytes)} received")
+    head = f"{load.done:,} of {load.total:,} · {load.rate:,.0f}/s · {load.seconds:.1f} s"
+    lines = [
+        Content.styled(head, "bold"),
+        Content.styled(" · ".join(parts), "$state-failed" if load.wrong else ""),
+        Content(times_line(load.durations)),
+    ]
+    if load.why and not load.running:
+        lines.append(Content.styled(f"Ended early: {safe(load.why, 200)}.", "$state-failed"))
+    said = [Content.assemble((f"{count:,}x ", "$state-failed"), text) for count, text in load.errors[:_ERRORS]]
+    bars = histogram(load.durations, width, max(3, height - len(lines) - len(said)))
+    return Content("\n").join([line.truncate(width, ellipsis=True) for line in (*lines, *bars.split("\n"), *said)])
