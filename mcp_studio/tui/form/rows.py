@@ -6,18 +6,7 @@ from collections.abc import Callable, Mapping, Set
 from typing import Final, Literal, NamedTuple, cast
 
 from mcp_studio.jsontext import Json, items_of, mapping
-from mcp_studio.schema.field import (
-    Choices,
-    Const,
-    Field,
-    Flag,
-    JsonField,
-    List,
-    Map,
-    Number,
-    Object,
-    Union,
-)
+from mcp_studio.schema.field import Choices, Const, Field, Flag, JsonField, List, Map, Number, Object, Union
 from mcp_studio.schema.place import Path
 from mcp_studio.schema.text import from_text
 

@@ -34,7 +34,7 @@ KEY, STRING, NUMBER, CONSTANT, MARK = "json--key", "json--string", "json--number
 _BREAKS = re.compile(r"\s*[\r\n]\s*")
 _KINDS = re.compile(
     r'(?P<key>"(?:[^"\\]|\\.)*"(?=\s*:))|(?P<string>"(?:[^"\\]|\\.)*"?)|(?P<number>-?\d[\d.eE+-]*)'
-    r"|(?P<constant>true|false|null)|(?P<mark>[^\"\w-]+|.)",
+    r"|(?P<constant>true|false|null)|(?P<mark>[^\"\w-]+|.)"
 )
 _SMALL = 64 * 1024
 _ROWS_SMALL, _ROWS_LARGE = 400, 80
