@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, cast
@@ -26,15 +25,12 @@ from mcp_studio.tui.form.editors import AreaEditor
 from mcp_studio.tui.form.model import LARGEST
 from mcp_studio.tui.form.painter import sign_of
 from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.json_view import TOKENS
 from mcp_studio.tui.views.line import cut
 
 if TYPE_CHECKING:
     from mcp_studio.tui.app import StudioApp
 
-_TOKEN = re.compile(
-    r'(?P<key>"(?:[^"\\]|\\.)*"(?=\s*:))|(?P<string>"(?:[^"\\]|\\.)*"?)'
-    r"|(?P<number>-?\d[\d.eE+-]*)|(?P<constant>\b(?:true|false|null)\b)|(?P<mark>[{}\[\],:]+)"
-)
 _MOST_COLOURED = 5_000
 """Characters of a line that are coloured."""
 _MOST_NOTES = 4
@@ -63,7 +59,7 @@ class JsonArea(AreaEditor):
 
     def get_line(self, line_index: int) -> Text:
         line = super().get_line(line_index)
-        for token in _TOKEN.finditer(line.plain[:_MOST_COLOURED]):
+        for token in TOKENS.finditer(line.plain[:_MOST_COLOURED]):
             line.stylize(self.get_component_rich_style(f"json--{token.lastgroup}", partial=True), *token.span())
         problem = self.problem
         if isinstance(problem, JsonProblem) and problem.line == line_index + 1 and self.has_room(problem):

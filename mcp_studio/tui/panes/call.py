@@ -295,11 +295,6 @@ class CallPane(Pane, scope="call"):
 
     # Tabs
 
-    @on(Tabs.TabActivated)
-    def tab_activated(self, event: Tabs.TabActivated) -> None:
-        event.stop()
-        self._show_tab()
-
     def go_to_tab(self, tab: str) -> None:
         """Show a tab now."""
         if tab != self.tab:
@@ -307,6 +302,7 @@ class CallPane(Pane, scope="call"):
                 self.tabs_line.active = tab
             self._show_tab()
 
+    @on(Tabs.TabActivated)
     def _show_tab(self) -> None:
         """Show the form, or put the view of another tab into its place; the focus stays in the pane."""
         draft, tab, views = self.draft, self.tab, list[Widget]()
@@ -351,7 +347,6 @@ class CallPane(Pane, scope="call"):
     @on(JsonEditor.Changed)
     def value_changed(self, event: FormView.Changed | JsonEditor.Changed) -> None:
         """What stands in the JSON tab and is no JSON yet is kept beside the value."""
-        event.stop()
         self._edited(event.value)
 
     def _edited(self, value: Json) -> None:
@@ -520,7 +515,6 @@ class CallPane(Pane, scope="call"):
 
     @on(Checkbox.Changed, "#as-task")
     def task_switched(self, event: Checkbox.Changed) -> None:
-        event.stop()
         if self.draft is not None:
             self.draft.as_task = self._as_tasks[self.draft.key] = event.value
 

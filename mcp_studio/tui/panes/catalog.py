@@ -370,7 +370,6 @@ class CatalogPane(Pane, scope="catalog"):
 
     @on(Tabs.TabActivated)
     async def show_tab(self, event: Tabs.TabActivated) -> None:
-        event.stop()
         on_tasks = event.tab.id == TASKS
         had_focus = self.has_focus_within
         if on_tasks and not self.tasks.is_attached:

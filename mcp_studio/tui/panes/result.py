@@ -165,6 +165,7 @@ class ResultPane(Pane, scope="result"):
         """The tab that is shown."""
         return self.tabs_line.active or "text"
 
+    @on(Tabs.TabActivated)
     def _draw_view(self) -> None:
         """Put the view of the tab into the pane, unless it is there already."""
         outcome = self._outcome
@@ -294,20 +295,13 @@ class ResultPane(Pane, scope="result"):
 
     # What the person does
 
-    @on(Tabs.TabActivated)
-    def show_tab(self, event: Tabs.TabActivated) -> None:
-        event.stop()
-        self._draw_view()
-
     @on(Button.Pressed, ".exit-report")
-    def report_pressed(self, event: Button.Pressed) -> None:
-        event.stop()
+    def report_pressed(self) -> None:
         if self.call is not None:
             self.post_message(self.ExitReportRequested(self.call.ref.server))
 
     def on_cards_chosen(self, event: Cards.Chosen) -> None:
         """Read what a link names, enlarge an image."""
-        event.stop()
         block = event.block
         if block.kind == "link" and self.call is not None:
             self.post_message(self.ReadRequested(self.call.ref.server, block.uri, block.title))

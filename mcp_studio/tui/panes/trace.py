@@ -186,7 +186,6 @@ class TracePane(Pane, scope="trace"):
     @on(ExchangeView.Went)
     def _went(self, event: ExchangeView.Went) -> None:
         """Another entry that belongs to it: the cursor goes there, where it is shown."""
-        event.stop()
         self.table.go_to(event.number)
         if (entry := self.recording.entry(event.number)) is not None:
             self._show_beside(entry)

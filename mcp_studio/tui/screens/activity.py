@@ -21,8 +21,8 @@ from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.session.tasks import Task
 from mcp_studio.studio import Studio
 from mcp_studio.trace.message import LISTEN
+from mcp_studio.tui.panes.tasks import sign, words
 from mcp_studio.tui.screens.dialog import Choice, Confirm, Dialog
-from mcp_studio.tui.screens.task import sign, words
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Line, cut, spread
 from mcp_studio.tui.views.virtual_list import VirtualList

@@ -79,7 +79,6 @@ class Choose(Dialog[str]):
 
     @on(Input.Changed)
     def search(self, event: Input.Changed) -> None:
-        event.stop()
         self._narrow(event.value)
 
     @on(Input.Submitted)

@@ -26,6 +26,11 @@ from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.text_view import TextView
 
 _DRAFT = "copy:form"
+_AT_ONCE = 20_000
+"""Characters that are read without a thread."""
+_KINDS: dict[str, tuple[EntryKind, ...]] = {
+    "tool": ("tool",), "prompt": ("prompt",), "resource": ("resource", "template"), "": ("tool", "prompt"),
+}  # fmt: skip
 
 
 class CopyAs(Dialog[None]):
@@ -88,13 +93,6 @@ class CopyAs(Dialog[None]):
             self.app.copy(made.text)
 
 
-_AT_ONCE = 20_000
-"""Characters that are read without a thread."""
-_KINDS: dict[str, tuple[EntryKind, ...]] = {
-    "tool": ("tool",), "prompt": ("prompt",), "resource": ("resource", "template"), "": ("tool", "prompt"),
-}  # fmt: skip
-
-
 class PasteCall(Dialog[tuple[Entry, Json]]):
     """Answers the entry, and the value for its form.
 
@@ -122,7 +120,6 @@ class PasteCall(Dialog[tuple[Entry, Json]]):
     @on(TextArea.Changed)
     @on(AreaEditor.TooLong)
     def read(self, event: TextArea.Changed | AreaEditor.TooLong) -> None:
-        event.stop()
         if isinstance(event, AreaEditor.TooLong):
             self.app.say(f"{len(event.text):,} characters are read, and too many to be shown.")
         text = event.text if isinstance(event, AreaEditor.TooLong) else event.text_area.text

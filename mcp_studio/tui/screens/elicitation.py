@@ -127,7 +127,6 @@ class Elicitation(RequestDialog):
     @on(FormView.Changed)
     def keep(self, event: FormView.Changed) -> None:
         """What was typed is there again after Later."""
-        event.stop()
         self.request.draft = [event.value, dict(self._view.pending)]
         self.refuse("")
 

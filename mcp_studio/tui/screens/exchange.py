@@ -30,6 +30,9 @@ _LARGEST = 8_000_000
 """Bytes of the bodies that are compared."""
 _ENVELOPE = ("$.*.id", "$.request.params.requestState", "$.response.result.requestState")
 """Members of a message that are other ones each time."""
+Wish = Literal["repeat", "copy_as", "compare"]
+"""What is to be done with the message, which only the trace can do."""
+_LONGEST = 2_000
 
 
 class Side(NamedTuple):
@@ -96,11 +99,6 @@ class Compare(Dialog[None]):
         self.view.action_copy()
 
 
-Wish = Literal["repeat", "copy_as", "compare"]
-"""What is to be done with the message, which only the trace can do."""
-_LONGEST = 2_000
-
-
 class ExchangeDialog(Dialog[tuple[Wish, WireMessage]]):
     """Shows the exchange of a message."""
 
@@ -139,7 +137,6 @@ class ExchangeDialog(Dialog[tuple[Wish, WireMessage]]):
 
     @on(ExchangeView.Went)
     def _went(self, event: ExchangeView.Went) -> None:
-        event.stop()
         if (entry := self._recording.entry(event.number)) is not None:
             self._show(entry)
 

@@ -95,13 +95,11 @@ class Paste(InsertDialog[Meaning]):
         self._read(self._text)
 
     @on(TextArea.Changed)
-    def changed(self, event: TextArea.Changed) -> None:
-        event.stop()
+    def changed(self) -> None:
         self._read(self._area.text)
 
     @on(AreaEditor.TooLong)
     def keep(self, event: AreaEditor.TooLong) -> None:
-        event.stop()
         with self.prevent(TextArea.Changed):
             self._area.text = ""
         self._read(event.text)
@@ -207,7 +205,6 @@ class InsertFile(InsertDialog[str]):
     @on(DirectoryTree.FileSelected)
     def select(self, event: DirectoryTree.FileSelected) -> None:
         """Another click or enter on the file that is chosen already takes it."""
-        event.stop()
         if self._input.value == str(event.path):
             self.action_submit()
         self._input.value = str(event.path)
@@ -296,7 +293,6 @@ class When(InsertDialog[str]):
 
     @on(Input.Changed)
     def understand(self, event: Input.Changed) -> None:
-        event.stop()
         self._show(event.value or "now")
 
     @on(OptionList.OptionHighlighted)

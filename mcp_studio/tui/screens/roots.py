@@ -97,10 +97,6 @@ class Roots(Dialog[None]):
         self._show_sent()
 
     @on(FormView.Changed)
-    def changed(self, event: FormView.Changed) -> None:
-        event.stop()
-        self._show_sent()
-
     def _show_sent(self) -> None:
         """What the server will get, and what is odd about it."""
         sent = self.query_one("#sent", Static)
