@@ -101,7 +101,8 @@ class JsonEditor(Vertical):
     def __init__(self, value: Json = None, *, text: str = "") -> None:
         """`text` stands there instead of the value, as when it was left and was no JSON."""
         super().__init__()
-        self._value: Json = value
+        self.value: Json = value
+        """What the text said when it was last JSON."""
         self._begin_with = text
         self._checked: tuple[SchemaProblem, ...] = ()
         self._too_large = False
@@ -121,11 +122,6 @@ class JsonEditor(Vertical):
         return self.area.text
 
     @property
-    def value(self) -> Json:
-        """What the text said when it was last JSON."""
-        return self._value
-
-    @property
     def unreadable(self) -> tuple[SchemaProblem, ...]:
         """Why the text cannot be sent; empty when it is JSON."""
         problem = self.area.problem
@@ -133,8 +129,8 @@ class JsonEditor(Vertical):
 
     def show(self, value: Json, *, text: str = "") -> None:
         """Show another value, or with `text` what stood there when it was left and was no JSON."""
-        if value is not self._value:
-            self._value = value
+        if value is not self.value:
+            self.value = value
             self._fill(text)
 
     def show_problems(self, problems: Iterable[SchemaProblem]) -> None:
@@ -166,7 +162,7 @@ class JsonEditor(Vertical):
             app.say("The text cannot be put back here: it is on the clipboard.", "warning")
 
     def _fill(self, text: str) -> None:
-        written = _text(self._value)
+        written = _text(self.value)
         self._too_large = len(written) > LARGEST
         self.area.display = not self._too_large
         self._tell(None)
@@ -180,11 +176,11 @@ class JsonEditor(Vertical):
         event.stop()
         self._checked = ()
         try:
-            self._value = loads(self.area.text, exact=True)
+            self.value = loads(self.area.text, exact=True)
             self._tell(None)
         except (JsonProblem, LimitExceeded) as problem:
             self._tell(problem)
-        self.post_message(self.Changed(self._value))
+        self.post_message(self.Changed(self.value))
 
     def on_area_editor_too_long(self, event: AreaEditor.TooLong) -> None:
         event.stop()

@@ -491,9 +491,8 @@ class FormModel:
 
     # Lists and maps
 
-    def add(self, holder: Path, field: List, index: int | None = None) -> Path:
-        """Add an item to a list, at its end or at an index; gives its place."""
-        at = len(self.items(holder)) if index is None else index
+    def add(self, holder: Path, field: List, at: int) -> Path:
+        """Add an item to a list; gives its place."""
         return self.insert((*holder, at), starter(field.item(at) or JsonField("")))
 
     def insert(self, path: Path, value: Json) -> Path:

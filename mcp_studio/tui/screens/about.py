@@ -16,14 +16,12 @@ import mcp_studio
 from mcp_studio.present.units import recorded
 from mcp_studio.safetext import safe
 from mcp_studio.trace.disk.sessions import used
-from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts
 from mcp_studio.vault.base import beside
 from mcp_studio.vault.keyring import place_in_words
 
 if TYPE_CHECKING:
     from mcp_studio.studio import Studio
-
-Part = str | tuple[str, str]
 
 
 class About(Dialog[None]):
@@ -50,7 +48,7 @@ class About(Dialog[None]):
         self.query_one("#facts", Static).update(Content.assemble(*_parts(studio, place, other)))
 
 
-def _parts(studio: Studio, kept: str, now: str) -> list[Part]:
+def _parts(studio: Studio, kept: str, now: str) -> Parts:
     """All of it; `kept` says where secrets are kept, and `now` where tokens are besides, while this studio runs."""
     config, paths, manager, trace = studio.config, studio.paths, studio.manager, studio.trace
     folder, settings = paths.state / "trace", config.settings
@@ -77,7 +75,7 @@ def _parts(studio: Studio, kept: str, now: str) -> list[Part]:
         ],
     }
     libraries = "".join(f", {name} {version(name)}" for name in ("textual", "mcp", "httpx2"))
-    parts: list[Part] = [f"mcp-studio {mcp_studio.__version__}, Python {platform.python_version()}{libraries}"]
+    parts: Parts = [f"mcp-studio {mcp_studio.__version__}, Python {platform.python_version()}{libraries}"]
     parts.append(f" on {platform.system()} {platform.machine()}\n")
     for title, lines in sections.items():
         parts += [(f"\n{title}\n", "b $accent")] if lines else []

@@ -62,14 +62,11 @@ class AnswerRuleDialog(Dialog[None]):
             yield self._form
         yield Static(id="written")
 
-    def on_mount(self) -> None:
-        self._show()
-
     @on(Select.Changed)
     @on(FormView.Changed)
     def changed(self) -> None:
         self.refuse("")
-        self._show()
+        self.look()
 
     def _made(self, content: Json, *, tool: bool = False) -> AnswerRule:
         answer = self._answer._replace(content=content)
@@ -83,7 +80,7 @@ class AnswerRuleDialog(Dialog[None]):
         action = cast("RuleAction", self.query_one("#action", Select).value)
         return replace(made, action=action, content=made.content if action == "accept" else None)
 
-    def _show(self) -> None:
+    def look(self) -> None:
         """The rule as it is written, and what is left out of it."""
         rule, file = self.rule, self.app.studio.paths.answers_file
         written = safe(questions.toml_of(rule), 6_000, lines=True)

@@ -110,6 +110,7 @@ class ProjectTrust(Dialog[bool]):
     """May the file be used as it is now? It can start programs, so exactly what it would start is shown."""
 
     TITLE = "Use the servers of this project?"
+    AUTO_FOCUS = "#back"
     choices = (Choice("yes", "Use it", "warning"), Choice("back", "Not now"))
 
     def __init__(self, file: Untrusted) -> None:
@@ -125,9 +126,6 @@ class ProjectTrust(Dialog[bool]):
         for server in self._file.servers:
             parts += ["\n", (safe(server.name, 80), "bold $accent"), *_what(server)]
         yield Static(Content.assemble(*parts))
-
-    def on_mount(self) -> None:
-        self.query_one("#back").focus()
 
     def action_yes(self) -> None:
         self.dismiss(True)

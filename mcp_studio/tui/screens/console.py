@@ -53,13 +53,8 @@ _NOTIFICATIONS: dict[str, Json] = {
     "notifications/progress": {"progressToken": 0, "progress": 1},
     "notifications/roots/list_changed": NONE,
 }
-_COLOURS = {
-    "on": "$state-ready",
-    "ok": "$state-ready",
-    "half": "$state-busy",
-    "warning": "$state-busy",
-    "bad": "$state-failed",
-}
+_GOOD, _BUSY = dict.fromkeys(("on", "ok"), "$state-ready"), dict.fromkeys(("half", "warning"), "$state-busy")
+_COLOURS = {**_GOOD, **_BUSY, "bad": "$state-failed"}
 """Of a line that begins with a glyph of this name."""
 
 

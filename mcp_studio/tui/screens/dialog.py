@@ -207,6 +207,9 @@ class RunDialog(Dialog[None]):
 
     opens_requests = True
 
+    def on_mount(self) -> None:
+        self.offer(start=True)
+
     def offer(self, *, start: bool) -> None:
         """Enable what can be done now: start, or else stop."""
         self.set_class(not start, "-running")

@@ -63,6 +63,7 @@ class Compare(Dialog[None]):
     TITLE = "Compare"
     DEFAULT_CLASSES = "-large"
     DEFAULT_CSS = "Compare { & Static { height: auto; margin-bottom: 1; } & DiffView { height: 1fr; } }"
+    AUTO_FOCUS = "DiffView"
     choices = (Choice("copy", "Copy", "primary"), Choice("ignore", "Ids and times"), Choice("back", "Close"))
     view = getters.query_one(DiffView)
 
@@ -77,11 +78,7 @@ class Compare(Dialog[None]):
         yield Static(Content.assemble(gone, before, new, after))
         yield DiffView()
 
-    def on_mount(self) -> None:
-        self.view.focus()
-        self._show()
-
-    def _show(self) -> None:
+    def look(self) -> None:
         before, after = ({"request": value_of(one.request), "response": value_of(one.response)} for one in self._sides)
         self.view.show(before, after, Ignore(_ENVELOPE if self._ignores else (), usual=self._ignores))
 
@@ -93,7 +90,7 @@ class Compare(Dialog[None]):
     def action_ignore(self) -> None:
         """Count ids and times, or not."""
         self._ignores = not self._ignores
-        self._show()
+        self.look()
 
     def action_copy(self) -> None:
         self.view.action_copy()

@@ -12,13 +12,12 @@ from mcp_studio.present import crashes, stray, units
 from mcp_studio.safetext import safe
 from mcp_studio.trace.message import Recording, WireMessage
 from mcp_studio.trace.postmortem import Mortem, command_of
-from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts
 from mcp_studio.tui.views.find import Findable
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.text_view import TextView
 from mcp_studio.tui.views.trace_table import arrow, clock, name_of
 
-Part = str | tuple[str, str]
 _HEAD = "b $accent"
 _LINES = 60
 """Lines of standard error that are shown."""
@@ -56,10 +55,10 @@ class ExitReport(Dialog[int]):
         self.dismiss(self._known[-1].last)
 
 
-def report(one: Mortem) -> list[Part]:
+def report(one: Mortem) -> Parts:
     """Everything that is known of an ending, as pieces of text."""
     sign = glyphs().off if one.ending.how == "closed" else glyphs().bad
-    parts: list[Part] = [(f"{sign} {safe(crashes.first_line(one), 300)}\n", "b $state-failed")]
+    parts: Parts = [(f"{sign} {safe(crashes.first_line(one), 300)}\n", "b $state-failed")]
     if one.message and one.ending.how not in ("exit", "signal", "guard", "closed"):
         parts.append((f"{safe(one.message, 600)}\n", "$quiet"))
     parts += [f"  {'ended':<10} {clock(one.time)}\n"]

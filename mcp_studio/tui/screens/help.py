@@ -45,6 +45,7 @@ class Help(Dialog[Action]):
     }
     """
     choices = (Choice("submit", "Do it", "primary"), Choice("back", "Close"))
+    AUTO_FOCUS = "Input"
     listed = "#found"
     options = getters.query_one("#found", OptionList)
 
@@ -62,12 +63,8 @@ class Help(Dialog[Action]):
         yield Input(placeholder="what do you want to do?", compact=True)
         yield OptionList(id="found")
 
-    def on_mount(self) -> None:
-        self.query_one(Input).focus()
-        self.narrow()
-
     @on(Input.Changed)
-    def narrow(self) -> None:
+    def look(self) -> None:
         """Show the actions that have all words."""
         words = self.query_one(Input).value.casefold().split()
         self._shown = []

@@ -139,9 +139,6 @@ class CallOn(RunDialog):
         yield SelectionList[str](*rows, compact=True)
         yield HorizontalScroll(id="columns", can_focus=False)
 
-    def on_mount(self) -> None:
-        self.offer(start=True)
-
     def look(self) -> None:
         self.offer_pending()
         for base in self._columns:
@@ -253,9 +250,6 @@ class LoadTest(RunDialog):
         yield Static("Each call has the value of the form. The trace has every call, the history one entry.", id="note")
         yield ProgressBar(show_eta=False)
         yield Static(id="figures", markup=False)
-
-    def on_mount(self) -> None:
-        self.offer(start=True)
 
     @on(Input.Submitted)
     def action_start(self) -> None:

@@ -82,7 +82,6 @@ class Resend(RunDialog):
         yield Static(id="about", markup=False)
 
     def on_mount(self) -> None:
-        self.offer(start=True)
         self.run_worker(self._make_plan())
 
     async def _make_plan(self) -> None:

@@ -94,10 +94,9 @@ class Roots(Dialog[None]):
 
     def on_mount(self) -> None:
         self.form.begin()
-        self._show_sent()
 
     @on(FormView.Changed)
-    def _show_sent(self) -> None:
+    def look(self) -> None:
         """What the server will get, and what is odd about it."""
         sent = self.query_one("#sent", Static)
         self.refuse("")

@@ -92,9 +92,6 @@ class SaveCall(FillIn):
         self.written: SavedCall | None = None
         super().__init__("Save the call", str(draft.entry.ref), self._schema(), self._start())
 
-    def on_mount(self) -> None:
-        self.show_file()
-
     def _schema(self) -> Json:
         properties: dict[str, Json] = {
             "name": {"type": "string", "minLength": 1, "maxLength": 80},
@@ -115,7 +112,7 @@ class SaveCall(FillIn):
         return value
 
     @on(FormView.Changed)
-    def show_file(self) -> None:
+    def look(self) -> None:
         """The file as it will be."""
         saved = self.saved
         file = self._folders.path(saved.where) / f"{saved.name or '…'}.toml"

@@ -287,21 +287,17 @@ class VirtualList(CursorView, Generic[T]):
         super().__init__(empty=empty, id=id)
         self._draw_row = draw
         self._key_of = key
-        self._rows: Sequence[T] = ()
-
-    @property
-    def rows(self) -> Sequence[T]:
+        self.rows: Sequence[T] = ()
         """What is shown now."""
-        return self._rows
 
     @property
     def row(self) -> T | None:
         """The row under the cursor, None when there are none."""
-        return self._rows[self.cursor] if self._rows else None
+        return self.rows[self.cursor] if self.rows else None
 
     @property
     def row_count(self) -> int:
-        return len(self._rows)
+        return len(self.rows)
 
     def show(self, rows: Sequence[T], *, keep: bool = True) -> None:
         """Show other rows. The cursor stays on the row with the same key if it is still there, or goes to its place.
@@ -311,7 +307,7 @@ class VirtualList(CursorView, Generic[T]):
         before = self._present_key
         cursor = self._place_of(rows, before) if keep else 0
         cursor = max(0, min(cursor, len(rows) - 1))
-        self._rows = rows
+        self.rows = rows
         # Scrolled by as much as the row moved, so that it stays where the eye is.
         self.rows_changed(self.top + cursor - self.cursor if keep else 0, cursor=cursor)
         self.show_cursor()
@@ -320,7 +316,7 @@ class VirtualList(CursorView, Generic[T]):
 
     def go_to(self, key: Hashable) -> bool:
         """Put the cursor on the row with this key; False when there is none."""
-        for index, row in enumerate(self._rows):
+        for index, row in enumerate(self.rows):
             if self._key_of(row) == key:
                 self.move_to(index, center=True)
                 return True
@@ -328,7 +324,7 @@ class VirtualList(CursorView, Generic[T]):
 
     @property
     def _present_key(self) -> Hashable:
-        return self._key_of(self._rows[self.cursor]) if self._rows else None
+        return self._key_of(self.rows[self.cursor]) if self.rows else None
 
     def _place_of(self, rows: Sequence[T], key: Hashable) -> int:
         if key is None:
@@ -339,10 +335,10 @@ class VirtualList(CursorView, Generic[T]):
         return next((index for index, row in enumerate(rows) if self._key_of(row) == key), at)
 
     def render_row(self, index: int, width: int, selected: bool) -> Line:
-        return self._draw_row(self._rows[index], width, selected)
+        return self._draw_row(self.rows[index], width, selected)
 
     def row_highlighted(self, index: int) -> None:
         self.post_message(self.Highlighted(self.row, self))
 
     def row_chosen(self, index: int) -> None:
-        self.post_message(self.Chosen(self._rows[index], self))
+        self.post_message(self.Chosen(self.rows[index], self))
