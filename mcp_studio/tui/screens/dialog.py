@@ -54,7 +54,6 @@ class Dialog(ModalScreen[T]):
     """
 
     app = getters.app(StudioApp)
-    AUTO_FOCUS = "#buttons Button"
     BINDINGS: ClassVar[list[BindingType]] = bindings("dialog")
     DEFAULT_CSS = """
     Dialog {
@@ -68,6 +67,7 @@ class Dialog(ModalScreen[T]):
         & #body { height: auto; max-height: 100%; scrollbar-size-vertical: 1; }
         & #buttons { dock: bottom; height: auto; align-horizontal: right; margin: 1 0; }
         & #buttons Button { margin-left: 1; min-width: 6; height: 1; border: none; padding: 0 1; }
+        & #refusal { display: none; &.-said { display: block; } }
         & .gap { margin-bottom: 1; }
         & .label, & .quiet { color: $quiet; }
         & .bad { color: $state-failed; }
@@ -190,9 +190,8 @@ class Dialog(ModalScreen[T]):
     def refuse(self, text: str) -> None:
         """Say below everything why something cannot be done; foreign text is made safe here."""
         refusal = self.query_one("#refusal", Static)
-        refusal.update(Content(safe(text, 800)))
-        if text:
-            self.call_after_refresh(refusal.scroll_visible, animate=False)
+        refusal.set_class(bool(text), "-said").update(Content(safe(text, 800)))
+        self.call_after_refresh(refusal.scroll_visible, animate=False)
 
     def retitle(self, heading: str) -> None:
         """Change what stands in the top border."""

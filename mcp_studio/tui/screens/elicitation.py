@@ -38,7 +38,7 @@ class RequestDialog(Dialog[Answer]):
 
     DEFAULT_CSS = """
     RequestDialog {
-        & #refusal { min-height: 1; }  /* the dialog stays where it is when something is said */
+        & #refusal { display: block; min-height: 1; }  /* the dialog stays where it is when something is said */
         & .foreign { border-left: outer $quiet; padding-left: 1; margin-bottom: 1; }
     }
     """
