@@ -1,4 +1,4 @@
-"""The same call on several servers, side by side."""
+"""The same call on several servers, side by side; and the tools of a group, which go to its best member."""
 
 from __future__ import annotations
 
@@ -71,3 +71,18 @@ async def test_a_destructive_tool_is_asked_about_once_for_each_server() -> None:
         await stage.studio.manager.remove("two")
         await stage.main.call.run_action("call_on")
         await stage.told("No other server has this tool.")
+
+
+async def test_tools_of_a_group_are_listed_once_and_go_to_its_best_member() -> None:
+    async with on_stage(raw("one", group="pair"), raw("two", group="pair"), raw("three"), size=(140, 40)) as stage:
+        await stage.shows("▾ @pair +6", "r echo .*→ one", "▾ one +6")
+        stage.studio.groups.prefer("two")
+        await stage.press("2", "home", "down")
+        await stage.shows("r echo .*→ two", "3 two › echo")
+        await stage.press("enter")
+        await stage.told("@pair.echo goes to two now.")
+        assert stage.main.call.draft is not None and stage.main.call.draft.entry.ref.server == "two"
+        await stage.press("escape", "home", "space")
+        await stage.shows("▸ @pair +6\\D+▾ one")
+        await stage.press("slash", *"echo")
+        await stage.shows("3 of 18")  # a filter finds single tools

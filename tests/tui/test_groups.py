@@ -29,21 +29,6 @@ async def test_members_are_preferred_drained_and_released_by_hand() -> None:
         await stage.told("three belongs to no group")
 
 
-async def test_tools_of_a_group_are_listed_once_and_go_to_its_best_member() -> None:
-    async with on_stage(raw("one", group="pair"), raw("two", group="pair"), raw("three"), size=(140, 40)) as stage:
-        await stage.shows("▾ @pair +6", "r echo .*→ one", "▾ one +6")
-        stage.studio.groups.prefer("two")
-        await stage.press("2", "home", "down")
-        await stage.shows("r echo .*→ two", "3 two › echo")
-        await stage.press("enter")
-        await stage.told("@pair.echo goes to two now.")
-        assert stage.main.call.draft is not None and stage.main.call.draft.entry.ref.server == "two"
-        await stage.press("escape", "home", "space")
-        await stage.shows("▸ @pair +6\\D+▾ one")
-        await stage.press("slash", *"echo")
-        await stage.shows("3 of 18")  # a filter finds single tools
-
-
 async def test_a_tool_that_changed_is_asked_about_until_the_change_is_accepted() -> None:
     async with on_stage(stdio(python_server("raw_lists"), "lists")) as stage:
         change = Ref("tool", "lists", "change")

@@ -109,8 +109,10 @@ class Dialog(ModalScreen[T]):
     def compose(self) -> ComposeResult:
         with Vertical(id="box") as box:
             box.border_title = Content(safe(self.heading(), 200))
-            refusal = Static(id="refusal", classes="bad", markup=False)
-            yield VerticalScroll(*self.body(), refusal, id="body", can_focus=False)
+            inside = [*self.body()]
+            if all(widget.id != "refusal" for widget in inside):
+                inside.append(Static(id="refusal", classes="bad", markup=False))
+            yield VerticalScroll(*inside, id="body", can_focus=False)
             with Horizontal(id="buttons"):
                 for letter, choice in zip(letters(self.choices), self.choices, strict=True):
                     yield Button(underlined(choice.label, letter), id=choice.action, variant=choice.variant)
@@ -188,7 +190,7 @@ class Dialog(ModalScreen[T]):
             tabs.action_previous_tab()
 
     def refuse(self, text: str) -> None:
-        """Say below everything why something cannot be done; foreign text is made safe here."""
+        """Say why something cannot be done, below everything where the body has no place for it."""
         refusal = self.query_one("#refusal", Static)
         refusal.set_class(bool(text), "-said").update(Content(safe(text, 800)))
         self.call_after_refresh(refusal.scroll_visible, animate=False)

@@ -68,12 +68,12 @@ class Column(Vertical):
 
     def show(self, base: Column) -> None:
         """Show how it stands now."""
-        outcome = self.call.outcome if self.call is not None else None
-        words = "waiting for your answer" if self.call is not None and self.call.asking else "running"
-        tone, line = ("busy", f"{words} · {self.call.seconds:.1f} s") if self.call is not None else ("off", "not sent")
-        if outcome is not None:
+        call, outcome, (tone, line) = self.call, None, ("off", "not sent yet")
+        if call is not None and (outcome := call.outcome) is not None:
             (tone, line), (_, whole) = outcomes.outcome_short(outcome), outcomes.outcome_line(outcome)
             line = line if whole == line else f"{line}\n{whole}"
+        elif call is not None:
+            tone, line = "busy", f"{'waiting for your answer' if call.asking else 'running'} · {call.seconds:.1f} s"
         theirs = base.call.outcome if base is not self and base.call is not None else None
         if (drawn := (outcome, theirs)) != self._drawn:
             self._drawn, self._beside, result, other = drawn, "", raw_of(outcome), raw_of(theirs)
@@ -168,8 +168,7 @@ class CallOn(RunDialog):
         finally:
             if self.is_attached:
                 self.offer(start=True)
-                self.look()
-                self.call_after_refresh(self.action_base, step=0)
+                self._set_base(self._base)
 
     async def _call(self, column: Column) -> None:
         """Call once the server is connected; it is asked for approval where its tool wants that."""
@@ -192,12 +191,12 @@ class CallOn(RunDialog):
             self.remove_class("-begun")
             self.query_one(SelectionList).focus()
 
-    def action_base(self, step: int = 1) -> None:
+    def action_base(self) -> None:
         """Compare with the column that has the focus; where none has it, or it is that, with the next one."""
         names = [column.server for column in self._columns]
         if names:
             here = next((one.server for one in self._columns if one.has_focus_within), self._base)
-            at = names.index(here) + step * (here == self._base)
+            at = names.index(here) + (here == self._base)
             self._set_base(names[at % len(names)])
 
     def on_click(self, event: Click) -> None:
@@ -208,11 +207,12 @@ class CallOn(RunDialog):
                 self._set_base(column.server)
 
     def _set_base(self, server: str) -> None:
+        """Compare with a server; its column has the focus where none had it."""
         self._base = server
         self.look()
-        base = next(column for column in self._columns if column.server == server)
-        self.set_focus(base.json if base.json.display else None)
-        base.scroll_visible(animate=False)
+        for column in self._columns:
+            if column.server == server and not any(one.has_focus_within for one in self._columns):
+                self.set_focus(column.json if column.json.display else None)
 
 
 class LoadTest(RunDialog):

@@ -145,6 +145,7 @@ class SignInDialog(Dialog[Answer]):
         yield Static(id="about", classes="quiet gap", markup=False)
         yield VirtualList(_draw, key=lambda step: step.name, id="steps")
         yield Input(placeholder="where the browser ends up, if it cannot come back", id="redirect", compact=True)
+        yield Static(id="refusal", classes="bad", markup=False)
         yield Static(id="card")
         yield OptionList()
         yield Input(placeholder="client id", id="client-id", compact=True)
