@@ -33,6 +33,9 @@ async def test_results_stand_beside_one_another_and_are_compared_with_a_base() -
         await stage.press("s", "space", "ctrl+j")  # other servers: the third one no longer
         await stage.shows("one  the base .*two  1 difference")
         await stage.hides("three  ")
+        await stage.studio.manager.stop("two")
+        await stage.press("ctrl+j")
+        await stage.shows("one  the base", "✗ not sent")  # and not sent to the other member of the group
 
 
 async def test_a_killed_server_loses_its_own_call_only_and_cancel_ends_the_others() -> None:
