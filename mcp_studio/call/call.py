@@ -285,6 +285,8 @@ class Call:
     """Nobody waits for the task any more, and it is not to be cancelled."""
     failover: bool = False
     """The caller allows that it goes to another member of the group although its answer was lost."""
+    stays: bool = False
+    """It goes to no other member, whatever happens."""
     tried: tuple[Attempt, ...] = ()
     """The members of the group that did not serve it, in their order."""
     request: RequestId | None = None

@@ -57,6 +57,8 @@ class CallOptions(TypedDict, total=False):
     failover: bool
     """Where the answer is lost, let another member of the server's group take the call although the first may have
     done the work. Read-only and idempotent tools of trusted servers need no such leave."""
+    stays: bool
+    """No other member takes it: it is made to see what this very server answers."""
 
 
 @record(eq=False)
@@ -195,7 +197,7 @@ class Caller:
             if not isinstance(outcome, Lost):
                 break
             if waiting is None:
-                waiting = list(self.groups.others(ref.server, ref.name))
+                waiting = [] if call.stays else list(self.groups.others(ref.server, ref.name))
             if not waiting or (outcome.sent and not (call.failover or profile.repeatable)):
                 outcome = replace(outcome, members=tuple(waiting))
                 break

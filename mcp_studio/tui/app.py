@@ -55,7 +55,9 @@ class StudioApp(GuardedApp):
         self._problems = list(bad_keys)
         self.own_themes: tuple[str, ...] = ()
         """The names of the themes that come with the studio, and of the person's own."""
-        self._theme_files = self._load_themes()
+        self._theme_files: list[int] | None = None
+        """When each of the person's own was written, as of the last look."""
+        self._load_themes()
         wanted = themes.COLOURLESS if self.no_color else settings.theme
         self.theme = wanted if wanted in self.available_themes else themes.DEFAULT
         if self.theme != wanted:
@@ -82,20 +84,20 @@ class StudioApp(GuardedApp):
 
     # Themes
 
-    def _load_themes(self) -> tuple[int, ...]:
-        folder = self.studio.paths.themes
-        loaded, bad = themes.load_all(folder)
+    def _load_themes(self) -> None:
+        loaded, bad = themes.load_all(self.studio.paths.themes)
         for theme in loaded:
             self.register_theme(theme)
         self.own_themes = tuple(theme.name for theme in loaded)
         self._problems += [f"{file.name}: {reason}" for file, reason in bad]
-        return themes.newest(folder)
 
     def _reload_themes(self) -> None:
         """Show what the person has changed in a theme file."""
         with suppress(OSError):  # removed while it is looked at: looked at again in a second
-            if themes.newest(self.studio.paths.themes) != self._theme_files:
-                self._theme_files = self._load_themes()
+            written = [file.stat().st_mtime_ns for file in sorted(self.studio.paths.themes.glob("*.toml"))]
+            before, self._theme_files = self._theme_files, written
+            if before not in (None, written):
+                self._load_themes()
                 self.mutate_reactive(StudioApp.theme)
                 self._tell_problems()
 

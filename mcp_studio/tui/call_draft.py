@@ -55,12 +55,6 @@ class CallDraft:
         return f"{ref.kind}:{ref.server}:{ref.name}"
 
     @property
-    def schema(self) -> Json:
-        """The schema that the whole value is checked against, None where there is none."""
-        view = self.entry.view
-        return view.input_schema if isinstance(view, ToolView) else None
-
-    @property
     def verb(self) -> str:
         """What running it means."""
         return {"tool": "call", "resource": "read", "template": "read", "prompt": "get"}[self.entry.ref.kind]
@@ -105,8 +99,9 @@ class CallDraft:
 
     async def check(self, studio: Studio) -> tuple[SchemaProblem, ...]:
         """What the fields know to be wrong with the value, and what only its whole schema knows."""
-        known = self.problems()
-        whole = await studio.checker.check(self.schema, self.value) if self.schema is not None else ()
+        known, view = self.problems(), self.entry.view
+        schema = view.input_schema if isinstance(view, ToolView) else None
+        whole = await studio.checker.check(schema, self.value) if schema is not None else ()
         places = {one.pointer for one in known}
         return (*known, *(problem for problem in whole if problem.pointer not in places))
 

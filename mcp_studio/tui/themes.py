@@ -75,11 +75,6 @@ def load_all(user: Path) -> tuple[tuple[Theme, ...], tuple[tuple[Path, str], ...
     return tuple(loaded.values()), tuple(failed)
 
 
-def newest(user: Path) -> tuple[int, ...]:
-    """What is different once a file of the person's own themes was written, added or removed."""
-    return tuple(file.stat().st_mtime_ns for file in sorted(user.glob("*.toml")))
-
-
 def parse(name: str, table: dict[str, Any]) -> Theme:
     """Make a theme of what a file says.
 

@@ -143,7 +143,7 @@ def test_items_move_with_their_folds_and_their_waiting_text_and_keys_can_be_chan
     one.remove(("items", 0))
     assert one.value["items"] == [{"name": "b"}, {"name": "a"}] and not one.pending
     field = row(one, "items").field
-    assert isinstance(field, List) and one.add(("items",), field) == ("items", 2)
+    assert isinstance(field, List) and one.add(("items",), field, 2) == ("items", 2)
     assert one.key_problem(("map",), "x", "y") and one.key_problem(("map",), "", None)
     assert one.rename(("map", "x"), "z") == ("map", "z") and list(one.value["map"]) == ["z", "y"]
     entries = row(one, "map").field

@@ -9,11 +9,10 @@ from textual.widgets import Button, Input, Select, Tab
 
 from mcp_studio.call.call import Succeeded
 from mcp_studio.config.model import Settings
+from mcp_studio.tui.screens.choose import Jump, ThemePicker
 from mcp_studio.tui.screens.dialog import Confirm
 from mcp_studio.tui.screens.help import Help
-from mcp_studio.tui.screens.jump import Jump
 from mcp_studio.tui.screens.search import Search
-from mcp_studio.tui.screens.theme import ThemePicker
 from mcp_studio.tui.views.glyphs import choose
 from tests.support import python_server
 from tests.tui.stage import Stage, on_stage, raw, stdio

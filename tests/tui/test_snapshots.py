@@ -44,11 +44,12 @@ from mcp_studio.trace.disk.sessions import SessionInfo
 from mcp_studio.trace.postmortem import Ending, Mortem
 from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.main_screen import MainScreen
+from mcp_studio.tui.panes.tasks import TaskDialog
 from mcp_studio.tui.screens.answer_rule import AnswerRuleDialog
 from mcp_studio.tui.screens.approval import Approval, ProjectTrust
-from mcp_studio.tui.screens.compare import Compare, Side
 from mcp_studio.tui.screens.dialog import Confirm
 from mcp_studio.tui.screens.elicitation import Elicitation, UrlElicitation
+from mcp_studio.tui.screens.exchange import Compare, Side
 from mcp_studio.tui.screens.exit_report import ExitReport
 from mcp_studio.tui.screens.field_menu import FieldHelp
 from mcp_studio.tui.screens.import_servers import FirstStart, ImportServers
@@ -58,7 +59,6 @@ from mcp_studio.tui.screens.sampling import Sampling
 from mcp_studio.tui.screens.save_call import SaveCall
 from mcp_studio.tui.screens.sessions import Sessions
 from mcp_studio.tui.screens.sign_in import SignInDialog
-from mcp_studio.tui.screens.task import TaskDialog
 from mcp_studio.tui.screens.token import Exchanges, TokenView
 from mcp_studio.tui.screens.vault import Passphrase
 

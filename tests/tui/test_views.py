@@ -28,6 +28,7 @@ from textual.widgets import Input
 from mcp_studio.present.blocks import Block
 from mcp_studio.safetext import is_live, safe
 from mcp_studio.tui.framework import PICTURE, PLACEHOLDER, WALL
+from mcp_studio.tui.panes.result import table_in
 from mcp_studio.tui.views.content_view import is_markdown
 from mcp_studio.tui.views.diff_view import DiffView
 from mcp_studio.tui.views.find import Findable
@@ -35,10 +36,9 @@ from mcp_studio.tui.views.glyphs import ASCII, UNICODE, choose, glyphs
 from mcp_studio.tui.views.image import ImageProblem, draw
 from mcp_studio.tui.views.json_view import JsonTree, JsonView, children_of, paint
 from mcp_studio.tui.views.line import break_rows, cut, fit, make_safe, mark_matches, spread, width_of
-from mcp_studio.tui.views.rows import RowsView
-from mcp_studio.tui.views.table_view import ROWS_MOST, TableView, csv_of, table_in
+from mcp_studio.tui.views.table_view import ROWS_MOST, TableView, csv_of
 from mcp_studio.tui.views.text_view import TextView
-from mcp_studio.tui.views.virtual_list import VirtualList
+from mcp_studio.tui.views.virtual_list import RowsView, VirtualList
 from tests.support import wait_until
 
 

@@ -96,8 +96,8 @@ async def _on_many(studio: Studio, plan: Plan, out: Output) -> int:
     if not refs:
         raise UsageError(f"None of {', '.join(plan.on)} has the tool {plan.name}.")
     intent = await intent_of(studio, plan, out, refs[0])
-    calls = [studio.call_tool(ref, intent.arguments, approved=out.options.flag("--yes")) for ref in refs]
-    outcomes = await asyncio.gather(*(call.wait() for call in calls))
+    begin = partial(studio.call_tool, approved=out.options.flag("--yes"), stays=True)
+    outcomes = await asyncio.gather(*(begin(ref, intent.arguments).wait() for ref in refs))
     base = getattr(outcomes[0], "result", None)
     rows: list[tuple[str, ...]] = []
     facts: list[Json] = []

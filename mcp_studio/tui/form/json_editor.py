@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, cast
@@ -26,15 +25,12 @@ from mcp_studio.tui.form.editors import AreaEditor
 from mcp_studio.tui.form.model import LARGEST
 from mcp_studio.tui.form.painter import sign_of
 from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.json_view import TOKENS
 from mcp_studio.tui.views.line import cut
 
 if TYPE_CHECKING:
     from mcp_studio.tui.app import StudioApp
 
-_TOKEN = re.compile(
-    r'(?P<key>"(?:[^"\\]|\\.)*"(?=\s*:))|(?P<string>"(?:[^"\\]|\\.)*"?)'
-    r"|(?P<number>-?\d[\d.eE+-]*)|(?P<constant>\b(?:true|false|null)\b)|(?P<mark>[{}\[\],:]+)"
-)
 _MOST_COLOURED = 5_000
 """Characters of a line that are coloured."""
 _MOST_NOTES = 4
@@ -63,7 +59,7 @@ class JsonArea(AreaEditor):
 
     def get_line(self, line_index: int) -> Text:
         line = super().get_line(line_index)
-        for token in _TOKEN.finditer(line.plain[:_MOST_COLOURED]):
+        for token in TOKENS.finditer(line.plain[:_MOST_COLOURED]):
             line.stylize(self.get_component_rich_style(f"json--{token.lastgroup}", partial=True), *token.span())
         problem = self.problem
         if isinstance(problem, JsonProblem) and problem.line == line_index + 1 and self.has_room(problem):
@@ -105,7 +101,8 @@ class JsonEditor(Vertical):
     def __init__(self, value: Json = None, *, text: str = "") -> None:
         """`text` stands there instead of the value, as when it was left and was no JSON."""
         super().__init__()
-        self._value: Json = value
+        self.value: Json = value
+        """What the text said when it was last JSON."""
         self._begin_with = text
         self._checked: tuple[SchemaProblem, ...] = ()
         self._too_large = False
@@ -125,11 +122,6 @@ class JsonEditor(Vertical):
         return self.area.text
 
     @property
-    def value(self) -> Json:
-        """What the text said when it was last JSON."""
-        return self._value
-
-    @property
     def unreadable(self) -> tuple[SchemaProblem, ...]:
         """Why the text cannot be sent; empty when it is JSON."""
         problem = self.area.problem
@@ -137,8 +129,8 @@ class JsonEditor(Vertical):
 
     def show(self, value: Json, *, text: str = "") -> None:
         """Show another value, or with `text` what stood there when it was left and was no JSON."""
-        if value is not self._value:
-            self._value = value
+        if value is not self.value:
+            self.value = value
             self._fill(text)
 
     def show_problems(self, problems: Iterable[SchemaProblem]) -> None:
@@ -170,7 +162,7 @@ class JsonEditor(Vertical):
             app.say("The text cannot be put back here: it is on the clipboard.", "warning")
 
     def _fill(self, text: str) -> None:
-        written = _text(self._value)
+        written = _text(self.value)
         self._too_large = len(written) > LARGEST
         self.area.display = not self._too_large
         self._tell(None)
@@ -184,11 +176,11 @@ class JsonEditor(Vertical):
         event.stop()
         self._checked = ()
         try:
-            self._value = loads(self.area.text, exact=True)
+            self.value = loads(self.area.text, exact=True)
             self._tell(None)
         except (JsonProblem, LimitExceeded) as problem:
             self._tell(problem)
-        self.post_message(self.Changed(self._value))
+        self.post_message(self.Changed(self.value))
 
     def on_area_editor_too_long(self, event: AreaEditor.TooLong) -> None:
         event.stop()

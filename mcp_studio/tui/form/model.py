@@ -31,9 +31,10 @@ from mcp_studio.schema.field import (
     resolve_union,
     starter,
 )
-from mcp_studio.schema.place import Path, pointer
+from mcp_studio.schema.keywords import REQUIRED
+from mcp_studio.schema.place import Path, path_of, pointer
 from mcp_studio.schema.text import from_text, to_text
-from mcp_studio.tui.form.rows import ABSENT, Outline, Row, RowProblems, still_true
+from mcp_studio.tui.form.rows import ABSENT, Outline, Row
 
 LARGEST = 200_000
 """Characters that can be edited in one place; a text area gets slow with more."""
@@ -102,6 +103,58 @@ class History:
         return state, at
 
 
+class RowProblems:
+    """Problems spread over the rows of an outline.
+
+    Each is told at the row of its place, or of the nearest place around it that has a row. `at` has them by the number
+    of the row; `errors` and `warnings` count those in folded and open parts, by place. What is missing is told only
+    where something was `touched`, or everywhere when that is None.
+    """
+
+    def __init__(
+        self, problems: Iterable[SchemaProblem], rows: Mapping[Path, int], value: Json, touched: Set[Path] | None
+    ) -> None:
+        self.at: dict[int, list[SchemaProblem]] = {}
+        self.errors: dict[Path, int] = {}
+        self.warnings: dict[Path, int] = {}
+        self.loose: list[SchemaProblem] = []
+        """What no row tells."""
+        self._places: list[tuple[int, Path]] = []
+        for problem in dict.fromkeys(problems):  # fields and schema may know the same
+            path = path_of(problem.pointer, value)
+            if problem.message == REQUIRED and touched is not None and path not in touched:
+                continue
+            self._add(path, problem, rows)
+
+    def _add(self, path: Path, problem: SchemaProblem, rows: Mapping[Path, int]) -> None:
+        counts = self.errors if problem.severity == "error" else self.warnings
+        for length in range(len(path)):
+            counts[path[:length]] = counts.get(path[:length], 0) + 1
+        for length in range(len(path), -1, -1):
+            row = rows.get(path[:length])
+            if row is not None:
+                if problem.severity == "error":
+                    self._places.append((row, path))
+                known = self.at.setdefault(row, [])
+                if length < len(path):
+                    inner = " › ".join(f"#{part + 1}" if isinstance(part, int) else part for part in path[length:])
+                    problem = SchemaProblem(problem.pointer, f"{inner} {problem.message}", problem.severity)
+                if all(one.message != problem.message for one in known):
+                    known.append(problem)
+                return
+        sentence = problem.sentence
+        if all(one.message != sentence for one in self.loose):
+            self.loose.append(SchemaProblem("", sentence, problem.severity))
+
+    def next_error(self, after: int, *, inside: bool) -> Path | None:
+        """The place of the next error behind a row, around the end; `inside`: one that the row itself has folded."""
+        ordered = sorted(self._places, key=lambda one: one[0])
+        for row, path in ordered:
+            if row > after or (row == after and inside):
+                return path
+        return ordered[0][1] if ordered else None
+
+
 class FormModel:
     """The value is the truth: what has no field, the order of keys, and absent against null stay as they are.
 
@@ -124,7 +177,7 @@ class FormModel:
         self._row_problems: RowProblems | None = None
         start: Json = ([] if isinstance(self.root, List) else {}) if value is None else value
         self._state = State(start)
-        places = {place.path_of(key, start): text for key, text in (pending or {}).items() if key}
+        places = {path_of(key, start): text for key, text in (pending or {}).items() if key}
         waiting = {path: text for path, text in places.items() if self.field_at(path) is not None or self.has(path)}
         parts = frozenset(path for path in waiting if isinstance(self.field_at(path), AS_JSON))
         self._state = State(start, waiting, json_places=parts)
@@ -238,10 +291,12 @@ class FormModel:
 
     # Problems
 
-    def tell(self, problems: Iterable[SchemaProblem]) -> None:
-        """Problems that the check of the whole schema found."""
-        self._checked = tuple(problems)
-        self._row_problems = None
+    def tell(self, problems: Iterable[SchemaProblem]) -> bool:
+        """Problems that the check of the whole schema found; says whether they are others than before."""
+        before, self._checked = self._checked, tuple(problems)
+        if before != self._checked:
+            self._row_problems = None
+        return before != self._checked
 
     def ask(self) -> None:
         """From now on tell everywhere what is missing, as after trying to send."""
@@ -436,9 +491,8 @@ class FormModel:
 
     # Lists and maps
 
-    def add(self, holder: Path, field: List, index: int | None = None) -> Path:
-        """Add an item to a list, at its end or at an index; gives its place."""
-        at = len(self.items(holder)) if index is None else index
+    def add(self, holder: Path, field: List, at: int) -> Path:
+        """Add an item to a list; gives its place."""
         return self.insert((*holder, at), starter(field.item(at) or JsonField("")))
 
     def insert(self, path: Path, value: Json) -> Path:
@@ -570,3 +624,9 @@ def without(state: State, path: Path) -> State:
         return State(state.value)
     last = path[-1]
     return followed(state, path[:-1], lambda part: None if part == last and type(part) is type(last) else part)
+
+
+def still_true(known: Iterable[SchemaProblem], edited: Path, value: Json) -> tuple[SchemaProblem, ...]:
+    """What a whole check said that an edit did not overtake: nothing about the place, what is in it or around it."""
+    places = [(path_of(problem.pointer, value), problem) for problem in known]
+    return tuple(problem for path, problem in places if path[: len(edited)] != edited and edited[: len(path)] != path)

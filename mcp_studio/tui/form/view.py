@@ -146,8 +146,8 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
 
     def show_problems(self, problems: Iterable[SchemaProblem]) -> None:
         """Tell problems of a whole check at the rows that they are about, the others above."""
-        self.model.tell(problems)
-        self.redraw()
+        if self.model.tell(problems):
+            self.redraw()
 
     def put(self, path: Path, value: Json = None, text: str | None = None) -> None:
         """Give a place a value, or text as if it had been typed there, in one step that can be undone; and go there.

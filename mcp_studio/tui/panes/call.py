@@ -294,11 +294,6 @@ class CallPane(Pane, scope="call"):
 
     # Tabs
 
-    @on(Tabs.TabActivated)
-    def tab_activated(self, event: Tabs.TabActivated) -> None:
-        event.stop()
-        self._show_tab()
-
     def go_to_tab(self, tab: str) -> None:
         """Show a tab now."""
         if tab != self.tab:
@@ -306,6 +301,7 @@ class CallPane(Pane, scope="call"):
                 self.tabs_line.active = tab
             self._show_tab()
 
+    @on(Tabs.TabActivated)
     def _show_tab(self) -> None:
         """Show the form, or put the view of another tab into its place; the focus stays in the pane."""
         draft, tab, views = self.draft, self.tab, list[Widget]()
@@ -350,7 +346,6 @@ class CallPane(Pane, scope="call"):
     @on(JsonEditor.Changed)
     def value_changed(self, event: FormView.Changed | JsonEditor.Changed) -> None:
         """What stands in the JSON tab and is no JSON yet is kept beside the value."""
-        event.stop()
         self._edited(event.value)
 
     def _edited(self, value: Json) -> None:
@@ -397,9 +392,19 @@ class CallPane(Pane, scope="call"):
         self._submit(partial(self.start, fresh=True))
 
     def action_load_test(self) -> None:
-        from mcp_studio.tui.screens.load_test import LoadTest
+        from mcp_studio.tui.screens.many_calls import LoadTest
 
         self._submit(lambda draft: self.app.push_screen(LoadTest(draft)), again="")
+
+    def action_call_on(self) -> None:
+        """The same call on several servers, side by side."""
+        from mcp_studio.tui.screens.many_calls import CallOn, servers_with
+
+        names = servers_with(self.app.studio, self.draft.entry.ref) if self.draft is not None else []
+        if len(names) > 1:
+            self._submit(lambda draft: self.app.push_screen(CallOn(draft, names)), again="")
+        else:
+            self.app.say("No other server has this tool.", "warning")
 
     def _submit(self, then: Callable[[CallDraft], object], again: str = "send anyway") -> None:
         """Do something with the draft once it has been checked and its server is connected."""
@@ -509,7 +514,6 @@ class CallPane(Pane, scope="call"):
 
     @on(Checkbox.Changed, "#as-task")
     def task_switched(self, event: Checkbox.Changed) -> None:
-        event.stop()
         if self.draft is not None:
             self.draft.as_task = self._as_tasks[self.draft.key] = event.value
 
@@ -542,7 +546,7 @@ class CallPane(Pane, scope="call"):
 
     def action_paste_call(self) -> None:
         """Fill the form from a pasted call."""
-        from mcp_studio.tui.screens.paste_call import PasteCall
+        from mcp_studio.tui.screens.copy_as import PasteCall
 
         def fill(found: tuple[Entry, Json] | None) -> None:
             if found is not None:

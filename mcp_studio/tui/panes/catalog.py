@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
@@ -21,6 +21,7 @@ from mcp_studio.present import servers, units
 from mcp_studio.protocol.views import PromptView, ResourceView, ToolView
 from mcp_studio.safetext import safe
 from mcp_studio.search import names
+from mcp_studio.session.groups import MARK
 from mcp_studio.trace.statistics import Numbers
 from mcp_studio.tui.call_draft import draft_of
 from mcp_studio.tui.panes.pane import Pane
@@ -49,11 +50,13 @@ _DESCRIBED = 44
 
 
 class Heading(NamedTuple):
-    """Stands above the entries of one server."""
+    """Stands above the entries of one server, or above the tools of a group."""
 
     server: str
+    """Its name; that of a group with its mark."""
     entries: int
     folded: bool
+    is_group: bool = False
 
 
 class Item(NamedTuple):
@@ -66,6 +69,8 @@ class Item(NamedTuple):
     """What of its name the filter matches."""
     beside: str = ""
     """The server, told beside the name, where no heading tells it."""
+    group: str = ""
+    """It stands for the tool of that name of whichever member of the group is the best."""
 
 
 Row = Heading | Item
@@ -73,7 +78,9 @@ Row = Heading | Item
 
 def row_key(row: Row) -> Hashable:
     """What makes a row the same after the list was read again."""
-    return row.server if isinstance(row, Heading) else (row.entry.ref, row.twin)
+    if isinstance(row, Heading):
+        return row.server
+    return (row.group, row.entry.ref.name) if row.group else (row.entry.ref, row.twin)
 
 
 class NameFilter:
@@ -161,12 +168,19 @@ class CatalogPane(Pane, scope="catalog"):
     def current(self) -> Entry | None:
         """The entry under the cursor."""
         row = self.entries.row
-        return row.entry if isinstance(row, Item) else None
+        return self._entry_of(row) if isinstance(row, Item) else None
 
     @property
     def heading(self) -> str:
         """The server whose heading is under the cursor, or that alone is shown; else an empty string."""
-        return self.entries.row.server if isinstance(self.entries.row, Heading) else self.server
+        row = self.entries.row
+        return row.server * (not row.is_group) if isinstance(row, Heading) else self.server
+
+    def _entry_of(self, row: Item) -> Entry:
+        """What a row stands for: of a tool of a group that of the member which a call would go to now."""
+        studio, ref = self.app.studio, row.entry.ref
+        best = [one.server for one in studio.groups.members(row.group, ref.name)[:1]] if row.group else []
+        return next((entry for name in best for entry in studio.catalog.find(ref._replace(server=name))), row.entry)
 
     # Showing
 
@@ -246,14 +260,27 @@ class CatalogPane(Pane, scope="catalog"):
         self._note(text, len(entries), rows)
 
     def _grouped(self, entries: Sequence[Entry]) -> list[Row]:
-        """Under a heading for each server, as soon as there are two of them."""
-        items, rows = _items(entries), list[Row]()
+        """Under a heading for each server, as soon as there are two of them; the tools of groups above."""
+        items = _items(entries)
+        rows = [] if self.server or self.kind != "tool" else [*self._routed(items)]
         for server, group in groupby(items, lambda item: item.entry.ref.server):
             own = list(group)
             if len(own) == len(items):
                 return [*items]
             rows += [Heading(server, len(own), server in self._folded), *([] if server in self._folded else own)]
         return rows
+
+    def _routed(self, items: Sequence[Item]) -> Iterator[Row]:
+        """The tools of groups with several members, each once."""
+        found: dict[str, list[Item]] = {}
+        for item in items:
+            if group := self.app.studio.groups.of(item.entry.ref.server):
+                found.setdefault(group, []).append(item._replace(group=group, twin=0))
+        for group, own in found.items():
+            tools, name = {item.entry.ref.name: item for item in reversed(own)}, f"{MARK}{group}"
+            if len({item.entry.ref.server for item in own}) > 1:
+                yield Heading(name, len(tools), name in self._folded, is_group=True)
+                yield from () if name in self._folded else reversed(tools.values())
 
     def _matching(self, text: str) -> list[Row]:
         """What has all words of the filter, with its server where there are several."""
@@ -292,13 +319,16 @@ class CatalogPane(Pane, scope="catalog"):
         if isinstance(row, Heading):
             fold = glyphs().folded if row.folded else glyphs().unfolded
             return spread([(f"{fold} {safe(row.server, 60)}", "strong")], [(f"{row.entries:,}", "dim")], width)
-        entry = row.entry
+        entry = self._entry_of(row)
         mark, name = self._sign_of(entry), safe(name_of(entry), 300) or "(no name)"
         name += f" #{row.twin}" if row.twin else ""
-        beside: list[Piece] = [(f"  {safe(row.beside, 20)}", "dim")] if row.beside else []
+        where = f"{glyphs().sent} {entry.ref.server}" if row.group else row.beside
+        beside: list[Piece] = [(f"  {safe(where, 20)}", "dim")] if where else []
         tail = [*self._tail(entry, width - cell_len(name) - width_of(beside) - 4), *beside]
         room = width - width_of([mark, *tail])
-        left: list[Piece] = [mark, *mark_matches(cut_inside(name, room, more=glyphs().more), row.pieces, _look(entry))]
+        gone = entry.change is not None and entry.change.kind == "gone"
+        look = "dim" if entry.remembered or entry.problem or gone else ""
+        left: list[Piece] = [mark, *mark_matches(cut_inside(name, room, more=glyphs().more), row.pieces, look)]
         description = safe(entry.view.description, 200).strip()
         left_room = room - cell_len(name) - 2
         if width >= _DESCRIBED and left_room > 12 and description and isinstance(entry.view, (ToolView, PromptView)):
@@ -340,7 +370,6 @@ class CatalogPane(Pane, scope="catalog"):
 
     @on(Tabs.TabActivated)
     async def show_tab(self, event: Tabs.TabActivated) -> None:
-        event.stop()
         on_tasks = event.tab.id == TASKS
         had_focus = self.has_focus_within
         if on_tasks and not self.tasks.is_attached:
@@ -378,12 +407,16 @@ class CatalogPane(Pane, scope="catalog"):
         if isinstance(row, Heading):
             self.action_toggle_item()
         elif row is not None:
-            self.post_message(self.Opened(row.entry))
+            entry = self._entry_of(row)
+            if row.group:
+                self.app.say(f"{MARK}{row.group}.{entry.ref.name} goes to {entry.ref.server} now.")
+            self.post_message(self.Opened(entry))
 
     def action_toggle_item(self) -> None:
         """Fold or unfold the server of the row."""
         row = self.entries.row
         server = row.server if isinstance(row, Heading) else row.entry.ref.server if row else ""
+        server = f"{MARK}{row.group}" if isinstance(row, Item) and row.group else server
         if server and not self.filter.value:
             self._folded ^= {server}
             self._fill()
@@ -468,8 +501,3 @@ def _items(entries: Sequence[Entry]) -> list[Item]:
         seen[entry.ref] += 1
         rows.append(Item(entry, seen[entry.ref] if count[entry.ref] > 1 else 0))
     return rows
-
-
-def _look(entry: Entry) -> str:
-    gone = entry.change is not None and entry.change.kind == "gone"
-    return "dim" if entry.remembered or entry.problem or gone else ""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from rich.cells import cell_len
 from textual import getters, on
@@ -16,7 +16,7 @@ from textual.widget import Widget
 from textual.widgets import Button, ProgressBar, Static, Tab, Tabs
 
 from mcp_studio.call.call import Call, CallOutcome, Cancelled, Lost, Rejected, Succeeded, ToolFailed, wants_handshake
-from mcp_studio.jsontext import Json, dumps, printable
+from mcp_studio.jsontext import Json, dumps, mapping, printable
 from mcp_studio.present import blocks, connections, outcomes, units
 from mcp_studio.protocol.views import ToolView, app_of
 from mcp_studio.safetext import safe
@@ -26,7 +26,7 @@ from mcp_studio.tui.views.diff_view import DiffView
 from mcp_studio.tui.views.find import Findable
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.json_view import JsonView, marks_of
-from mcp_studio.tui.views.table_view import TableView, table_in
+from mcp_studio.tui.views.table_view import Row, TableView
 
 if TYPE_CHECKING:
     from mcp_studio.tui.call_draft import CallDraft
@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 
 _TABS = {"text": "Text", "structured": "Structured", "table": "Table", "raw": "Raw", "diff": "Diff"}
 _PROBLEMS = 3
-_COLOURS = {"ok": "$state-ready", "busy": "$state-busy", "bad": "bold $state-failed", "off": "$quiet"}
-_GLYPHS = {"ok": "ok", "busy": "half", "bad": "bad", "off": "off"}
+COLOURS = {"ok": "$state-ready", "busy": "$state-busy", "bad": "bold $state-failed", "off": "$quiet"}
+GLYPHS = {"ok": "ok", "busy": "half", "bad": "bad", "off": "off"}
+"""Colour and sign of how a call goes."""
 _BEFORE = 20
 """Entries whose last two results are kept, to be compared."""
 
@@ -70,8 +71,13 @@ class ResultPane(Pane, scope="result"):
     def __init__(self) -> None:
         super().__init__()
         self._opened: CallDraft | None = None
+        self._key = ""
+        """Of the draft that is shown."""
         self.call: Call | None = None
         """The call whose result is shown."""
+        self._outcome: CallOutcome | None = None
+        self._before: Json = None
+        """The result before the one that is shown; None where there is none."""
         self._drawn: object = None
         """What the view shows: the call, what its answer violates, the tab, and whether text is rendered."""
         self._last: dict[str, tuple[Json, Json]] = {}
@@ -109,10 +115,14 @@ class ResultPane(Pane, scope="result"):
 
     def show(self, opened: CallDraft | None, call: Call | None) -> None:
         """Show the newest call of an entry: none yet, running, or ended."""
-        self._opened, self.call = opened, call
-        outcome, result = self._outcome, raw_of(self._outcome)
-        if isinstance(outcome, (Succeeded, ToolFailed)):
-            self._keep(result)
+        self._opened, self._key, self.call = opened, opened.key if opened is not None else "", call
+        outcome = self._outcome = call.outcome if call is not None else None
+        result, (newest, self._before) = raw_of(outcome), self._last.get(self._key, (None, None))
+        if isinstance(outcome, (Succeeded, ToolFailed)) and newest is not result:
+            self._last = {key: kept for key, kept in self._last.items() if key != self._key}
+            self._last[self._key], self._before = (result, newest), newest
+            if len(self._last) > _BEFORE:
+                del self._last[next(iter(self._last))]
         shown = isinstance(outcome, (Succeeded, ToolFailed, Rejected))
         self.tabs_line.display = shown
         if shown:
@@ -125,28 +135,14 @@ class ResultPane(Pane, scope="result"):
             self._clock.resume()
         else:
             self._clock.pause()
-        self._draw_notes()
+        lines = list(self._notes(call, outcome)) if call is not None and outcome is not None else []
+        notes = self.query_one("#result-notes", Static)
+        notes.display = bool(lines)
+        notes.update(Content("\n").join(Content.styled(text, style) for text, style in lines))
         self._draw_view()
         self._draw_status()
         self.call_after_refresh(self._draw_status)  # then it is known how much room the tabs leave
         self.set_class(shown, "-shown")
-
-    @property
-    def _outcome(self) -> CallOutcome | None:
-        return self.call.outcome if self.call is not None else None
-
-    def _keep(self, result: Json) -> None:
-        newest, before = self._last.pop(self._key, (None, None))
-        if newest is not result:
-            newest, before = result, newest
-        self._last[self._key] = newest, before
-        if len(self._last) > _BEFORE:
-            del self._last[next(iter(self._last))]
-
-    @property
-    def _before(self) -> Json:
-        """The result before the one that is shown; None where there is none."""
-        return self._last.get(self._key, (None, None))[1]
 
     def _offer_tabs(self, result: Json) -> None:
         """Show the tabs that this result has, and the one that was shown before of this entry, if it has that."""
@@ -165,15 +161,11 @@ class ResultPane(Pane, scope="result"):
         self.tabs_line.active = wanted if offered[wanted] else "text"
 
     @property
-    def _key(self) -> str:
-        """Of the draft of what is shown."""
-        return self._opened.key if self._opened is not None else ""
-
-    @property
     def tab(self) -> str:
         """The tab that is shown."""
         return self.tabs_line.active or "text"
 
+    @on(Tabs.TabActivated)
     def _draw_view(self) -> None:
         """Put the view of the tab into the pane, unless it is there already."""
         outcome = self._outcome
@@ -256,7 +248,7 @@ class ResultPane(Pane, scope="result"):
             room -= sum(tab.outer_size.width for tab in self.tabs_line.query(Tab) if tab.display)
         shorter = [line, line.rpartition(" · ")[0], line.partition(" round trip")[0], line.partition(" · ")[0]]
         line = next((words for words in shorter if cell_len(words) <= room), shorter[-1])
-        text = Content.styled(f"{getattr(glyphs(), _GLYPHS[tone])} {line}", _COLOURS[tone]) if line else Content("")
+        text = Content.styled(f"{getattr(glyphs(), GLYPHS[tone])} {line}", COLOURS[tone]) if line else Content("")
         self.query_one("#result-status", Static).update(text)
 
     def _draw_progress(self) -> None:
@@ -279,19 +271,12 @@ class ResultPane(Pane, scope="result"):
             text = f"task {call.as_task.status} {text}"
         self.query_one("#progress-text", Static).update(Content(safe(text, 200)))
 
-    def _draw_notes(self) -> None:
-        """Why it failed, what is wrong with the answer, and what mends it."""
-        call, outcome = self.call, self._outcome
-        lines = [] if call is None or outcome is None else list(self._notes(call, outcome))
-        notes = self.query_one("#result-notes", Static)
-        notes.display = bool(lines)
-        notes.update(Content("\n").join(Content.styled(text, style) for text, style in lines))
-
     def _notes(self, call: Call, outcome: CallOutcome) -> Iterator[tuple[str, str]]:
+        """Why it failed, what is wrong with the answer, and what mends it."""
         if not isinstance(outcome, (Succeeded, ToolFailed, Rejected, Cancelled)):  # of which the status says all
             tone, line = outcomes.outcome_line(outcome)
             if line != outcomes.outcome_short(outcome)[1]:  # which the head of the pane says
-                yield line, _COLOURS[tone]
+                yield line, COLOURS[tone]
         problems = list(outcome.problems[:_PROBLEMS])
         if more := len(outcome.problems) - len(problems):
             problems.append(f"{units.plural(more, 'more problem')}: see the trace (5)")
@@ -303,39 +288,20 @@ class ResultPane(Pane, scope="result"):
         if name in manager.names() and wants_handshake(outcome, manager.status(name)):
             what = 'The server still sends requests of its own: era = "legacy" makes it work (palette: legacy era).'
             yield what, "$accent"
-        if self._outdated():
-            yield (
-                f"{glyphs().watched} updated since it was read; {self.app.key_of('repeat')} reads it again.",
-                "$accent",
-            )
-
-    def _outdated(self) -> bool:
-        """Whether the resource that is shown has changed since it was read."""
-        opened = self._opened
-        if opened is None or opened.entry.ref.kind not in ("resource", "template"):
-            return False
-        try:
-            one = self.app.studio.subscriptions.get(opened.entry.ref.server, opened.uri())
-        except ValueError:  # the template is not filled in yet
-            return False
-        return one is not None and bool(one.unread)
+        watched = self.app.studio.subscriptions.get(name, call.ref.name) if call.ref.kind == "resource" else None
+        if watched is not None and watched.unread:
+            again = f"updated since it was read; {self.app.key_of('repeat')} reads it again."
+            yield f"{glyphs().watched} {again}", "$accent"
 
     # What the person does
 
-    @on(Tabs.TabActivated)
-    def show_tab(self, event: Tabs.TabActivated) -> None:
-        event.stop()
-        self._draw_view()
-
     @on(Button.Pressed, ".exit-report")
-    def report_pressed(self, event: Button.Pressed) -> None:
-        event.stop()
+    def report_pressed(self) -> None:
         if self.call is not None:
             self.post_message(self.ExitReportRequested(self.call.ref.server))
 
     def on_cards_chosen(self, event: Cards.Chosen) -> None:
         """Read what a link names, enlarge an image."""
-        event.stop()
         block = event.block
         if block.kind == "link" and self.call is not None:
             self.post_message(self.ReadRequested(self.call.ref.server, block.uri, block.title))
@@ -431,4 +397,15 @@ def raw_of(outcome: CallOutcome | None) -> Json:
         return outcome.result
     if isinstance(outcome, Rejected):
         return {"code": outcome.code, "message": outcome.message, "data": outcome.data}
+    return None
+
+
+def table_in(value: Json) -> Sequence[Row] | None:
+    """The first array of objects within two levels of a value; None where there is none."""
+    level = [value]
+    for _ in range(3):
+        for candidate in level:
+            if isinstance(candidate, list) and any(candidate) and all(isinstance(row, dict) for row in candidate):
+                return cast("list[Row]", candidate)
+        level = [inner for candidate in level for inner in mapping(candidate).values()]
     return None

@@ -1,20 +1,27 @@
-"""The tab Tasks of pane 2: what servers work on for the person, and what came of it."""
+"""The tab Tasks of pane 2: what servers work on for the person, and what came of it; and all about one task."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from textual import getters
+from textual.content import Content
 from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Button, Static
 
 from mcp_studio.errors import StudioError
+from mcp_studio.jsontext import printable
+from mcp_studio.present import units
 from mcp_studio.present.units import seconds as age
 from mcp_studio.safetext import safe
 from mcp_studio.session.tasks import Task
 from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.app import StudioApp
-from mcp_studio.tui.screens.task import TaskDialog, sign, words
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts
+from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Line, spread
 from mcp_studio.tui.views.virtual_list import VirtualList
 
@@ -22,6 +29,13 @@ EMPTY = (
     "No tasks.\n\nA tool that takes long may become a task: its server works on, and is asked how far it is. "
     "Tick “Run as a task” in the call pane of tools that leave it to you."
 )
+
+_STATES: Mapping[str, tuple[str, str]] = {
+    "working": ("half", "warn"), "input_required": ("waiting", "warn"), "completed": ("ok", "ok"),
+    "failed": ("bad", "bad"), "cancelled": ("off", "dim"), "gone": ("bad", "dim"),
+}  # fmt: skip
+_COLOURS = {"warn": "$state-busy", "ok": "$state-ready", "bad": "bold $state-failed", "dim": "$quiet"}
+_JSON = 4_000
 
 
 class TaskList(VirtualList[Task]):
@@ -92,3 +106,100 @@ class TaskList(VirtualList[Task]):
         server = f" {safe(task.server, 20)}" if width > 40 else ""
         end = [(f"{server} {age(time.time() - task.started)}", "dim")]
         return spread([(f"{mark} ", look), (name, ""), (f"  {said}", "dim")], end, width)
+
+
+# One task
+
+
+class TaskDialog(Dialog[bool]):
+    """Drawn anew as the task moves on; answers whether its result is to be shown in the result pane."""
+
+    AUTO_FOCUS = "#back"
+    every = 0.5
+    choices = (
+        Choice("result", "Show the result", "primary"), Choice("poll", "Ask for it now"), Choice("cancel", "Cancel it"),
+        Choice("copy", "Copy"), Choice("back", "Close"),
+    )  # fmt: skip
+
+    def __init__(self, task: Task) -> None:
+        super().__init__()
+        self.title = f"Task of {task.subject}"
+        self._shown_task = task
+
+    def body(self) -> Iterable[Widget]:
+        yield Static(id="facts")
+
+    def look(self) -> None:
+        task = self.app.studio.tasks.get(*self._shown_task.key)
+        if task is None:
+            self.dismiss(False)
+            return
+        shown = self.app.studio.caller.filter.shown(task.server, task.result)
+        self._shown_task = task = replace(task, result=shown)
+        self.query_one("#result", Button).disabled = not task.done
+        self.query_one("#cancel", Button).disabled = task.done
+        self.query_one("#facts", Static).update(details(task))
+
+    def action_result(self) -> None:
+        self.dismiss(True)
+
+    def action_poll(self) -> None:
+        try:
+            self.app.studio.tasks.poll(*self._shown_task.key)
+        except StudioError as error:
+            self.app.fail(error)
+
+    def action_cancel(self) -> None:
+        self.app.attempt(self, self.app.studio.tasks.cancel(*self._shown_task.key))
+
+
+def state(task: Task) -> str:
+    """Its state; one of which nothing more will be heard is `gone`."""
+    return "gone" if task.gone else task.status
+
+
+def sign(task: Task) -> tuple[str, str]:
+    """The glyph of its state, and the look of that."""
+    name, look = _STATES[state(task)]
+    return str(getattr(glyphs(), name)), look
+
+
+def words(task: Task, key: str) -> str:
+    """What is most worth knowing of it, in a line; `key` opens pending requests."""
+    return f"waiting for your answer ({key})" if task.asking else safe(task.gone or task.message, 300)
+
+
+def details(task: Task) -> Content:
+    """Everything about it."""
+    mark, look = sign(task)
+    parts: Parts = [(f"{mark} {state(task)}", _COLOURS[look]), f"  {safe(task.gone or task.message, 300)}\n"]
+    if not task.followed and not task.done:
+        parts.append(("The server lists it; it is asked for only when you ask.\n", "$quiet"))
+    parts.append("\n")
+    parts += [f"  {name:<9} {value}\n" for name, value in _facts(task) if value]
+    if task.problems:
+        parts.append(("\nWhat the server does wrong\n", "bold $accent"))
+        parts += [(f"  {safe(problem, 300)}\n", "$text-warning") for problem in task.problems]
+    if task.steps:
+        parts.append(("\nTimeline\n", "bold $accent"))
+    for step in task.steps:
+        at = age(step.at - task.started)
+        parts += [(f"  {at:>6}  ", "$quiet"), f"{safe(step.status, 20):<15} {safe(step.message, 300)}\n"]
+    error = task.error._asdict() if task.error is not None else None
+    for title, value in (("Arguments", task.arguments), ("Error", error), ("Result", task.result)):
+        if value not in (None, {}):
+            parts += [(f"\n{title}\n", "bold $accent"), safe(printable(value), _JSON, lines=True), "\n"]
+    return Content.assemble(*parts)
+
+
+def _facts(task: Task) -> Iterable[tuple[str, str]]:
+    now, kept = time.time(), "without end"
+    if task.expires is not None:
+        kept = f"for {age(task.expires - now)} more" if task.expires > now else "no longer"
+    yield "for", safe(task.subject, 200)
+    yield "id", safe(task.id, 200)
+    yield "kind", "core, 2025-11-25" if task.kind == "core" else "extension, 2026-07-28"
+    yield "age", age(now - task.started)
+    yield "heard", f"{age(now - task.seen)} ago" if task.seen else ""
+    yield "kept", "" if task.gone else kept
+    yield "polled", f"every {units.duration(task.poll * 1000)}" if task.poll and not task.done else ""

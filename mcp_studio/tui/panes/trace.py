@@ -25,13 +25,11 @@ from mcp_studio.trace.postmortem import endings
 from mcp_studio.tui.panes.pane import Pane
 from mcp_studio.tui.views.exchange import ExchangeView
 from mcp_studio.tui.views.query_line import QueryLine
-from mcp_studio.tui.views.trace_row import rows_with
-from mcp_studio.tui.views.trace_table import TraceTable
+from mcp_studio.tui.views.trace_table import TraceTable, rows_with
 
 if TYPE_CHECKING:
     from mcp_studio.trace.disk.session import Session
-    from mcp_studio.tui.screens.compare import Side
-    from mcp_studio.tui.screens.exchange import Wish
+    from mcp_studio.tui.screens.exchange import Side, Wish
     from mcp_studio.tui.screens.sessions import Opened
 
 _EMPTY = "Nothing has crossed the wire yet. Connect a server, and every message appears here."
@@ -188,7 +186,6 @@ class TracePane(Pane, scope="trace"):
     @on(ExchangeView.Went)
     def _went(self, event: ExchangeView.Went) -> None:
         """Another entry that belongs to it: the cursor goes there, where it is shown."""
-        event.stop()
         self.table.go_to(event.number)
         if (entry := self.recording.entry(event.number)) is not None:
             self._show_beside(entry)
@@ -302,7 +299,7 @@ class TracePane(Pane, scope="trace"):
         self._try(self._compare)
 
     async def _compare(self, entry: WireMessage) -> None:
-        from mcp_studio.tui.screens.compare import Compare, side_of
+        from mcp_studio.tui.screens.exchange import Compare, side_of
 
         side, base = await side_of(self.recording, entry), self._base
         self._base = side if base is None else None

@@ -16,34 +16,25 @@ import mcp_studio
 from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.trace.disk.sessions import used
-from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts
 from mcp_studio.vault.base import beside
 from mcp_studio.vault.keyring import place_in_words
 
 if TYPE_CHECKING:
     from mcp_studio.studio import Studio
 
-Part = str | tuple[str, str]
-
 
 class About(Dialog[None]):
     """Plain facts, to be copied into a report."""
 
+    TITLE = "About mcp-studio"
     DEFAULT_CLASSES = "-large"
     choices = (Choice("back", "Close"), Choice("copy", "Copy all"))
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._content = Content()
-
-    def heading(self) -> str:
-        return "About mcp-studio"
 
     def body(self) -> Iterable[Widget]:
         yield Static("Looking …", id="facts")
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.run_worker(self._look())
 
     async def _look(self) -> None:
@@ -54,14 +45,10 @@ class About(Dialog[None]):
         now = studio.signing.accounts.keeping if remote else kept
         place = await beside(place_in_words, kept, studio.paths.state)
         other = await beside(place_in_words, now, studio.paths.state) if now != kept else ""
-        self._content = Content.assemble(*_parts(studio, place, other))
-        self.query_one("#facts", Static).update(self._content)
-
-    def action_copy(self) -> None:
-        self.app.copy(self._content.plain)
+        self.query_one("#facts", Static).update(Content.assemble(*_parts(studio, place, other)))
 
 
-def _parts(studio: Studio, kept: str, now: str) -> list[Part]:
+def _parts(studio: Studio, kept: str, now: str) -> Parts:
     """All of it; `kept` says where secrets are kept, and `now` where tokens are besides, while this studio runs."""
     config, paths, manager, trace = studio.config, studio.paths, studio.manager, studio.trace
     reads = studio.caller.reads
@@ -93,7 +80,7 @@ def _parts(studio: Studio, kept: str, now: str) -> list[Part]:
         ],
     }
     libraries = "".join(f", {name} {version(name)}" for name in ("textual", "mcp", "httpx2"))
-    parts: list[Part] = [f"mcp-studio {mcp_studio.__version__}, Python {platform.python_version()}{libraries}"]
+    parts: Parts = [f"mcp-studio {mcp_studio.__version__}, Python {platform.python_version()}{libraries}"]
     parts.append(f" on {platform.system()} {platform.machine()}\n")
     for title, lines in sections.items():
         parts += [(f"\n{title}\n", "b $accent")] if lines else []

@@ -21,14 +21,11 @@ from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.session.tasks import Task
 from mcp_studio.studio import Studio
 from mcp_studio.trace.message import LISTEN
+from mcp_studio.tui.panes.tasks import sign, words
 from mcp_studio.tui.screens.dialog import Choice, Confirm, Dialog
-from mcp_studio.tui.screens.task import sign, words
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Line, cut, spread
 from mcp_studio.tui.views.virtual_list import VirtualList
-
-_PAUSE = 0.5
-"""Seconds between two looks at what runs."""
 
 
 class Row(NamedTuple):
@@ -52,6 +49,7 @@ class Activity(Dialog[InputRequest | Call]):
         answer: gives an answer to a request.
     """
 
+    TITLE = "Activity"
     DEFAULT_CLASSES = "-broad"
     DEFAULT_CSS = """
     Activity {
@@ -63,14 +61,13 @@ class Activity(Dialog[InputRequest | Call]):
         Choice("submit", "Open", "primary"), Choice("cancel", "Cancel it"), Choice("decline", "Decline"),
         Choice("decline_all", "Decline all"), Choice("back", "Close"),
     )  # fmt: skip
+    AUTO_FOCUS = "#activity"
+    every = 0.5
     rows = getters.query_one("#activity", VirtualList)
 
     def __init__(self, answer: Callable[[InputRequest, Answer], None]) -> None:
         super().__init__()
         self._answer = answer
-
-    def heading(self) -> str:
-        return "Activity"
 
     def body(self) -> Iterable[Widget]:
         empty = (
@@ -82,12 +79,10 @@ class Activity(Dialog[InputRequest | Call]):
         yield Static(id="detail", markup=False)
 
     def on_mount(self) -> None:
-        self.rows.focus()
-        self._look()
+        self.look()
         self.rows.go_to(next((row.key for row in self.rows.rows if row.thing is not None), None))
-        self.set_interval(_PAUSE, self._look)
 
-    def _look(self) -> None:
+    def look(self) -> None:
         self.rows.show(list(_rows(self.app.studio, self.app.key_of("pending"))))
         self.show_detail()
 
@@ -114,7 +109,7 @@ class Activity(Dialog[InputRequest | Call]):
     def action_decline(self) -> None:
         if (request := self._request()) is not None:
             self._answer(request, Answer("decline"))
-            self._look()
+            self.look()
 
     def action_decline_all(self) -> None:
         if (request := self._request()) is not None:

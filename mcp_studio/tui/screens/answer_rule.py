@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import cast
 
-from textual import getters, on
+from textual import on
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Select, Static
@@ -29,6 +29,7 @@ _ACTIONS: tuple[RuleAction, ...] = ("accept", "decline", "cancel", "ask")
 class AnswerRuleDialog(Dialog[None]):
     """What is chosen shows at once as it will be written."""
 
+    TITLE = "Answer rule"
     DEFAULT_CSS = """
     AnswerRuleDialog {
         & Select { width: 40; margin-bottom: 1; }
@@ -36,7 +37,6 @@ class AnswerRuleDialog(Dialog[None]):
     }
     """
     choices = (Choice("submit", "Save the rule", "primary"), Choice("back", "Cancel"))
-    problem = getters.query_one("#problem", Static)
 
     def __init__(self, request: InputRequest, answer: Answer) -> None:
         super().__init__()
@@ -44,9 +44,6 @@ class AnswerRuleDialog(Dialog[None]):
         self._answer = answer
         self._form: FormView | None = None
         """The values, where a form was filled in."""
-
-    def heading(self) -> str:
-        return "Answer rule"
 
     def body(self) -> Iterable[Widget]:
         request, accepted = self._request, self._answer.action == "accept"
@@ -64,17 +61,12 @@ class AnswerRuleDialog(Dialog[None]):
             self._form = FormView(build(request.schema, strict=True), self._made(self._answer.content).content)
             yield self._form
         yield Static(id="written")
-        yield Static(id="problem", classes="bad", markup=False)
-
-    def on_mount(self) -> None:
-        super().on_mount()
-        self._show()
 
     @on(Select.Changed)
     @on(FormView.Changed)
     def changed(self) -> None:
-        self.problem.update("")
-        self._show()
+        self.refuse("")
+        self.look()
 
     def _made(self, content: Json, *, tool: bool = False) -> AnswerRule:
         answer = self._answer._replace(content=content)
@@ -88,7 +80,7 @@ class AnswerRuleDialog(Dialog[None]):
         action = cast("RuleAction", self.query_one("#action", Select).value)
         return replace(made, action=action, content=made.content if action == "accept" else None)
 
-    def _show(self) -> None:
+    def look(self) -> None:
         """The rule as it is written, and what is left out of it."""
         rule, file = self.rule, self.app.studio.paths.answers_file
         written = safe(questions.toml_of(rule), 6_000, lines=True)
@@ -103,9 +95,9 @@ class AnswerRuleDialog(Dialog[None]):
         rule = self.rule
         unreadable = self._form.unreadable if self._form is not None else ()
         if unreadable:
-            self.problem.update(Content(f"Not saved: {safe(unreadable[0].place)} {safe(unreadable[0].message)}"))
+            self.refuse(f"Not saved: {unreadable[0].place} {unreadable[0].message}")
         elif self._request.kind == "sampling" and rule.action == "accept" and rule.content is None:
-            self.problem.update("Not saved: the reply holds something secret, which is written to no file.")
+            self.refuse("Not saved: the reply holds something secret, which is written to no file.")
         else:
             self.app.attempt(self, self._save(rule), "save")
 

@@ -45,10 +45,8 @@ class Approval(RequestDialog):
         self, request: InputRequest, times: Callable[[InputRequest], str], edit: Callable[[], None] | None = None
     ) -> None:
         super().__init__(request, times)
+        self.title = f"Run {safe(request.subject, 70)}?"
         self._edit = edit
-
-    def heading(self) -> str:
-        return f"Run {safe(self.request.subject, 70)}?"
 
     def question(self) -> Iterable[Widget]:
         risky = "risk high" in self.request.reasons
@@ -63,7 +61,6 @@ class Approval(RequestDialog):
         yield Input(placeholder="Note for whoever wants the call", id="note", compact=True)
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.query_one("#allow").display = self.query_one("#edit").display = self._edit is not None
         self.query_one("#decline").focus()
 
@@ -112,14 +109,13 @@ class Approval(RequestDialog):
 class ProjectTrust(Dialog[bool]):
     """May the file be used as it is now? It can start programs, so exactly what it would start is shown."""
 
+    TITLE = "Use the servers of this project?"
+    AUTO_FOCUS = "#back"
     choices = (Choice("yes", "Use it", "warning"), Choice("back", "Not now"))
 
     def __init__(self, file: Untrusted) -> None:
         super().__init__()
         self._file = file
-
-    def heading(self) -> str:
-        return "Use the servers of this project?"
 
     def body(self) -> Iterable[Widget]:
         parts: Parts = [
@@ -130,9 +126,6 @@ class ProjectTrust(Dialog[bool]):
         for server in self._file.servers:
             parts += ["\n", (safe(server.name, 80), "bold $accent"), *_what(server)]
         yield Static(Content.assemble(*parts))
-
-    def on_mount(self) -> None:
-        self.query_one("#back").focus()
 
     def action_yes(self) -> None:
         self.dismiss(True)

@@ -1,4 +1,4 @@
-"""Choosing one of some things from a list, which is searched by typing where it is long."""
+"""Choosing: one of some things from a list, which is searched by typing where it is long; a theme; a pane or tab."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from textual import on
+from textual.app import ComposeResult
 from textual.content import Content
+from textual.events import Key
+from textual.geometry import Offset
+from textual.screen import ModalScreen
 from textual.widget import Widget
-from textual.widgets import Input, OptionList, Static
+from textual.widgets import Input, OptionList, Static, Tab
 from textual.widgets.option_list import Option
 
 from mcp_studio.safetext import safe
@@ -16,6 +20,7 @@ from mcp_studio.tui.screens.dialog import Choice, Dialog
 
 _SEARCHED = 12
 """Options from which on the list has a search."""
+_LETTERS = "asdfghjklqwertyuiopzxcvbnm"
 
 
 class Item(NamedTuple):
@@ -46,16 +51,13 @@ class Choose(Dialog[str]):
     def __init__(self, title: str, options: Sequence[tuple[str, ...]], now: str = "", text: str = "") -> None:
         """`options` are items, or their first parts; the cursor begins on the one that is chosen `now`."""
         super().__init__()
-        self._title_text = title
+        self.title = title
         self._text = text
         self._items = [Item(*option) for option in options]
         self._listed = self._items
         self._now = now
         self._list = OptionList(compact=True)
         self.set_class(len(self._items) >= _SEARCHED, "-searched")
-
-    def heading(self) -> str:
-        return self._title_text
 
     def body(self) -> Iterable[Widget]:
         if self._text:
@@ -82,14 +84,10 @@ class Choose(Dialog[str]):
 
     @on(Input.Changed)
     def search(self, event: Input.Changed) -> None:
-        event.stop()
         self._narrow(event.value)
 
     @on(Input.Submitted)
     @on(OptionList.OptionSelected)
-    def take(self) -> None:
-        self.action_submit()
-
     def action_submit(self) -> None:
         at = self._list.highlighted
         if at is not None and not self._listed[at].refused:
@@ -99,3 +97,70 @@ class Choose(Dialog[str]):
 def _prompt(item: Item) -> Content:
     note = item.refused or item.note
     return Content.assemble(safe(item.title, 200), (f"  {safe(note, 100)}" if note else "", "$quiet"))
+
+
+class ThemePicker(Dialog[None]):
+    """Stands at the side, without a veil, so that the theme is seen."""
+
+    TITLE = "Theme"
+    DEFAULT_CSS = """
+    ThemePicker { background: transparent; align: right middle; }
+    ThemePicker > #box { width: 40; margin-right: 2; }
+    """
+    choices = (Choice("submit", "Keep", "primary"), Choice("back", "Back"))
+
+    def body(self) -> Iterable[Widget]:
+        yield OptionList(*(Option(Content(safe(name, 60)), id=name) for name in sorted(self.app.own_themes)))
+
+    def on_mount(self) -> None:
+        self._before = self.app.theme
+        themes = self.query_one(OptionList)
+        themes.highlighted = themes.get_option_index(self._before)
+        themes.focus()
+
+    @on(OptionList.OptionHighlighted)
+    def preview(self, event: OptionList.OptionHighlighted) -> None:
+        self.app.theme = event.option.id or self._before
+
+    @on(OptionList.OptionSelected)
+    def action_submit(self) -> None:
+        self.app.keep_theme(self.app.theme)
+        self.dismiss(None)
+
+    def action_back(self) -> None:
+        self.app.theme = self._before
+        self.dismiss(None)
+
+
+class Jump(ModalScreen[Widget]):
+    """Answers a pane, or a tab of one."""
+
+    DEFAULT_CSS = """
+    Jump { background: transparent; }
+    Jump > Static {
+        position: absolute; width: 1; height: 1; background: $accent; color: $background; text-style: bold;
+    }
+    """
+
+    def __init__(self, panes: Iterable[Widget]) -> None:
+        super().__init__()
+        targets: list[tuple[Widget, Offset]] = []
+        for pane in panes:
+            targets.append((pane, pane.region.offset))  # in the corner of its frame
+            targets += [(tab, tab.region.offset) for tab in pane.query(Tab)]
+        self._targets = dict(zip(_LETTERS, (target for target in targets if target[0].region), strict=False))
+
+    def compose(self) -> ComposeResult:
+        for letter, (_, place) in self._targets.items():
+            label = Static(letter, markup=False)
+            label.styles.offset = (place.x, place.y)
+            yield label
+
+    def on_key(self, event: Key) -> None:
+        """A letter goes there; anything else leaves."""
+        event.stop()
+        target = self._targets.get(event.character or "")
+        self.dismiss(target[0] if target else None)
+
+    def on_click(self) -> None:
+        self.dismiss(None)

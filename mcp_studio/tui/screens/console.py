@@ -26,11 +26,9 @@ from mcp_studio.tui.views.find import Findable
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.line import Line, spread
-from mcp_studio.tui.views.trace_row import arrow, clock
+from mcp_studio.tui.views.trace_table import arrow, clock
 from mcp_studio.tui.views.virtual_list import VirtualList
 
-_PAUSE = 0.1
-"""Seconds between two looks at what came."""
 _HISTORY = 50
 _ALONE = "No handshake"
 _LOOKS = {"error": "bad", "invalid": "bad", "stderr": "warn", "stray": "warn", "result": "ok"}
@@ -55,13 +53,8 @@ _NOTIFICATIONS: dict[str, Json] = {
     "notifications/progress": {"progressToken": 0, "progress": 1},
     "notifications/roots/list_changed": NONE,
 }
-_COLOURS = {
-    "on": "$state-ready",
-    "ok": "$state-ready",
-    "half": "$state-busy",
-    "warning": "$state-busy",
-    "bad": "$state-failed",
-}
+_GOOD, _BUSY = dict.fromkeys(("on", "ok"), "$state-ready"), dict.fromkeys(("half", "warning"), "$state-busy")
+_COLOURS = {**_GOOD, **_BUSY, "bad": "$state-failed"}
 """Of a line that begins with a glyph of this name."""
 
 
@@ -76,8 +69,7 @@ class Console(Dialog[None]):
     DEFAULT_CSS = """
     Console {
         & JsonArea { height: 40%; }
-        & VirtualList { height: 1fr; min-height: 2; }
-        & Findable { height: 1fr; min-height: 2; }
+        & VirtualList, & Findable { min-height: 2; }
     }
     """
     choices = (
@@ -87,20 +79,20 @@ class Console(Dialog[None]):
         Choice("copy", "Copy"),
         Choice("back", "Close"),
     )
+    AUTO_FOCUS = "JsonArea"
+    every = 0.1
     editor = getters.query_one(JsonArea)
     came = getters.query_one("#came", VirtualList)
 
     def __init__(self, server: str, text: str = "") -> None:
         super().__init__()
+        self.title = f"Console of {server}"
         self._server = server
         self._begin = text
         self._sent: list[str] = []
         self._bare: RawConnection | None = None
         self._exchange: RawExchange | None = None
         self._view = JsonView()
-
-    def heading(self) -> str:
-        return f"Console of {self._server}"
 
     def body(self) -> Iterable[Widget]:
         yield Static(id="where", markup=False)
@@ -116,9 +108,6 @@ class Console(Dialog[None]):
         self._sent = [text for text in items_of(draft.get("sent")) if isinstance(text, str)]
         first = self._text_of("tools/list" if self._sender is not None else "initialize")
         self.editor.text = self._begin or str(draft.get("text") or "") or first
-        self.editor.focus()
-        self._look()
-        self.set_interval(_PAUSE, self._look)
 
     def on_unmount(self) -> None:
         """Nothing stays connected behind the dialog."""
@@ -145,7 +134,7 @@ class Console(Dialog[None]):
 
     # What is shown
 
-    def _look(self) -> None:
+    def look(self) -> None:
         """Show what came, and how it is connected."""
         if self._server not in self.app.studio.manager.names():
             self.dismiss(None)
@@ -205,7 +194,7 @@ class Console(Dialog[None]):
         frame, newlines = frame_of(self.editor.text)
         self._exchange = sender.send(frame, newlines=newlines)
         self.came.show(())
-        self._look()
+        self.look()
 
     def action_template(self) -> None:
         """Start from a frame that was sent before, the newest first, or from a method."""

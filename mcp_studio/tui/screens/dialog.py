@@ -22,6 +22,7 @@ from textual.widgets.button import ButtonVariant
 from mcp_studio.safetext import safe
 from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.app import StudioApp
+from mcp_studio.tui.views.find import SearchView
 
 T = TypeVar("T")
 Parts = list[str | tuple[str, str]]
@@ -66,6 +67,7 @@ class Dialog(ModalScreen[T]):
         & #body { height: auto; max-height: 100%; scrollbar-size-vertical: 1; }
         & #buttons { dock: bottom; height: auto; align-horizontal: right; margin: 1 0; }
         & #buttons Button { margin-left: 1; min-width: 6; height: 1; border: none; padding: 0 1; }
+        & #refusal { display: none; &.-said { display: block; } }
         & .gap { margin-bottom: 1; }
         & .label, & .quiet { color: $quiet; }
         & .bad { color: $state-failed; }
@@ -84,6 +86,8 @@ class Dialog(ModalScreen[T]):
     choices: tuple[Choice, ...] = (Choice("back", "Close"),)
     listed = ""
     """Selector of a list that the arrows move while a field has the focus."""
+    every = 0.0
+    """Seconds between two looks at what it shows; 0 where nobody else changes that."""
     opens_requests = False
     """Whether pending requests open over it by themselves: its calls may wait for them."""
     deaf_until = 0.0
@@ -105,7 +109,10 @@ class Dialog(ModalScreen[T]):
     def compose(self) -> ComposeResult:
         with Vertical(id="box") as box:
             box.border_title = Content(safe(self.heading(), 200))
-            yield VerticalScroll(*self.body(), id="body", can_focus=False)
+            inside = [*self.body()]
+            if all(widget.id != "refusal" for widget in inside):
+                inside.append(Static(id="refusal", classes="bad", markup=False))
+            yield VerticalScroll(*inside, id="body", can_focus=False)
             with Horizontal(id="buttons"):
                 for letter, choice in zip(letters(self.choices), self.choices, strict=True):
                     yield Button(underlined(choice.label, letter), id=choice.action, variant=choice.variant)
@@ -121,13 +128,17 @@ class Dialog(ModalScreen[T]):
                 found[key] = active._replace(binding=replace(active.binding, description=label))
         return found
 
+    def look(self) -> None:
+        """Show everything as it is now."""
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return bool(self.query(Tabs)) if action in ("next_tab", "previous_tab") else True
 
     def on_mount(self) -> None:
         self.app.clear_notifications()  # they are about what is left
-        if self.focused is None:
-            self.query(Button).first().focus()
+        self.look()
+        if self.every:
+            self.set_interval(self.every, self.look)
 
     async def on_button_pressed(self, event: Button.Pressed) -> None:
         event.stop()
@@ -163,6 +174,13 @@ class Dialog(ModalScreen[T]):
         """The main screen opens the help, which is a dialog too."""
         await self.app.screen_stack[0].run_action("help")
 
+    def action_copy(self) -> None:
+        """Copy what the viewer shows, else all the facts."""
+        if (view := next(iter(self.query(SearchView)), None)) is not None:
+            view.copy()
+        else:
+            self.app.copy(str(self.query_one("#facts", Static).content))
+
     def action_next_tab(self) -> None:
         for tabs in self.query(Tabs):
             tabs.action_next_tab()
@@ -170,6 +188,12 @@ class Dialog(ModalScreen[T]):
     def action_previous_tab(self) -> None:
         for tabs in self.query(Tabs):
             tabs.action_previous_tab()
+
+    def refuse(self, text: str) -> None:
+        """Say why something cannot be done, below everything where the body has no place for it."""
+        refusal = self.query_one("#refusal", Static)
+        refusal.set_class(bool(text), "-said").update(Content(safe(text, 800)))
+        self.call_after_refresh(refusal.scroll_visible, animate=False)
 
     def retitle(self, heading: str) -> None:
         """Change what stands in the top border."""
@@ -183,6 +207,9 @@ class RunDialog(Dialog[None]):
     """
 
     opens_requests = True
+
+    def on_mount(self) -> None:
+        self.offer(start=True)
 
     def offer(self, *, start: bool) -> None:
         """Enable what can be done now: start, or else stop."""

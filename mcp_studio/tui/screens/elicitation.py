@@ -38,53 +38,39 @@ class RequestDialog(Dialog[Answer]):
 
     DEFAULT_CSS = """
     RequestDialog {
-        & #problem { min-height: 1; }  /* the dialog stays where it is when something is said */
+        & #refusal { display: block; min-height: 1; }  /* the dialog stays where it is when something is said */
         & .foreign { border-left: outer $quiet; padding-left: 1; margin-bottom: 1; }
     }
     """
+    every = 1.0
     wants = ""
     """What follows the server's name in the title."""
-    problem = getters.query_one("#problem", Static)
 
     def __init__(self, request: InputRequest, times: Callable[[InputRequest], str]) -> None:
         super().__init__()
         self.request = request
         self._times_of = times
-
-    def heading(self) -> str:
-        subject = f" · {self.request.subject} is waiting" if self.request.subject else ""
-        return f"{safe(self.request.server, 40)} {self.wants}{safe(subject, 80)}"
+        subject = f" · {request.subject} is waiting" if request.subject else ""
+        self.title = f"{safe(request.server, 40)} {self.wants}{safe(subject, 80)}"
 
     def body(self) -> Iterable[Widget]:
         yield Static(id="times", classes="quiet gap", markup=False)
         if self.request.note:  # why a rule did not answer it
             yield Static(Content(f"{glyphs().warning} {safe(self.request.note, 500)}"), classes="bad gap")
         yield from self.question()
-        yield Static(id="problem", classes="bad", markup=False)
 
     def question(self) -> Iterable[Widget]:
         """The widgets of the request itself."""
         return ()
 
-    def on_mount(self) -> None:
-        super().on_mount()
-        self.tick()
-        self.set_interval(1, self.tick)
-
-    def tick(self) -> None:
-        """Show what changes with time; once a second."""
+    def look(self) -> None:
+        """Show what changes with time."""
         self.query_one("#times", Static).update(Content(safe(self._times_of(self.request), 200)))
 
     def on_screen_resume(self) -> None:
         """What lay over it is gone; the request may be, too."""
         if self.request.reply.done():
             self.dismiss(None)
-
-    def refuse(self, text: str) -> None:
-        """Say below everything why it cannot be answered so."""
-        self.problem.update(Content(safe(text, 600)))
-        if text:
-            self.problem.scroll_visible(animate=False)
 
     def foreign(self, text: str, most: int = 4_000) -> Static:
         """Words of the server, behind a bar that no text of it can draw."""
@@ -126,7 +112,6 @@ class Elicitation(RequestDialog):
         yield self._view
 
     def on_mount(self) -> None:
-        super().on_mount()
         draft = items_of(self.request.draft)
         value, unread = draft if draft else (self._defaults(), {})
         self._view.show(self._form, value, cast("dict[str, str]", unread))
@@ -142,7 +127,6 @@ class Elicitation(RequestDialog):
     @on(FormView.Changed)
     def keep(self, event: FormView.Changed) -> None:
         """What was typed is there again after Later."""
-        event.stop()
         self.request.draft = [event.value, dict(self._view.pending)]
         self.refuse("")
 
@@ -157,7 +141,7 @@ class Elicitation(RequestDialog):
         if wrong := errors(problems):
             self._view.show_problems(problems)
             self._view.focus_first_problem()
-            self.refuse(f"Not sent: {safe(wrong[0].place, 120)} {safe(wrong[0].message, 300)}")
+            self.refuse(f"Not sent: {wrong[0].place} {wrong[0].message}")
         else:
             self.dismiss(Answer("accept", self._view.value))
 
@@ -194,14 +178,13 @@ class UrlElicitation(RequestDialog):
         yield Static(id="state", markup=False)
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.query_one("#open_page", Button).disabled = bool(self._page.refusal)
         self.query_one("#done").display = self.request.retries
         self.query_one("#cancel").display = not self.request.retries
 
-    def tick(self) -> None:
+    def look(self) -> None:
         """The server may say at any moment that the page is done."""
-        super().tick()
+        super().look()
         request = self.request
         text = ""
         if request.retries and request.opened:
@@ -234,7 +217,7 @@ class UrlElicitation(RequestDialog):
         # The inbox closes this dialog where that answers the request.
         self.app.studio.inbox.page_opened(self.request)
         if not self.request.reply.done():
-            self.tick()
+            self.look()
 
     def action_done(self) -> None:
         """The page is done: the call can be sent again."""

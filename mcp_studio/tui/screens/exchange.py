@@ -1,32 +1,105 @@
-"""One exchange of the trace over the whole screen, and what a person notes on it: a mark, and a few words."""
+"""One exchange of the trace over the whole screen, how two of them differ, and what a person notes on a message."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 from textual import getters, on
 from textual.binding import BindingType
+from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from mcp_studio.errors import StudioError
+from mcp_studio.errors import StudioError, UsageError
+from mcp_studio.present import units
+from mcp_studio.safetext import safe
+from mcp_studio.trace.diff import Ignore, value_of
 from mcp_studio.trace.message import MARKED, Recording, WireMessage
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.views.diff_view import DiffView
 from mcp_studio.tui.views.exchange import ExchangeView, ends_of
-from mcp_studio.tui.views.trace_row import name_of
+from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.trace_table import name_of
 
+_LARGEST = 8_000_000
+"""Bytes of the bodies that are compared."""
+_ENVELOPE = ("$.*.id", "$.request.params.requestState", "$.response.result.requestState")
+"""Members of a message that are other ones each time."""
 Wish = Literal["repeat", "copy_as", "compare"]
 """What is to be done with the message, which only the trace can do."""
 _LONGEST = 2_000
 
 
+class Side(NamedTuple):
+    """One of two exchanges."""
+
+    name: str
+    request: bytes
+    response: bytes
+
+
+async def side_of(recording: Recording, entry: WireMessage) -> Side:
+    """The exchange that a message belongs to.
+
+    Raises:
+        UsageError: it is too large to be compared.
+    """
+    ends = [end for end in ends_of(recording, entry) if end is not None]
+    if sum(end.size for end in ends) > _LARGEST:
+        raise UsageError(f"{name_of(entry)} is too large to be compared.")
+    bodies = [await recording.body(end) for end in ends]
+    when = time.strftime("%d %b %H:%M:%S", time.localtime(ends[0].time))
+    return Side(f"{name_of(ends[0])} · {when}", bodies[0], bodies[1] if len(bodies) > 1 else b"")
+
+
+class Compare(Dialog[None]):
+    """Shows what differs between two exchanges; ids and times are ignored until the person wants to see them."""
+
+    TITLE = "Compare"
+    DEFAULT_CLASSES = "-large"
+    DEFAULT_CSS = "Compare { & Static { height: auto; margin-bottom: 1; } & DiffView { height: 1fr; } }"
+    AUTO_FOCUS = "DiffView"
+    choices = (Choice("copy", "Copy", "primary"), Choice("ignore", "Ids and times"), Choice("back", "Close"))
+    view = getters.query_one(DiffView)
+
+    def __init__(self, before: Side, after: Side) -> None:
+        super().__init__()
+        self._sides = before, after
+        self._ignores = True
+
+    def body(self) -> Iterable[Widget]:
+        before, after = (safe(side.name, 200) for side in self._sides)
+        gone, new = (f"{glyphs().gone} ", "$text-error"), (f"\n{glyphs().new} ", "$text-success")
+        yield Static(Content.assemble(gone, before, new, after))
+        yield DiffView()
+
+    def look(self) -> None:
+        before, after = ({"request": value_of(one.request), "response": value_of(one.response)} for one in self._sides)
+        self.view.show(before, after, Ignore(_ENVELOPE if self._ignores else (), usual=self._ignores))
+
+    @on(DiffView.Compared)
+    def _compared(self, event: DiffView.Compared) -> None:
+        ignored = ", without ids and times" if self._ignores else ""
+        self.retitle(f"Compare: {units.plural(len(event.differences), 'difference')}{ignored}")
+
+    def action_ignore(self) -> None:
+        """Count ids and times, or not."""
+        self._ignores = not self._ignores
+        self.look()
+
+    def action_copy(self) -> None:
+        self.view.action_copy()
+
+
 class ExchangeDialog(Dialog[tuple[Wish, WireMessage]]):
     """Shows the exchange of a message."""
 
+    TITLE = "Exchange"
     DEFAULT_CLASSES = "-large"
     DEFAULT_CSS = "ExchangeDialog ExchangeView { height: 100%; }"
     BINDINGS: ClassVar[list[BindingType]] = bindings("exchange")
@@ -40,9 +113,6 @@ class ExchangeDialog(Dialog[tuple[Wish, WireMessage]]):
         super().__init__()
         self._recording = recording
         self._entry = entry
-
-    def heading(self) -> str:
-        return "Exchange"
 
     def body(self) -> Iterable[Widget]:
         yield ExchangeView()
@@ -64,7 +134,6 @@ class ExchangeDialog(Dialog[tuple[Wish, WireMessage]]):
 
     @on(ExchangeView.Went)
     def _went(self, event: ExchangeView.Went) -> None:
-        event.stop()
         if (entry := self._recording.entry(event.number)) is not None:
             self._show(entry)
 
@@ -92,23 +161,19 @@ class ExchangeDialog(Dialog[tuple[Wish, WireMessage]]):
 class Comment(Dialog[None]):
     """Lets the person comment on a message; an empty text removes the comment."""
 
+    AUTO_FOCUS = "Input"
     choices = (Choice("save", "Save", "primary"), Choice("back", "Cancel"))
 
     def __init__(self, recording: Recording, entry: WireMessage) -> None:
         super().__init__()
+        self.title = f"Comment on message {entry.number}"
         self._recording = recording
         self._entry = entry
-
-    def heading(self) -> str:
-        return f"Comment on message {self._entry.number}"
 
     def body(self) -> Iterable[Widget]:
         yield Static(name_of(self._entry), classes="quiet gap", markup=False)
         text = self._recording.comment_on(self._entry.number)
         yield Input(text, placeholder="What to remember of it", max_length=_LONGEST, compact=True)
-
-    def on_mount(self) -> None:
-        self.query_one(Input).focus()
 
     @on(Input.Submitted)
     def action_save(self) -> None:

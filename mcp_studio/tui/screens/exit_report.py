@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from textual import getters
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -13,13 +12,12 @@ from mcp_studio.present import crashes, stray, units
 from mcp_studio.safetext import safe
 from mcp_studio.trace.message import Recording, WireMessage
 from mcp_studio.trace.postmortem import Mortem, command_of
-from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts
 from mcp_studio.tui.views.find import Findable
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.text_view import TextView
-from mcp_studio.tui.views.trace_row import arrow, clock, name_of
+from mcp_studio.tui.views.trace_table import arrow, clock, name_of
 
-Part = str | tuple[str, str]
 _HEAD = "b $accent"
 _LINES = 60
 """Lines of standard error that are shown."""
@@ -44,26 +42,23 @@ class ExitReport(Dialog[int]):
         super().__init__()
         self._server = server
         self._known = tuple(self.app.studio.manager.supervisor(server).mortems if known is None else known)
-        self._text = Content("\n\n").join(Content.assemble(*report(one)) for one in reversed(self._known))
 
     def heading(self) -> str:
         return f"Exit report: {self._server}" + (f" · {len(self._known)} times" if len(self._known) > 1 else "")
 
     def body(self) -> Iterable[Widget]:
-        yield Static(self._text, markup=False)
+        text = Content("\n\n").join(Content.assemble(*report(one)) for one in reversed(self._known))
+        yield Static(text, id="facts", markup=False)
 
     def action_show_trace(self) -> None:
         """Go to its last end in the trace."""
         self.dismiss(self._known[-1].last)
 
-    def action_copy(self) -> None:
-        self.app.copy(self._text.plain)
 
-
-def report(one: Mortem) -> list[Part]:
+def report(one: Mortem) -> Parts:
     """Everything that is known of an ending, as pieces of text."""
     sign = glyphs().off if one.ending.how == "closed" else glyphs().bad
-    parts: list[Part] = [(f"{sign} {safe(crashes.first_line(one), 300)}\n", "b $state-failed")]
+    parts: Parts = [(f"{sign} {safe(crashes.first_line(one), 300)}\n", "b $state-failed")]
     if one.message and one.ending.how not in ("exit", "signal", "guard", "closed"):
         parts.append((f"{safe(one.message, 600)}\n", "$quiet"))
     parts += [f"  {'ended':<10} {clock(one.time)}\n"]
@@ -89,7 +84,7 @@ class UnexpectedOutput(Dialog[int]):
 
     DEFAULT_CLASSES = "-large"
     choices = _CHOICES
-    text = getters.query_one(TextView)
+    AUTO_FOCUS = "TextView"
 
     def __init__(self, server: str, recording: Recording | None = None) -> None:
         super().__init__()
@@ -104,9 +99,6 @@ class UnexpectedOutput(Dialog[int]):
 
     def body(self) -> Iterable[Widget]:
         yield Findable(TextView("\n".join(self._lines()), empty=_NONE))
-
-    def on_mount(self) -> None:
-        self.text.focus()
 
     def _lines(self) -> Iterable[str]:
         """How such lines come about in the server's language, then the lines, the newest first."""
@@ -124,9 +116,6 @@ class UnexpectedOutput(Dialog[int]):
     def action_show_trace(self) -> None:
         """Go to the newest line in the trace."""
         self.dismiss(self._bursts[0].lines[-1].entry.number if self._bursts else None)
-
-    def action_copy(self) -> None:
-        self.text.copy()
 
 
 def _around(place: str, entry: WireMessage | None) -> str:

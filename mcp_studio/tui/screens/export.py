@@ -23,7 +23,7 @@ from mcp_studio.trace.export.formats import FORMATS, export
 from mcp_studio.trace.message import MARKED, Columns, Recording, WireMessage
 from mcp_studio.trace.tree import tree, walk
 from mcp_studio.tui.screens.dialog import Choice, Dialog
-from mcp_studio.tui.views.trace_row import name_of
+from mcp_studio.tui.views.trace_table import name_of
 
 _COLLECTOR = "collector"
 _SPANS = "requests as spans, sent to an OpenTelemetry collector"
@@ -57,12 +57,8 @@ def parts_of(recording: Recording, entry: WireMessage | None, filtered: Sequence
 class Export(Dialog[None]):
     """Writes a file, or sends spans; stays until that is done."""
 
-    DEFAULT_CSS = """
-    Export {
-        & .label { color: $quiet; margin-top: 1; }
-        & #note { margin-top: 1; }
-    }
-    """
+    TITLE = "Export the trace"
+    DEFAULT_CSS = "Export { & .label, & #note { margin-top: 1; } }"
     choices = (Choice("write", "Export", "primary"), Choice("back", "Cancel"))
     last_format: ClassVar[str] = "bundle"
     last_places: ClassVar[dict[bool, str]] = {False: "", True: "http://localhost:4318"}
@@ -72,9 +68,6 @@ class Export(Dialog[None]):
         super().__init__()
         self._recording = recording
         self._parts = parts
-
-    def heading(self) -> str:
-        return "Export the trace"
 
     def body(self) -> Iterable[Widget]:
         formats = [*((f"{one.name}: {one.words}", one.name) for one in FORMATS.values()), (_SPANS, _COLLECTOR)]

@@ -92,7 +92,8 @@ class FieldHelp:
         values = [("Default", field.default)] * field.has_default
         for title, value in (*values, *(("Example", one) for one in field.examples[:_EXAMPLES])):
             yield Entry(f"{title}: {printable(value, indent=None)[:200]}", partial(self._put, value))
-        yield Entry("Example value", self._example, "made from the schema")
+        put, whole = self._put, Form(root=field)
+        yield Entry("Example value", lambda: put(example(whole, "typical").value), "made from the schema")
         refused = "an item cannot be absent" if row.stays else "" if self._model.has(row.path) else "it is not sent now"
         yield Entry("Omit", self._omit, "it is not sent", refused)
         yield Entry("Null", partial(self._put, None), "", "" if field.nullable else "null is no value of this field")
@@ -114,7 +115,8 @@ class FieldHelp:
         yield Entry("Insert a file…", self._file, "as text or base64", refused)
         yield Entry("Insert a date or time…", self._when, "tomorrow 09:00, +3d", refused)
         yield Entry("Insert a UUID", lambda: self._put(str(uuid.uuid4())), "", refused)
-        yield Entry("Fill the whole form with an example…", self._fill)
+        fill = partial(choose_example, self._app, self._model.form, lambda value: self._put(value, ()))
+        yield Entry("Fill the whole form with an example…", fill)
 
     def _edits(self) -> Iterator[Entry]:
         """Other ways to edit the field."""
@@ -169,15 +171,6 @@ class FieldHelp:
 
         self._app.push_screen(Paste(f"{verb} {safe(self._name, 60)}", self._field, text), put)
 
-    def _edit_json(self) -> None:
-        self.paste(self._before(as_json=True), "Edit as JSON:")
-
-    def _example(self) -> None:
-        self._put(example(Form(root=self._row.given), "typical").value)
-
-    def _fill(self) -> None:
-        choose_example(self._app, self._model.form, lambda value: self._put(value, ()))
-
     def _omit(self) -> None:
         self._model.clear(self._row)
         self._form.go_to(self._path)
@@ -185,6 +178,9 @@ class FieldHelp:
     def _copy(self) -> None:
         value = self._model.get(self._path)
         self._app.copy(value if isinstance(value, str) else printable(value))
+
+    def _edit_json(self) -> None:
+        self.paste(self._before(as_json=True), "Edit as JSON:")
 
     # The editor
 

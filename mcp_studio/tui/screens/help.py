@@ -37,25 +37,24 @@ Section = tuple[str, Sequence[Action]]
 class Help(Dialog[Action]):
     """Answers the action that was chosen."""
 
-    DEFAULT_CLASSES = "-large"
     DEFAULT_CSS = """
     Help {
         & #about { margin-bottom: 1; color: $quiet; height: auto; }
-        & #found { height: 1fr; margin-top: 1; }
+        & #found { height: 50vh; margin-top: 1; }
+        &.-short #found { height: 38vh; }
     }
     """
     choices = (Choice("submit", "Do it", "primary"), Choice("back", "Close"))
+    AUTO_FOCUS = "Input"
     listed = "#found"
     options = getters.query_one("#found", OptionList)
 
     def __init__(self, place: str, sections: Sequence[Section]) -> None:
         super().__init__()
+        self.title = f"Help: {place}"
         self._place = place
         self._sections = sections
         self._shown: list[Action] = []
-
-    def heading(self) -> str:
-        return f"Help: {self._place}"
 
     def body(self) -> Iterable[Widget]:
         with_keys = glyphs()._asdict()
@@ -64,12 +63,8 @@ class Help(Dialog[Action]):
         yield Input(placeholder="what do you want to do?", compact=True)
         yield OptionList(id="found")
 
-    def on_mount(self) -> None:
-        self.query_one(Input).focus()
-        self.narrow()
-
     @on(Input.Changed)
-    def narrow(self) -> None:
+    def look(self) -> None:
         """Show the actions that have all words."""
         words = self.query_one(Input).value.casefold().split()
         self._shown = []

@@ -44,11 +44,8 @@ class InsertDialog(Dialog[T]):
 
     def __init__(self, title: str) -> None:
         super().__init__()
-        self._title_text = title
+        self.title = title
         self._note = Static(id="note")
-
-    def heading(self) -> str:
-        return self._title_text
 
     def note(self, text: str, look: str = "") -> None:
         """Say something in the line at the bottom, `bad` and `warn` with their sign."""
@@ -80,10 +77,7 @@ class Paste(InsertDialog[Meaning]):
         text: what is pasted already; text too long to be edited is only told, and kept beside the editor.
     """
 
-    DEFAULT_CSS = """
-    Paste AreaEditor { height: 12; }
-    Paste.-short AreaEditor { height: 8; }
-    """
+    DEFAULT_CSS = "Paste { & AreaEditor { height: 12; } &.-short AreaEditor { height: 8; } }"
 
     def __init__(self, title: str, field: Field, text: str = "") -> None:
         super().__init__(title)
@@ -101,13 +95,11 @@ class Paste(InsertDialog[Meaning]):
         self._read(self._text)
 
     @on(TextArea.Changed)
-    def changed(self, event: TextArea.Changed) -> None:
-        event.stop()
+    def changed(self) -> None:
         self._read(self._area.text)
 
     @on(AreaEditor.TooLong)
     def keep(self, event: AreaEditor.TooLong) -> None:
-        event.stop()
         with self.prevent(TextArea.Changed):
             self._area.text = ""
         self._read(event.text)
@@ -213,7 +205,6 @@ class InsertFile(InsertDialog[str]):
     @on(DirectoryTree.FileSelected)
     def select(self, event: DirectoryTree.FileSelected) -> None:
         """Another click or enter on the file that is chosen already takes it."""
-        event.stop()
         if self._input.value == str(event.path):
             self.action_submit()
         self._input.value = str(event.path)
@@ -302,7 +293,6 @@ class When(InsertDialog[str]):
 
     @on(Input.Changed)
     def understand(self, event: Input.Changed) -> None:
-        event.stop()
         self._show(event.value or "now")
 
     @on(OptionList.OptionHighlighted)

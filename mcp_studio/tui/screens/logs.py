@@ -19,11 +19,9 @@ from mcp_studio.tui.screens.choose import Choose
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Line, Piece, cut, fit, mark_matches, width_of
-from mcp_studio.tui.views.trace_row import clock
+from mcp_studio.tui.views.trace_table import clock
 from mcp_studio.tui.views.virtual_list import VirtualList
 
-_PAUSE = 0.25
-"""Seconds between two looks at what came."""
 _NAMES = 16
 """Cells of the widest column of server names."""
 _LOOKS: dict[str, str] = {"debug": "dim", "notice": "accent", "warning": "warn"} | dict.fromkeys(LOG_LEVELS[4:], "bad")
@@ -42,7 +40,6 @@ class Logs(Dialog[int]):
         & #ways { height: 1; margin-bottom: 1; }
         & Select { width: 26; margin-right: 2; }
         & #words { width: 1fr; }
-        & VirtualList { height: 1fr; }
         & #whole { height: auto; max-height: 8; border-top: solid $panel; }
     }
     """
@@ -50,16 +47,16 @@ class Logs(Dialog[int]):
         Choice("submit", "Show in the trace", "primary"), Choice("level", "Ask for another level"),
         Choice("copy", "Copy"), Choice("back", "Close"),
     )  # fmt: skip
+    AUTO_FOCUS = "#log"
+    every = 0.25
     rows = getters.query_one("#log", VirtualList)
 
     def __init__(self, server: str) -> None:
         super().__init__()
+        self.title = f"Log of {server or 'all servers'}"
         self._server = server
         self._stamp: object = None
         self._names = 0
-
-    def heading(self) -> str:
-        return f"Log of {self._server}" if self._server else "Log of all servers"
 
     def body(self) -> Iterable[Widget]:
         levels = [("all levels", ""), *((f"{level} and worse", level) for level in LOG_LEVELS[1:])]
@@ -71,11 +68,6 @@ class Logs(Dialog[int]):
         yield VirtualList(self._draw, key=lambda row: (row.entry, row.number), id="log")
         yield Static(id="whole", markup=False)
 
-    def on_mount(self) -> None:
-        self.rows.focus()
-        self._look()
-        self.set_interval(_PAUSE, self._look)
-
     @property
     def _words(self) -> Sequence[str]:
         return words_of(self.query_one("#words", Input).value)
@@ -86,7 +78,7 @@ class Logs(Dialog[int]):
 
     @on(Select.Changed)
     @on(Input.Changed)
-    def _look(self) -> None:
+    def look(self) -> None:
         """Show what came; who is on the newest row stays on the newest."""
         studio, least = self.app.studio, str(self.query_one("#least", Select).value)
         stamp = least, self._words, studio.logs.revision

@@ -34,15 +34,13 @@ class Pages(Dialog[None]):
 
     def __init__(self, server: str, kind: EntryKind) -> None:
         super().__init__()
+        self.title = f"{METHODS[kind][0]} of {server}"
         self._server = server
         self._kind: EntryKind = kind
         self._following: str | None = None
         """The cursor of the page to come; None is the first."""
         self._count = self._total = 0
         """Pages read, and entries in them."""
-
-    def heading(self) -> str:
-        return f"{METHODS[self._kind][0]} of {self._server}"
 
     def body(self) -> Iterable[Widget]:
         yield Static(id="about", classes="gap", markup=False)
@@ -55,9 +53,6 @@ class Pages(Dialog[None]):
     def action_restart(self) -> None:
         self._following, self._count, self._total = None, 0, 0
         self.action_next()
-
-    def action_copy(self) -> None:
-        self.view.copy()
 
     def action_next(self) -> None:
         self.about.update(f"Reading page {self._count + 1} …")

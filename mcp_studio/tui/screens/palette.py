@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from rapidfuzz import fuzz, process
+from textual import on
 from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
+from textual.widgets import Input
+from textual.worker import Worker, WorkerCancelled
 
 from mcp_studio.catalog.listing import KINDS, Entry
 from mcp_studio.present.browser import open_page
@@ -44,10 +48,24 @@ class Command(NamedTuple):
     also: str = ""
 
 
-def palette() -> CommandPalette:
-    """The palette, for over the main screen."""
-    providers = (ActionProvider, NameProvider, EntryProvider)
-    return CommandPalette(providers, placeholder="Actions, tools, servers, saved calls, themes, docs …")
+class Palette(CommandPalette):
+    """The palette, for over the main screen. Enter is for what is typed: it waits until that has been looked for."""
+
+    def __init__(self) -> None:
+        providers = (ActionProvider, NameProvider, EntryProvider)
+        super().__init__(providers, placeholder="Actions, tools, servers, saved calls, themes, docs …")
+
+    @on(Input.Submitted)
+    def take(self, event: Input.Submitted) -> None:
+        """The list may still be that of what was typed before."""
+        if looking := [worker for worker in self.workers if worker.node is self and not worker.is_finished]:
+            event.prevent_default()
+            self.app.run_worker(self._take_later(looking, event.input))
+
+    async def _take_later(self, looking: list[Worker[object]], field: Input) -> None:
+        with suppress(WorkerCancelled):  # something else is typed now
+            await self.workers.wait_for_complete(looking)
+            await field.action_submit()
 
 
 class StudioProvider(Provider):

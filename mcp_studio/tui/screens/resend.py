@@ -18,8 +18,8 @@ from mcp_studio.present import units
 from mcp_studio.present.differences import difference_line
 from mcp_studio.safetext import safe
 from mcp_studio.trace.message import Recording
-from mcp_studio.tui.screens.compare import Compare, Side
 from mcp_studio.tui.screens.dialog import Choice, RunDialog
+from mcp_studio.tui.screens.exchange import Compare, Side
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Line, fit, spread
 from mcp_studio.tui.views.virtual_list import VirtualList
@@ -29,8 +29,6 @@ _LOOKS = {"same": ("ok", "ok"), "differs": ("changed", "warn"), "new": ("new", "
 """Glyph and look by verdict."""
 _LINES = 6
 """Differences of the row under the cursor that are told below the list."""
-_EVERY = 0.2
-"""Seconds between two looks at what has come."""
 
 
 class Resend(RunDialog):
@@ -53,6 +51,8 @@ class Resend(RunDialog):
         Choice("start", "Re-send", "primary"), Choice("stop", "Cancel"), Choice("open", "Compare"),
         Choice("pending", "Pending"), Choice("back", "Close"),
     )  # fmt: skip
+    AUTO_FOCUS = "VirtualList"
+    every = 0.2
     rows = cast("getters.query_one[VirtualList[Step]]", getters.query_one(VirtualList))
 
     def __init__(self, recording: Recording, what: Step | Sequence[int], about: str = "") -> None:
@@ -82,10 +82,6 @@ class Resend(RunDialog):
         yield Static(id="about", markup=False)
 
     def on_mount(self) -> None:
-        self.rows.focus()
-        self.offer(start=True)
-        self._show()
-        self.set_interval(_EVERY, self._show)
         self.run_worker(self._make_plan())
 
     async def _make_plan(self) -> None:
@@ -124,12 +120,12 @@ class Resend(RunDialog):
                 self._results[result.step.number] = result
         finally:
             if self.is_attached:
-                self._show()
+                self.look()
                 self.offer(start=True)
 
     # What is shown
 
-    def _show(self) -> None:
+    def look(self) -> None:
         self.offer_pending()
         if self.has_class("-running"):
             self.rows.refresh()

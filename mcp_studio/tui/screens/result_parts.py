@@ -47,10 +47,8 @@ class Picture(Dialog[None]):
 
     def __init__(self, block: blocks.Block) -> None:
         super().__init__()
+        self.title = blocks.headline(block)
         self._block = block
-
-    def heading(self) -> str:
-        return blocks.headline(self._block)
 
     def body(self) -> Iterable[Widget]:
         yield ImageView(partial(blocks.decode, self._block), rows_most=max(_AROUND, self.app.size.height - _AROUND))
@@ -62,14 +60,13 @@ class Picture(Dialog[None]):
 class SaveResult(Dialog[None]):
     """Asks for a folder, and shows which files the result makes in it."""
 
+    TITLE = "Save the result"
+    AUTO_FOCUS = "Input"
     choices = (Choice("submit", "Save", "primary"), Choice("back", "Cancel"))
 
     def __init__(self, ref: Ref, result: Json) -> None:
         super().__init__()
         self._parts = list(parts_of(result, file_stem(f"{ref.server}-{ref.name}", "result")))
-
-    def heading(self) -> str:
-        return "Save the result"
 
     def body(self) -> Iterable[Widget]:
         yield Static("Folder", classes="label")
@@ -78,10 +75,6 @@ class SaveResult(Dialog[None]):
         for part in self._parts:
             lines += [f"  {part.name}", (f"  {part.what}\n", "$quiet")]
         yield Static(Content.assemble(*lines))
-        yield Static(id="problem", classes="bad", markup=False)
-
-    def on_mount(self) -> None:
-        self.query_one(Input).focus()
 
     @on(Input.Submitted)
     def action_submit(self) -> None:
@@ -92,7 +85,7 @@ class SaveResult(Dialog[None]):
         try:
             written = await asyncio.to_thread(lambda: write(self._parts, Path(folder).expanduser()))
         except (OSError, ValueError) as problem:
-            self.query_one("#problem", Static).update(safe(f"Not saved: {problem}", 600))
+            self.refuse(f"Not saved: {problem}")
             return
         self.app.say(f"Saved {', '.join(file.name for file in written)} in {folder}.")
         self.dismiss(None)

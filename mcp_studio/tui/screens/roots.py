@@ -83,36 +83,28 @@ class Roots(Dialog[None]):
 
     def __init__(self, server: str) -> None:
         super().__init__()
+        self.title = f"Roots of {server}"
         self._server = server
-
-    def heading(self) -> str:
-        return f"Roots of {self._server}"
 
     def body(self) -> Iterable[Widget]:
         config = self.app.studio.manager.config(self._server)
         yield Static(Content(_about(self.app.studio, self._server)), classes="quiet gap")
         yield FormView(roots_form(), roots_value((config.written or config).roots))
         yield Static(id="sent", classes="quiet", markup=False)
-        yield Static(id="problem", classes="bad", markup=False)
 
     def on_mount(self) -> None:
         self.form.begin()
-        self._show_sent()
 
     @on(FormView.Changed)
-    def changed(self, event: FormView.Changed) -> None:
-        event.stop()
-        self._show_sent()
-
-    def _show_sent(self) -> None:
+    def look(self) -> None:
         """What the server will get, and what is odd about it."""
-        sent, problem = self.query_one("#sent", Static), self.query_one("#problem", Static)
-        problem.update("")
+        sent = self.query_one("#sent", Static)
+        self.refuse("")
         try:
             roots = effective_roots(roots_of(self.form.value), self.app.studio.manager.config(self._server))
         except StudioError as error:
             sent.update("")
-            problem.update(Content(safe(error.message, 300)))
+            self.refuse(error.message)
             return
         lines = [f"\n{safe(root.uri, 200)}{_odd(root)}" for root in roots]
         sent.update(Content("".join(["The server gets:", *lines]) if lines else "The server gets no roots."))
@@ -128,7 +120,7 @@ class Roots(Dialog[None]):
             if isinstance(error, ConfigError) and error.key:
                 self.form.show_problems([SchemaProblem(_pointer(error.key), error.message)])
                 self.form.focus_field(_pointer(error.key))
-            self.query_one("#problem", Static).update(Content(safe(f"{error.message} {error.hint}", 600)))
+            self.refuse(f"{error.message} {error.hint}")
 
 
 def _about(studio: Studio, server: str) -> str:

@@ -76,14 +76,12 @@ class Sampling(RequestDialog):
                 return
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.query_one(Tabs).active = "as-json" if self._as_json else "as-text"
         self._show_mode()
 
     @on(Tabs.TabActivated)
     def turn(self, event: Tabs.TabActivated) -> None:
         """The reply goes along; what only JSON can show stays JSON."""
-        event.stop()
         as_json = event.tab.id == "as-json"
         if not as_json and (self.json.unreadable or not _is_text(self._reply)):
             self.query_one(Tabs).active = "as-json"
@@ -110,7 +108,6 @@ class Sampling(RequestDialog):
 
     @on(JsonEditor.Changed)
     def take_json(self, event: JsonEditor.Changed) -> None:
-        event.stop()
         if self._as_json:
             self._keep(self.json.value)
 
@@ -124,7 +121,6 @@ class Sampling(RequestDialog):
     @on(Button.Pressed, "#add-tool")
     def add_tool(self, event: Button.Pressed) -> None:
         """Add the use of the first tool that the server offers, to be edited."""
-        event.stop()
         found = [block for block in _blocks(self._reply) if not _is_blank(block)]
         use: Json = {"type": "tool_use", "id": f"call_{len(found) + 1}", "name": next(iter(self._tools)), "input": {}}
         content: Json = [*found, use] if found else use

@@ -44,12 +44,9 @@ class FillIn(Dialog[Value | None]):
 
     def __init__(self, title: str, about: str, schema: Json, value: Value) -> None:
         super().__init__()
-        self._title_text = title
+        self.title = title
         self._about = about
         self._form = FormView(build(schema, strict=True), value)
-
-    def heading(self) -> str:
-        return self._title_text
 
     def body(self) -> Iterable[Widget]:
         yield Static(Content(safe(self._about, 600)), classes="quiet gap")
@@ -95,9 +92,6 @@ class SaveCall(FillIn):
         self.written: SavedCall | None = None
         super().__init__("Save the call", str(draft.entry.ref), self._schema(), self._start())
 
-    def on_mount(self) -> None:
-        self.show_file()
-
     def _schema(self) -> Json:
         properties: dict[str, Json] = {
             "name": {"type": "string", "minLength": 1, "maxLength": 80},
@@ -118,7 +112,7 @@ class SaveCall(FillIn):
         return value
 
     @on(FormView.Changed)
-    def show_file(self) -> None:
+    def look(self) -> None:
         """The file as it will be."""
         saved = self.saved
         file = self._folders.path(saved.where) / f"{saved.name or '…'}.toml"

@@ -54,7 +54,6 @@ class Search(Dialog[tuple[Ref, bool]]):
     Search {
         & #ways { height: 1; margin: 1 0; }
         & Select { width: 1fr; max-width: 30; margin-right: 2; }
-        & VirtualList { height: 1fr; }
         & #preview { height: auto; max-height: 6; border-top: solid $panel; }
     }
     """

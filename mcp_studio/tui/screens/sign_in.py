@@ -98,6 +98,7 @@ class SignInDialog(Dialog[Answer]):
         Choice("keep", "Keep tokens elsewhere"), Choice("token", "Token"), Choice("exchanges", "Exchanges"),
         Choice("cancel", "Cancel"), Choice("decline", "Decline"), Choice("back", "Later"),
     )  # fmt: skip
+    every = 1.0
     offered: ClassVar[dict[str, tuple[str, ...]]] = {
         "before": ("begin", "step_by_step", "keep"),
         "refused": ("keep",),
@@ -118,7 +119,6 @@ class SignInDialog(Dialog[Answer]):
     client_id = getters.query_one("#client-id", Input)
     client_secret = getters.query_one("#client-secret", Input)
     redirect = getters.query_one("#redirect", Input)
-    problem = getters.query_one("#problem", Static)
 
     def __init__(self, config: ServerConfig, request: InputRequest | None = None) -> None:
         super().__init__()
@@ -145,7 +145,7 @@ class SignInDialog(Dialog[Answer]):
         yield Static(id="about", classes="quiet gap", markup=False)
         yield VirtualList(_draw, key=lambda step: step.name, id="steps")
         yield Input(placeholder="where the browser ends up, if it cannot come back", id="redirect", compact=True)
-        yield Static(id="problem", classes="bad", markup=False)
+        yield Static(id="refusal", classes="bad", markup=False)
         yield Static(id="card")
         yield OptionList()
         yield Input(placeholder="client id", id="client-id", compact=True)
@@ -156,8 +156,6 @@ class SignInDialog(Dialog[Answer]):
             self._follow(running)
         else:
             self.run_worker(self._look_up_place(), group="place", exclusive=True)
-        self._show()
-        self.set_interval(1, self._show)
 
     def on_unmount(self) -> None:
         self._disconnect()
@@ -168,10 +166,10 @@ class SignInDialog(Dialog[Answer]):
         self._disconnect = run.changed.connect(self._changed)
         for field in self.query(Input):
             field.value = self.drafts.get(run, {}).get(field.id, "")
-        self._show()
+        self.look()
 
     def _changed(self, run: SignIn) -> None:
-        self.call_later(self._show)
+        self.call_later(self.look)
 
     @on(Input.Changed)
     def keep_draft(self, event: Input.Changed) -> None:
@@ -211,7 +209,7 @@ class SignInDialog(Dialog[Answer]):
             self._kept, self._refusal = await self.app.studio.signing.accounts.place(self._config), None
         except StudioError as error:
             self._kept, self._refusal = "", error
-        self._show()
+        self.look()
 
     # Showing
 
@@ -222,7 +220,7 @@ class SignInDialog(Dialog[Answer]):
             return self._run.state
         return "before" if self._refusal is None else "refused"
 
-    def _show(self) -> None:
+    def look(self) -> None:
         if not self.is_attached:
             return
         left = questions.left(self._request) if self._request is not None else ""
@@ -250,7 +248,7 @@ class SignInDialog(Dialog[Answer]):
         if at == "choosing" and self._run is not None:
             self.issuers.set_options(Option(Content(safe(issuer, 600))) for issuer in self._run.choices)
             self.issuers.highlighted = 0
-        self.problem.update("")
+        self.refuse("")
         focus = {"choosing": self.issuers, "client": self.client_id}.get(at)
         self.set_focus(focus or self.query_one(f"#{offered[0]}", Button))
         self.refresh_bindings()
@@ -299,7 +297,7 @@ class SignInDialog(Dialog[Answer]):
         """The HTTP exchanges of the step under the cursor."""
         step = self.steps.row
         if step is None or not step.exchanges:
-            self._say("Nothing was sent for this step.")
+            self.refuse("Nothing was sent for this step.")
         else:
             self.app.push_screen(Exchanges(step))
 
@@ -322,11 +320,7 @@ class SignInDialog(Dialog[Answer]):
                 await signing.accounts.unlock()
             self._follow(signing.sign_in(self._server, step_by_step=step_by_step))
         except StudioError as error:
-            self._say(f"{error.message} {error.hint}")
-
-    def _say(self, text: str) -> None:
-        self.problem.update(Content(safe(text, 800)))
-        self.call_after_refresh(self.problem.scroll_visible, animate=False)
+            self.refuse(f"{error.message} {error.hint}")
 
     def action_send(self) -> None:
         """Send the request that is shown."""
@@ -344,7 +338,7 @@ class SignInDialog(Dialog[Answer]):
     async def _open(self, run: SignIn) -> None:
         if not await run.open_page():
             why = f"Not opened: {run.refusal}" if run.refusal else "There is no browser here. Copy the address."
-            self._say(why)
+            self.refuse(why)
 
     def action_copy(self) -> None:
         """Copy the page's address; the redirect, where a client has to be registered with it."""
@@ -365,9 +359,9 @@ class SignInDialog(Dialog[Answer]):
             elif run.state == "choosing" and self.issuers.highlighted is not None:
                 run.choose(run.choices[self.issuers.highlighted])
         except StudioError as error:  # what is wrong stays to be put right
-            self._say(f"{error.message} {error.hint}")
+            self.refuse(f"{error.message} {error.hint}")
         else:
-            self.problem.update("")
+            self.refuse("")
             for field in self.query(Input):
                 field.value = ""
 

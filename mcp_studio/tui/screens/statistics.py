@@ -21,7 +21,7 @@ from mcp_studio.trace.statistics import NAMED, Durations, Numbers, Tally
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.query_line import quoted
-from mcp_studio.tui.views.trace_row import took_text
+from mcp_studio.tui.views.trace_table import took_text
 
 _PAUSE, _SOON = 1.0, 0.02
 """Seconds between two looks at what is new, and while there is much that was not looked at yet."""

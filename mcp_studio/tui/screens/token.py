@@ -33,6 +33,7 @@ class TokenView(Dialog[bool]):
     """
 
     DEFAULT_CLASSES = "-large"
+    every = 1.0
     choices = (
         Choice("refresh", "Renew", "primary"), Choice("sign_in", "Sign in", "primary"), Choice("copy", "Copy"),
         Choice("sign_out", "Sign out"), Choice("forget", "Forget…"), Choice("back", "Close"),
@@ -40,11 +41,9 @@ class TokenView(Dialog[bool]):
 
     def __init__(self, server: str) -> None:
         super().__init__()
+        self.title = f"Token of {server}"
         self._server = server
         self._account: Account | None = None
-
-    def heading(self) -> str:
-        return f"Token of {self._server}"
 
     def body(self) -> Iterable[Widget]:
         yield Static(id="facts", markup=False)
@@ -52,7 +51,6 @@ class TokenView(Dialog[bool]):
     def on_mount(self) -> None:
         self.query_one("#buttons").display = False
         self.app.attempt(self, self._look(), "look")
-        self.set_interval(1, self._show)
 
     # What is shown
 
@@ -63,9 +61,9 @@ class TokenView(Dialog[bool]):
             self.query_one(f"#{choice.action}", Button).display = wanted
         self.query_one("#buttons").display = True
         self.query_one("#back" if account is not None else "#sign_in").focus()
-        self._show()
+        self.look()
 
-    def _show(self) -> None:
+    def look(self) -> None:
         if self.query_one("#buttons").display:
             self.query_one("#facts", Static).update(Content.assemble(*self._parts()))
 
@@ -148,11 +146,9 @@ class Exchanges(Dialog[None]):
 
     def __init__(self, step: AuthStep) -> None:
         super().__init__()
+        self.title = f"{step.title}: {units.plural(len(step.exchanges), 'exchange')}"
         self._step = step
         self._view = TextView()
-
-    def heading(self) -> str:
-        return f"{self._step.title}: {units.plural(len(self._step.exchanges), 'exchange')}"
 
     def body(self) -> Iterable[Widget]:
         if said := " ".join(filter(None, (self._step.detail, self._step.hint))):
@@ -167,6 +163,3 @@ class Exchanges(Dialog[None]):
             texts.append(f"{one.purpose}\n\n{sent}\n\n{status}\n{one.response.rstrip()}")
         self._view.show("\n\n".join(texts))
         self._view.focus()
-
-    def action_copy(self) -> None:
-        self._view.copy()

@@ -47,17 +47,14 @@ class Passphrase(Dialog[str]):
 
     def __init__(self, reason: str, *, new: bool) -> None:
         super().__init__()
+        self.title = "New passphrase" if new else "Passphrase"
         self._reason = reason
         self._new = new
-
-    def heading(self) -> str:
-        return "New passphrase" if self._new else "Passphrase"
 
     def body(self) -> Iterable[Widget]:
         yield Static(Content(safe(self._reason, 800, lines=True)), classes="gap")
         for hint in ("passphrase", "once more") if self._new else ("passphrase",):
             yield Input(placeholder=hint, password=True, compact=True)
-        yield Static(id="problem", classes="bad", markup=False)
 
     @on(Input.Submitted)
     def action_submit(self) -> None:
@@ -74,7 +71,7 @@ class Passphrase(Dialog[str]):
         else:
             self.dismiss(typed[0])
             return
-        self.query_one("#problem", Static).update(problem)
+        self.refuse(problem)
 
 
 class PassphraseAsker:

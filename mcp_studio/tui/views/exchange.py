@@ -29,7 +29,7 @@ from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.line import Piece, fit
 from mcp_studio.tui.views.text_view import TextView
-from mcp_studio.tui.views.trace_row import NAMES, arrow, clock, codes, rows_with, took_text, words_of
+from mcp_studio.tui.views.trace_table import NAMES, arrow, clock, codes, rows_with, took_text, words_of
 from mcp_studio.tui.views.virtual_list import VirtualList
 
 _AROUND = 5.0

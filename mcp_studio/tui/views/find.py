@@ -17,7 +17,7 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from mcp_studio.tui.actions import bindings
-from mcp_studio.tui.views.rows import RowsView
+from mcp_studio.tui.views.virtual_list import RowsView
 
 MOST_HITS = 100_000
 

@@ -28,13 +28,13 @@ from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.views.find import SearchView
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Line, Piece, break_rows, cut, fit, make_safe, mark_pieces, width_of
-from mcp_studio.tui.views.rows import CursorView
+from mcp_studio.tui.views.virtual_list import CursorView
 
 KEY, STRING, NUMBER, CONSTANT, MARK = "json--key", "json--string", "json--number", "json--constant", "json--mark"
 _BREAKS = re.compile(r"\s*[\r\n]\s*")
-_KINDS = re.compile(
+TOKENS = re.compile(
     r'(?P<key>"(?:[^"\\]|\\.)*"(?=\s*:))|(?P<string>"(?:[^"\\]|\\.)*"?)|(?P<number>-?\d[\d.eE+-]*)'
-    r"|(?P<constant>true|false|null)|(?P<mark>[^\"\w-]+|.)",
+    r"|(?P<constant>true|false|null)|(?P<mark>[^\"\w-]+|.)"
 )
 _SMALL = 64 * 1024
 _ROWS_SMALL, _ROWS_LARGE = 400, 80
@@ -64,7 +64,7 @@ def _container(levels: int) -> bytes:
 
 
 # Four levels in one match are many times as fast as bracket by bracket.
-_TOKENS = re.compile(_STRING + b"|" + _container(3) + rb'|["\[\]{},]', re.DOTALL)
+_PARTS = re.compile(_STRING + b"|" + _container(3) + rb'|["\[\]{},]', re.DOTALL)
 _KEY = re.compile(b"(" + _STRING + b")" + _SPACE + b":" + _SPACE, re.DOTALL)
 _BLANK = re.compile(_SPACE)
 _UNITS = re.compile(rb'(?:[^"\\]++|\\u[0-9a-fA-F]{4}|\\[^u])*+', re.DOTALL)
@@ -89,7 +89,7 @@ def children_of(data: bytes, start: int) -> Children:
     """The children of the container that begins at `start`."""
     starts = array("Q")
     depth, position = 0, start + 1
-    for token in islice(_TOKENS.finditer(data, position), _TOKENS_MOST):
+    for token in islice(_PARTS.finditer(data, position), _TOKENS_MOST):
         sign = token[0] if token.end() - token.start() == 1 else b""
         if sign == b'"':  # a string without an end
             break
@@ -314,7 +314,7 @@ def decode(raw: bytes) -> str:
 def paint(text: str) -> list[Piece]:
     """JSON text (a part of it, made safe) in its colours."""
     looks = {"key": KEY, "string": STRING, "number": NUMBER, "constant": CONSTANT}
-    return [(found[0], looks.get(found.lastgroup or "", MARK)) for found in _KINDS.finditer(text)]
+    return [(found[0], looks.get(found.lastgroup or "", MARK)) for found in TOKENS.finditer(text)]
 
 
 def marks_of(problems: Iterable[SchemaProblem], value: Json) -> dict[str, str]:

@@ -6,14 +6,14 @@ import asyncio
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from rich.cells import cell_len
 from rich.text import Text
 from textual.binding import BindingType
 from textual.widgets import DataTable
 
-from mcp_studio.jsontext import Json, mapping, printable
+from mcp_studio.jsontext import Json, printable
 from mcp_studio.present.units import plural
 from mcp_studio.safetext import safe
 from mcp_studio.tui.actions import bindings
@@ -30,17 +30,6 @@ _LOOKED_AT = 1_000
 _PAGE = 1_200
 """Cells that are added at once: Textual measures each, 40 ms together."""
 _WIDEST = 40
-
-
-def table_in(value: Json) -> Sequence[Row] | None:
-    """The first array of objects within two levels of a value; None where there is none."""
-    level = [value]
-    for _ in range(3):
-        for candidate in level:
-            if isinstance(candidate, list) and any(candidate) and all(isinstance(row, dict) for row in candidate):
-                return cast("list[Row]", candidate)
-        level = [inner for candidate in level for inner in mapping(candidate).values()]
-    return None
 
 
 def columns_of(rows: Sequence[Row]) -> list[str]:

@@ -1,16 +1,240 @@
-"""The trace as a table that keeps up with any number of messages: it looks at the store, nobody tells it anything."""
+"""The trace as a table that keeps up with any number of messages: how one entry looks as a row, and the table."""
 
 from __future__ import annotations
+
+import time
+from array import array
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from textual.message import Message
 from textual.widgets import Static
 
-from mcp_studio.trace.message import Recording, WireMessage
+from mcp_studio.errors import LimitExceeded
+from mcp_studio.jsontext import Json, JsonProblem, loads, mapping, printable
+from mcp_studio.present import units
+from mcp_studio.protocol.core import progress_text, read_progress
+from mcp_studio.safetext import safe
+from mcp_studio.trace import message as bits
+from mcp_studio.trace.message import DIRECTIONS, KINDS, Columns, Recording, WireMessage
 from mcp_studio.trace.query.parser import parse
 from mcp_studio.trace.search import Search
-from mcp_studio.tui.views import trace_row
-from mcp_studio.tui.views.line import Line
-from mcp_studio.tui.views.rows import CursorView
+from mcp_studio.trace.server_tap import beginning
+from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.line import Line, Piece, fit
+from mcp_studio.tui.views.virtual_list import CursorView
+
+_DEEPEST = 3
+"""Levels by which a request that came under another is moved to the right."""
+_READ = 4_096
+"""Bytes of a body that is looked into for its words."""
+_LONGEST = 200
+NAMES = {"lost": "no reply"}
+"""What outcomes are called on the screen, where that is not their own name."""
+_TOLD = {
+    "notifications/message": ("level", "data"), "notifications/cancelled": ("requestId", "reason"),
+    "notifications/resources/updated": ("uri",),
+}  # fmt: skip
+"""What notifications say, by the names of their parameters."""
+
+
+class Widths(NamedTuple):
+    """Cells of each column, 0 where there is no room for it."""
+
+    time: int
+    server: int
+    method: int
+    target: int
+    ms: int
+    size: int
+    status: int
+
+
+def widths_for(width: int) -> Widths:
+    """What fits in so many cells: always direction, server, method and ms, then time, status, size and target."""
+    clock = 12 if width >= 100 else 8 if width >= 56 else 0
+    status = 13 if width >= 90 else 1
+    size = 7 if width >= 70 else 0
+    server, ms = 14 if width >= 140 else 10, 7 if width >= 80 else 6
+    # Two cells in front and one behind, one for the direction, two between columns.
+    used = 4 + sum(cells + 2 for cells in (clock, server, ms, size, status) if cells) + 2
+    rest = max(7, width - used)
+    if width < 80:
+        return Widths(clock, server, rest, 0, ms, size, status)
+    method = min(33, max(18, (rest - 2) * 3 // 5))
+    return Widths(clock, server, method, max(0, rest - 2 - method), ms, size, status)
+
+
+def header(cells: Widths) -> str:
+    """The names of the columns."""
+    names = (
+        fit("Time", cells.time), " ", fit("Server", cells.server),
+        fit("Method" if cells.target else "Method, target", cells.method), fit("Target", cells.target),
+        fit("ms", cells.ms, right=True), fit("Size", cells.size, right=True),
+        fit("Status" if cells.status > 1 else "", cells.status),
+    )  # fmt: skip
+    return "  " + "  ".join(filter(None, names))
+
+
+def draw(recording: Recording, row: int, cells: Widths) -> list[Piece]:
+    """The entry in a row of the columns as pieces; every text of it is safe."""
+    columns, signs = recording.columns, glyphs()
+    flags = columns.flags[row]
+    # What the person, and what the lint, has to say about it.
+    said = (" ", signs.marked, signs.said, signs.marked_said)[flags // bits.MARKED & 3]
+    found = ((" ", ""), (signs.dot, "dim"), (signs.warning, "warn"), (signs.bad, "bad"))[flags >> bits.SEVERITY & 3]
+    kind, direction, method = columns.kind_of(row), columns.direction_of(row), _text(columns, "method", row)
+    outcome = "needs input" if flags & bits.NEEDS_INPUT else columns.outcome_of(row)
+    sign, word, mood = standing(kind, direction, outcome, method)
+    way: Piece = (signs.by_hand, "out") if flags & bits.BY_HAND else arrow(direction)
+    look = "dim" if kind in ("result", "error") or not method else "strong" if kind == "request" else ""
+    named = _indented(columns, row, safe(method, 120) or kind)
+    about = _about(recording, row, kind, max(cells.target, cells.method))
+    if not cells.target:  # what it is about shares the column
+        named = f"{named} {about}"
+    ms, took = columns.ms(row), ""
+    if outcome and kind in ("request", "result", "error"):
+        took = signs.more if outcome == "open" else signs.dash
+    if took and ms is not None:
+        took = f"{ms:.1f}" if ms < 9.95 else f"{ms:.0f}" if ms < 99_950 else f"{ms / 1000:.0f} s"
+    spare = 0 if about or not cells.target else cells.target + 2
+    pieces: list[Piece] = [
+        (fit(clock(columns.time[row], cells.time >= 12), cells.time), "dim"),
+        way,
+        (fit(safe(_text(columns, "server", row), 80), cells.server), ""),
+        (fit(named, cells.method + spare), look),
+        (fit(about, 0 if spare else cells.target), "" if columns.target[row] else "dim"),
+        (fit(took, cells.ms, right=True), "dim"),
+        (fit(size_text(columns.size[row]), cells.size, right=True), "dim"),
+        (fit(f"{sign} {word}" if cells.status > 1 else sign, cells.status), mood),
+    ]
+    # The gap belongs to the cell before it: half as many pieces to style, filter and write.
+    *most, (last, end) = [piece for piece in pieces if piece[0]]
+    return [(said, "accent"), found, *((f"{text}  ", look) for text, look in most), (f"{last} ", end)]
+
+
+def arrow(direction: str) -> Piece:
+    """Which way a message went."""
+    signs = glyphs()
+    return {"out": (signs.sent, "out"), "in": (signs.received, "in")}.get(direction, (signs.dot, "dim"))
+
+
+def name_of(entry: WireMessage) -> str:
+    """A message in a few words: `tools/call create_issue · github`."""
+    what = " ".join(filter(None, (entry.method or entry.kind, entry.target)))
+    return f"{safe(what, 80)} · {safe(entry.server, 40)}"
+
+
+def standing(kind: str, direction: str, outcome: str, method: str) -> tuple[str, str, str]:
+    """How it stands with an entry: a sign, a word, and their look."""
+    signs, ends = glyphs(), kind in ("request", "result")
+    if kind == "error" or (ends and outcome in ("tool error", "error", "lost")):
+        return signs.bad, NAMES.get(outcome, outcome) or "error", "bad"
+    if outcome == "needs input":
+        return signs.half, outcome, "warn"
+    if ends and outcome in ("ok", "cancelled", "open"):
+        waits = outcome == "open" and direction == "in"
+        sign, look = {"ok": (signs.ok, "ok"), "open": (signs.on, "warn")}.get(outcome, (signs.off, "warn"))
+        return sign, "waiting" if waits else outcome, look
+    if kind == "result":
+        return signs.warning, "unasked", "warn"
+    if kind == "http" and direction == "in" and method[:1] in ("4", "5", "f"):
+        return signs.bad, "failed", "bad"
+    wrong = {"invalid": "no message", "stray": "unexpected"}
+    return (signs.bad, wrong[kind], "bad") if kind in wrong else (" ", "", "dim")
+
+
+def clock(seconds: float, exact: bool = True) -> str:
+    """`12:01:07.113`, or without the thousandths."""
+    text = time.strftime("%H:%M:%S", time.localtime(seconds))
+    return f"{text}.{int(seconds * 1000) % 1000:03}" if exact else text
+
+
+def took_text(ms: float | None) -> str:
+    """Milliseconds in at most seven characters: `0.4 ms`, `812 ms`, `12.1 s`, `45 min`; a dash for none."""
+    if ms is None:
+        return glyphs().dash
+    if ms < 9_995:
+        return f"{ms:.1f} ms" if ms < 9.95 else f"{ms:.0f} ms"
+    return f"{ms / 1000:.1f} s" if ms < 600_000 else f"{ms / 60_000:.0f} min" if ms < 6e7 else f"{ms / 3_600_000:.0f} h"
+
+
+def size_text(size: int) -> str:
+    """A size in at most seven characters: `446 B`, `1.4 KB`, `312 KB`, `12.5 MB`."""
+    return units.size(size if size < 10_240 else size & ~1023)
+
+
+def _text(columns: Columns, name: str, row: int) -> str:
+    return getattr(columns, f"{name}s").texts[getattr(columns, name)[row]]
+
+
+def _indented(columns: Columns, row: int, name: str) -> str:
+    """A name with the number of its round, or moved to the right where its request came under another."""
+    number = columns.first + row if columns.kind_of(row) == "request" else columns.link[row]
+    rounds = depth = 0
+    earlier = above = number
+    while rounds < 100 and (earlier := columns.follows.get(earlier, 0)):
+        rounds += 1
+    while depth < _DEEPEST and (above := columns.parents.get(above, 0)):
+        depth += 1
+    if rounds:
+        return f"{glyphs().follows} round {rounds + 1} {name}"
+    return f"{'  ' * (depth - 1)}{glyphs().under} {name}" if depth else name
+
+
+def _about(recording: Recording, row: int, kind: str, width: int) -> str:
+    """Tool, prompt or address; of messages without one what they say."""
+    columns, most = recording.columns, 2 * width + 40
+    target = _text(columns, "target", row)
+    telling = kind in ("notification", "error", "stderr", "stray", "note", "invalid") or (
+        kind == "http" and columns.direction_of(row) == "out" and target
+    )
+    entry = recording.entry(columns.first + row) if telling and columns.size[row] <= _READ else None
+    if entry is None:
+        return safe(target, most)
+    if kind in ("notification", "error"):
+        return safe(": ".join(filter(None, (target, words_of(kind, entry.method, entry.body)))), most)
+    first = beginning(entry.body, most).partition("\n")[0]
+    # What signing in asks goes to another server than the row names.
+    return safe(f"{target}: {first.partition(' ')[2]}" if kind == "http" else target or first, most)
+
+
+def words_of(kind: str, method: str, body: bytes) -> str:
+    """What a small notification or an error says: foreign text, not made safe; empty where that is not known."""
+    if kind not in ("notification", "error") or len(body) > _READ:
+        return ""
+    try:
+        message = mapping(loads(body))
+    except (JsonProblem, LimitExceeded):
+        return ""
+    part = mapping(message.get("error" if kind == "error" else "params"))
+    if method == "notifications/progress" and (known := read_progress(part)):
+        return f"{progress_text(*known[:2])} {_value(known[2])}".rstrip()
+    names = ("code", "message") if kind == "error" else _TOLD.get(method, ())
+    return " ".join(_value(part[name]) for name in names if name in part)
+
+
+def _value(value: Json) -> str:
+    text = value if isinstance(value, str) else printable(value, indent=None)
+    return " ".join(text[:_LONGEST].split())
+
+
+# Finding entries by what one byte of a column says
+
+
+def codes(*kinds: str, direction: str = "") -> bytes:
+    """The values of the column `kind` that stand for some kinds, in one direction or in all."""
+    ways = [place for place, name in enumerate(DIRECTIONS) if direction in ("", name)]
+    return bytes(place | way << 4 for place, kind in enumerate(KINDS) if kind in kinds for way in ways)
+
+
+def rows_with(column: array[int], wanted: bytes, first: int, last: int) -> Iterator[int]:
+    """The rows from `first` up to before `last` whose byte in a column is one of the wanted ones, in order."""
+    first = max(0, first)
+    return (row for row, value in enumerate(column[first : max(first, last)], first) if value in wanted)
+
+
+# The table
 
 _FRAME, _REST = 1 / 15, 1 / 4
 """Seconds between two looks at the store: while something comes, and while nothing does."""
@@ -27,7 +251,7 @@ class TraceTable(CursorView):
 
     search: Search | None = None
     """What the query in force has found; None without one."""
-    _cells = trace_row.widths_for(0)
+    _cells = widths_for(0)
 
     class Highlighted(Message):
         """The person moved the cursor to another entry."""
@@ -98,7 +322,7 @@ class TraceTable(CursorView):
         row = self._number(index) - columns.first
         if not 0 <= row < len(columns):
             return []
-        return trace_row.draw(self._source, row, self._cells)
+        return draw(self._source, row, self._cells)
 
     # Looking at the store
 
@@ -110,8 +334,8 @@ class TraceTable(CursorView):
             self.search.cancel()
 
     def on_resize(self) -> None:
-        self._cells = trace_row.widths_for(self.row_width)
-        self._header.update(trace_row.header(self._cells))
+        self._cells = widths_for(self.row_width)
+        self._header.update(header(self._cells))
         self.look_at_store()
         super().on_resize()
 

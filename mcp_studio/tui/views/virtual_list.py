@@ -1,17 +1,253 @@
-"""A list of things, from none to hundreds of thousands."""
+"""Lists and viewers with any number of rows, of which only the visible ones are drawn: their bases, and the list."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from textwrap import wrap
+from typing import Any, ClassVar, Generic, TypeVar
 
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import BindingType
+from textual.geometry import Size
 from textual.message import Message
+from textual.reactive import reactive
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
 
+from mcp_studio.safetext import safe
+from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.views.line import Line
-from mcp_studio.tui.views.rows import CursorView
 
 T = TypeVar("T")
+
+
+class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
+    """Rows by number, each one line high.
+
+    A subclass says how many rows there are (`row_count`), draws one (`render_row`), and calls `rows_changed` when there
+    are more or fewer, Textual's `refresh` when they show something else.
+    """
+
+    ALLOW_SELECT = False
+    BINDINGS: ClassVar[list[BindingType]] = bindings("list")
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "view--cursor", "view--empty", "view--dim", "view--match", "view--strong", "view--accent", "view--ok",
+        "view--warn", "view--bad", "view--read", "view--write", "view--destructive", "view--in", "view--out",
+    }  # fmt: skip
+    DEFAULT_CSS = """
+    RowsView {
+        height: 1fr;
+        overflow-x: hidden;
+        scrollbar-size-vertical: 1;
+        scrollbar-gutter: stable;
+        & > .view--cursor {
+            color: $block-cursor-blurred-foreground;
+            background: $block-cursor-blurred-background;
+            text-style: $block-cursor-blurred-text-style;
+        }
+        &:focus > .view--cursor {
+            color: $block-cursor-foreground;
+            background: $block-cursor-background;
+            text-style: $block-cursor-text-style;
+        }
+        & > .view--empty, & > .view--dim { color: $foreground 60%; }
+        & > .view--match { color: $text-accent; text-style: bold; }
+        & > .view--strong { color: $foreground; text-style: bold; }
+        & > .view--accent { color: $text-primary; }
+        & > .view--ok { color: $text-success; }
+        & > .view--warn { color: $text-warning; }
+        & > .view--bad { color: $text-error; }
+    }
+    """
+
+    empty = reactive("")
+    """What is said while there are no rows."""
+
+    def __init__(self, *, empty: str = "", id: str | None = None) -> None:
+        """`empty` is said, dimmed, while there are no rows."""
+        super().__init__(id=id)
+        self.set_reactive(RowsView.empty, empty)
+        self._looks: dict[tuple[str, bool], Style] = {}
+        """Textual makes a widget's style anew each time, for 0.1 ms: too long for every piece of every row."""
+
+    # What a subclass says
+
+    @property
+    def row_count(self) -> int:
+        """How many rows there are now."""
+        return 0
+
+    def render_row(self, index: int, width: int, selected: bool) -> Line:
+        """One row, at most `width` cells of it are shown; foreign text has been through `safe`."""
+        raise NotImplementedError
+
+    def row_selected(self, index: int) -> bool:
+        """Whether the cursor is on this row."""
+        return False
+
+    # What a subclass and the owner call
+
+    @property
+    def top(self) -> int:
+        """The first row on screen."""
+        return round(self.scroll_y)
+
+    @property
+    def row_width(self) -> int:
+        """Cells that a row has: what the scrollbar leaves. 0 before the first layout."""
+        return self.scrollable_size.width
+
+    def rows_changed(self, top: int | None = None) -> None:
+        """The number of rows has changed; the first row on screen stays, or becomes `top`."""
+        self.virtual_size = Size(0, self.row_count)
+        self.scroll_rows(self.top if top is None else top)
+        self.refresh()
+
+    def scroll_rows(self, top: int) -> None:
+        """Make this the first row on screen, as far as there are rows below it."""
+        if self.is_attached:
+            self.scroll_to(y=max(0, top), animate=False, force=True)
+
+    @property
+    def cursor(self) -> int:
+        """The row that the keys move from: the first on screen where there is no cursor."""
+        return self.top
+
+    def move_to(self, index: int, *, center: bool = False) -> None:
+        """Go to a row."""
+        self.scroll_rows(index)
+
+    def action_cursor_up(self) -> None:
+        self.move_to(self.cursor - 1)
+
+    def action_cursor_down(self) -> None:
+        self.move_to(self.cursor + 1)
+
+    def action_page_up(self) -> None:
+        self.move_to(self.cursor - max(1, self.size.height - 1))
+
+    def action_page_down(self) -> None:
+        self.move_to(self.cursor + max(1, self.size.height - 1))
+
+    def action_first(self) -> None:
+        self.move_to(0)
+
+    def action_last(self) -> None:
+        self.move_to(self.row_count - 1)
+
+    def look(self, name: str | Style, *, on_cursor: bool = False) -> Style:
+        """The Rich style of a component class, as the theme has it; `name` without its `view--`, "" for plain."""
+        if isinstance(name, Style):
+            return name
+        if (found := self._looks.get((name, on_cursor))) is not None:
+            return found
+        base = self.get_component_rich_style("view--cursor") if on_cursor else self.rich_style
+        if not name:
+            self._looks[name, on_cursor] = base
+            return base
+        full_name = name if "--" in name else f"view--{name}"
+        own = self.get_component_rich_style(full_name, partial=True)
+        if on_cursor and self.has_focus:
+            # The cursor's colours are made for each other; any other text colour may vanish on them.
+            blended = Style()
+        else:
+            whole = self.get_component_rich_style(full_name)
+            blended = Style(color=whole.color, bgcolor=whole.bgcolor if own.bgcolor and not on_cursor else None)
+        self._looks[name, on_cursor] = base + blended + own.without_color
+        return self._looks[name, on_cursor]
+
+    def notify_style_update(self) -> None:
+        """Theme, focus or classes have changed."""
+        super().notify_style_update()
+        self._looks.clear()
+
+    # Drawing
+
+    def render_line(self, y: int) -> Strip:
+        width, selected = self.row_width, False
+        line: Line = ()
+        index = y + self.top
+        if index < self.row_count:
+            selected = self.row_selected(index)
+            line = self.render_row(index, width, selected)
+        elif not self.row_count and width >= 4:
+            lines = [part for text in self.empty.splitlines() for part in wrap(text, width - 2) or [""]]
+            line = [(f" {safe(lines[y])}", "empty")] if y < len(lines) else []
+        segments = [Segment(text, self.look(look, on_cursor=selected)) for text, look in line if text]
+        return Strip(segments).adjust_cell_length(width, self.look("", on_cursor=selected))
+
+    def on_resize(self) -> None:
+        self.rows_changed()
+
+
+class CursorView(RowsView):
+    """Rows with a cursor on one of them, and keys and mouse to move it.
+
+    `row_highlighted` and `row_chosen` tell a subclass what the person does.
+    """
+
+    _cursor_row = 0
+
+    def row_highlighted(self, index: int) -> None:
+        """The cursor came to this row."""
+
+    def row_chosen(self, index: int) -> None:
+        """Enter, or a double click on this row."""
+
+    def row_selected(self, index: int) -> bool:
+        return index == self._cursor_row
+
+    @property
+    def cursor(self) -> int:
+        """The row the cursor is on; 0 when there are none."""
+        return self._cursor_row
+
+    def rows_changed(self, top: int | None = None, *, cursor: int | None = None) -> None:
+        """The number of rows has changed; the cursor stays on its number, or goes to `cursor`."""
+        self._cursor_row = max(0, min(self._cursor_row if cursor is None else cursor, self.row_count - 1))
+        super().rows_changed(top)
+
+    def move_to(self, index: int, *, center: bool = False) -> None:
+        """Put the cursor on a row and bring it into view, `center` in the middle when it was outside."""
+        index = max(0, min(index, self.row_count - 1))
+        old, self._cursor_row = self._cursor_row, index
+        self.show_cursor(center=center)
+        self.refresh_line(old)
+        self.refresh_line(index)
+        if old != index:
+            self.row_highlighted(index)
+
+    def show_cursor(self, *, center: bool = False) -> None:
+        """Scroll so far that the cursor is visible."""
+        top, height = self.top, self.size.height
+        if height and not top <= self._cursor_row < top + height:
+            above = height // 2 if center else 0 if self._cursor_row < top else height - 1
+            self.scroll_rows(self._cursor_row - above)
+
+    def key_enter(self, event: events.Key) -> None:
+        """Choose the row, unless the pane around has bound the key: a binding here would go before the pane's."""
+        if self.row_count and event.key not in self.screen.active_bindings:
+            event.stop()
+            self.row_chosen(self._cursor_row)
+
+    def on_click(self, event: events.Click) -> None:
+        offset = event.get_content_offset(self)
+        index = -1 if offset is None else offset.y + self.top
+        if offset is not None and 0 <= index < self.row_count:
+            event.stop()
+            self.row_clicked(index, offset.x, event.chain)
+
+    def row_clicked(self, index: int, x: int, chain: int) -> None:
+        """A click in some cell of a row, the `chain`th of several quick ones; the second chooses."""
+        self.move_to(index)
+        if chain == 2:
+            self.row_chosen(index)
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self.show_cursor)
 
 
 @dataclass
@@ -51,21 +287,17 @@ class VirtualList(CursorView, Generic[T]):
         super().__init__(empty=empty, id=id)
         self._draw_row = draw
         self._key_of = key
-        self._rows: Sequence[T] = ()
-
-    @property
-    def rows(self) -> Sequence[T]:
+        self.rows: Sequence[T] = ()
         """What is shown now."""
-        return self._rows
 
     @property
     def row(self) -> T | None:
         """The row under the cursor, None when there are none."""
-        return self._rows[self.cursor] if self._rows else None
+        return self.rows[self.cursor] if self.rows else None
 
     @property
     def row_count(self) -> int:
-        return len(self._rows)
+        return len(self.rows)
 
     def show(self, rows: Sequence[T], *, keep: bool = True) -> None:
         """Show other rows. The cursor stays on the row with the same key if it is still there, or goes to its place.
@@ -75,7 +307,7 @@ class VirtualList(CursorView, Generic[T]):
         before = self._present_key
         cursor = self._place_of(rows, before) if keep else 0
         cursor = max(0, min(cursor, len(rows) - 1))
-        self._rows = rows
+        self.rows = rows
         # Scrolled by as much as the row moved, so that it stays where the eye is.
         self.rows_changed(self.top + cursor - self.cursor if keep else 0, cursor=cursor)
         self.show_cursor()
@@ -84,7 +316,7 @@ class VirtualList(CursorView, Generic[T]):
 
     def go_to(self, key: Hashable) -> bool:
         """Put the cursor on the row with this key; False when there is none."""
-        for index, row in enumerate(self._rows):
+        for index, row in enumerate(self.rows):
             if self._key_of(row) == key:
                 self.move_to(index, center=True)
                 return True
@@ -92,7 +324,7 @@ class VirtualList(CursorView, Generic[T]):
 
     @property
     def _present_key(self) -> Hashable:
-        return self._key_of(self._rows[self.cursor]) if self._rows else None
+        return self._key_of(self.rows[self.cursor]) if self.rows else None
 
     def _place_of(self, rows: Sequence[T], key: Hashable) -> int:
         if key is None:
@@ -103,10 +335,10 @@ class VirtualList(CursorView, Generic[T]):
         return next((index for index, row in enumerate(rows) if self._key_of(row) == key), at)
 
     def render_row(self, index: int, width: int, selected: bool) -> Line:
-        return self._draw_row(self._rows[index], width, selected)
+        return self._draw_row(self.rows[index], width, selected)
 
     def row_highlighted(self, index: int) -> None:
         self.post_message(self.Highlighted(self.row, self))
 
     def row_chosen(self, index: int) -> None:
-        self.post_message(self.Chosen(self._rows[index], self))
+        self.post_message(self.Chosen(self.rows[index], self))

@@ -1,0 +1,324 @@
+"""One call made many times: on several servers side by side, or as a load test."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, HorizontalScroll, Vertical
+from textual.content import Content
+from textual.events import Click
+from textual.widget import Widget
+from textual.widgets import Input, ProgressBar, SelectionList, Static
+from textual.widgets.selection_list import Selection
+
+from mcp_studio.call.call import Call
+from mcp_studio.call.load import MOST, MOST_AT_ONCE, Load, past_of_load
+from mcp_studio.catalog.listing import Ref
+from mcp_studio.jsontext import dumps, mapping, pretty
+from mcp_studio.present import outcomes, units
+from mcp_studio.safetext import safe
+from mcp_studio.studio import Studio
+from mcp_studio.tui.call_draft import CallDraft
+from mcp_studio.tui.panes.result import COLOURS, GLYPHS, raw_of
+from mcp_studio.tui.screens.dialog import Choice, RunDialog
+from mcp_studio.tui.screens.statistics import histogram, times_line
+from mcp_studio.tui.views.diff_view import DiffView
+from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.json_view import JsonView
+
+_ERRORS = 3
+"""Errors of a load test that are told."""
+
+
+def servers_with(studio: Studio, ref: Ref) -> list[str]:
+    """The servers that have a tool of this name, in the order of the configuration."""
+    found = (entry.ref.server for entry in studio.catalog.entries("tool") if entry.ref.name == ref.name)
+    return list(dict.fromkeys(found)) if ref.kind == "tool" else []
+
+
+class Column(Vertical):
+    """One server: its outcome and time; below that its result, or how that differs from the base."""
+
+    DEFAULT_CSS = """
+    Column {
+        min-width: 34; border-left: tall $panel; padding-left: 1;
+        & > .head { height: auto; max-height: 6; margin-bottom: 1; }
+        &:focus-within, &.-base { border-left: tall $accent; }
+    }
+    """
+
+    def __init__(self, server: str) -> None:
+        super().__init__()
+        self.server = server
+        self.call: Call | None = None
+        self.json = JsonView()
+        self.diff = DiffView()
+        self._drawn: object = None
+        self._beside = ""
+
+    def compose(self) -> ComposeResult:
+        yield Static(classes="head", markup=False)
+        yield self.json
+        yield self.diff
+
+    def show(self, base: Column) -> None:
+        """Show how it stands now."""
+        call, outcome, (tone, line) = self.call, None, ("off", "not sent yet")
+        if call is not None and (outcome := call.outcome) is not None:
+            (tone, line), (_, whole) = outcomes.outcome_short(outcome), outcomes.outcome_line(outcome)
+            line = line if whole == line else f"{line}\n{whole}"
+        elif call is not None:
+            tone, line = "busy", f"{'waiting for your answer' if call.asking else 'running'} · {call.seconds:.1f} s"
+        theirs = base.call.outcome if base is not self and base.call is not None else None
+        if (drawn := (outcome, theirs)) != self._drawn:
+            self._drawn, self._beside, result, other = drawn, "", raw_of(outcome), raw_of(theirs)
+            self.diff.display = result is not None and other is not None
+            self.json.display = result is not None and other is None
+            if self.diff.display:
+                self.diff.show(other, result)
+            elif self.json.display:
+                self.json.show(dumps(result))
+        self.set_class(base is self, "-base")
+        beside = "the base" if base is self else self._beside
+        self.query_one(".head", Static).update(
+            Content.assemble(
+                (safe(self.server, 60), "bold"),
+                (f"  {beside}", "$accent" if base is self else "$quiet"),
+                (f"\n{getattr(glyphs(), GLYPHS[tone])} {line}", COLOURS[tone]),
+            )
+        )
+
+    @on(DiffView.Compared)
+    def count(self, event: DiffView.Compared) -> None:
+        event.stop()
+        self._beside = units.plural(len(event.differences), "difference") if event.differences else "the same"
+
+
+class CallOn(RunDialog):
+    """Asks on which servers, makes the calls, and stays until it is left.
+
+    Args:
+        servers: those that have the tool; ticked are the connected ones of the group of the draft's, else of all.
+    """
+
+    DEFAULT_CLASSES = "-large"
+    DEFAULT_CSS = """
+    CallOn {
+        & SelectionList { height: auto; max-height: 100%; border: none; padding: 0; background: transparent; }
+        & #columns { height: 1fr; }
+        & #columns, & #base, & #choose, &.-begun SelectionList { display: none; }
+        &.-begun { & #columns, & #base, & #choose { display: block; } }
+    }
+    """
+    AUTO_FOCUS = "SelectionList"
+    every = 0.1
+    choices = (
+        Choice("start", "Call", "primary"), Choice("stop", "Cancel"), Choice("base", "Base"),
+        Choice("choose", "Servers"), Choice("pending", "Pending"), Choice("back", "Close"),
+    )  # fmt: skip
+
+    def __init__(self, draft: CallDraft, servers: Sequence[str]) -> None:
+        super().__init__()
+        self.title = f"Call {draft.entry.ref.name} on several servers"
+        self._draft = draft
+        self._servers = servers
+        self._columns: list[Column] = []
+        self._base = ""
+
+    def body(self) -> Iterable[Widget]:
+        groups, manager, own = self.app.studio.groups, self.app.studio.manager, self._draft.entry.ref.server
+        group = groups.of(own) if own in manager.names() else ""
+        alive = [name for name in self._servers if manager.status(name).state in ("ready", "connecting", "idle")]
+        ticked = [name for name in alive if not group or groups.of(name) == group]
+        rows = (Selection(Content(safe(name, 60)), name, name in ticked) for name in self._servers)
+        yield SelectionList[str](*rows, compact=True)
+        yield HorizontalScroll(id="columns", can_focus=False)
+
+    def look(self) -> None:
+        self.offer_pending()
+        for base in self._columns:
+            if base.server == self._base:
+                for column in self._columns:
+                    column.show(base)
+
+    def action_start(self) -> None:
+        chosen = self.query_one(SelectionList).selected
+        if not chosen:
+            self.app.say("No server is ticked; space ticks the one under the cursor.", "warning")
+        elif not self.has_class("-running"):
+            self.app.attempt(self, self._run([name for name in self._servers if name in chosen]), "run")
+
+    async def _run(self, servers: Sequence[str]) -> None:
+        self.offer(start=False)
+        self.add_class("-begun")
+        try:
+            self._columns = [Column(name) for name in servers]
+            self._base = self._base if self._base in servers else servers[0]
+            for column in self._columns:
+                column.styles.width = f"{100 / len(servers)}%"
+            place = self.query_one("#columns")
+            await place.remove_children()
+            await place.mount_all(self._columns)
+            await asyncio.gather(*map(self._call, self._columns))
+        finally:
+            if self.is_attached:
+                self.offer(start=True)
+                self._set_base(self._base)
+
+    async def _call(self, column: Column) -> None:
+        """Call once the server is connected; it is asked for approval where its tool wants that."""
+        studio, draft, ref = self.app.studio, self._draft, Ref("tool", column.server, self._draft.entry.ref.name)
+        await studio.manager.settle(column.server)
+        column.call = studio.call_tool(ref, mapping(draft.value), stays=True)
+        studio.memory.history.follow(column.call, ref, draft.sent, origin="studio", hidden=draft.secrets)
+        await column.call.wait()
+
+    def action_stop(self) -> None:
+        """Cancel all that runs, and begin no more."""
+        for column in self._columns:
+            if column.call is not None:
+                column.call.cancel()
+        self.workers.cancel_group(self, "run")
+
+    def action_choose(self) -> None:
+        """Choose other servers."""
+        if not self.has_class("-running"):
+            self.remove_class("-begun")
+            self.query_one(SelectionList).focus()
+
+    def action_base(self) -> None:
+        """Compare with the column that has the focus; where none has it, or it is that, with the next one."""
+        names = [column.server for column in self._columns]
+        if names:
+            here = next((one.server for one in self._columns if one.has_focus_within), self._base)
+            at = names.index(here) + (here == self._base)
+            self._set_base(names[at % len(names)])
+
+    def on_click(self, event: Click) -> None:
+        """A click on the head of a column makes it the base."""
+        widgets = event.widget.ancestors_with_self if event.widget is not None else ()
+        for column in widgets:
+            if isinstance(column, Column):
+                self._set_base(column.server)
+
+    def _set_base(self, server: str) -> None:
+        """Compare with a server; its column has the focus where none had it."""
+        self._base = server
+        self.look()
+        for column in self._columns:
+            if column.server == server and not any(one.has_focus_within for one in self._columns):
+                self.set_focus(column.json if column.json.display else None)
+
+
+class LoadTest(RunDialog):
+    """Asks for two numbers, runs, and keeps the figures on screen until it is left."""
+
+    DEFAULT_CSS = """
+    LoadTest {
+        & Horizontal#numbers { height: 1; }
+        & Input { width: 14; margin-right: 4; }
+        & #numbers Static { width: auto; margin-right: 1; }
+        & #note { margin-top: 1; }
+        & ProgressBar { margin-top: 1; display: none; & Bar { width: 1fr; } }
+    }
+    """
+    AUTO_FOCUS = "#total"
+    every = 0.2
+    choices = (
+        Choice("start", "Start", "primary"), Choice("stop", "Cancel"), Choice("copy", "Copy figures"),
+        Choice("pending", "Pending"), Choice("back", "Close"),
+    )  # fmt: skip
+
+    def __init__(self, draft: CallDraft) -> None:
+        super().__init__()
+        self.title = f"Load test: {draft.entry.ref}"
+        self._draft = draft
+        self.load: Load | None = None
+        """What runs, or ran last."""
+
+    def body(self) -> Iterable[Widget]:
+        yield Horizontal(
+            Static("Calls"), Input("100", id="total", type="integer", max_length=9, compact=True),
+            Static("At once"), Input("8", id="at-once", type="integer", max_length=5, compact=True),
+            id="numbers",
+        )  # fmt: skip
+        yield Static("Each call has the value of the form. The trace has every call, the history one entry.", id="note")
+        yield ProgressBar(show_eta=False)
+        yield Static(id="figures", markup=False)
+
+    @on(Input.Submitted)
+    def action_start(self) -> None:
+        total, at_once = (int(field.value) if field.value.isdecimal() else 0 for field in self.query(Input))
+        if not (0 < total <= MOST and 0 < at_once <= MOST_AT_ONCE):
+            self._say(f"Calls must be from 1 to {MOST:,}, at once from 1 to {MOST_AT_ONCE:,}.", "$state-failed")
+        elif not self.query_one("#start").disabled:
+            self.offer(start=False)
+            self.query_one("#stop").focus()
+            self.app.attempt(self, self._run(total, at_once))
+
+    async def _run(self, total: int, at_once: int) -> None:
+        studio, draft, ref = self.app.studio, self._draft, self._draft.entry.ref
+        try:
+            if ref.kind == "tool":
+                self._say("Waiting for your approval, where a rule or the tool asks for it.", "$quiet")
+                if denied := await studio.caller.consent(ref, draft.value, total, at_once, approved=False):
+                    self._say(f"Not started: {denied.rule}.", "$state-failed")
+                    return
+            self._say("", "")
+            begin = partial(draft.begin, studio, fresh=True, approved=True)
+            began, self.load = time.time(), Load(begin, total, at_once)
+            try:
+                await self.load.run()
+            finally:
+                studio.memory.history.put(past_of_load(self.load, ref, draft.sent, began, "studio"), draft.secrets)
+        finally:
+            if self.is_attached:
+                self.offer(start=True)
+                self.look()
+
+    def look(self) -> None:
+        self.offer_pending()
+        if self.load is None:
+            return
+        bar = self.query_one(ProgressBar)
+        bar.display = True
+        bar.update(total=self.load.total, progress=self.load.done)
+        figures = self.query_one("#figures", Static)
+        figures.update(figures_of(self.load, max(20, figures.size.width), max(6, self.app.size.height - 16)))
+
+    def _say(self, text: str, look: str) -> None:
+        self.query_one("#note", Static).update(Content.styled(safe(text, 300), look))
+
+    def action_stop(self) -> None:
+        """Start no more calls, and stop those that run; before there are any, ask no more for approval."""
+        self.workers.cancel_node(self)
+
+    def action_copy(self) -> None:
+        """Copy the figures as JSON."""
+        if self.load is None:
+            self.app.say("There are no figures yet.", "warning")
+        else:
+            self.app.copy(pretty(self.load.figures()), "the figures")
+
+
+def figures_of(load: Load, width: int, height: int) -> Content:
+    """How far a run is and how it goes, in so many cells and lines."""
+    parts = [f"{count:,} {kind}" for kind, count in load.outcomes.most_common()]
+    parts += [f"{load.flying:,} running"] if load.running else []
+    parts.append(f"{units.size(load.bytes)} received")
+    head = f"{load.done:,} of {load.total:,} · {load.rate:,.0f}/s · {load.seconds:.1f} s"
+    lines = [
+        Content.styled(head, "bold"),
+        Content.styled(" · ".join(parts), "$state-failed" if load.wrong else ""),
+        Content(times_line(load.durations)),
+    ]
+    if load.why and not load.running:
+        lines.append(Content.styled(f"Ended early: {safe(load.why, 200)}.", "$state-failed"))
+    said = [Content.assemble((f"{count:,}x ", "$state-failed"), text) for count, text in load.errors[:_ERRORS]]
+    bars = histogram(load.durations, width, max(3, height - len(lines) - len(said)))
+    return Content("\n").join([line.truncate(width, ellipsis=True) for line in (*lines, *bars.split("\n"), *said)])
