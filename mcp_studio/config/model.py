@@ -218,6 +218,8 @@ class ServerConfig:
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     transport: Kind | Literal[""] = ""
     """How it is reached, as written; empty means that command or url say it."""
+    headers_command: tuple[str, ...] = ()
+    """A program, and its arguments, that prints headers for a remote server (`transport.headers`)."""
     era: Era = "auto"
     protocol_version: Annotated[str, VERSIONS] = ""
     """The only version to offer; empty means the newest of the era."""
@@ -262,13 +264,14 @@ class ServerConfig:
     def signs_in(self) -> bool:
         """Whether OAuth comes into play: it is remote, and nothing else was configured for it.
 
-        An Authorization header, or a user name in the address, leaves OAuth out unless `auth.kind` wants it.
+        An Authorization header, a command that makes headers, or a user name in the address, leaves OAuth out unless
+        `auth.kind` wants it.
         """
         if self.kind == "stdio" or self.auth.kind == "none":
             return False
         host = self.url.partition("://")[2].partition("/")[0].partition("?")[0].partition("#")[0]
-        given = "@" in host or any(name.lower() == "authorization" for name in self.headers)
-        return bool(self.auth.kind) or not given
+        given = self.headers_command or any(name.lower() == "authorization" for name in self.headers)
+        return bool(self.auth.kind) or not ("@" in host or given)
 
 
 Keeping = Literal["keyring", "file", "memory"]

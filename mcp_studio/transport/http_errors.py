@@ -29,10 +29,10 @@ class HttpFailure(StudioError):
     """
 
     def __init__(
-        self, message: str, *, hint: str = "", status: int = 0, http: HttpAnswer | None = None, retry_after: float = 0.0
+        self, message: str, *, hint: str = "", http: HttpAnswer | None = None, retry_after: float = 0.0
     ) -> None:
         super().__init__(message, hint=hint)
-        self.http = http if http is not None or not status else HttpAnswer(status)
+        self.http = http
         self.retry_after = retry_after
 
     @property
@@ -104,14 +104,9 @@ _OURS = {
 """Alerts about ourselves (RFC 8446 6.2), without the version that OpenSSL puts before them."""
 _OLD = ("knows none of the versions of TLS that are accepted here", "Its TLS may be too old to be safe.")
 _NO_TLS = ("does not speak TLS", "Try http:// instead of https://.")
-_THEIRS = {
-    "PROTOCOL_VERSION": _OLD,
-    "UNSUPPORTED_PROTOCOL": _OLD,
-    "WRONG_VERSION_NUMBER": _NO_TLS,
-    "RECORD_LAYER_FAILURE": _NO_TLS,
-    "HTTP_REQUEST": _NO_TLS,
-    "PACKET_LENGTH_TOO_LONG": _NO_TLS,
-}
+_THEIRS = dict.fromkeys(("PROTOCOL_VERSION", "UNSUPPORTED_PROTOCOL"), _OLD) | dict.fromkeys(
+    ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG"), _NO_TLS
+)
 
 
 def tls_failure(problem: ssl.SSLError, place: str, *, under_way: bool) -> HttpFailure | None:
@@ -313,9 +308,8 @@ def refused(answer: Response, place: str, body: bytes) -> HttpFailure:
     quoted = f" It says: {said}" if (said := excerpt(body)) and not page else ""
     if wait is not None:
         hint = f"It asks to wait {wait:g} seconds. {hint}"
-    message = (
-        f"{place} answered with {status_text(answer.status, answer.reason)}{page}, which says that {says}.{quoted}"
-    )
+    status = status_text(answer.status, answer.reason)
+    message = f"{place} answered with {status}{page}, which says that {says}.{quoted}"
     return HttpFailure(message, hint=hint, http=answer_of(answer, body), retry_after=wait or 0.0)
 
 

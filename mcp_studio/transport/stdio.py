@@ -17,9 +17,7 @@ from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ConnectionLost, Unreachable, UsageError
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.events import Outgoing
-from mcp_studio.transport.base import Opened, Sink, Tap
-from mcp_studio.transport.guard import GuardedChild, StartFailure, child_environment, guard
-from mcp_studio.transport.lines import (
+from mcp_studio.protocol.lines import (
     Line,
     LineSplitter,
     Oversize,
@@ -28,6 +26,8 @@ from mcp_studio.transport.lines import (
     size_text,
     too_large,
 )
+from mcp_studio.transport.base import Opened, Sink, Tap
+from mcp_studio.transport.guard import GuardedChild, StartFailure, child_environment, guard
 
 SLICE = 0.003
 """Seconds of lines handled before others on the loop have their turn."""
