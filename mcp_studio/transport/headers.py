@@ -25,7 +25,7 @@ from mcp_studio.transport.stdio import STDERR_LINE, LineReader, cannot_start, ho
 
 HeaderFunction = Callable[[RequestContext], Mapping[str, str] | Awaitable[Mapping[str, str]]]
 """Gives headers for one request; they replace configured ones, and those of a sign-in, of the same name."""
-_PATIENCE = 15.0
+_PATIENCE = 10.0
 """Seconds that a `headers_command` may take."""
 _LARGEST = 256 * KB
 """Bytes that it may print."""
