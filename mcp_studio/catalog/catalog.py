@@ -190,6 +190,12 @@ class Catalog:
         known = self._listings
         self._listings = {name: known[name] for name in servers if name in known} | known
 
+    def clear(self, server: str) -> None:
+        """A server offers nothing for now; what the person has seen of it stays known."""
+        self.skills.put(server, Skills())
+        for kind in tuple(self._listings.get(server, ())):
+            self.put(Listing(server, kind))
+
     def forget(self, server: str) -> None:
         """Drop all listings of a server."""
         self.seen.forget(server)

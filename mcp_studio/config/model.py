@@ -240,6 +240,8 @@ class ServerConfig:
     group: str = ""
     priority: int = 0
     timeouts: Timeouts = Timeouts()
+    probe: float = 60.0
+    """Seconds after which an idle server of 2026-07-28 over HTTP is asked whether it is still there; 0 is never."""
     auth: Auth = Auth()
     tls: Tls = Tls()
     sandbox: Sandbox = Sandbox()
@@ -267,11 +269,10 @@ class ServerConfig:
         An Authorization header, a command that makes headers, or a user name in the address, leaves OAuth out unless
         `auth.kind` wants it.
         """
-        if self.kind == "stdio" or self.auth.kind == "none":
-            return False
         host = self.url.partition("://")[2].partition("/")[0].partition("?")[0].partition("#")[0]
-        given = self.headers_command or any(name.lower() == "authorization" for name in self.headers)
-        return bool(self.auth.kind) or not ("@" in host or given)
+        named = any(name.lower() == "authorization" for name in self.headers)
+        given = "@" in host or named or self.headers_command
+        return self.kind != "stdio" and self.auth.kind != "none" and bool(self.auth.kind or not given)
 
 
 Keeping = Literal["keyring", "file", "memory"]

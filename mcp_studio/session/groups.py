@@ -102,7 +102,7 @@ class Groups:
 
     def _offers(self, server: str, tool: str) -> bool:
         """Whether a server lists a tool, or nobody knows yet what it lists."""
-        unknown = self._manager.status(server).state in ("idle", "connecting", "retrying", "disabled")
+        unknown = self._manager.status(server).state in ("idle", "connecting", "retrying", "disabled", "failed")
         known = self._catalog.find(Ref("tool", server, tool))
         return bool(known) or (unknown and not self._catalog.listing(server, "tool").entries)
 

@@ -15,7 +15,7 @@ from mcp_studio.errors import ConnectionLost, SignInNeeded, StudioError, Unreach
 from mcp_studio.jsontext import mapping
 from mcp_studio.protocol import events as ev
 from mcp_studio.protocol.core import ClientCore
-from mcp_studio.session.connection import Connection, Limit, Opening, limit_of
+from mcp_studio.session.connection import GATEWAY, Connection, Limit, Opening, limit_of
 from mcp_studio.session.raw import RawSender
 from mcp_studio.session.server_requests import Answerer, PendingQuestions
 from mcp_studio.session.sign_in import add_hint
@@ -37,8 +37,6 @@ _STEADY = 30.0
 _WARNINGS = 20
 _FINAL = (2, 3)
 """Exit codes of errors that trying again does not mend: configuration, sign-in."""
-_GATEWAY = (502, 503, 504)
-"""HTTP statuses of what stands before a server that is not there."""
 _MORTEMS = 10
 """Endings of one server that are kept."""
 
@@ -393,7 +391,7 @@ class Supervisor:
 
     def _down(self, error: StudioError) -> bool:
         """Whether a remote server may just not be there yet; one that refuses, or asks for more time, is there."""
-        gateway = error.http is not None and error.http.status in _GATEWAY
+        gateway = error.http is not None and error.http.status in GATEWAY
         down = gateway or isinstance(error, (HttpDown, ConnectionLost))
         return down and self.config.kind != "stdio" and error.retry_after <= self._manager.limits.retry_max
 
