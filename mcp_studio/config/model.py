@@ -216,10 +216,10 @@ class ServerConfig:
     cwd: str = ""
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
-    transport: Kind | Literal[""] = ""
-    """How it is reached, as written; empty means that command or url say it."""
     headers_command: tuple[str, ...] = ()
     """A program, and its arguments, that prints headers for a remote server (`transport.headers`)."""
+    transport: Kind | Literal[""] = ""
+    """How it is reached, as written; empty means that command or url say it."""
     era: Era = "auto"
     protocol_version: Annotated[str, VERSIONS] = ""
     """The only version to offer; empty means the newest of the era."""

@@ -59,7 +59,10 @@ class Groups:
         servers = [name for name in self._manager.names() if self.of(name) == group]
         numbers = self._numbers()
         numbers.look()
-        found = [self._member(name, numbers, tool) for name in servers if self._offers(name, tool)]
+        offering = [name for name in servers if self._offers(name, tool)]
+        if all(self._manager.status(name).state == "failed" for name in servers):
+            offering = servers  # nobody knows any more what they offered, and a call may bring one back
+        found = [self._member(name, numbers, tool) for name in offering]
         return tuple(sorted(found, key=self._order(group, tool, found)))
 
     def best(self, group: str, tool: str) -> str:
@@ -102,7 +105,7 @@ class Groups:
 
     def _offers(self, server: str, tool: str) -> bool:
         """Whether a server lists a tool, or nobody knows yet what it lists."""
-        unknown = self._manager.status(server).state in ("idle", "connecting", "retrying", "disabled", "failed")
+        unknown = self._manager.status(server).state in ("idle", "connecting", "retrying", "disabled")
         known = self._catalog.find(Ref("tool", server, tool))
         return bool(known) or (unknown and not self._catalog.listing(server, "tool").entries)
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
+from pathlib import Path
 
+from mcp_studio.catalog.listing import KINDS, Ref
 from mcp_studio.config.model import Config, Settings
 from mcp_studio.limits import Limits
 from mcp_studio.paths import Paths
@@ -19,7 +22,8 @@ from mcp_studio.session.events import (
     ServerRemoved,
 )
 from mcp_studio.studio import Studio
-from tests.studio_support import call, opened, stdio, text
+from tests.servers.http_raw import RawServer, Reply, Request
+from tests.studio_support import call, http, opened, stdio, text
 from tests.support import python_server, wait_until
 
 RAW = python_server("raw_server")
@@ -74,3 +78,52 @@ async def test_a_slow_server_holds_up_no_other_one() -> None:
     async with Studio.open(Config(settings, servers), Paths.default(), can_ask=True) as studio:
         await wait_until(lambda: studio.manager.status("s").state == "ready")
         assert studio.manager.status("slow0").state == "connecting"
+
+
+async def test_a_failed_server_offers_nothing_until_it_is_started_again(tmp_path: Path) -> None:
+    """What it offered is remembered for the next run all the same, and what was seen of it is still known."""
+    broken = tmp_path / "broken"
+    argv = [sys.executable, "-c", f"import os, sys; os.path.exists({str(broken)!r}) and sys.exit(3); {_EXEC}", *RAW]
+    async with opened(stdio(argv, group="g"), settings=Settings(limits=Limits(restarts=0, connect=60))) as studio:
+        tools = [entry.ref for entry in studio.catalog.entries("tool")]
+        assert Ref("tool", "s", "echo") in tools and studio.catalog.entries("prompt")
+        broken.touch()
+        os.kill(studio.manager.status("s").pid, signal.SIGKILL)
+        await wait_until(lambda: studio.manager.status("s").state == "failed")
+        assert not [entry for kind in KINDS for entry in studio.catalog.entries(kind)]
+        assert studio.catalog.servers == ("s",) and not (await studio.index.ask("echo", once=True)).hits
+        assert studio.groups.best("g", "echo") == "s", "a call may bring it back"
+        broken.unlink()
+        studio.manager.start("s")
+        assert (await studio.manager.settle("s")).state == "ready"
+        await studio.manager.listed("s")
+        found = studio.catalog.entries("tool")
+        assert [entry.ref for entry in found] == tools and not any(entry.change for entry in found)
+
+
+_EXEC = "os.execv(sys.argv[1], sys.argv[1:])"
+
+
+async def discovering(got: Request, reply: Reply) -> None:
+    """A server of 2026-07-28 that offers nothing."""
+    offer = {"supportedVersions": ["2026-07-28"], "capabilities": {}, "serverInfo": {"name": "s", "version": "1"}}
+    await reply.result({"resultType": "complete", **offer})
+
+
+async def test_a_modern_server_over_http_is_asked_whether_it_is_there_and_lost_when_it_is_not() -> None:
+    async with RawServer(discovering) as server:
+        silent, probed = http(server.url, "silent", probe=0.0), http(server.url, probe=0.05)
+        async with opened(probed, silent) as studio:
+            told: list[ServerEvent] = []
+            studio.events.connect(told.append)
+            before, ready = len(server.requests), studio.manager.connection("s")
+            heard = ready.heard
+            await wait_until(lambda: len(server.requests) > before + 2)
+            assert ready.heard > heard and not told
+            assert {got.json["method"] for got in server.requests[before:]} == {"server/discover"}
+            await server.stop()
+            await wait_until(lambda: isinstance(told[-1] if told else None, ServerReconnecting))
+            assert [type(one) for one in told] == [ServerLost, ServerReconnecting]
+            assert "the connection was refused" in told[0].said and {one.server for one in told} == {"s"}
+            async with server:
+                await wait_until(lambda: isinstance(told[-1], ServerReconnected))
