@@ -292,9 +292,9 @@ class Settings:
     """Action id -> comma-separated keys."""
     editor: str = ""
     """The command that edits a file, such as `code --wait`; empty for $VISUAL and $EDITOR."""
-    start_processes: int = 4
+    start_processes: int = 8
     """How many child processes may be starting at a time."""
-    start_remote: int = 5
+    start_remote: int = 16
     """How many remote servers may be connecting at a time."""
     limits: Limits = Limits()
     policy: tuple[PolicyRule, ...] = ()
