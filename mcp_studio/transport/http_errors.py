@@ -104,7 +104,7 @@ _OURS = {
 """Alerts about ourselves (RFC 8446 6.2), without the version that OpenSSL puts before them."""
 _OLD = ("knows none of the versions of TLS that are accepted here", "Its TLS may be too old to be safe.")
 _NO_TLS = ("does not speak TLS", "Try http:// instead of https://.")
-_THEIRS = dict.fromkeys(("PROTOCOL_VERSION", "UNSUPPORTED_PROTOCOL"), _OLD) | dict.fromkeys(
+_THEIRS: dict[str, tuple[str, str]] = dict.fromkeys(("PROTOCOL_VERSION", "UNSUPPORTED_PROTOCOL"), _OLD) | dict.fromkeys(
     ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG"), _NO_TLS
 )
 

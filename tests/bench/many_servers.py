@@ -73,12 +73,12 @@ async def connected(count: int, settings: Settings, url: str = "") -> AsyncGener
         yield studio, time.perf_counter() - began
 
 
-def memory(pids: Iterable[str | int] = ("self",)) -> float:
-    """Megabytes of processes, what they share split among them (Linux)."""
+def memory(pids: Iterable[str | int] = ("self",), kind: str = "Rss") -> float:
+    """Megabytes of processes (Linux); of the kind `Pss` what they share is split among them."""
     total = 0
     for pid in pids:
         with suppress(OSError), open(f"/proc/{pid}/smaps_rollup") as file:
-            total += sum(int(line.split()[1]) for line in file if line.startswith("Pss:"))
+            total += sum(int(line.split()[1]) for line in file if line.startswith(f"{kind}:"))
     return total / 1024
 
 
@@ -137,13 +137,14 @@ async def idle(count: int, seconds: float) -> None:
         cpu, began = time.process_time(), time.perf_counter()
         await asyncio.sleep(seconds)
         share = (time.process_time() - cpu) / (time.perf_counter() - began)
-        ours, kept = memory() - before, memory(keepers())
+        ours, kept = memory() - before, memory(keepers(), "Pss")
         print(f"{count} idle servers: {share:.2%} of one CPU, {ours:.1f} MB here, {kept:.1f} MB of their keepers")
 
 
 async def flight() -> None:
     """Print how long a thousand calls take that are all sent before the first is awaited."""
     async with connected(OVER, Settings()) as (studio, _):
+        took, most = 0.0, 0
         for _ in range(2):  # the first time warms up
             began = time.perf_counter()
             calls = [studio.call_tool(Ref("tool", f"s{number % OVER}", "echo"), {}) for number in range(CALLS)]
