@@ -58,7 +58,8 @@ def why_nobody(config: ServerConfig) -> str:
     """Why no person signs in to a server; empty where one does."""
     if config.signs_in:
         return f"by itself ({config.auth.kind})" if config.auth.alone else ""
-    return 'never (kind = "none")' if config.auth.kind == "none" else "by credentials that stand in its entry"
+    given = "by its headers_command" if config.headers_command else "by credentials that stand in its entry"
+    return 'never (kind = "none")' if config.auth.kind == "none" else given
 
 
 def client_needed(sign_in: SignIn, finish: str) -> SignInNeeded:

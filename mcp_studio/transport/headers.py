@@ -29,7 +29,7 @@ _PATIENCE = 10.0
 """Seconds that a `headers_command` may take."""
 _LARGEST = 256 * KB
 """Bytes that it may print."""
-_SHAPE = 'It has to print {"headers": {"Authorization": "…"}}, perhaps with expires_in or expires_at.'
+_HINT = 'Try it in a terminal: it has to print {"headers": {"NAME": "VALUE"}}, and may add expires_in or expires_at.'
 
 
 class HeadersCommand:
@@ -56,7 +56,7 @@ class HeadersCommand:
                 try:
                     known, self.until = _read(printed)
                 except (StudioError, ValueError, TypeError, OverflowError):
-                    raise self._failed("printed what cannot be used.", _SHAPE) from None
+                    raise self._failed("printed what cannot be used.") from None
                 self._headers = known
             return known
 
@@ -96,8 +96,8 @@ class HeadersCommand:
             raise self._failed(f"{how_it_ended(code)}; it said last: {last_words(said) or 'nothing'}")
         return b"\n".join(printed)
 
-    def _failed(self, what: str, hint: str = "") -> HttpUnreachable:
-        return HttpUnreachable(f"The headers_command of {self.config.name} {what}", hint=hint)
+    def _failed(self, what: str) -> HttpUnreachable:
+        return HttpUnreachable(f"The headers_command of {self.config.name} {what}", hint=_HINT)
 
 
 def _read(printed: bytes) -> tuple[dict[str, str], float]:
