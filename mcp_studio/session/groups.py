@@ -59,10 +59,7 @@ class Groups:
         servers = [name for name in self._manager.names() if self.of(name) == group]
         numbers = self._numbers()
         numbers.look()
-        offering = [name for name in servers if self._offers(name, tool)]
-        if all(self._manager.status(name).state == "failed" for name in servers):
-            offering = servers  # nobody knows any more what they offered, and a call may bring one back
-        found = [self._member(name, numbers, tool) for name in offering]
+        found = [self._member(name, numbers, tool) for name in servers if self._offers(name, tool)]
         return tuple(sorted(found, key=self._order(group, tool, found)))
 
     def best(self, group: str, tool: str) -> str:

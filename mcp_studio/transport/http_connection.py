@@ -19,14 +19,7 @@ from mcp_studio.protocol.versions import NAMED as NAME_KEYS
 from mcp_studio.protocol.views import encode_value
 from mcp_studio.transport.base import HeaderList, Sink, Tap, Tasks
 from mcp_studio.transport.edge import Edge, merged
-from mcp_studio.transport.http_errors import (
-    SessionLost,
-    refused,
-    session_lost,
-    sign_in,
-    wants_sign_in,
-    wrong_type,
-)
+from mcp_studio.transport.http_errors import SessionLost, refused, session_lost, sign_in, wants_sign_in, wrong_type
 from mcp_studio.transport.http_response import Response
 from mcp_studio.transport.sse import Cursor, SseParser
 

@@ -15,13 +15,7 @@ from mcp_studio.protocol.lines import Oversize
 from mcp_studio.protocol.versions import MODERN_VERSIONS
 from mcp_studio.transport.base import Opened, Sink
 from mcp_studio.transport.http_connection import HttpConnection, Waiting
-from mcp_studio.transport.http_errors import (
-    HttpBroken,
-    HttpFailure,
-    HttpLost,
-    HttpUnreachable,
-    refused,
-)
+from mcp_studio.transport.http_errors import HttpBroken, HttpFailure, HttpLost, HttpUnreachable, refused
 from mcp_studio.transport.http_response import Response
 from mcp_studio.transport.sse import SseEvent, SseParser
 

@@ -17,15 +17,7 @@ from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ConnectionLost, Unreachable, UsageError
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.events import Outgoing
-from mcp_studio.protocol.lines import (
-    Line,
-    LineSplitter,
-    Oversize,
-    answered_request,
-    dropped_text,
-    size_text,
-    too_large,
-)
+from mcp_studio.protocol.lines import Line, LineSplitter, Oversize, answered_request, dropped_text, size_text, too_large
 from mcp_studio.transport.base import Opened, Sink, Tap
 from mcp_studio.transport.guard import GuardedChild, StartFailure, child_environment, guard
 

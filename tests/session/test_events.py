@@ -93,6 +93,10 @@ async def test_a_failed_server_offers_nothing_until_it_is_started_again(tmp_path
         assert not [entry for kind in KINDS for entry in studio.catalog.entries(kind)]
         assert studio.catalog.servers == ("s",) and not (await studio.index.ask("echo", once=True)).hits
         assert studio.groups.best("g", "echo") == "s", "a call may bring it back"
+        again = studio.call_tool(Ref("tool", "s", "fail"), {})
+        await wait_until(lambda: studio.inbox.pending)
+        assert studio.inbox.pending[0].kind == "approval", "it is judged by what is known of it"
+        again.cancel()
         broken.unlink()
         studio.manager.start("s")
         assert (await studio.manager.settle("s")).state == "ready"
