@@ -310,10 +310,10 @@ class Supervisor:
     async def _open(self) -> LiveConnection | StudioError:
         """Open a connection; on failure it is closed again and the reason returned."""
         live, opened = None, False
-        self.first, self._cut = self.tap.store.total + 1, False
         refusal, self._refusal = self._refusal, None
         self.tap.begins(again=self._legacy_next or refusal is not None or self.status.attempt > 0)
         self._set_status(state="connecting", error=None, warnings=(), steps=())
+        self.first, self._cut = self.tap.store.total + 1, False  # behind the note that it is connecting
         remembered = "legacy" if self._legacy_next else self._manager.memories.recall(self.config).era
         self._legacy_next = False
         config = self.config if refusal is None else replace(self.config, transport="sse")
