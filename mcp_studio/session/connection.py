@@ -317,14 +317,14 @@ class Connection:
         finally:
             del self._running[out.id]
 
-    async def probe(self, every: float, patience: float) -> None:
+    async def probe(self, every: float, patience: Limit) -> None:
         """Ask now and then whether the server is still there: over stateless HTTP no socket is lost when it goes.
 
         Whoever answers at all is there, and nobody is asked while a call runs: a server may do one thing at a time.
 
         Args:
             every: seconds without a frame after which it is asked; 0 is never.
-            patience: seconds that the answer may take; without one the connection is lost.
+            patience: how long the answer may take; without one the connection is lost.
         """
         while every > 0:
             if (wait := self.heard + every - time.monotonic()) > 0 or self.calls:

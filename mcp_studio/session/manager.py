@@ -15,7 +15,7 @@ from mcp_studio.errors import Unreachable, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
 from mcp_studio.redact import Redactor
-from mcp_studio.session.connection import Connection, RunningRequest
+from mcp_studio.session.connection import Connection, Limit, RunningRequest, limit_of
 from mcp_studio.session.events import ServerEvent, ServerRemoved, event_of
 from mcp_studio.session.inbox import Inbox
 from mcp_studio.session.logs import LogStore, begin_level
@@ -300,7 +300,8 @@ class ConnectionManager:
                 tasks.create_task(self.subscriptions.serve(config.name, connection, status.capabilities))
                 tasks.create_task(self.refresher.serve(config, connection, status))
                 if status.modern and config.kind == "http":
-                    tasks.create_task(connection.probe(config.probe, config.timeouts.connect or self.limits.connect))
+                    patience = limit_of("connect", Limit(self.limits.connect, "limits.connect"), config.timeouts)
+                    tasks.create_task(connection.probe(config.probe, patience))
 
     def on_notification(self, supervisor: Supervisor, method: str, params: dict[str, Json]) -> None:
         """Take a notification; a server may send any number."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import sys
 from pathlib import Path
 
+import pytest
+
 from mcp_studio.catalog.listing import KINDS, Ref
-from mcp_studio.config.model import Config, Settings
+from mcp_studio.config.model import Config, Settings, Timeouts
 from mcp_studio.limits import Limits
 from mcp_studio.paths import Paths
 from mcp_studio.session.events import (
@@ -131,3 +134,35 @@ async def test_a_modern_server_over_http_is_asked_whether_it_is_there_and_lost_w
             assert "the connection was refused" in told[0].said and {one.server for one in told} == {"s"}
             async with server:
                 await wait_until(lambda: isinstance(told[-1], ServerReconnected))
+
+
+@pytest.mark.parametrize(
+    ("status", "lost"), [("403 Forbidden", False), ("500 Internal Server Error", False), ("502 Bad Gateway", True)]
+)
+async def test_whoever_answers_a_probe_is_there_but_for_a_gateway(status: str, lost: bool) -> None:
+    asked = 0
+
+    async def once(got: Request, reply: Reply) -> None:
+        nonlocal asked
+        asked += 1
+        await (discovering(got, reply) if asked == 1 else reply.body(status, b"no"))
+
+    async with RawServer(once) as server, opened(http(server.url, probe=0.02)) as studio:
+        await wait_until(lambda: asked > 4 or studio.manager.status("s").state != "ready")
+        assert (studio.manager.status("s").state != "ready") == lost
+
+
+async def test_a_probe_without_an_answer_says_how_long_it_waited() -> None:
+    asked = asyncio.Event()
+
+    async def mute(got: Request, reply: Reply) -> None:
+        await (reply.closed_by_peer() if asked.is_set() else discovering(got, reply))
+        asked.set()
+
+    async with (
+        RawServer(mute) as server,
+        opened(http(server.url, probe=0.02, timeouts=Timeouts(connect=0.3))) as studio,
+    ):
+        await wait_until(lambda: studio.manager.status("s").error is not None)
+        error = studio.manager.status("s").error
+        assert error is not None and "No answer to server/discover within 0.3 s in all (timeouts.connect)" in error.message
