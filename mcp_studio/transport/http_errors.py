@@ -104,9 +104,14 @@ _OURS = {
 """Alerts about ourselves (RFC 8446 6.2), without the version that OpenSSL puts before them."""
 _OLD = ("knows none of the versions of TLS that are accepted here", "Its TLS may be too old to be safe.")
 _NO_TLS = ("does not speak TLS", "Try http:// instead of https://.")
-_THEIRS: dict[str, tuple[str, str]] = dict.fromkeys(("PROTOCOL_VERSION", "UNSUPPORTED_PROTOCOL"), _OLD) | dict.fromkeys(
-    ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG"), _NO_TLS
-)
+_THEIRS = {
+    "PROTOCOL_VERSION": _OLD,
+    "UNSUPPORTED_PROTOCOL": _OLD,
+    "WRONG_VERSION_NUMBER": _NO_TLS,
+    "RECORD_LAYER_FAILURE": _NO_TLS,
+    "HTTP_REQUEST": _NO_TLS,
+    "PACKET_LENGTH_TOO_LONG": _NO_TLS,
+}
 
 
 def tls_failure(problem: ssl.SSLError, place: str, *, under_way: bool) -> HttpFailure | None:
