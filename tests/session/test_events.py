@@ -49,6 +49,8 @@ async def test_a_server_that_is_killed_is_told_lost_reconnecting_and_reconnected
     lost, again = told[0], told[1]
     assert isinstance(lost, ServerLost) and "SIGKILL" in lost.error.message and lost.server == "s"
     assert isinstance(again, ServerReconnecting) and (again.attempt, again.of) == (1, 5)
+    assert again.facts == {"event": "ServerReconnecting", "server": "s", "attempt": 1, "of": 5, "said": again.said}
+    assert lost.facts["error"] == lost.error.message
     assert "reconnecting, attempt 1 of 5" in notes and "reconnected, 2025-11-25" in notes
 
 
