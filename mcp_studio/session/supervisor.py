@@ -163,6 +163,8 @@ class Supervisor:
         self._refusal: StudioError | None = None
         """What Streamable HTTP was refused with: HTTP+SSE is tried next."""
         self._held = 0.0
+        self._last = 0
+        """The number of the last entry before the note that it was lost; 0 is the newest that there is."""
         self._cut = False
         self.first = 0
         """The number of the first entry that the trace has of the connection that there is, or was last."""
@@ -300,6 +302,7 @@ class Supervisor:
         try:
             opened.tasks.spawn(self._manager.serve(self))
             error = await asyncio.shield(opened.connection.ended)
+            self._last = self.tap.store.total
             if self.status.state == "ready":
                 self._set_status(state="stopping", error=error)
             return error
@@ -313,7 +316,8 @@ class Supervisor:
         refusal, self._refusal = self._refusal, None
         self.tap.begins(again=self._legacy_next or refusal is not None or self.status.attempt > 0)
         self._set_status(state="connecting", error=None, warnings=(), steps=())
-        self.first, self._cut = self.tap.store.total + 1, False  # behind the note that it is connecting
+        # What it is to be told of in a crash report: behind the note that it is connecting.
+        self.first, self._last, self._cut = self.tap.store.total + 1, 0, False
         remembered = "legacy" if self._legacy_next else self._manager.memories.recall(self.config).era
         self._legacy_next = False
         config = self.config if refusal is None else replace(self.config, transport="sse")
@@ -415,7 +419,8 @@ class Supervisor:
             return
         ending = Ending("closed") if error is None else read(self.config.name, error.message) or of_failure(error)
         found = examine(
-            trace, self.config.name, ending, first=self.first, ready=ready, message=error.message if error else "",
+            trace, self.config.name, ending, first=self.first, last=self._last, ready=ready,
+            message=error.message if error else "",
             time=0.0 if ending.gone else time.time(),  # a process of ours has a note of its end, with its time
         )  # fmt: skip
         if (error is None and not found.flights) or not (found.frames or found.stderr or found.began):
