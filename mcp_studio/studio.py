@@ -43,8 +43,9 @@ from mcp_studio.trace.store import TraceStore, disk_for
 from mcp_studio.transport.base import Tasks
 
 if TYPE_CHECKING:
-    from mcp_studio.auth.accounts import Accounts, Browser
+    from mcp_studio.auth.accounts import Browser
     from mcp_studio.search.index import SearchIndex
+    from mcp_studio.transport.headers import HeaderFunction
 
 CLIENT_INFO: dict[str, Json] = {"name": "mcp-studio", "title": "mcp-studio", "version": __version__}
 
@@ -52,9 +53,7 @@ CLIENT_INFO: dict[str, Json] = {"name": "mcp-studio", "title": "mcp-studio", "ve
 class Studio:
     """Connections, catalog, trace, inbox and calls; use it as `async with Studio.open(...) as studio`."""
 
-    def __init__(
-        self, config: Config, paths: Paths, *, can_ask: bool, origin: str = "", browser: Browser | None = None
-    ) -> None:
+    def __init__(self, config: Config, paths: Paths, can_ask: bool, origin: str, browser: Browser | None) -> None:
         settings = config.settings
         self.config = config
         self.paths = paths
@@ -70,17 +69,20 @@ class Studio:
         self.catalog = Catalog()
         self.catalog.seen.redact = self.redactor.bytes
         self.memory = Memory(paths.state, self.redactor, settings.history)
-        uses = paths.state / "search-usage.json" if settings.search_usage else None
-        self.usage = Usage(uses, self.redactor.text)
+        self.usage = Usage(paths.state / "search-usage.json" if settings.search_usage else None, self.redactor.text)
         self.checker = Checker(settings.limits)
-        self._browser = browser
-        self.signing = SignInManager(self._make_accounts, self.inbox, can_ask=can_ask, spawn=self.spawn)
+        accounts = lambda: import_module("mcp_studio.auth.accounts").Accounts(  # noqa: E731
+            settings, paths, self.limits, self.redactor, browser=browser
+        )
+        self.signing = SignInManager(accounts, self.inbox, can_ask=can_ask, spawn=self.spawn)
         self.manager = ConnectionManager(
             settings, inbox=self.inbox, rules=self.rules, catalog=self.catalog, trace=self.trace,
             redactor=self.redactor, can_ask=can_ask, client_info=CLIENT_INFO, spawn=self.spawn,
             make_transport=self.signing.transport, memories=Memories(paths.state / "servers", self.redactor.bytes),
         )  # fmt: skip
         self.signing.attach(self.manager)
+        self.events = self.manager.events
+        """What happens to servers: typed events of `session.events`, in their order."""
         self.subscriptions = self.manager.subscriptions
         self.logs = self.manager.logs
         self.tasks = TaskManager(self.manager, settings.limits, self.spawn)
@@ -97,7 +99,14 @@ class Studio:
     @classmethod
     @asynccontextmanager
     async def open(
-        cls, config: Config, paths: Paths, *, can_ask: bool, origin: str = "", browser: Browser | None = None
+        cls,
+        config: Config,
+        paths: Paths,
+        *,
+        can_ask: bool,
+        origin: str = "",
+        browser: Browser | None = None,
+        headers: HeaderFunction | None = None,
     ) -> AsyncGenerator[Studio]:
         """Start all enabled servers; on leaving, everything is closed in a bounded time, however it is left.
 
@@ -106,11 +115,12 @@ class Studio:
             can_ask: whether somebody can answer what servers ask; without it nothing of that kind is advertised.
             origin: which front end it is, as its recorded session will say; without it none is recorded.
             browser: opens the page of a sign-in for the person.
+            headers: gives headers for each request to a remote server, as tokens that rotate and signing need them.
         """
-        studio = cls(config, paths, can_ask=can_ask, origin=origin, browser=browser)
+        studio = cls(config, paths, can_ask, origin, browser)
         try:
             for server in config.servers.values():
-                studio.manager.add(server)
+                studio.add(server, headers)
             yield studio
         finally:
             await studio.close()
@@ -200,21 +210,19 @@ class Studio:
         tap = self.manager.tap(server, Ledger())
         bare = RawConnection(server, self.manager.transport(server, tap), tap, self.limits, CLIENT_INFO)
         self._bare.append(bare)
-        try:
-            await bare.open()
-        except BaseException:
-            await bare.close()
-            raise
+        await bare.open()
         return bare
 
-    # ------------------------------------------------------------------ sign-ins
-
-    def _make_accounts(self) -> Accounts:
-        from mcp_studio.auth.accounts import Accounts
-
-        return Accounts(self.config.settings, self.paths, self.limits, self.redactor, browser=self._browser)
-
     # ------------------------------------------------------------------ servers
+
+    def add(self, server: ServerConfig, headers: HeaderFunction | None = None) -> None:
+        """Take up a server, with what gives headers for each of its requests; it starts where it is enabled.
+
+        Raises:
+            UsageError: there is a server of this name already.
+        """
+        self.manager.add(server)
+        self.signing.headers[server.name] = headers
 
     async def test(self, server: ServerConfig) -> TestReport:
         """Connect a server that is not part of the studio, read its lists, and close it again."""

@@ -22,12 +22,12 @@ from mcp_studio.config.model import ServerConfig, Tls
 from mcp_studio.errors import LimitExceeded, StudioError
 from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping
 from mcp_studio.limits import Limits
+from mcp_studio.protocol.lines import size_text
 from mcp_studio.redact import MARK, Redactor
 from mcp_studio.transport import http_client
 from mcp_studio.transport.base import HeaderList, Headers, HttpRequest, HttpResponse, Tap
 from mcp_studio.transport.http_errors import HttpUnreachable, network_failure, no_such_host
 from mcp_studio.transport.http_response import Breather, Decoder
-from mcp_studio.transport.lines import size_text
 
 if TYPE_CHECKING:
     import httpcore2

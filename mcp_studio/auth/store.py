@@ -17,18 +17,7 @@ from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any, Literal
 
-from mcp_studio.auth.model import (
-    Account,
-    Client,
-    Damaged,
-    Grant,
-    Pending,
-    Stored,
-    decode,
-    encode,
-    from_json,
-    secrets,
-)
+from mcp_studio.auth.model import Account, Client, Damaged, Grant, Pending, Stored, decode, encode, from_json, secrets
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping
 from mcp_studio.paths import read_object, write_object

@@ -175,9 +175,13 @@ class Catalog:
         self.seen = Baselines()
         self.skills = SkillCatalog()
         self._listings: dict[str, dict[EntryKind, Listing]] = {}
+        self._away: dict[tuple[str, EntryKind], Listing] = {}
+        """What servers offered that have failed since."""
 
     def put(self, listing: Listing) -> None:
         """Replace a listing."""
+        if listing.state == "fresh":
+            self._away.pop((listing.server, listing.kind), None)
         self._listings.setdefault(listing.server, {})[listing.kind] = listing
         self.changed.emit((listing.server, listing.kind))
 
@@ -190,12 +194,21 @@ class Catalog:
         known = self._listings
         self._listings = {name: known[name] for name in servers if name in known} | known
 
+    def clear(self, server: str) -> None:
+        """A server has failed: what it offered is listed no more, and `find` alone still knows it until it is back."""
+        for kind, listing in tuple(self._listings.get(server, {}).items()):
+            if listing.entries:
+                self._away[server, kind] = listing
+            self.put(Listing(server, kind))
+
     def forget(self, server: str) -> None:
         """Drop all listings of a server."""
         self.seen.forget(server)
         self.skills.forget(server)
-        if self._listings.pop(server, None) is not None:
-            for kind in KINDS:
+        known = self._listings.pop(server, None) is not None
+        for kind in KINDS:
+            self._away.pop((server, kind), None)
+            if known:
                 self.changed.emit((server, kind))
 
     @property
@@ -222,17 +235,14 @@ class Catalog:
 
         A tool whose definition has changed stays marked until that is accepted.
         """
-        changes = [entry.change for entry in self._all(ref) if entry.change]
+        listing = self.listing(ref.server, ref.kind)
+        changes = [one.change for one in (*listing.entries, *listing.gone) if one.ref == ref and one.change]
         if changes and not (ref.kind == "tool" and any(change.kind == "changed" for change in changes)):
             self.accept(ref)
 
     def accept(self, ref: Ref) -> None:
         """Take an entry as it is now for what it should be."""
         self._see(self.listing(ref.server, ref.kind), ref.name)
-
-    def _all(self, ref: Ref) -> list[Entry]:
-        listing = self.listing(ref.server, ref.kind)
-        return [entry for entry in (*listing.entries, *listing.gone) if entry.ref == ref]
 
     def acknowledge_all(self, kind: EntryKind) -> int:
         """The person has looked at all entries of a kind; gives how many were marked."""
@@ -259,9 +269,13 @@ class Catalog:
         self.looked.emit(listing.server)
 
     def find(self, ref: Ref) -> tuple[Entry, ...]:
-        """The entries with this name: none, one, or the duplicates of a careless server."""
-        name = ref.name
-        return tuple([entry for entry in self.listing(ref.server, ref.kind).entries if entry.ref.name == name])
+        """The entries with this name: none, one, or the duplicates of a careless server.
+
+        Of a server that has failed it is what it offered before: whatever is called there again, which starts the
+        server, is judged by that.
+        """
+        name, listing = ref.name, self._away.get((ref.server, ref.kind)) or self.listing(ref.server, ref.kind)
+        return tuple([entry for entry in listing.entries if entry.ref.name == name])
 
     def missing(self, ref: Ref) -> UsageError:
         """A server does not list this: the nearest that it lists."""

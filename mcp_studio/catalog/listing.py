@@ -69,7 +69,8 @@ def change_of(before: dict[str, Json] | None, now: dict[str, Json]) -> Change | 
         return Change("new")
     if before == now:
         return None
-    parts = [key for key in (*before, *(key for key in now if key not in before)) if _differs(before, now, key)]
+    keys = dict.fromkeys((*before, *now))
+    parts = [key for key in keys if key not in before or key not in now or before[key] != now[key]]
     return Change("changed", tuple(parts), before)
 
 
@@ -81,10 +82,6 @@ def diff(before: Json, now: Json, context: int = 3) -> Iterator[str]:
         return
     for line in difflib.unified_diff(old, new, "as you saw it last", "as it is now", n=context, lineterm=""):
         yield line.rstrip("\n")
-
-
-def _differs(before: dict[str, Json], now: dict[str, Json], key: str) -> bool:
-    return key not in before or key not in now or before[key] != now[key]
 
 
 ListingState = Literal["empty", "remembered", "loading", "fresh", "failed"]

@@ -117,7 +117,7 @@ def expanded(server: ServerConfig, environ: Mapping[str, str], keyring: Lookup, 
             raise ConfigError(problem.message, key=key, hint=problem.hint) from None
         if key.startswith("roots["):
             return _rooted(text, folder, environ)
-        if key == "command":
+        if key in ("command", "headers_command[0]"):
             return _user(text, environ)
         if key in _PATHS or key.startswith("sandbox.paths[") or (key in _MAYBE_PATHS and file_of(text)):
             return located(_user(text, environ), folder)

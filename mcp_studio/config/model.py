@@ -216,6 +216,8 @@ class ServerConfig:
     cwd: str = ""
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    headers_command: tuple[str, ...] = ()
+    """A program, and its arguments, that prints headers for a remote server (`transport.headers`)."""
     transport: Kind | Literal[""] = ""
     """How it is reached, as written; empty means that command or url say it."""
     era: Era = "auto"
@@ -242,6 +244,8 @@ class ServerConfig:
     group: str = ""
     priority: int = 0
     timeouts: Timeouts = Timeouts()
+    probe: float = 60.0
+    """Seconds after which an idle server of 2026-07-28 over HTTP is asked whether it is still there; 0 is never."""
     auth: Auth = Auth()
     tls: Tls = Tls()
     sandbox: Sandbox = Sandbox()
@@ -266,13 +270,13 @@ class ServerConfig:
     def signs_in(self) -> bool:
         """Whether OAuth comes into play: it is remote, and nothing else was configured for it.
 
-        An Authorization header, or a user name in the address, leaves OAuth out unless `auth.kind` wants it.
+        An Authorization header, a command that makes headers, or a user name in the address, leaves OAuth out unless
+        `auth.kind` wants it.
         """
-        if self.kind == "stdio" or self.auth.kind == "none":
-            return False
         host = self.url.partition("://")[2].partition("/")[0].partition("?")[0].partition("#")[0]
-        given = "@" in host or any(name.lower() == "authorization" for name in self.headers)
-        return bool(self.auth.kind) or not given
+        named = any(name.lower() == "authorization" for name in self.headers)
+        given = "@" in host or named or self.headers_command
+        return self.kind != "stdio" and self.auth.kind != "none" and bool(self.auth.kind or not given)
 
 
 Keeping = Literal["keyring", "file", "memory"]
@@ -292,9 +296,9 @@ class Settings:
     """Action id -> comma-separated keys."""
     editor: str = ""
     """The command that edits a file, such as `code --wait`; empty for $VISUAL and $EDITOR."""
-    start_processes: int = 4
+    start_processes: int = 8
     """How many child processes may be starting at a time."""
-    start_remote: int = 5
+    start_remote: int = 16
     """How many remote servers may be connecting at a time."""
     limits: Limits = Limits()
     policy: tuple[PolicyRule, ...] = ()

@@ -12,7 +12,7 @@ from mcp_studio.config.model import Auth, Root, Sandbox, ServerConfig, Tls
 from mcp_studio.config.servers import FILED, file_of
 from mcp_studio.redact import MARK, Redactor, is_secret_name
 
-_TEXTS = "command cwd url args env headers roots auth tls sandbox capabilities client_info".split()
+_TEXTS = "command cwd url args env headers headers_command roots auth tls sandbox capabilities client_info".split()
 
 
 def map_texts(server: ServerConfig, change: Callable[[str, str], str]) -> ServerConfig:
@@ -132,7 +132,7 @@ def _spans(entry: ServerConfig) -> Iterator[tuple[str, str, _Span]]:
     for key, text in texts(entry):
         kind, _, name = key.partition(".")
         spans: list[_Span] = []
-        if key.startswith("args["):
+        if key.startswith(("args[", "headers_command[")):
             flag = _SECRET_FLAG.match(text)
             spans = [(0, len(text), waiting)] if waiting and not flag else _in_argument(text)
             waiting = flag[1] if flag and not flag[2] and is_secret_name(flag[1]) else ""

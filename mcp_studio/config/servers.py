@@ -144,7 +144,7 @@ def check_target(server: ServerConfig, table: Table) -> None:
         what = "a url" if server.url else "a command"
         table.problem("transport", f"is `{server.transport}`, but the entry has {what}.")
     elif server.command:
-        for key in ("auth", "tls"):
+        for key in ("auth", "tls", "headers_command"):
             if getattr(server, key) != getattr(_BARE, key):
                 table.problem(key, "is for servers at a url.", "A program gets its credentials by `env`.")
 

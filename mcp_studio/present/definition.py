@@ -174,7 +174,7 @@ def cautions(server: ServerConfig) -> list[str]:
         found.append(f"signs in by itself ({auth.kind.replace('_', ' ')})")
     places = (("signs in at", auth.issuer), ("sends an identity token to", auth.idp_token_endpoint))
     found += [f"{what} {where}" for what, where in places if where]
-    if auth.assume_pkce:
-        found.append("signs in without PKCE being promised")
+    found += ["signs in without PKCE being promised"] if auth.assume_pkce else []
+    found += [f"runs a program for its headers: {' '.join(server.headers_command)}"] if server.headers_command else []
     secrets = sorted({name for name, _ in uses(server)})
     return [*found, f"gets your stored secrets {', '.join(secrets)}"] if secrets else found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcp_studio.transport.lines import size_text as size
+from mcp_studio.protocol.lines import size_text as size
 
 
 def duration(ms: float) -> str:

@@ -103,11 +103,6 @@ def support_of(tool: Json, version: str, capabilities: Json) -> Support:
     return "required" if said == "required" else "optional" if said == "optional" else ""
 
 
-def offers_tasks(capabilities: Json) -> bool:
-    """Whether a server declares tasks of either kind."""
-    return has(capabilities, "tasks") or has(capabilities, "extensions", EXTENSION_TASKS)
-
-
 def has(capabilities: Json, *path: str) -> bool:
     """Whether capabilities have an object at this path."""
     value = capabilities

@@ -104,6 +104,8 @@ class Deadline:
 
 
 T = TypeVar("T")
+GATEWAY = (502, 503, 504)
+"""HTTP statuses of what stands before a server that is not there."""
 
 
 OnProgress = Callable[[float, float | None, str], None]
@@ -202,6 +204,8 @@ class Connection:
         self._lasting: dict[RequestId, tuple[OnProgress, Deadline]] = {}
         self._pauses = 0
         self._frame_size = 0
+        self.heard = time.monotonic()
+        """When the newest frame came."""
         self._flushing = False
         self._turn = asyncio.Lock()
         loop = asyncio.get_running_loop()
@@ -313,6 +317,26 @@ class Connection:
         finally:
             del self._running[out.id]
 
+    async def probe(self, every: float, patience: Limit) -> None:
+        """Ask now and then whether the server is still there: over stateless HTTP no socket is lost when it goes.
+
+        Whoever answers at all is there, and nobody is asked while a call runs: a server may do one thing at a time.
+
+        Args:
+            every: seconds without a frame after which it is asked; 0 is never.
+            patience: how long the answer may take; without one the connection is lost.
+        """
+        while every > 0:
+            if (wait := self.heard + every - time.monotonic()) > 0 or self.calls:
+                await asyncio.sleep(max(wait, min(every, 1.0)))
+                continue
+            try:
+                await self.request("server/discover", deadline=Deadline(patience, patience))
+            except StudioError as error:
+                if error.http is None or error.http.status in GATEWAY:
+                    return self.closed(error)
+                self.heard = time.monotonic()
+
     @property
     def running(self) -> tuple[RunningRequest, ...]:
         """The requests that have no answer yet, oldest first; readers poll it on a timer of theirs."""
@@ -372,7 +396,7 @@ class Connection:
         if self.ended.done():
             return
         parsed = self.sift(data, parsed)
-        self._frame_size = len(data)
+        self._frame_size, self.heard = len(data), time.monotonic()
         for event in self.core.receive(parsed):
             self._handle(event)
         if self.core.has_outgoing:

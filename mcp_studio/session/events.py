@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 from mcp_studio.errors import StudioError
+from mcp_studio.jsontext import Json
 from mcp_studio.record import record
 from mcp_studio.session.state import Status
 
@@ -17,6 +20,13 @@ class ServerEvent:
     def said(self) -> str:
         """It in words, after the server's name."""
         return "connecting"
+
+    @property
+    def facts(self) -> dict[str, Json]:
+        """It for scripts: its name, its fields, and the words."""
+        values = {item.name: getattr(self, item.name) for item in fields(self)}
+        texts = {name: value.message if isinstance(value, StudioError) else value for name, value in values.items()}
+        return {"event": type(self).__name__, **texts, "said": self.said}
 
 
 @record(frozen=True)

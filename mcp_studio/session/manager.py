@@ -15,8 +15,8 @@ from mcp_studio.errors import Unreachable, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
 from mcp_studio.redact import Redactor
-from mcp_studio.session.connection import Connection, RunningRequest
-from mcp_studio.session.events import ServerEvent, ServerReconnected, ServerReconnecting, ServerRemoved, event_of
+from mcp_studio.session.connection import Connection, Limit, RunningRequest, limit_of
+from mcp_studio.session.events import ServerEvent, ServerRemoved, event_of
 from mcp_studio.session.inbox import Inbox
 from mcp_studio.session.logs import LogStore, begin_level
 from mcp_studio.session.raw import RawSender
@@ -156,7 +156,9 @@ class ConnectionManager:
         self.changed.emit(name)
         if for_good:
             self.removed.emit(name)
-            self.events.emit(ServerRemoved(name, "it was taken out of the configuration"))
+            event = ServerRemoved(name, "it was taken out of the configuration")
+            supervisor.tap.note(event.said)
+            self.events.emit(event)
 
     async def replace(self, config: ServerConfig, old_name: str = "") -> None:
         """Put a new or changed configuration in the place of the old one; `old_name` is what it was called before.
@@ -282,11 +284,11 @@ class ConnectionManager:
             give()
 
     def on_status(self, supervisor: Supervisor, before: Status) -> None:
-        """The status of a server has changed: what that means is told, and the trace has what it would not tell."""
-        event = event_of(before, supervisor.status, self.limits.restarts)
-        if isinstance(event, (ServerReconnecting, ServerReconnected)) or (before.attempt and event is not None):
+        """The status of a server has changed: what that means is told, and stands in the trace."""
+        if (event := event_of(before, supervisor.status, self.limits.restarts)) is not None:
             supervisor.tap.note(event.said)
-        if event is not None:
+            if supervisor.status.state == "failed":
+                self._catalog.clear(supervisor.config.name)
             self.events.emit(event)
 
     async def serve(self, supervisor: Supervisor) -> None:
@@ -297,6 +299,9 @@ class ConnectionManager:
                 tasks.create_task(begin_level(supervisor, connection))
                 tasks.create_task(self.subscriptions.serve(config.name, connection, status.capabilities))
                 tasks.create_task(self.refresher.serve(config, connection, status))
+                if status.modern and config.kind == "http":
+                    patience = limit_of("connect", Limit(self.limits.connect, "limits.connect"), config.timeouts)
+                    tasks.create_task(connection.probe(config.probe, patience))
 
     def on_notification(self, supervisor: Supervisor, method: str, params: dict[str, Json]) -> None:
         """Take a notification; a server may send any number."""

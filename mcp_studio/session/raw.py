@@ -253,7 +253,7 @@ class RawConnection(RawSender):
         return self._core.stamp(self.config.protocol_version or modern)
 
     async def open(self) -> Opened:
-        """Start or reach the server.
+        """Start or reach the server; what cannot be opened is closed.
 
         Raises:
             StudioError: why it did not work, in words.
@@ -262,8 +262,11 @@ class RawConnection(RawSender):
         try:
             async with asyncio.timeout(longest.seconds):
                 return await self._transport.open(self._connection)
-        except TimeoutError:
-            raise Unreachable(f"No connection within {longest}.") from None
+        except BaseException as problem:
+            await self.close()
+            if isinstance(problem, TimeoutError):
+                raise Unreachable(f"No connection within {longest}.") from None
+            raise
 
     async def close(self) -> None:
         """End it in a bounded time; any number of times."""

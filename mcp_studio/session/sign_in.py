@@ -7,9 +7,11 @@ that is ready a request that is refused puts one question into the inbox, shared
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 import shlex
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -22,7 +24,7 @@ from mcp_studio.sandbox import walls
 from mcp_studio.session.connection import Connection
 from mcp_studio.session.inbox import Inbox, InputRequest
 from mcp_studio.session.state import Spawn
-from mcp_studio.transport.base import Credentials, Tap, Transport
+from mcp_studio.transport.base import Credentials, MakeHeaders, Tap, Transport
 
 if TYPE_CHECKING:
     from mcp_studio.auth.access import SignInRequest
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from mcp_studio.session.manager import ConnectionManager
     from mcp_studio.session.supervisor import Supervisor
     from mcp_studio.trace.server_tap import ServerTap
+    from mcp_studio.transport.headers import HeaderFunction, HeadersCommand
 
 _SCOPE = re.compile(r'\bscope="([\x20\x21\x23-\x5b\x5d-\x7e]{1,500})"')
 """Of a challenge (RFC 6750 3)."""
@@ -55,7 +58,8 @@ def why_nobody(config: ServerConfig) -> str:
     """Why no person signs in to a server; empty where one does."""
     if config.signs_in:
         return f"by itself ({config.auth.kind})" if config.auth.alone else ""
-    return 'never (kind = "none")' if config.auth.kind == "none" else "by credentials that stand in its entry"
+    given = "by its headers_command" if config.headers_command else "by credentials that stand in its entry"
+    return 'never (kind = "none")' if config.auth.kind == "none" else given
 
 
 def client_needed(sign_in: SignIn, finish: str) -> SignInNeeded:
@@ -106,8 +110,10 @@ def adds(reason: str) -> bool:
     return bool(reason) and not reason.endswith(_SAME)
 
 
-def make_transport(config: ServerConfig, limits: Limits, tap: Tap, credentials: Credentials | None = None) -> Transport:
-    """The transport that a configuration asks for, not opened yet; `credentials` are for one over HTTP."""
+def make_transport(
+    config: ServerConfig, limits: Limits, tap: Tap, access: Credentials | None = None, make: MakeHeaders | None = None
+) -> Transport:
+    """The transport that a configuration asks for, not opened yet; what gives credentials is for one over HTTP."""
     if config.kind == "stdio":
         from mcp_studio.transport.stdio import StdioTransport
 
@@ -116,7 +122,8 @@ def make_transport(config: ServerConfig, limits: Limits, tap: Tap, credentials: 
     # HTTP costs 70 ms to import, which a studio of child processes does not pay.
     from mcp_studio.transport.edge import Edge
 
-    edge = Edge(config, limits, tap, credentials)
+    edge = Edge(config, limits, tap, access)
+    edge.make = make
     if config.kind == "sse":
         from mcp_studio.transport.http_sse import SseTransport
 
@@ -158,6 +165,9 @@ class SignInManager:
         self._running: dict[str, SignIn] = {}
         self._questions: dict[str, _Question] = {}
         self._declined: dict[str, Connection] = {}
+        self._commands: dict[str, HeadersCommand] = {}
+        self.headers: dict[str, HeaderFunction | None] = {}
+        """What an embedding program makes the headers of requests with, by server."""
 
     @property
     def accounts(self) -> Accounts:
@@ -168,7 +178,7 @@ class SignInManager:
 
     def share(self, other: SignInManager) -> None:
         """Use the accounts of another studio."""
-        self._make_accounts = lambda: other.accounts
+        self._make_accounts, self.headers = lambda: other.accounts, other.headers
 
     @property
     def unsaved(self) -> tuple[str, ...]:
@@ -190,7 +200,26 @@ class SignInManager:
         credentials: Credentials | None = None
         if config.signs_in:
             credentials = self.accounts.access(config, tap, lambda request: self._ask(config, tap, request))
-        return make_transport(config, limits, tap, credentials)
+        make: MakeHeaders | None = None
+        if config.url and self._manager is not None and (functions := self._functions(config)):
+            from mcp_studio.transport.headers import make_headers
+
+            make = partial(make_headers, config, functions, self._manager.redactor.learn)
+        return make_transport(config, limits, tap, credentials, make)
+
+    def _functions(self, config: ServerConfig) -> list[HeaderFunction]:
+        """What makes the headers of a server's requests, the later over the earlier."""
+        given = self.headers.get(config.name)
+        functions = [given] if given is not None else []
+        if not config.headers_command:
+            return functions
+        from mcp_studio.transport.headers import HeadersCommand
+
+        command = self._commands.get(config.name)
+        known = command is not None and replace(command.config, transport=config.transport) == config
+        if command is None or not known or command.until == math.inf:
+            command = self._commands[config.name] = HeadersCommand(config)
+        return [command, *functions]
 
     # ------------------------------------------------------------------ a call needs it
 

@@ -15,7 +15,7 @@ from mcp_studio.errors import ConnectionLost, SignInNeeded, StudioError, Unreach
 from mcp_studio.jsontext import mapping
 from mcp_studio.protocol import events as ev
 from mcp_studio.protocol.core import ClientCore
-from mcp_studio.session.connection import Connection, Limit, Opening, limit_of
+from mcp_studio.session.connection import GATEWAY, Connection, Limit, Opening, limit_of
 from mcp_studio.session.raw import RawSender
 from mcp_studio.session.server_requests import Answerer, PendingQuestions
 from mcp_studio.session.sign_in import add_hint
@@ -37,8 +37,6 @@ _STEADY = 30.0
 _WARNINGS = 20
 _FINAL = (2, 3)
 """Exit codes of errors that trying again does not mend: configuration, sign-in."""
-_GATEWAY = (502, 503, 504)
-"""HTTP statuses of what stands before a server that is not there."""
 _MORTEMS = 10
 """Endings of one server that are kept."""
 
@@ -165,6 +163,8 @@ class Supervisor:
         self._refusal: StudioError | None = None
         """What Streamable HTTP was refused with: HTTP+SSE is tried next."""
         self._held = 0.0
+        self._last = 0
+        """The number of the last entry before the note that it was lost; 0 is the newest that there is."""
         self._cut = False
         self.first = 0
         """The number of the first entry that the trace has of the connection that there is, or was last."""
@@ -302,6 +302,7 @@ class Supervisor:
         try:
             opened.tasks.spawn(self._manager.serve(self))
             error = await asyncio.shield(opened.connection.ended)
+            self._last = self.tap.store.total
             if self.status.state == "ready":
                 self._set_status(state="stopping", error=error)
             return error
@@ -312,10 +313,11 @@ class Supervisor:
     async def _open(self) -> LiveConnection | StudioError:
         """Open a connection; on failure it is closed again and the reason returned."""
         live, opened = None, False
-        self.first, self._cut = self.tap.store.total + 1, False
         refusal, self._refusal = self._refusal, None
         self.tap.begins(again=self._legacy_next or refusal is not None or self.status.attempt > 0)
         self._set_status(state="connecting", error=None, warnings=(), steps=())
+        # What it is to be told of in a crash report: behind the note that it is connecting.
+        self.first, self._last, self._cut = self.tap.store.total + 1, 0, False
         remembered = "legacy" if self._legacy_next else self._manager.memories.recall(self.config).era
         self._legacy_next = False
         config = self.config if refusal is None else replace(self.config, transport="sse")
@@ -393,7 +395,7 @@ class Supervisor:
 
     def _down(self, error: StudioError) -> bool:
         """Whether a remote server may just not be there yet; one that refuses, or asks for more time, is there."""
-        gateway = error.http is not None and error.http.status in _GATEWAY
+        gateway = error.http is not None and error.http.status in GATEWAY
         down = gateway or isinstance(error, (HttpDown, ConnectionLost))
         return down and self.config.kind != "stdio" and error.retry_after <= self._manager.limits.retry_max
 
@@ -417,7 +419,8 @@ class Supervisor:
             return
         ending = Ending("closed") if error is None else read(self.config.name, error.message) or of_failure(error)
         found = examine(
-            trace, self.config.name, ending, first=self.first, ready=ready, message=error.message if error else "",
+            trace, self.config.name, ending, first=self.first, last=self._last, ready=ready,
+            message=error.message if error else "",
             time=0.0 if ending.gone else time.time(),  # a process of ours has a note of its end, with its time
         )  # fmt: skip
         if (error is None and not found.flights) or not (found.frames or found.stderr or found.began):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from mcp_studio.errors import StudioError
+from mcp_studio.jsontext import mapping
 from mcp_studio.protocol.events import Outgoing
-from mcp_studio.protocol.message import Parsed
+from mcp_studio.protocol.message import Parsed, parse
 
 
 class Sink(Protocol):
@@ -142,6 +143,28 @@ class Tap(Protocol):
 
 
 HeaderList = list[tuple[str, str]]
+
+
+class RequestContext(NamedTuple):
+    """One HTTP request that is about to leave: what its credentials may depend on."""
+
+    server: str
+    method: str
+    """That of HTTP."""
+    url: str
+    body: bytes = b""
+    refused: Headers = ()
+    """What was given for this very request before; the server wanted something else."""
+
+    @property
+    def rpc_method(self) -> str:
+        """The method of the JSON-RPC message in the body; empty where there is none."""
+        method = mapping(parse(self.body).value).get("method")
+        return method if isinstance(method, str) else ""
+
+
+MakeHeaders = Callable[[RequestContext], Awaitable[HeaderList]]
+"""Gives headers that are made for each request (`transport.headers`); a `StudioError` says why there are none."""
 
 
 class Refused(NamedTuple):

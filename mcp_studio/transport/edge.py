@@ -10,7 +10,7 @@ import asyncio
 import base64
 import itertools
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,9 +18,19 @@ from typing import TYPE_CHECKING, Any, Literal
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ConfigError, LimitExceeded, StudioError
 from mcp_studio.limits import Limits
+from mcp_studio.protocol.lines import size_text
 from mcp_studio.record import record
 from mcp_studio.transport import http_client
-from mcp_studio.transport.base import Credentials, HeaderList, HttpRequest, HttpResponse, Refused, Tap
+from mcp_studio.transport.base import (
+    Credentials,
+    HeaderList,
+    HttpRequest,
+    HttpResponse,
+    MakeHeaders,
+    Refused,
+    RequestContext,
+    Tap,
+)
 from mcp_studio.transport.http_client import Client, look_up
 from mcp_studio.transport.http_errors import (
     HttpDown,
@@ -34,7 +44,6 @@ from mcp_studio.transport.http_errors import (
     retry_after,
 )
 from mcp_studio.transport.http_response import Response, text
-from mcp_studio.transport.lines import size_text
 
 if TYPE_CHECKING:
     import httpx2
@@ -122,7 +131,7 @@ class _Attempt:
     method: str
     url: httpx2.URL
     credentials: HeaderList = field(default_factory=HeaderList)
-    """What the credentials gave for it last."""
+    """What was given for it last, besides the configured headers."""
     hops: int = 0
     refusals: int = 0
     paused: bool = False
@@ -134,6 +143,7 @@ class Edge:
     def __init__(self, config: ServerConfig, limits: Limits, tap: Tap, credentials: Credentials | None = None) -> None:
         self._config = config
         self._access = credentials
+        self.make: MakeHeaders | None = None
         self._limits = limits
         self._tap = tap
         self.connect = config.timeouts.connect or limits.connect
@@ -171,7 +181,7 @@ class Edge:
     @property
     def credentials(self) -> bool:
         """Whether there are credentials to send, configured or from signing in."""
-        return self._configured or (self._access is not None and self._access.present)
+        return self._configured or self.make is not None or (self._access is not None and self._access.present)
 
     @asynccontextmanager
     async def exchange(
@@ -211,11 +221,8 @@ class Edge:
                 elif not await self._send_again(answer, at):
                     yield answer
                     return
-            except asyncio.CancelledError:
-                self._ended(answer, _ABANDONED)
-                raise
-            except LimitExceeded as error:
-                self._ended(answer, error.message)
+            except (asyncio.CancelledError, LimitExceeded) as error:
+                self._ended(answer, error.message if isinstance(error, StudioError) else _ABANDONED)
                 raise
             finally:
                 await answer.close()
@@ -223,6 +230,10 @@ class Edge:
 
     async def _send_again(self, answer: Response, at: _Attempt) -> bool:
         """Whether to send the request again: better credentials have been found, or the time that was asked is over."""
+        if self.make is not None and answer.status == 401 and not at.refusals:
+            await answer.settle(_REFUSAL, _PATIENCE)
+            at.refusals = 1
+            return True
         if self._access is not None and await self._refused(self._access, answer, at):
             return True
         # 429 and 503 say that nothing was done, and that it may be otherwise soon.
@@ -290,8 +301,9 @@ class Edge:
         self, at: _Attempt, headers: HeaderList, body: bytes, head: float | None, *, first: bool
     ) -> Response:
         client = self._ready()
-        if self._access is not None:
-            at.credentials = await self._access.lines(at.method, str(at.url))
+        signed_in = await self._access.lines(at.method, str(at.url)) if self._access is not None else []
+        context = RequestContext(self._config.name, at.method, str(at.url), body, at.credentials)
+        at.credentials = merged(signed_in, await self.make(context) if self.make is not None else [])
         number = next(self._numbers)
         request = client.request(at.method, at.url, merged(self._headers, headers, at.credentials), body)
         lines = tuple((text(name), text(value)) for name, value in request.headers.raw)
@@ -364,13 +376,14 @@ HEADER_VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]*")
 _FRAMING = frozenset({"connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade"})
 
 
-def configured(config: ServerConfig) -> HeaderList:
-    """The headers that the configuration asks for, without those that frame a message: HTTP sets them itself.
+def configured(config: ServerConfig, made: Mapping[str, str] | None = None) -> HeaderList:
+    """The headers of an entry, or those that were made for it, but for those that frame a message: HTTP sets these.
 
     Raises:
         ConfigError: a name or value that HTTP cannot carry; the value is not quoted.
     """
-    for name, value in config.headers.items():
+    headers = config.headers if made is None else made
+    for name, value in headers.items():
         if not _TOKEN.fullmatch(name) or not HEADER_VALUE.fullmatch(value):
             part = "value" if _TOKEN.fullmatch(name) else "name"
             raise ConfigError(
@@ -378,7 +391,7 @@ def configured(config: ServerConfig) -> HeaderList:
                 file=config.source.file,
                 key=f"servers.{config.name}.headers.{name}",
             )
-    return [(name, value.strip(" \t")) for name, value in config.headers.items() if name.lower() not in _FRAMING]
+    return [(name, value.strip(" \t")) for name, value in headers.items() if name.lower() not in _FRAMING]
 
 
 def merged(*groups: HeaderList) -> HeaderList:

@@ -18,7 +18,6 @@ from mcp_studio.transport.edge import Edge, merged
 from mcp_studio.transport.http_connection import (
     ACCEPT,
     FIRST_MODERN,
-    Cursor,
     HttpConnection,
     Waiting,
     envelope,
@@ -38,6 +37,7 @@ from mcp_studio.transport.http_errors import (
     wrong_type,
 )
 from mcp_studio.transport.http_response import Response
+from mcp_studio.transport.sse import Cursor
 
 _STEADY = 5.0
 """A stream that was open for this many seconds was of use, whatever came on it."""
@@ -53,7 +53,6 @@ class HttpTransport(HttpConnection):
 
     def __init__(self, config: ServerConfig, limits: Limits, tap: Tap, edge: Edge | None = None) -> None:
         super().__init__(config, limits, tap, edge)
-        self._keep_session = config.keep_session
         self._listening: asyncio.Task[None] | None = None
         self._listenable = False
         self._initialized = False
@@ -101,7 +100,7 @@ class HttpTransport(HttpConnection):
     async def finish(self, share: float) -> None:
         """End all exchanges, the session (DELETE) and the connections."""
         await self.tasks.end(share)
-        if self.session and not self._keep_session:
+        if self.session and not self.config.keep_session:
             # Specification 2025-11-25, basic/transports, Session Management.
             headers = merged([("Accept", ACCEPT)], legacy_headers(self.session, self.version))
             try:
@@ -127,15 +126,9 @@ class HttpTransport(HttpConnection):
         except StudioError as error:
             if not waiting.answered or isinstance(error, SessionLost):
                 self.failed(waiting.out, error)
-        finally:
-            if self.waiting.get(waiting.id) is waiting:
-                del self.waiting[waiting.id]
 
     async def _tell(self, out: Outgoing) -> None:
-        try:
-            await self.tell(out, head=self.edge.connect)
-        except StudioError as error:
-            self.failed(out, error)
+        await self.tell(out)
         if out.method == "notifications/initialized":
             self._initialized = True
             self._listen()

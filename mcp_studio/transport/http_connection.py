@@ -13,23 +13,15 @@ from mcp_studio.errors import ConnectionLost, LimitExceeded, StudioError
 from mcp_studio.limits import MB, Limits
 from mcp_studio.protocol import message as jsonrpc
 from mcp_studio.protocol.events import Outgoing, RequestId
+from mcp_studio.protocol.lines import Oversize, answered_request, dropped_text, too_large
 from mcp_studio.protocol.versions import META_VERSION, MODERN_VERSIONS
 from mcp_studio.protocol.versions import NAMED as NAME_KEYS
 from mcp_studio.protocol.views import encode_value
-from mcp_studio.record import record
 from mcp_studio.transport.base import HeaderList, Sink, Tap, Tasks
-from mcp_studio.transport.edge import HEADER_VALUE, Edge, merged
-from mcp_studio.transport.http_errors import (
-    SessionLost,
-    refused,
-    session_lost,
-    sign_in,
-    wants_sign_in,
-    wrong_type,
-)
+from mcp_studio.transport.edge import Edge, merged
+from mcp_studio.transport.http_errors import SessionLost, refused, session_lost, sign_in, wants_sign_in, wrong_type
 from mcp_studio.transport.http_response import Response
-from mcp_studio.transport.lines import Oversize, answered_request, dropped_text, too_large
-from mcp_studio.transport.sse import SseParser
+from mcp_studio.transport.sse import Cursor, SseParser
 
 if TYPE_CHECKING:
     import httpx2
@@ -41,9 +33,7 @@ FIRST_MODERN = MODERN_VERSIONS[0]
 """The first version without sessions."""
 _LINGER = 1.0
 """Seconds a server gets to end the stream after its answer, so that the connection can be used again."""
-_RETRY = 1.0
 _ERROR_BODY, _ERROR_WAIT = MB, 5.0
-_LONGEST_ID = 4096
 _VISIBLE = re.compile(r"[\x21-\x7e]+")
 _METHOD_NOT_FOUND = re.compile(rb'"code"\s*:\s*-32601\b')
 _SESSION = re.compile(rb"session", re.IGNORECASE)
@@ -98,11 +88,6 @@ def legacy_headers(session: str, version: str) -> HeaderList:
     return [(name, value) for name, value in headers if value]
 
 
-def resumable(event_id: str) -> bool:
-    """Whether an event id can be sent back in `Last-Event-ID`."""
-    return len(event_id) <= _LONGEST_ID and event_id == event_id.strip() and bool(HEADER_VALUE.fullmatch(event_id))
-
-
 def is_json(media_type: str) -> bool:
     """Whether a content type says JSON."""
     return media_type == "application/json" or media_type.endswith("+json")
@@ -119,35 +104,11 @@ class Waiting:
         """What sends it."""
 
 
-@record()
-class Cursor:
-    """How far a stream was read: what resuming it needs."""
-
-    last_id: str = ""
-    retry: int | None = None
-    events: int = 0
-    """Complete events so far, also those that only carry an id."""
-    messages: int = 0
-    """Events that carried something."""
-
-    def follow(self, parser: SseParser) -> None:
-        """Take over what the parser has learnt."""
-        self.last_id = parser.last_id if resumable(parser.last_id) else ""
-        self.retry = self.retry if parser.retry is None else parser.retry
-        self.events += parser.events
-        parser.events = 0
-
-    def delay(self, tries: int, limits: Limits) -> float:
-        """Seconds to wait before reconnecting: as the server asked, else 1 s, doubled with every try in vain."""
-        wait = max(_RETRY if self.retry is None else self.retry / 1000, limits.retry_min)
-        return min(wait * 2 ** min(tries, 10), limits.retry_max)
-
-
 class HttpConnection:
     """What the transports over HTTP have in common: where frames go, the session, and the ends."""
 
     def __init__(self, config: ServerConfig, limits: Limits, tap: Tap, edge: Edge | None = None) -> None:
-        self.name = config.name
+        self.config = config
         self.edge = edge or Edge(config, limits, tap)
         self.limits = limits
         self.tap = tap
@@ -161,9 +122,28 @@ class HttpConnection:
         self.waiting: dict[RequestId, Waiting] = {}
         self.lost: StudioError | None = None
         """Why the connection has ended by itself."""
+        self.opening: asyncio.Future[Any] | None = None
+        """Settled when an exchange that is the connection is open; of transports that have one."""
         self._closing: asyncio.Task[None] | None = None
 
     # ------------------------------------------------------------------ as a transport
+
+    async def hold(self, sink: Sink, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Begin the exchange that is the connection, and wait for `opening`; what holds it open.
+
+        Raises:
+            StudioError: why it did not open.
+        """
+        self.sink = sink
+        self.opening = asyncio.get_running_loop().create_future()
+        task = self.tasks.spawn(work)
+        try:
+            await asyncio.shield(self.opening)
+        except BaseException:
+            self.sink = None
+            task.cancel()
+            raise
+        return task
 
     def negotiated(self, version: str) -> None:
         """The version is settled: from now on requests have their own deadlines."""
@@ -190,16 +170,14 @@ class HttpConnection:
     def check(self) -> None:
         """Raises ConnectionLost where nothing can be sent."""
         if self.sink is None:
-            raise self.gone()
-
-    def gone(self) -> ConnectionLost:
-        """The error of whoever wants to send now."""
-        if isinstance(self.lost, ConnectionLost):
-            return self.lost
-        return ConnectionLost(self.lost.message if self.lost else f"The connection to {self.name} has ended.")
+            if isinstance(self.lost, ConnectionLost):
+                raise self.lost
+            raise ConnectionLost(self.lost.message if self.lost else f"The connection to {self.config.name} has ended.")
 
     def end(self, error: StudioError) -> None:
-        """The connection ends by itself: say so once, and stop everything."""
+        """The connection could not be opened, or ends by itself: say so once, and stop everything."""
+        if self.opening is not None and not self.opening.done():
+            return self.opening.set_exception(error)
         sink, self.sink = self.sink, None
         self.session, self.lost = "", self.lost or error
         self.tasks.cancel()
@@ -255,24 +233,32 @@ class HttpConnection:
         task = self.tasks.spawn(work, out)
         if waiting is not None:
             waiting.task = task
+            task.add_done_callback(lambda _: self._forget(waiting))
         elif out.method == "notifications/initialized":
             await asyncio.wait((task,), timeout=self.limits.write)
 
-    async def tell(self, out: Outgoing, *, head: float | None) -> None:
+    def _forget(self, waiting: Waiting) -> None:
+        if self.waiting.get(waiting.id) is waiting:
+            del self.waiting[waiting.id]
+
+    async def tell(self, out: Outgoing) -> None:
         """Post a message to which nothing comes back here but a status.
 
-        Raises:
-            StudioError: the server did not take it; see `http_errors`.
+        Until the version is settled that is part of connecting; from then on requests have their own deadlines.
         """
+        head = None if out.kind == "request" and self.version else self.edge.connect
         post = self.edge.exchange("POST", self.headers(out), out.frame, head=head, url=self.endpoint)
-        async with post as answer:
-            if not 200 <= answer.status < 300:
-                await self.refusal(out, answer)
-            elif answer.status != 204 and (body := await self.error_body(answer)) and is_json(answer.media_type):
-                # There should be none (202). It is shown; and taken, where it answers the request.
-                self.tap.received(body, answer.exchange)
-                if out.kind == "request" and out.id in answered(jsonrpc.parse(body)):
-                    self.hand_over(body)
+        try:
+            async with post as answer:
+                if not 200 <= answer.status < 300:
+                    await self.refusal(out, answer)
+                elif answer.status != 204 and (body := await self.error_body(answer)) and is_json(answer.media_type):
+                    # There should be none (202). It is shown; and taken, where it answers the request.
+                    self.tap.received(body, answer.exchange)
+                    if out.kind == "request" and out.id in answered(jsonrpc.parse(body)):
+                        self.hand_over(body)
+        except StudioError as error:
+            self.failed(out, error)
 
     async def send_raw(self, data: bytes, *, newlines: bool = False) -> None:
         """Post a body as it is; see `Transport.send_raw`."""
@@ -318,8 +304,6 @@ class HttpConnection:
         """Deliver the JSON-RPC error that a failure carries, or raise what the status means."""
         body = await self.error_body(answer)
         status, place = answer.status, self.edge.place
-        if wants_sign_in(answer):
-            raise self.sign_in(answer, body)
         if status == 403:
             raise refused(answer, place, body)  # Access is refused by HTTP, whatever JSON-RPC error comes with it.
         gone = self.session and not out.modern and _session_gone(status, body)
@@ -357,13 +341,11 @@ class HttpConnection:
             HttpLost: the connection ended before the body did.
             LimitExceeded: an event on the stream of `waiting` is too large.
         """
-        parser = SseParser(self.limits.message)
-        parser.last_id = cursor.last_id
+        parser = SseParser(self.limits.message, cursor)
         try:
             async with asyncio.timeout(None) as linger:
                 while chunk := await answer.chunk():
                     for event in parser.feed(chunk):
-                        cursor.messages += 1
                         if isinstance(event.data, Oversize):
                             self.too_long(event.data, waiting)
                         elif event.kind == "message":
@@ -371,7 +353,6 @@ class HttpConnection:
                         else:
                             self.tap.received(event.data, answer.exchange)  # Not for us; shown all the same.
                         await answer.breathe()
-                    cursor.follow(parser)
                     if parser.held > self.limits.message and waiting is not None:
                         self.too_long(Oversize(b"", b"", parser.held), waiting)
                     if waiting is not None and waiting.answered and linger.when() is None:
@@ -392,12 +373,15 @@ class HttpConnection:
             self.sink.undelivered(out, too_large(message, self.limits.message))
 
     async def error_body(self, answer: Response) -> bytes:
-        """The body of a failure, as much as comes in a short time and is bearable."""
-        return await answer.beginning(_ERROR_BODY, _ERROR_WAIT)
+        """The body of a failure, as much as comes in a short time and is bearable.
 
-    def sign_in(self, answer: Response, body: bytes) -> StudioError:
-        """The error for an answer that needs a sign-in."""
-        return sign_in(answer, self.edge.place, body, had_credentials=self.edge.credentials)
+        Raises:
+            HttpSignIn: the server wants other credentials.
+        """
+        body = await answer.beginning(_ERROR_BODY, _ERROR_WAIT)
+        if wants_sign_in(answer):
+            raise sign_in(answer, self.edge.place, body, had_credentials=self.edge.credentials)
+        return body
 
     async def expect_stream(self, answer: Response) -> bytes | None:
         """None if this is an event stream, else the body of what it is instead.
@@ -409,8 +393,6 @@ class HttpConnection:
         if answer.status == 200 and answer.media_type == "text/event-stream":
             return None
         body = await self.error_body(answer)
-        if wants_sign_in(answer):
-            raise self.sign_in(answer, body)
         if 200 <= answer.status < 300:
             raise wrong_type(answer, self.edge.place, body, wanted="an event stream")
         return body

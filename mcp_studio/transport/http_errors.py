@@ -29,10 +29,10 @@ class HttpFailure(StudioError):
     """
 
     def __init__(
-        self, message: str, *, hint: str = "", status: int = 0, http: HttpAnswer | None = None, retry_after: float = 0.0
+        self, message: str, *, hint: str = "", http: HttpAnswer | None = None, retry_after: float = 0.0
     ) -> None:
         super().__init__(message, hint=hint)
-        self.http = http if http is not None or not status else HttpAnswer(status)
+        self.http = http
         self.retry_after = retry_after
 
     @property
@@ -313,9 +313,8 @@ def refused(answer: Response, place: str, body: bytes) -> HttpFailure:
     quoted = f" It says: {said}" if (said := excerpt(body)) and not page else ""
     if wait is not None:
         hint = f"It asks to wait {wait:g} seconds. {hint}"
-    message = (
-        f"{place} answered with {status_text(answer.status, answer.reason)}{page}, which says that {says}.{quoted}"
-    )
+    status = status_text(answer.status, answer.reason)
+    message = f"{place} answered with {status}{page}, which says that {says}.{quoted}"
     return HttpFailure(message, hint=hint, http=answer_of(answer, body), retry_after=wait or 0.0)
 
 

@@ -9,9 +9,9 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from mcp_studio.errors import LimitExceeded
+from mcp_studio.protocol.lines import size_text
 from mcp_studio.transport.base import Headers
 from mcp_studio.transport.http_errors import HttpBroken, HttpFailure
-from mcp_studio.transport.lines import size_text
 
 if TYPE_CHECKING:
     import httpx2

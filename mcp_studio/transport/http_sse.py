@@ -9,27 +9,18 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ConfigError, StudioError
-from mcp_studio.limits import Limits
 from mcp_studio.protocol.events import Outgoing
+from mcp_studio.protocol.lines import Oversize
 from mcp_studio.protocol.versions import MODERN_VERSIONS
-from mcp_studio.transport.base import Opened, Sink, Tap
-from mcp_studio.transport.edge import Edge
+from mcp_studio.transport.base import Opened, Sink
 from mcp_studio.transport.http_connection import HttpConnection, Waiting
-from mcp_studio.transport.http_errors import (
-    HttpBroken,
-    HttpFailure,
-    HttpLost,
-    HttpUnreachable,
-    refused,
-)
+from mcp_studio.transport.http_errors import HttpBroken, HttpFailure, HttpLost, HttpUnreachable, refused
 from mcp_studio.transport.http_response import Response
-from mcp_studio.transport.lines import Oversize
 from mcp_studio.transport.sse import SseEvent, SseParser
 
 if TYPE_CHECKING:
-    import httpx2
+    pass
 
 _HINT = "It may speak Streamable HTTP: try without a transport."
 _STAY = "It has to stay open while the server is used: what stands before it may end streams that are quiet, or long."
@@ -42,11 +33,6 @@ class SseTransport(HttpConnection):
         edge: the HTTP edge to use, where it has credentials.
     """
 
-    def __init__(self, config: ServerConfig, limits: Limits, tap: Tap, edge: Edge | None = None) -> None:
-        super().__init__(config, limits, tap, edge)
-        self._modern = config.era == "modern" or config.protocol_version in MODERN_VERSIONS
-        self._named: asyncio.Future[httpx2.URL] | None = None
-
     async def open(self, sink: Sink) -> Opened:
         """Open the stream and wait until the server has named its endpoint.
 
@@ -55,24 +41,16 @@ class SseTransport(HttpConnection):
             SignInNeeded: the server wants credentials.
             ConfigError: the URL, a header or the environment's proxy cannot be used, or the era has no such transport.
         """
-        if self._modern:
+        if self.config.era == "modern" or self.config.protocol_version in MODERN_VERSIONS:
             raise ConfigError(
                 "HTTP+SSE ended with the older era, and the modern one is asked for.",
                 hint="Leave out the transport, or ask for the legacy era.",
             )
         await self.edge.open()
-        self.sink = sink
-        named = self._named = asyncio.get_running_loop().create_future()
-        stream = self.tasks.spawn(self._listen())
-        try:
-            endpoint = await asyncio.shield(named)
-            self.endpoint = endpoint
-        finally:
-            if self.endpoint is None:
-                self.sink = None
-                stream.cancel()
+        await self.hold(sink, self._listen())
+        assert self.endpoint is not None
         # Without its query: what is secret in a URL is known where it is one, and here it is only text.
-        self.tap.note(f"messages go to {endpoint.copy_with(query=None)}")
+        self.tap.note(f"messages go to {self.endpoint.copy_with(query=None)}")
         return Opened(self.edge.target)
 
     async def send(self, out: Outgoing) -> None:
@@ -83,17 +61,7 @@ class SseTransport(HttpConnection):
         """
         self.check()
         waiting = Waiting(out, out.id) if out.kind == "request" and out.id is not None else None
-        await self.post(out, self._post(out, waiting), waiting)
-
-    async def _post(self, out: Outgoing, waiting: Waiting | None) -> None:
-        head = None if waiting is not None and self.version else self.edge.connect
-        try:
-            await self.tell(out, head=head)
-        except StudioError as error:
-            self.failed(out, error)
-        finally:
-            if waiting is not None and self.waiting.get(waiting.id) is waiting:
-                del self.waiting[waiting.id]
+        await self.post(out, self.tell(out), waiting)
 
     async def _listen(self) -> None:
         edge, loop = self.edge, asyncio.get_running_loop()
@@ -133,22 +101,14 @@ class SseTransport(HttpConnection):
             self.too_long(event.data)
         elif event.kind == "message":
             self.deliver(event.data, answer.exchange)
-        elif event.kind == "endpoint" and self._named is not None and not self._named.done():
-            reference = event.data.decode("utf-8", "replace").strip()
-            self._named.set_result(self.edge.within(answer.url, reference))
+        elif event.kind == "endpoint" and self.opening is not None and not self.opening.done():
+            self.endpoint = self.edge.within(answer.url, event.data.decode("utf-8", "replace").strip())
+            self.opening.set_result(None)
         else:
             self.tap.received(event.data, answer.exchange)  # Not for us; shown all the same.
 
     def _mute(self) -> None:
         """The stream is open, and nothing on it says where messages go."""
-        if self._named is not None and not self._named.done():
-            place, seconds = self.edge.place, f"{self.edge.connect:g} seconds"
-            why = f"{place} did not name an endpoint for messages within {seconds}."
-            self._named.set_exception(HttpUnreachable(why, hint=_HINT))
-
-    def end(self, error: StudioError) -> None:
-        """The stream is over: a failure of opening, or the end of the transport."""
-        if self._named is not None and not self._named.done():
-            self._named.set_exception(error)
-        else:
-            super().end(error)
+        if self.endpoint is None:
+            why = f"{self.edge.place} did not name an endpoint for messages within {self.edge.connect:g} seconds."
+            self.end(HttpUnreachable(why, hint=_HINT))

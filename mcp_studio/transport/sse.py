@@ -9,16 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from mcp_studio.limits import Limits
+from mcp_studio.protocol.lines import Joiner, Line, LineSplitter, Oversize
 from mcp_studio.record import record
-from mcp_studio.transport.lines import Joiner, Line, LineSplitter, Oversize
+from mcp_studio.transport.edge import HEADER_VALUE
 
 _BOM = b"\xef\xbb\xbf"
+_LONGEST_ID = 4096
 _DIGITS = re.compile(rb"[0-9]{1,9}")
 
 
 @record(frozen=True)
 class SseEvent:
-    """One event that carries data; events without data only move `SseParser.last_id` and `SseParser.retry`."""
+    """One event that carries data; events without data only move the cursor."""
 
     data: Line
     """The `data` lines, joined by newlines; of an event that is larger than the limit only its ends."""
@@ -26,16 +29,29 @@ class SseEvent:
     """The `event` field."""
 
 
-class SseParser:
-    """Parses one stream; `limit` is the largest size in bytes of one event."""
+@record()
+class Cursor:
+    """How far a stream was read: what resuming it needs."""
 
-    def __init__(self, limit: int) -> None:
-        self.last_id = ""
-        """The id of the newest complete event: what `Last-Event-ID` says when the stream is resumed."""
-        self.retry: int | None = None
-        """Milliseconds to wait before reconnecting, as the server asked."""
-        self.events = 0
-        """Complete events so far, with or without data."""
+    last_id: str = ""
+    """The id of the newest complete event, for `Last-Event-ID`; empty where that cannot carry it."""
+    retry: float = 1.0
+    """Seconds to wait before reconnecting, as the server asked."""
+    events: int = 0
+    """Complete events so far, also those that only carry an id."""
+    messages: int = 0
+    """Events that carried something."""
+
+    def delay(self, tries: int, limits: Limits) -> float:
+        """Seconds to wait before reconnecting, doubled with every try in vain."""
+        return min(max(self.retry, limits.retry_min) * 2 ** min(tries, 10), limits.retry_max)
+
+
+class SseParser:
+    """Parses one stream; `limit` is the largest size in bytes of one event, `cursor` is moved along."""
+
+    def __init__(self, limit: int, cursor: Cursor | None = None) -> None:
+        self.cursor = cursor or Cursor()
         self._lines = LineSplitter(limit)
         self._data = Joiner(limit)
         self._after_cr = False
@@ -94,12 +110,14 @@ class SseParser:
         elif name == b"id" and b"\0" not in value:
             self._id = value.decode("utf-8", "replace")
         elif name == b"retry" and _DIGITS.fullmatch(value):
-            self.retry = int(value)
+            self.cursor.retry = int(value) / 1000
 
     def _end(self) -> SseEvent | None:
         whole = self._data.take()
         data, kind = self._large or whole, self._kind or "message"
-        self.last_id = self._id
-        self.events += self._begun
+        resumable = len(self._id) <= _LONGEST_ID and self._id == self._id.strip() and HEADER_VALUE.fullmatch(self._id)
+        self.cursor.last_id = self._id if resumable else ""
+        self.cursor.events += self._begun
+        self.cursor.messages += bool(data)
         self._clear()
         return SseEvent(data, kind) if data else None

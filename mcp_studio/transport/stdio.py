@@ -17,17 +17,9 @@ from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ConnectionLost, Unreachable, UsageError
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.events import Outgoing
+from mcp_studio.protocol.lines import Line, LineSplitter, Oversize, answered_request, dropped_text, size_text, too_large
 from mcp_studio.transport.base import Opened, Sink, Tap
 from mcp_studio.transport.guard import GuardedChild, StartFailure, child_environment, guard
-from mcp_studio.transport.lines import (
-    Line,
-    LineSplitter,
-    Oversize,
-    answered_request,
-    dropped_text,
-    size_text,
-    too_large,
-)
 
 SLICE = 0.003
 """Seconds of lines handled before others on the loop have their turn."""

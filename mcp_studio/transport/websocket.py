@@ -13,6 +13,7 @@ from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import StudioError, Unreachable
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.events import Outgoing
+from mcp_studio.protocol.lines import Joiner, Oversize
 from mcp_studio.transport.base import Opened, Sink, Tap
 from mcp_studio.transport.edge import Edge
 from mcp_studio.transport.http_connection import HttpConnection
@@ -24,10 +25,8 @@ from mcp_studio.transport.http_errors import (
     answer_of,
     excerpt,
     refused,
-    wants_sign_in,
 )
 from mcp_studio.transport.http_response import PIECE, Response
-from mcp_studio.transport.lines import Joiner, Line, Oversize
 
 _WRITE = 256 * 1024
 _COURTESY = 1.0
@@ -43,7 +42,6 @@ class WebSocketTransport(HttpConnection):
 
     def __init__(self, config: ServerConfig, limits: Limits, tap: Tap, edge: Edge | None = None) -> None:
         super().__init__(config, limits, tap, edge)
-        self._opened: asyncio.Future[None] | None = None
         self._run: asyncio.Task[None] | None = None
         self._answer: Response | None = None
         """The response that switched to WebSocket; its exchange stays open as long as the connection."""
@@ -70,15 +68,7 @@ class WebSocketTransport(HttpConnection):
                 "WebSocket needs one more package, which is not installed.", hint="Try: pip install 'mcp-studio[ws]'"
             )
         await self.edge.open()
-        self.sink = sink
-        self._opened = asyncio.get_running_loop().create_future()
-        self._run = self.tasks.spawn(self._serve(self._opened))
-        try:
-            await asyncio.shield(self._opened)
-        except (StudioError, asyncio.CancelledError):
-            self.sink = None
-            self._run.cancel()
-            raise
+        self._run = await self.hold(sink, self._serve())
         self.tasks.spawn(self._keep())
         return Opened(self.edge.target)
 
@@ -106,7 +96,7 @@ class WebSocketTransport(HttpConnection):
 
     # ------------------------------------------------------------------ the handshake
 
-    async def _serve(self, opened: asyncio.Future[None]) -> None:
+    async def _serve(self) -> None:
         """Hold the connection from the handshake to its end."""
         from wsproto.connection import Connection, ConnectionType
         from wsproto.utilities import generate_nonce
@@ -118,7 +108,8 @@ class WebSocketTransport(HttpConnection):
             async with edge.exchange("GET", lines, head=edge.connect) as answer:
                 await self._accept(answer, key)
                 self._answer, self._socket = answer, Connection(ConnectionType.CLIENT)
-                opened.set_result(None)
+                assert self.opening is not None
+                self.opening.set_result(None)
                 await self._read(answer)
         except StudioError as error:
             self.end(error)
@@ -129,10 +120,7 @@ class WebSocketTransport(HttpConnection):
 
         place, status = self.edge.place, answer.status
         if status != 101:
-            body = await self.error_body(answer)
-            if wants_sign_in(answer):
-                raise self.sign_in(answer, body)
-            problem = refused(answer, place, body)
+            problem = refused(answer, place, await self.error_body(answer))
             hint = "Is this the address of a WebSocket? http:// and https:// are for MCP over HTTP."
             if status in (403, 407) or status >= 429:
                 hint = problem.hint
@@ -236,19 +224,14 @@ class WebSocketTransport(HttpConnection):
             if event.message_finished:
                 if not is_text:
                     self.tap.note("a message came as a binary frame; it was taken as text")
-                self._take(self._message.take())
+                # The handshake was an HTTP exchange; what follows is as little part of one as a line on stdio is.
+                message = self._message.take()
+                self.too_long(message) if isinstance(message, Oversize) else self.deliver(message, 0)
         elif isinstance(event, events.Ping) and not self._leaving:
             self._send_control(event.response())
         elif isinstance(event, events.CloseConnection):
             return await self._closed(int(event.code), event.reason or "")
         return False
-
-    def _take(self, message: Line) -> None:
-        if isinstance(message, Oversize):
-            self.too_long(message)
-        else:
-            # The handshake was an HTTP exchange; what follows is as little part of one as a line on stdio is.
-            self.deliver(message, 0)
 
     # ------------------------------------------------------------------ ends
 
@@ -282,13 +265,6 @@ class WebSocketTransport(HttpConnection):
                 await self._write(CloseConnection(code=code))
         except (LocalProtocolError, HttpFailure, TimeoutError):
             return
-
-    def end(self, error: StudioError) -> None:
-        """The connection is over: a failure of opening, or the end of the transport."""
-        if self._opened is not None and not self._opened.done():
-            self._opened.set_exception(error)
-        else:
-            super().end(error)
 
     def unforeseen(self, out: Outgoing | None, error: StudioError) -> None:
         """A task has failed, and the connection with it."""

@@ -27,8 +27,8 @@ from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import Config, ServerConfig, Settings
 from mcp_studio.limits import DEFAULT
 from mcp_studio.paths import Paths
+from mcp_studio.protocol.lines import Line
 from mcp_studio.studio import Studio
-from mcp_studio.transport.lines import Line
 from mcp_studio.transport.stdio import LineReader
 from tests.bench.bare_client import HELLO
 

@@ -63,7 +63,7 @@ def test_everything_that_a_file_can_say() -> None:
     config = load_user(FULL)
     assert config.problems == ()
     settings, files, github = config.settings, config.servers["files"], config.servers["github"]
-    assert (settings.theme, settings.ascii, settings.start_processes, settings.start_remote) == ("nord", True, 3, 5)
+    assert (settings.theme, settings.ascii, settings.start_processes, settings.start_remote) == ("nord", True, 3, 16)
     assert settings.keys == {"call": "ctrl+j,alt+enter"}
     assert settings.policy == (PolicyRule("*.delete_*", "ask"),)
     assert (settings.limits.connect, settings.limits.message) == (4, 2 << 20)

@@ -75,7 +75,7 @@ async def test_calls_that_are_refused_share_one_question_and_go_on_when_somebody
             assert not studio.inbox.pending and len(accounts.sign_ins) == 1
             assert not any(call.asking for call in calls)
             notes = [entry.body.decode() for entry in studio.trace if entry.kind == "note"]
-            assert notes == ["you are asked to sign in: It wants to know who you are.", "sign-in done"]
+            assert notes[-2:] == ["you are asked to sign in: It wants to know who you are.", "sign-in done"]
             spans = [entry.span for entry in studio.trace if entry.method == "tools/call" and entry.span]
             assert all(span.asked for span in spans), "a person's time is in them"
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from mcp.shared.inbound import decode_header_value
 
 from mcp_studio.config.model import ServerConfig
-from mcp_studio.errors import ConfigError, ProtocolError, SignInNeeded, StudioError, Unreachable
+from mcp_studio.errors import ConfigError, HttpAnswer, ProtocolError, SignInNeeded, StudioError, Unreachable
 from mcp_studio.protocol.events import Outgoing
 from mcp_studio.protocol.message import parse
 from mcp_studio.transport import http_errors
@@ -26,7 +26,6 @@ from mcp_studio.transport.http_connection import (
     encode_value,
     error_frame,
     modern_headers,
-    resumable,
 )
 from mcp_studio.transport.http_errors import sign_in, wants_sign_in
 from mcp_studio.transport.http_response import PIECE, Decoder
@@ -118,10 +117,6 @@ def test_headers_that_frame_a_message_are_not_taken_from_the_configuration() -> 
     assert configured(config) == [("X-Key", "ü")]
 
 
-def test_event_ids_are_sent_back_only_if_http_can_carry_them() -> None:
-    assert resumable("a:1/ü") and not resumable("a\x01") and not resumable("x" * 5000) and not resumable(" a")
-
-
 @pytest.mark.parametrize(
     ("problem", "words"),
     [
@@ -142,7 +137,7 @@ def test_network_errors_are_put_into_words(problem: Exception, words: str) -> No
 def test_each_failure_keeps_its_place_in_the_tree_of_errors() -> None:
     assert issubclass(http_errors.HttpBroken, ProtocolError)
     assert issubclass(http_errors.HttpSignIn, SignInNeeded)
-    failure: StudioError = http_errors.HttpUnreachable("x", status=404)
+    failure: StudioError = http_errors.HttpUnreachable("x", http=HttpAnswer(404))
     assert failure.exit_code == 4 and failure.message == "x"
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from mcp_studio.errors import ConnectionLost
 from mcp_studio.limits import Limits
-from mcp_studio.transport.http_connection import Cursor
+from mcp_studio.transport.sse import Cursor
 from tests.servers.http_kit import INITIALIZE, notification, opened, request
 from tests.servers.http_raw import RawServer, Reply, Request
 from tests.servers.http_session import QUICK, no_get, result, session
@@ -149,8 +149,8 @@ def test_the_pause_before_reconnecting_stays_within_the_limits() -> None:
     limits = Limits(retry_min=0.25, retry_max=30)
     assert Cursor(retry=0).delay(0, limits) == 0.25
     assert [Cursor(retry=0).delay(tries, limits) for tries in range(4)] == [0.25, 0.5, 1, 2], "it grows from the least"
-    assert Cursor(retry=500).delay(0, limits) == 0.5
-    assert Cursor(retry=999_999_999).delay(0, limits) == 30
+    assert Cursor(retry=0.5).delay(0, limits) == 0.5
+    assert Cursor(retry=999_999).delay(0, limits) == 30
     assert [Cursor().delay(tries, limits) for tries in range(7)] == [1, 2, 4, 8, 16, 30, 30]
 
 

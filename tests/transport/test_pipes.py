@@ -7,8 +7,8 @@ import os
 
 import pytest
 
+from mcp_studio.protocol.lines import Line
 from mcp_studio.transport import stdio
-from mcp_studio.transport.lines import Line
 from mcp_studio.transport.stdio import LineReader, PipeWriter
 from tests.support import run, wait_until
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mcp_studio.transport.lines import Line, Oversize
+from mcp_studio.protocol.lines import Line, Oversize
 from mcp_studio.transport.sse import SseEvent, SseParser
 
 
@@ -40,7 +40,7 @@ def test_lines_of_one_event_are_joined_by_newlines() -> None:
 def test_an_event_that_the_end_cuts_off_is_dropped() -> None:
     events, parser = parsed(b"data: whole\n\ndata: cut\n")
     assert [event.data for event in events] == [b"whole"]
-    assert parser.events == 1
+    assert parser.cursor.events == 1
 
 
 def test_a_byte_order_mark_is_skipped_at_the_beginning_only() -> None:
@@ -53,26 +53,29 @@ def test_comments_and_unknown_fields_are_skipped() -> None:
 
 def test_an_event_without_data_only_moves_the_id() -> None:
     events, parser = parsed(b"id: 7\n\n")
-    assert (events, parser.last_id, parser.events) == ([], "7", 1)
-    assert parsed(b"id: 7\ndata:\n\n")[1].last_id == "7"
+    assert (events, parser.cursor.last_id, parser.cursor.events) == ([], "7", 1)
+    assert parsed(b"id: 7\ndata:\n\n")[1].cursor.last_id == "7"
 
 
 def test_an_id_counts_when_its_event_ends_and_stays_until_another() -> None:
     events, parser = parsed(b"id: a\ndata: 1\n\ndata: 2\n\nid: b\ndata: 3\n")
     assert len(events) == 2
-    assert parser.last_id == "a"
+    assert parser.cursor.last_id == "a"
 
 
 def test_an_id_with_nul_is_ignored_and_an_empty_one_forgets() -> None:
-    assert parsed(b"id: a\ndata: 1\n\nid: b\x00c\ndata: 2\n\n")[1].last_id == "a"
-    assert parsed(b"id: a\ndata: 1\n\nid\ndata: 2\n\n")[1].last_id == ""
+    assert parsed(b"id: a\ndata: 1\n\nid: b\x00c\ndata: 2\n\n")[1].cursor.last_id == "a"
+    assert parsed(b"id: a\ndata: 1\n\nid\ndata: 2\n\n")[1].cursor.last_id == ""
 
 
-@pytest.mark.parametrize(
-    ("text", "wait"), [(b"300", 300), (b"-1", None), (b"1.5", None), (b"x", None), (b"9" * 30, None)]
-)
-def test_retry_takes_digits_only(text: bytes, wait: int | None) -> None:
-    assert parsed(b"retry: " + text + b"\n\n")[1].retry == wait
+@pytest.mark.parametrize(("text", "wait"), [(b"300", 0.3), (b"-1", 1.0), (b"1.5", 1.0), (b"x", 1.0), (b"9" * 30, 1.0)])
+def test_retry_takes_digits_only(text: bytes, wait: float) -> None:
+    assert parsed(b"retry: " + text + b"\n\n")[1].cursor.retry == wait
+
+
+@pytest.mark.parametrize(("given", "kept"), [("a:1/ü", "a:1/ü"), ("a\x01", ""), ("x" * 5000, ""), ("a ", "")])
+def test_an_id_that_no_header_can_carry_resumes_nothing(given: str, kept: str) -> None:
+    assert parsed(f"id: {given}\ndata: 1\n\n".encode())[1].cursor.last_id == kept
 
 
 def test_the_kind_is_that_of_its_event_alone() -> None:
@@ -120,7 +123,7 @@ def test_cutting_a_stream_anywhere_changes_nothing(lines: list[bytes], end: byte
     whole, at_once = parsed(stream)
     cut, piecemeal = parsed(*chunks)
     assert cut == whole
-    assert (piecemeal.last_id, piecemeal.retry, piecemeal.events) == (at_once.last_id, at_once.retry, at_once.events)
+    assert piecemeal.cursor == at_once.cursor
 
 
 @given(st.lists(st.binary(max_size=60), max_size=10))

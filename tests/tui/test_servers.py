@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -14,8 +16,9 @@ from textual.events import Paste
 from textual.widgets import Select, TextArea
 
 from mcp_studio.config.load import load
-from mcp_studio.config.model import ServerConfig, Source
+from mcp_studio.config.model import ServerConfig, Settings, Source
 from mcp_studio.config.save import put_server
+from mcp_studio.limits import Limits
 from mcp_studio.paths import Paths
 from mcp_studio.protocol.versions import VERSIONS
 from mcp_studio.tui.screens import console
@@ -73,6 +76,24 @@ def in_memory() -> Iterator[None]:
     keyring.use("memory", Paths.default().state)
     yield
     keyring.use("keyring", Paths.default().state)
+
+
+@pytest.mark.parametrize("key", ["r", "space"])
+async def test_what_a_failed_server_offered_leaves_the_catalog_and_one_key_brings_it_back(home: Path, key: str) -> None:
+    broken, run = home / "broken", "os.execv(sys.argv[1], sys.argv[1:])"
+    code = f"import os, sys; os.path.exists({str(broken)!r}) and sys.exit(3); {run}"
+    server = stdio([sys.executable, "-c", code, *python_server("raw_server")], "frail")
+    settings = Settings(limits=Limits(restarts=0, connect=60.0))
+    async with on_stage(server, settings=settings) as stage:
+        await stage.press("2", "g")
+        await stage.shows("r echo", "frail › echo")
+        broken.touch()
+        os.kill(stage.studio.manager.status("frail").pid, signal.SIGKILL)
+        await stage.shows("✗ frail")
+        await stage.hides("r echo")
+        broken.unlink()
+        await stage.press("1", key)
+        await stage.shows("● frail", "r echo")
 
 
 async def test_each_server_has_one_row_that_says_what_is_the_matter() -> None:

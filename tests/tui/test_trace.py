@@ -79,7 +79,7 @@ async def test_an_exchange_opens_in_tabs_and_is_marked_and_commented() -> None:
         await stage.dialog(ExchangeDialog)
         await stage.shows("tools/call echo · raw · request", '"hello"', "Timeline +Request +Response")
         for key, words in (
-            ("]", "No HTTP headers"), ("]", "Output 1"), ("]", "Nothing is wrong with it"), ("]", "├─+ .*ms ┤"),
+            ("]", "No HTTP headers"), ("]", "Output 3"), ("]", "Nothing is wrong with it"), ("]", "├─+ .*ms ┤"),
             ("[", "Findings"), ("[", "spawned|started|connected|process"),
         ):  # fmt: skip
             await stage.press(key)

@@ -74,8 +74,7 @@ def _print_change(out: Output, heard: tuple[str, str, dict[str, Json]]) -> None:
 
 def _print_event(out: Output, event: ServerEvent) -> None:
     now = time.time()
-    value: dict[str, Json] = {"event": type(event).__name__, "server": event.server, "said": event.said}
-    out.line(f"{_clock(now)} {event.server} {event.said}", {**value, "time": round(now, 3)})
+    out.line(f"{_clock(now)} {event.server} {event.said}", {**event.facts, "time": round(now, 3)})
 
 
 def _print_log(out: Output, least: int, message: LogMessage) -> None:

@@ -125,6 +125,9 @@ def _parts(studio: Studio, name: str) -> Iterator[Part]:
     yield from _section("What it does wrong", [(safe(text, 600), "$text-warning") for text in wrong])
     yield "\n"
     yield from (f"  {name:<10}{text}\n" for name, text in _facts(config, status))
+    connection = studio.manager.supervisor(name).connection
+    if connection is not None and status.modern and config.kind == "http":
+        yield f"  {'answered':<10}{units.seconds(time.monotonic() - connection.heard)} ago\n"
     yield from _section("Offers", _offers(studio, name))
     yield from _section("Notifications", _notifications(studio, name))
     yield from _section(f"Findings: {servers.finding_counts(ledger)}", _findings(ledger))

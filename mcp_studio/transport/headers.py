@@ -1,0 +1,143 @@
+"""Headers that are made for each request, for tokens that rotate and for signing: by a program that the server's entry
+names, or by a function of the program that embeds the studio."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import datetime
+from inspect import isawaitable
+
+from mcp_studio.config.model import ServerConfig
+from mcp_studio.errors import StudioError
+from mcp_studio.jsontext import loads, mapping
+from mcp_studio.limits import KB
+from mcp_studio.protocol.lines import Line, Oversize
+from mcp_studio.transport.base import HeaderList, RequestContext
+from mcp_studio.transport.edge import configured, merged
+from mcp_studio.transport.guard import StartFailure, child_environment, guard
+from mcp_studio.transport.http_errors import HttpUnreachable
+from mcp_studio.transport.stdio import STDERR_LINE, LineReader, cannot_start, how_it_ended, last_words
+
+HeaderFunction = Callable[[RequestContext], Mapping[str, str] | Awaitable[Mapping[str, str]]]
+"""Gives headers for one request; they replace configured ones, and those of a sign-in, of the same name."""
+_PATIENCE = 10.0
+"""Seconds that a `headers_command` may take."""
+_LARGEST = 256 * KB
+"""Bytes that it may print."""
+_HINT = 'Try it in a terminal: it has to print {"headers": {"NAME": "VALUE"}}, and may add expires_in or expires_at.'
+
+
+class HeadersCommand:
+    """The `headers_command` of one entry as a `HeaderFunction`: what it printed holds until the end that it states."""
+
+    def __init__(self, config: ServerConfig) -> None:
+        self.config = config
+        self._cwd = os.path.abspath(config.cwd or ".")
+        self.until = math.inf
+        """When that ends, in seconds since 1970; infinity where it states no end."""
+        self._headers: dict[str, str] | None = None
+        self._turn = asyncio.Lock()
+
+    async def __call__(self, context: RequestContext) -> Mapping[str, str]:
+        """What it printed last; it runs anew where that is over, or was refused.
+
+        Raises:
+            HttpUnreachable: it could not be started, failed, or printed something else.
+        """
+        async with self._turn:
+            known = self._headers
+            if known is None or time.time() >= self.until or set(known.items()) <= set(context.refused):
+                printed = await self._run()
+                try:
+                    known, self.until = _read(printed)
+                except (StudioError, ValueError, TypeError, OverflowError):
+                    raise self._failed("printed what cannot be used.") from None
+                self._headers = known
+            return known
+
+    async def _run(self) -> bytes:
+        """What it prints."""
+        argv = self.config.headers_command
+        printed, said, size = list[bytes](), deque[bytes](maxlen=20), 0
+        try:
+            child = await guard.spawn(argv, child_environment(self.config), self._cwd)
+        except StartFailure as failure:
+            raise self._failed(f"did not start: {cannot_start(failure, argv[0], self._cwd).message}") from None
+
+        def take(line: Line) -> None:
+            nonlocal size
+            size += line.size if isinstance(line, Oversize) else len(line)
+            if isinstance(line, Oversize) or size > _LARGEST:
+                child.kill()
+            else:
+                printed.append(line)
+
+        try:
+            os.close(child.stdin_fd)
+            out = await LineReader.open(child.stdout_fd, _LARGEST, take)
+            err = await LineReader.open(
+                child.stderr_fd, STDERR_LINE, lambda line: said.append(line if isinstance(line, bytes) else line.head)
+            )
+            await asyncio.wait((child.exited, out.ended, err.ended), timeout=_PATIENCE)
+            out.close()
+            err.close()
+        finally:
+            ended = child.exited.done()
+            child.release()
+        if not ended or size > _LARGEST or (code := child.exited.result()) is None:
+            what = f"printed more than {_LARGEST // KB} KB" if ended else f"has not ended within {_PATIENCE:g} seconds"
+            raise self._failed(f"{what}.")
+        if code:
+            raise self._failed(f"{how_it_ended(code)}; it said last: {last_words(said) or 'nothing'}")
+        return b"\n".join(printed)
+
+    def _failed(self, what: str) -> HttpUnreachable:
+        return HttpUnreachable(f"The headers_command of {self.config.name} {what}", hint=_HINT)
+
+
+def _read(printed: bytes) -> tuple[dict[str, str], float]:
+    """The headers that were printed, and when they end."""
+    told = mapping(loads(printed))
+    headers, life, end = mapping(told.get("headers")), told.get("expires_in"), told.get("expires_at")
+    if not headers or not all(isinstance(value, str) for value in headers.values()):
+        raise ValueError
+    if life is not None:
+        return headers, time.time() + life
+    if isinstance(end, str):
+        end = datetime.fromisoformat(end).timestamp()
+    return headers, math.inf if end is None else float(end)
+
+
+async def make_headers(
+    config: ServerConfig,
+    functions: Sequence[HeaderFunction],
+    learn: Callable[[str, str], None],
+    context: RequestContext,
+) -> HeaderList:
+    """The headers of one request.
+
+    Args:
+        functions: what makes them, the later over the earlier.
+        learn: told each value, which is secret, and which series of secrets it belongs to.
+
+    Raises:
+        StudioError: why there are none, in words.
+    """
+    found: list[HeaderList] = []
+    for function in functions:
+        try:
+            made = function(context)
+            found.append(configured(config, await made if isawaitable(made) else made))
+        except StudioError:
+            raise
+        except Exception as problem:  # boundary: a function of somebody else's program
+            why = f"{type(problem).__name__}: {problem}"
+            raise HttpUnreachable(f"No headers could be made for {config.name}: {why}.") from problem
+        for _, value in found[-1]:
+            learn(value, f"headers of {config.name}")
+    return merged(*found)
