@@ -24,10 +24,8 @@ _RESERVED = re.compile(
     re.IGNORECASE,
 )
 """Names that mean a device or a setting to Windows, whatever stands behind the dot."""
-_LONGEST = 240
+LONGEST_NAME = 240
 """Bytes of a name: file systems take 255, and a draft or a number beside it needs some."""
-_STEM = 60
-"""Characters of one that is proposed."""
 
 
 @record(frozen=True)
@@ -87,16 +85,8 @@ def portable(name: str) -> bool:
         and name[:1] not in ("", ".", "-", " ")
         and name[-1] not in ". "
         and not _RESERVED.match(name)
-        and len(name.encode()) <= _LONGEST
+        and len(name.encode()) <= LONGEST_NAME
     )
-
-
-def file_stem(words: str, otherwise: str) -> str:
-    """The name of a file without its ending, made of somebody's words; `otherwise` stands where these do not do."""
-    plain = re.sub(r"[^\w.+@-]+", "-", words)[:_STEM].encode()[: _LONGEST - 60].decode("utf-8", "ignore").strip(".-_+@")
-    if not plain:
-        return otherwise
-    return plain if portable(plain) else f"{otherwise}-{plain}"
 
 
 def home(environ: Mapping[str, str] = os.environ) -> Path:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mcp_studio.paths import Paths, file_stem, portable
+from mcp_studio.paths import Paths, portable
+from mcp_studio.tui.external import file_stem
 
 
 def test_linux_folders_follow_xdg_and_its_defaults() -> None:

@@ -62,9 +62,8 @@ def era_of(version: str) -> Literal["legacy", "modern", ""]:
 
 def contradiction(era: str, version: str) -> str:
     """A sentence on a version that is not of the era that is asked for; empty where they agree, or one is open."""
-    if era == "auto" or not version or era_of(version) == era:
-        return ""
-    return f"`{version}` belongs to the {era_of(version)} era, but `{era}` is asked for."
+    agrees = era == "auto" or not version or era_of(version) == era
+    return "" if agrees else f"`{version}` belongs to the {era_of(version)} era, but `{era}` is asked for."
 
 
 def at_least(version: str, minimum: str) -> bool:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from textual.app import SuspendNotSupported
 
 from mcp_studio.errors import StudioError
-from mcp_studio.paths import file_stem
+from mcp_studio.paths import LONGEST_NAME, portable
 from mcp_studio.safetext import hidden_in, safe
 
 if TYPE_CHECKING:
@@ -41,6 +41,18 @@ _HIDDEN = r"[\x00-\x1f\x7f-\x9f]{0,8}"
 _END_OF_PASTE = re.compile(rf"(?:\x1b{_HIDDEN}\[|\x9b){_HIDDEN}2{_HIDDEN}0{_HIDDEN}1{_HIDDEN}~")
 """Ends a bracketed paste: what stands behind it would be typed, and a line end would run it."""
 _PASSES = 8
+_STEM = 60
+"""Characters of the name of a file that is proposed."""
+
+
+def file_stem(words: str, otherwise: str) -> str:
+    """The name of a file without its ending, made of somebody's words; `otherwise` stands where these do not do."""
+    plain = (
+        re.sub(r"[^\w.+@-]+", "-", words)[:_STEM].encode()[: LONGEST_NAME - 60].decode("utf-8", "ignore").strip(".-_+@")
+    )
+    if not plain:
+        return otherwise
+    return plain if portable(plain) else f"{otherwise}-{plain}"
 
 
 class NoEditor(StudioError):

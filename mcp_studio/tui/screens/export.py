@@ -15,13 +15,13 @@ from textual.widget import Widget
 from textual.widgets import Button, Input, RadioButton, RadioSet, Select, Static
 
 from mcp_studio.errors import StudioError
-from mcp_studio.paths import file_stem
 from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.trace.export.collector import PATH, send
 from mcp_studio.trace.export.formats import FORMATS, export
 from mcp_studio.trace.message import MARKED, Columns, Recording, WireMessage
 from mcp_studio.trace.tree import tree, walk
+from mcp_studio.tui.external import file_stem
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.views.trace_table import name_of
 

@@ -16,12 +16,12 @@ from textual.widgets import Input, Static
 
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.jsontext import Json, pretty
-from mcp_studio.paths import file_stem
 from mcp_studio.present import blocks
 from mcp_studio.present.browser import open_page
 from mcp_studio.protocol.views import held_page, reach_lines, reach_of
 from mcp_studio.safetext import safe
 from mcp_studio.tui.app import StudioApp
+from mcp_studio.tui.external import file_stem
 from mcp_studio.tui.screens.dialog import Choice, Confirm, Dialog
 from mcp_studio.tui.views.image import ImageView
 from mcp_studio.urls import judge

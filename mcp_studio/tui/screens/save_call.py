@@ -20,12 +20,12 @@ from mcp_studio.call.saved import (
 )
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json, mapping
-from mcp_studio.paths import file_stem
 from mcp_studio.safetext import safe
 from mcp_studio.schema.field import errors
 from mcp_studio.schema.form import build
 from mcp_studio.schema.place import Path, get_or_none, pointer
 from mcp_studio.tui.call_draft import CallDraft
+from mcp_studio.tui.external import file_stem
 from mcp_studio.tui.form.view import FormView
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 
