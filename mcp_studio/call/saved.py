@@ -14,7 +14,7 @@ from dataclasses import replace as replace_fields
 from pathlib import Path as FilePath
 from typing import Any, Literal, NamedTuple, cast
 
-from mcp_studio.call.secrets import SecretFilter, walk
+from mcp_studio.call.secrets import GONE, SecretFilter, replaced, walk
 from mcp_studio.call.store import read_end
 from mcp_studio.catalog.listing import KINDS, EntryKind, Ref
 from mcp_studio.config import table
@@ -22,7 +22,7 @@ from mcp_studio.config.load import TrustStore, digest
 from mcp_studio.config.model import Problem
 from mcp_studio.config.table import Table, kind_of, nearest
 from mcp_studio.errors import ConfigError, StudioError, UsageError
-from mcp_studio.jsontext import ExactFloat, Json, JsonProblem, dumps, loads, mapping, printable
+from mcp_studio.jsontext import ExactFloat, Json, JsonProblem, loads, mapping, printable
 from mcp_studio.paths import Paths, portable, write_atomically
 from mcp_studio.record import record
 from mcp_studio.safetext import escape_live, hidden_in
@@ -42,8 +42,6 @@ _LONGEST = 200
 _LARGEST = 1024 * 1024
 _MOST = 5_000
 _FLOAT = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\Z")
-_GONE = object()
-"""Stands for what is not there."""
 
 
 @record(frozen=True)
@@ -59,6 +57,8 @@ class SavedCall:
     file: FilePath = FilePath()
     seen: str = ""
     """What agreeing to its file is remembered under, as the file was when it was read."""
+    pinned: bool = False
+    """Watch mode makes it again after every change of its server."""
 
     @property
     def verb(self) -> str:
@@ -92,26 +92,9 @@ def check_name(name: str) -> str:
     return name
 
 
-def _replaced(value: Json, text: Callable[[str, Path], object], path: Path = ()) -> Json:
-    """The value with its texts replaced; where one becomes `_GONE`, the place is not there."""
-    if isinstance(value, str):
-        return text(value, path)
-    if isinstance(value, dict):
-        members = cast("dict[str, Json]", value).items()
-        found = {key: _replaced(item, text, (*path, key)) for key, item in members}
-        return {key: item for key, item in found.items() if item is not _GONE}
-    if isinstance(value, list):
-        items: list[Json] = []
-        for inner in cast("list[Json]", value):
-            item = _replaced(inner, text, (*path, len(items)))  # places are those of what is sent
-            items += [] if item is _GONE else [item]
-        return items
-    return value
-
-
 def literal(value: Json) -> Json:
     """The value as it stands in a file: what looks like a reference in it is none."""
-    return _replaced(value, lambda text, _: text.replace("${", "$${"))
+    return replaced(value, lambda _, text: text.replace("${", "$${") if isinstance(text, str) else text)
 
 
 # ---------------------------------------------------------------------- reading
@@ -135,12 +118,13 @@ def read_saved(text: str, name: str, file: FilePath, where: Where, problems: lis
         return None
     ref = _ref(top)
     description = top.take_text("description")
+    pinned = top.take_flag("pinned")
     arguments = _arguments(top)
-    arguments = _without_variables(arguments, top)
+    _refuse_unknown(arguments, top)
     top.refuse_rest()
     if len(problems) > before or ref is None:
         return None
-    return SavedCall(name, ref, arguments, description, where, file)
+    return SavedCall(name, ref, arguments, description, where, file, pinned=pinned)
 
 
 def _float(text: str) -> float:
@@ -186,40 +170,17 @@ def _refuse_dates(value: Json, where: str, top: Table) -> None:
             return
 
 
-def _without_variables(arguments: Json, top: Table) -> Json:
-    """The arguments with the defaults of variables, which files had until they were dropped, in their places.
-
-    A `${…}` that means nothing is a mistake: sent as it is, it would be a text that nobody meant.
-    """
-    variables = mapping(top.take("variables"))
-
-    def reference(found: re.Match[str], path: Path) -> object:
-        where, name = ".".join(("arguments", *map(str, path))), found[3]
-        if found[1]:
-            return found[0]
-        if not found[2]:
-            if name not in variables:
-                hint = nearest(name, variables) or "A literal ${ is written as $${."
-                top.problem(where, f"`{found[0]}` is no variable: there is no [variables.{name}].", hint)
-            return literal(mapping(variables.get(name)).get("default", _GONE))
-        if not (0 < len(name) <= _LONGEST and name.isprintable() and not hidden_in(name)):
-            # People agree to names that they read on a line.
-            top.problem(where, "refers to a secret by a name that is empty or cannot be shown whole on a line.")
-        return found[0]
-
-    def text(value: str, path: Path) -> object:
-        whole = REFERENCE.fullmatch(value)
-        return reference(whole, path) if whole else REFERENCE.sub(lambda one: _spelled(reference(one, path)), value)
-
-    made = _replaced(arguments, text)
-    return None if made is _GONE else made
-
-
-def _spelled(item: object) -> str:
-    """A value inside a longer text."""
-    if item is _GONE or item is None:
-        return ""
-    return item if isinstance(item, str) else dumps(item).decode()
+def _refuse_unknown(arguments: Json, top: Table) -> None:
+    """Note every `${…}` that means nothing: sent as it is, it would be a text that nobody meant."""
+    for path, text in walk(arguments):
+        where = ".".join(("arguments", *map(str, path)))
+        for found in REFERENCE.finditer(text) if isinstance(text, str) else ():
+            name = found[3]
+            if not found[1] and not found[2]:
+                top.problem(where, f"`{found[0]}` is no reference.", "A literal ${ is written as $${.")
+            elif not found[1] and not (0 < len(name) <= _LONGEST and name.isprintable() and not hidden_in(name)):
+                # People agree to names that they read on a line.
+                top.problem(where, "refers to a secret by a name that is empty or cannot be shown whole on a line.")
 
 
 # ---------------------------------------------------------------------- writing
@@ -236,6 +197,8 @@ def saved_text(saved: SavedCall) -> str:
     for key, value in lines.items():
         # Half a character in a name of a server cannot be written.
         document[key] = value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+    if saved.pinned:
+        document["pinned"] = True
     if saved.arguments is not None:
         json = printable(saved.arguments).replace("'''", "\\u0027" * 3)
         document["arguments"] = tomlkit.value(f"'''\n{json}\n'''")
@@ -272,7 +235,7 @@ def fill(
     hidden: set[str] = set()
     known: dict[str, None] = {}
 
-    def text(value: str, path: Path) -> object:
+    def change(path: Path, value: Json) -> object:
         def reference(one: re.Match[str]) -> str:
             if not one[2]:
                 return "${"
@@ -281,11 +244,13 @@ def fill(
             known[found] = None
             return found
 
+        if not isinstance(value, str):
+            return value
         made = REFERENCE.sub(reference, value)
-        return _GONE if not secrets and pointer(*path) in hidden else made
+        return GONE if not secrets and pointer(*path) in hidden else made
 
-    made = _replaced(saved.arguments, text)
-    return Filled(None if made is _GONE else made, frozenset(hidden), tuple(filter(None, known)))
+    made = replaced(saved.arguments, change)
+    return Filled(None if made is GONE else made, frozenset(hidden), tuple(filter(None, known)))
 
 
 def _looked_up(saved: SavedCall, one: re.Match[str], path: Path, environ: Mapping[str, str], keyring: Lookup) -> str:

@@ -8,18 +8,7 @@ from collections.abc import Callable
 from dataclasses import field, replace
 
 from mcp_studio.catalog.catalog import Catalog, fetch_skills
-from mcp_studio.catalog.listing import (
-    KINDS,
-    METHODS,
-    Ask,
-    EntryKind,
-    Fetched,
-    Listing,
-    Page,
-    fetch,
-    page_of,
-    salvage,
-)
+from mcp_studio.catalog.listing import KINDS, METHODS, Ask, EntryKind, Fetched, Listing, Page, fetch, page_of, salvage
 from mcp_studio.catalog.remembered import Memory
 from mcp_studio.catalog.skills import offered
 from mcp_studio.config.model import ServerConfig

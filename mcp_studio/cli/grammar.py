@@ -222,10 +222,7 @@ VERBS: dict[str, Verb] = {
             Option("--wait", "how long to wait for what comes back", "SECONDS"),
             Option("--no-handshake", "send nothing but this: no `initialize`, no `server/discover`"),
         ),
-        apart=(
-            *product(("--frame",), ("--params", "--id", "--meta", "--notification")),
-            ("--notification", "--id"),
-        ),
+        apart=(*product(("--frame",), ("--params", "--id", "--meta", "--notification")), ("--notification", "--id")),
     ),
     "replay": Verb(
         "send what was recorded again, and show how the answers differ",

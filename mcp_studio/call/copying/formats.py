@@ -10,16 +10,7 @@ from pprint import pformat
 from typing import NamedTuple, cast
 
 from mcp_studio.call.copying.shell import quote, readable
-from mcp_studio.call.copying.subject import (
-    Address,
-    Subject,
-    Variable,
-    Words,
-    address_of,
-    assigned,
-    in_entry,
-    in_shell,
-)
+from mcp_studio.call.copying.subject import Address, Subject, Variable, Words, address_of, assigned, in_entry, in_shell
 from mcp_studio.call.secrets import secret_places, walk, without_secrets
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.jsontext import ExactFloat, Json, depth, dumps, items_of, loads, mapping, printable

@@ -135,13 +135,7 @@ class Subject:
 
 
 def subject_of(
-    manager: ConnectionManager,
-    catalog: Catalog,
-    ref: Ref,
-    value: Json,
-    *,
-    uri: str = "",
-    task: bool = False,
+    manager: ConnectionManager, catalog: Catalog, ref: Ref, value: Json, *, uri: str = "", task: bool = False
 ) -> Subject:
     """A call with all that the studio knows of its server now; the server need not be connected, or be there at all."""
     entries = catalog.find(ref)

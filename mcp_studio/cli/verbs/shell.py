@@ -6,6 +6,7 @@ import asyncio
 import shlex
 import sys
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 
 from mcp_studio.cli import verbs
 from mcp_studio.cli.arguments import standard_input
@@ -43,7 +44,7 @@ def run(options: Options, out: Output) -> int:
         except KeyboardInterrupt:
             return INTERRUPTED
         finally:
-            runner.run(shell.close())
+            runner.run(shell.ends.aclose())
 
 
 class Shell:
@@ -60,28 +61,11 @@ class Shell:
         self._runner = runner
         self._lines = Lines()
         self._terminal = sys.stdin.isatty()
-        self._rules = Asker(out).rules
-        self._studio = runner.run(self._open())
-
-    async def _open(self) -> Studio:
-        opened: asyncio.Future[Studio] = asyncio.get_running_loop().create_future()
-        self._leaving, self._holding = asyncio.Event(), asyncio.create_task(self._hold(opened))
-        await asyncio.wait((self._holding, opened), return_when=asyncio.FIRST_COMPLETED)
-        if not opened.done():
-            self._holding.result()
-        return opened.result()
-
-    async def _hold(self, opened: asyncio.Future[Studio]) -> None:
-        async with Studio.open(self.config, Paths.default(), can_ask=True, origin="command line") as studio:
-            for rule in reversed(self._rules):
-                studio.rules.add(rule)
-            opened.set_result(studio)
-            await self._leaving.wait()
-
-    async def close(self) -> None:
-        """Close the studio."""
-        self._leaving.set()
-        await self._holding
+        rules, self.ends = Asker(out).rules, AsyncExitStack()
+        opened = Studio.open(config, Paths.default(), can_ask=True, origin="command line")
+        self._studio = runner.run(self.ends.enter_async_context(opened))
+        for rule in reversed(rules):
+            self._studio.rules.add(rule)
 
     def serve(self) -> int:
         """Connect, read lines and do what they say, until `exit` or the end of input."""
