@@ -119,7 +119,8 @@ class SkillReader:
             return (), ()
         problems: list[str] = []
         notes: list[str] = []
-        for skill in self._catalog.skills.owners(call.ref.server, call.ref.name):
+        held = self._catalog.skills.of(call.ref.server).skills
+        for skill in [skill for skill in held if skill.holds(call.ref.name)]:  # nested ones share files
             verdict = await self._judge(skill, call.ref.name, outcome)
             name = f"skill {skill.name or skill.uri}"
             problems += [f"{name}: {finding}" for finding in verdict.findings]

@@ -15,7 +15,7 @@ from mcp_studio.catalog.skills import SkillState
 from mcp_studio.errors import ProtocolError, StudioError
 from mcp_studio.jsontext import Json, mapping, printable
 from mcp_studio.limits import Limits
-from mcp_studio.protocol.versions import Hint, hint_of, narrowest
+from mcp_studio.protocol.versions import Hint, hint_of
 from mcp_studio.protocol.views import AnyView, PromptView, ResourceView, TemplateView, ToolView, header_problem
 from mcp_studio.record import record
 from mcp_studio.safetext import LINES_LIVE, hidden_in
@@ -69,7 +69,8 @@ def change_of(before: dict[str, Json] | None, now: dict[str, Json]) -> Change | 
         return Change("new")
     if before == now:
         return None
-    parts = [key for key in (*before, *(key for key in now if key not in before)) if _differs(before, now, key)]
+    keys = dict.fromkeys((*before, *now))
+    parts = [key for key in keys if (key in before, before.get(key)) != (key in now, now.get(key))]
     return Change("changed", tuple(parts), before)
 
 
@@ -81,10 +82,6 @@ def diff(before: Json, now: Json, context: int = 3) -> Iterator[str]:
         return
     for line in difflib.unified_diff(old, new, "as you saw it last", "as it is now", n=context, lineterm=""):
         yield line.rstrip("\n")
-
-
-def _differs(before: dict[str, Json], now: dict[str, Json], key: str) -> bool:
-    return key not in before or key not in now or before[key] != now[key]
 
 
 ListingState = Literal["empty", "remembered", "loading", "fresh", "failed"]
@@ -183,29 +180,9 @@ def doubts_of(entries: Iterable[Entry]) -> dict[Ref, str]:
         if said:
             found[ref] = "; ".join(said)
     for entry in entries:
-        if (caution := caution_of(entry.view.description)) and caution not in found.get(entry.ref, ""):
+        if (caution := entry.view.caution) and caution not in found.get(entry.ref, ""):
             found[entry.ref] = "; ".join(filter(None, (found.get(entry.ref), caution)))
     return found
-
-
-_ORDERS = re.compile(
-    r"(?is)\b(?:ignore|disregard|forget)\b.{0,40}\b(?:instructions?|rules|prompts?)\b"
-    r"|\bdo(?:n't| not) (?:tell|inform|mention|reveal|show)\b.{0,30}\b(?:user|person|human|anyone)\b"
-    r"|\bsystem prompt\b|<(?:important|system|secret|instructions?)>"
-    r"|\b(?:always|first|must)\b.{0,30}\b(?:read|send|include|pass)\b.{0,60}"
-    r"(?:~/|\.ssh|\.env\b|password|api key|credential)"
-)
-"""What a description says that is meant for a model, and against the person whose model it is."""
-_READ = 20_000
-
-
-def caution_of(description: str) -> str:
-    """What is suspicious about a description; empty where nothing is."""
-    found = _ORDERS.search(description[:_READ])
-    said = [f'its description gives orders to a model ("{" ".join(found[0].split())[:60]}")'] if found else []
-    if not description.isascii() and hidden_in(description):
-        said.append("its description has characters that cannot be seen")
-    return ", and ".join(said)
 
 
 def _look(name: str) -> str:
@@ -229,13 +206,9 @@ METHODS: dict[EntryKind, tuple[str, str, str]] = {
 }
 """Kind -> method, key of the array in the result, capability that a server declares for it."""
 
-_SHAPES: dict[EntryKind, tuple[str, type[AnyView]]] = {
-    "tool": ("name", ToolView),
-    "resource": ("uri", ResourceView),
-    "template": ("uriTemplate", TemplateView),
-    "prompt": ("name", PromptView),
-}
-"""Kind -> the member that names an entry, and its view."""
+_VIEWS: dict[EntryKind, type[AnyView]] = {
+    "tool": ToolView, "resource": ResourceView, "template": TemplateView, "prompt": PromptView,
+}  # fmt: skip
 
 
 def salvage(
@@ -255,29 +228,19 @@ def salvage(
 
 def _entry(server: str, kind: EntryKind, item: Json, remembered: bool, headers: bool) -> Entry:
     raw = cast("dict[str, Json]", item) if isinstance(item, dict) else {"name": "", "received": item}
-    key, view = _SHAPES[kind]
-    name = raw.get(key)
+    view = _VIEWS[kind]
+    name = raw.get(view.key)
     problem, excluded = "", False
     if not isinstance(item, dict):
         problem = "the entry is not an object"
     elif not isinstance(name, str) or not name:
-        problem = f"it has no {key}"
+        problem = f"it has no {view.key}"
     elif kind == "tool":
-        problem = _tool_problem(raw)
+        problem = ToolView(raw).problem
         if headers and not problem and (wrong := header_problem(raw.get("inputSchema"))):
             problem, excluded = f"excluded: {wrong}", True
     ref = Ref(kind, server, name if isinstance(name, str) else "")
     return Entry(ref, view(raw), remembered, problem, excluded)
-
-
-def _tool_problem(raw: dict[str, Json]) -> str:
-    schema = raw.get("inputSchema")
-    if schema is None:
-        return "it has no inputSchema"
-    if not isinstance(schema, dict):
-        return "its inputSchema is not an object"
-    kind = cast("dict[str, Json]", schema).get("type")
-    return "" if kind in ("object", None) else "its inputSchema is not of type object"
 
 
 Ask = Callable[[str, dict[str, Json]], Awaitable[Json]]
@@ -310,11 +273,6 @@ class Fetched:
     hints: list[Hint | None] = field(default_factory=list["Hint | None"], compare=False)
     """What each page says about keeping it."""
 
-    @property
-    def hint(self) -> Hint | None:
-        """What the pages together say."""
-        return narrowest(self.hints)
-
 
 async def page_of(method: str, key: str, ask: Ask, cursor: str | None = None) -> Page:
     """Ask for one page (specification, server/utilities/pagination); a cursor is opaque and sent as it came.
@@ -333,11 +291,6 @@ async def page_of(method: str, key: str, ask: Ask, cursor: str | None = None) ->
     if following is not None and not isinstance(following, str):
         following, problem = None, f"The nextCursor of {method} is not a string."
     return Page(cursor, items, following, result, hint_of(result), ms, problem)
-
-
-async def fetch(kind: EntryKind, ask: Ask, limits: Limits) -> Fetched:
-    """Ask for a whole list; see `fetch_all`."""
-    return await fetch_all(*METHODS[kind][:2], ask, limits)
 
 
 async def fetch_all(method: str, key: str, ask: Ask, limits: Limits) -> Fetched:

@@ -8,17 +8,15 @@ from collections.abc import Callable
 from dataclasses import field, replace
 
 from mcp_studio.catalog.catalog import Catalog, fetch_skills
-from mcp_studio.catalog.listing import KINDS, METHODS, Ask, EntryKind, Fetched, Listing, Page, fetch, page_of, salvage
+from mcp_studio.catalog.listing import KINDS, METHODS, EntryKind, Fetched, Listing, Page, fetch_all, page_of, salvage
 from mcp_studio.catalog.remembered import Memory
 from mcp_studio.catalog.skills import offered
 from mcp_studio.config.model import ServerConfig
-from mcp_studio.errors import ProtocolError
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
-from mcp_studio.protocol.events import Refused
-from mcp_studio.protocol.versions import METHOD_NOT_FOUND
+from mcp_studio.protocol.versions import narrowest
 from mcp_studio.record import record
-from mcp_studio.session.connection import Connection
+from mcp_studio.session.connection import Connection, asker
 from mcp_studio.session.state import Status
 
 _DEBOUNCE = 0.25
@@ -159,7 +157,7 @@ class Refresher:
         if METHODS[kind][2] in (status.capabilities or {}):
             if not before.entries:
                 catalog.put(Listing(server, kind, (), "loading", gone=before.gone))
-            found = await fetch(kind, ask, self._limits)
+            found = await fetch_all(*METHODS[kind][:2], ask, self._limits)
         if found.error and not found.items and before.entries:
             catalog.put(before._replace(error=found.error, state="failed"))
             return kind, None
@@ -180,7 +178,7 @@ class Refresher:
         catalog.put(
             Listing(
                 server, kind, entries, "failed" if found.error and not found.items else "fresh", error, found.capped,
-                time.monotonic(), found.hint if status.modern else None,
+                time.monotonic(), narrowest(found.hints) if status.modern else None,
                 gone if whole else (),  # a list of which only a part could be read misses nothing
             )
         )  # fmt: skip
@@ -194,24 +192,3 @@ async def list_page(connection: Connection, kind: EntryKind, cursor: str | None 
         StudioError: no answer, or one without the list.
     """
     return await page_of(*METHODS[kind][:2], asker(connection), cursor)
-
-
-def asker(connection: Connection, under: int = 0) -> Ask:
-    """Sends over a connection, on behalf of the request with the number `under` if there is one.
-
-    All that it sends has one deadline together. A refusal is an error, but no templates are no mistake.
-    """
-    deadline = connection.deadline()
-
-    async def ask(method: str, params: dict[str, Json]) -> Json:
-        reply = await connection.request(method, params or None, deadline=deadline, under=under)
-        event = reply.event
-        if not isinstance(event, Refused):
-            if event.problems:
-                raise ProtocolError(f"The answer to {method} is invalid. {event.problems[0]}")
-            return event.result
-        if event.code == METHOD_NOT_FOUND and method == "resources/templates/list":
-            return {"resourceTemplates": []}
-        raise ProtocolError(f"The server refused {method}: {event.said}.")
-
-    return ask

@@ -50,6 +50,9 @@ class Skill(NamedTuple):
     server: str
     uri: str
     """Where its `SKILL.md` is."""
+    name: str
+    description: str
+    """What it is for."""
     raw: dict[str, Json]
     frontmatter: dict[str, Json]
     files: tuple[SkillFile, ...]
@@ -59,18 +62,6 @@ class Skill(NamedTuple):
     """Why the entry is invalid and the skill must not be used, in sentences."""
     notes: tuple[str, ...] = ()
     """What is wrong with it, or unusual, and does no harm."""
-
-    @property
-    def name(self) -> str:
-        """Its name, as the entry says."""
-        name = self.frontmatter.get("name")
-        return name if isinstance(name, str) else ""
-
-    @property
-    def description(self) -> str:
-        """What it is for, as the entry says."""
-        text = self.frontmatter.get("description")
-        return text if isinstance(text, str) else ""
 
     def file(self, uri: str) -> SkillFile | None:
         """The file at an address, where the entry lists it."""
@@ -97,25 +88,28 @@ def read_entry(server: str, raw: Json) -> Skill:
     """An entry of `skills/list` or `skills/get`; never raises, what is wrong is in `errors` and `notes`."""
     entry = mapping(raw)
     uri, listed, frontmatter = entry.get("uri"), entry.get("resources"), mapping(entry.get("frontmatter"))
-    address = uri if isinstance(uri, str) else ""
-    errors = list(_heading_errors(address, frontmatter))
+    address, name, about = (
+        value if isinstance(value, str) else ""
+        for value in (uri, frontmatter.get("name"), frontmatter.get("description"))
+    )
+    errors = list(_heading_errors(address, name, about))
     files: dict[str, SkillFile] = {}
     if isinstance(listed, list):
         errors += _read_files(cast("list[Json]", listed), address, files)
     elif listed != "dynamic":
         errors.append('Its resources are neither a list of files nor "dynamic".')
-    found, notes = tuple(files.values()), _notes(frontmatter, files.values())
-    return Skill(server, address, entry, frontmatter, found, listed == "dynamic", tuple(errors[:_MOST]), tuple(notes))
+    found, notes = tuple(files.values()), _notes(name, mapping(frontmatter.get("metadata")), files.values())
+    dynamic = listed == "dynamic"
+    return Skill(server, address, name, about, entry, frontmatter, found, dynamic, tuple(errors[:_MOST]), tuple(notes))
 
 
-def _heading_errors(uri: str, frontmatter: dict[str, Json]) -> Iterator[str]:
+def _heading_errors(uri: str, name: str, description: str) -> Iterator[str]:
     if not uri.endswith(_MAIN):
         yield f"Its uri does not end in {_MAIN}." if uri else "It has no uri."
-    for key in ("name", "description"):
-        if not isinstance(value := frontmatter.get(key), str) or not value:
-            yield f"Its frontmatter has no {key}."
-    name, folder = frontmatter.get("name"), uri.removesuffix(_MAIN).rpartition("/")[2]
-    if isinstance(name, str) and uri.endswith(_MAIN) and folder != name:
+    for key in [key for key, value in (("name", name), ("description", description)) if not value]:
+        yield f"Its frontmatter has no {key}."
+    folder = uri.removesuffix(_MAIN).rpartition("/")[2]
+    if name and uri.endswith(_MAIN) and folder != name:
         yield f"Its name {name[:80]!r} is not that of its folder, {folder[:80]!r}."
 
 
@@ -143,9 +137,8 @@ def _read_files(listed: list[Json], main: str, found: dict[str, SkillFile]) -> I
         yield "Its own SKILL.md is not among its files."
 
 
-def _notes(frontmatter: dict[str, Json], files: Collection[SkillFile]) -> Iterator[str]:
-    name, metadata = frontmatter.get("name"), mapping(frontmatter.get("metadata"))
-    if isinstance(name, str) and name and not re.fullmatch(_NAME, name):
+def _notes(name: str, metadata: dict[str, Json], files: Collection[SkillFile]) -> Iterator[str]:
+    if name and not re.fullmatch(_NAME, name):
         yield "Its name is not made of up to 64 lower-case letters, digits and single hyphens."
     for key in [key for key in metadata if key.startswith(_RESERVED)][:_MOST]:
         yield f"Its metadata has {key[:80]!r}, which is reserved and means nothing yet."

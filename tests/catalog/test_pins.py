@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from mcp_studio.catalog.catalog import Catalog
-from mcp_studio.catalog.listing import Listing, Ref, caution_of, doubts_of, salvage
+from mcp_studio.catalog.listing import Listing, Ref, doubts_of, salvage
 from mcp_studio.catalog.pins import digest, drift, lock
 from mcp_studio.jsontext import Json
+from mcp_studio.protocol.views import View
 
 
 def tool(name: str, **more: Json) -> Json:
@@ -17,8 +18,8 @@ def tool(name: str, **more: Json) -> Json:
 def catalog(before: list[Json], now: list[Json]) -> Catalog:
     made = Catalog()
     made.seen.take("s", "tool", salvage("s", "tool", before))
-    found = made.seen.compare("s", "tool", salvage("s", "tool", now))
-    made.put(Listing("s", "tool", found.entries, "fresh", gone=found.gone))
+    found, gone = made.seen.compare("s", "tool", salvage("s", "tool", now))
+    made.put(Listing("s", "tool", found, "fresh", gone=gone))
     return made
 
 
@@ -51,7 +52,7 @@ def test_a_hash_is_of_what_the_tool_is_and_not_of_how_it_is_written() -> None:
     ],
 )
 def test_a_description_that_gives_orders_to_a_model_or_hides_text_is_pointed_out(text: str) -> None:
-    assert caution_of(text)
+    assert View({"description": text}).caution
     (entry,) = salvage("s", "tool", [tool("a", description=text)])
     assert "description" in doubts_of([entry])[entry.ref]
 
@@ -66,4 +67,4 @@ def test_a_description_that_gives_orders_to_a_model_or_hides_text_is_pointed_out
     ],
 )
 def test_an_ordinary_description_is_not_suspicious(text: str) -> None:
-    assert not caution_of(text)
+    assert not View({"description": text}).caution
