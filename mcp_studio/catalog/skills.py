@@ -219,9 +219,9 @@ def verify(skill: Skill, uri: str, result: Json) -> Verdict:
     text, blob = own[0].get("text"), own[0].get("blob")
     try:
         data = (
-            str(text).encode("utf-8", "surrogatepass")
+            text.encode("utf-8", "surrogatepass")
             if isinstance(text, str)
-            else base64.b64decode(blob, validate=True)
+            else base64.b64decode(cast("str", blob), validate=True)
         )
     except (TypeError, ValueError):
         why = "Its content is not valid base64." if isinstance(blob, str) else "It has no content."

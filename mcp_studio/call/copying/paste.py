@@ -95,7 +95,7 @@ _METHODS: dict[str, Meant] = {"tools/call": "tool", "prompts/get": "prompt", "re
 FLAGS = frozenset(
     "--json --quiet --yes --unchecked --fresh --logs --task --detach --last --notification"
     " --no-handshake --with-secrets --traceparent --follow --jsonl --stats --delete --keyring"
-    " --failover --prometheus --events"
+    " --failover --prometheus --events --pin --once"
     " --insecure --no-browser --client --offline -q -y".split()
 )
 """Options of ours without a value."""

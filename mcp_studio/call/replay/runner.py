@@ -73,7 +73,7 @@ def _error(code: int, message: str, data: Json) -> dict[str, Json]:
     return {"error": {"code": code, "message": message, **more}}
 
 
-def _comparable(before: dict[str, Json], after: dict[str, Json]) -> tuple[Json, Json]:
+def comparable(before: dict[str, Json], after: dict[str, Json]) -> tuple[Json, Json]:
     """What is compared: both results, or both errors; where one is this and one is that, the whole answers."""
     for kind in ("result", "error"):
         if kind in before and kind in after:
@@ -176,7 +176,7 @@ class Replayer:
         def compare() -> tuple[dict[str, Json], tuple[Difference, ...]]:
             # As the trace would have it: recorded answers have no secrets either.
             now = mapping(loads(self._redactor.bytes(dumps(answer))))
-            found = diff(*_comparable(recorded.answer, now), self._ignore) if recorded.answer else ()
+            found = diff(*comparable(recorded.answer, now), self._ignore) if recorded.answer else ()
             return now, found
 
         now, found = await asyncio.to_thread(compare)
@@ -190,12 +190,15 @@ class Replayer:
     async def _send(
         self, step: Step, server: str, params: dict[str, Json], recorded: Recorded
     ) -> tuple[CallOutcome | None, dict[str, Json] | None]:
-        manager = self._caller.manager
+        caller, manner, manager = self._caller, self._manner, self._caller.manager
         connection = await manager.ready(server)
         scripts, script = manager.supervisor(server).answerer.scripts, Script(recorded.given)
         scripts.append(script.answer)
         try:
-            if step.method in CALLS and (call := self._call(step, server, params, recorded)) is not None:
+            if (
+                step.method in CALLS
+                and (call := call_of(caller, server, step.method, params, manner, recorded)) is not None
+            ):
                 self.call = call
                 try:
                     outcome = await call.wait()
@@ -212,21 +215,27 @@ class Replayer:
         finally:
             scripts.remove(script.answer)
 
-    def _call(self, step: Step, server: str, params: dict[str, Json], recorded: Recorded) -> Call | None:
-        """The call that a request is; None where it is a request that no call of ours would make."""
-        caller, manner = self._caller, self._manner
-        name, arguments = params.get("uri" if step.method == "resources/read" else "name"), params.get("arguments", {})
-        if not isinstance(name, str) or not isinstance(arguments, dict):
-            return None
-        given = cast("dict[str, Json]", arguments)
-        if step.method == "resources/read":
-            return caller.start(Ref("resource", server, name), step.method, {"uri": name}, fresh=True)
-        if step.method == "prompts/get":
-            return caller.start(Ref("prompt", server, name), step.method, {"name": name, "arguments": given})
-        ref = Ref("tool", server, name)
-        return caller.call_tool(
-            ref, given, origin=manner.origin, approved=manner.approved, wants_task=recorded.task, ttl=recorded.ttl
-        )
+
+def call_of(
+    caller: Caller,
+    server: str,
+    method: str,
+    params: dict[str, Json],
+    manner: ReplayOptions,
+    recorded: Recorded | None = None,
+) -> Call | None:
+    """The call that a request is; None where it is a request that no call of ours would make."""
+    name, arguments = params.get("uri" if method == "resources/read" else "name"), params.get("arguments", {})
+    if not isinstance(name, str) or not isinstance(arguments, dict):
+        return None
+    given = cast("dict[str, Json]", arguments)
+    if method == "resources/read":
+        return caller.start(Ref("resource", server, name), method, {"uri": name}, fresh=True)
+    if method == "prompts/get":
+        return caller.start(Ref("prompt", server, name), method, {"name": name, "arguments": given})
+    task, ttl = (recorded.task, recorded.ttl) if recorded is not None else (False, None)
+    ref, origin, approved = Ref("tool", server, name), manner.origin, manner.approved
+    return caller.call_tool(ref, given, origin=origin, approved=approved, wants_task=task, ttl=ttl)
 
 
 def why_hidden(recorded: Recorded) -> str:

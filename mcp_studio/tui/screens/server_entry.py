@@ -35,6 +35,7 @@ _NOTES = {
     "client_info": "Who we say that we are: name, version, title.",
     "enabled": "It starts with the studio.",
     "start": "demand: the first call starts it, not the studio.",
+    "watch": "It starts again when such files change, as **/*.py from its folder.",
     "trust": "Trust this server's annotations.",
     "group": "Servers of one group stand in for one another, by priority.",
     "auth.kind": "Left out, a person signs in with a browser where the server asks.",

@@ -1,0 +1,247 @@
+"""Watch mode: a server is started again when its files change, and what it offers and answers is compared."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import time
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from mcp_studio.call.caller import Caller
+from mcp_studio.call.history import OUTCOMES, said_of
+from mcp_studio.call.replay.runner import ReplayOptions, Verdict, answer_of, call_of, comparable
+from mcp_studio.call.saved import Folders, SavedCall, fill
+from mcp_studio.catalog.catalog import Catalog
+from mcp_studio.catalog.surface import Surface, SurfaceChange, compare, surface_of
+from mcp_studio.config.model import ServerConfig
+from mcp_studio.errors import StudioError, Unreachable, UsageError
+from mcp_studio.jsontext import Json, dumps, loads, mapping
+from mcp_studio.redact import Redactor
+from mcp_studio.schema.uritemplate import expand
+from mcp_studio.trace.diff import Difference, diff
+
+if TYPE_CHECKING:
+    from watchfiles import Change
+
+FORMAT = 1
+_FOLDERS = ("venv", "env", "target", ".cache", ".ruff_cache", ".mcp-studio")
+"""Folders whose files are no part of a server, besides those that watchfiles leaves out."""
+_SOURCES = re.compile(
+    r"(?i).*\.(pyi?|[cm]?[jt]sx?|json|toml|ya?ml|env|ini|cfg|sql|html|jinja2?|go|rs|rb|java|kts?|cs|php|lua|exs?|swift|sh)"
+)
+"""What counts where nobody names files: a server may write others while it runs."""
+_FILES = 5
+
+
+class PinnedAnswer(NamedTuple):
+    """What came of a pinned call."""
+
+    name: str
+    """That of the saved call."""
+    verdict: Verdict
+    said: str = ""
+    """Why it failed or was skipped; foreign text."""
+    ms: float = 0.0
+    differences: tuple[Difference, ...] = ()
+    """Where the answer is not what it was."""
+
+
+class Round(NamedTuple):
+    """One start of the server, beside the one before."""
+
+    server: str
+    files: tuple[str, ...]
+    """What has changed on disk, as names for people."""
+    ms: float
+    """Until it was ready and listed, or had failed."""
+    error: StudioError | None = None
+    """Why it is not ready."""
+    stderr: tuple[str, ...] = ()
+    """Its last lines on standard error where it is not ready."""
+    changes: tuple[SurfaceChange, ...] = ()
+    answers: tuple[PinnedAnswer, ...] = ()
+
+    @property
+    def breaking(self) -> tuple[SurfaceChange, ...]:
+        """What clients may fail at."""
+        return tuple(change for change in self.changes if change.breaking)
+
+    @property
+    def other(self) -> tuple[PinnedAnswer, ...]:
+        """Pinned calls that were not answered as before."""
+        return tuple(one for one in self.answers if one.verdict in ("differs", "failed"))
+
+    @property
+    def said(self) -> str:
+        """All of it in a sentence."""
+        if self.error is not None:
+            return f"{self.server} was started again and failed: {self.error.message}"
+        parts = ["nothing that it offers has changed"]
+        if self.changes:
+            first = "; ".join(map(str, (*self.breaking, *self.changes)[:1]))
+            parts = [f"{len(self.changes)} of what it offers changed, {len(self.breaking)} breaking: {first}"]
+        if self.other:
+            parts.append(f"pinned calls with other answers: {', '.join(one.name for one in self.other)}")
+        return f"{self.server} was started again: {'. '.join(parts)}."
+
+
+class Reloader:
+    """Starts one server again and again, and compares each time with the last time that it was ready.
+
+    Args:
+        folders: where pinned calls are.
+        anywhere: pinned calls of other servers count, too, where this one offers what they call.
+        manner: how pinned calls are made and compared.
+    """
+
+    def __init__(
+        self, caller: Caller, catalog: Catalog, redactor: Redactor, folders: Folders, server: str,
+        *, anywhere: bool = False, manner: ReplayOptions = ReplayOptions("person"),  # noqa: B008
+    ) -> None:  # fmt: skip
+        self._caller = caller
+        self._catalog = catalog
+        self._redactor = redactor
+        self._folders = folders
+        self._server = server
+        self._anywhere = anywhere
+        self._manner = manner
+        self._surface: Surface | None = None
+        self._answers: dict[str, dict[str, Json]] = {}
+
+    @property
+    def baseline(self) -> dict[str, Json]:
+        """What it offered and answered last, without secrets, for a file."""
+        return {"version": FORMAT, "surface": mapping(self._surface), "answers": mapping(self._answers)}
+
+    def take(self, baseline: Mapping[str, Json]) -> None:
+        """Compare with this from now on.
+
+        Raises:
+            UsageError: it is no baseline that can be read.
+        """
+        if baseline.get("version") != FORMAT:
+            raise UsageError("The baseline cannot be read.", hint="--write-baseline FILE writes one.")
+        self._surface = mapping(baseline.get("surface"))
+        self._answers = {name: mapping(answer) for name, answer in mapping(baseline.get("answers")).items()}
+
+    async def run(self, globs: Iterable[str] = ()) -> AsyncGenerator[Round]:
+        """A round for every change of files, as long as there is the server.
+
+        Raises:
+            UsageError: the package for it is not installed, or it cannot be meant which files.
+        """
+        folder, roots, wanted = files_of(self._caller.manager.config(self._server), tuple(globs))
+        from watchfiles import awatch
+
+        async for changed in awatch(*roots, watch_filter=wanted, ignore_permission_denied=True):
+            if self._server not in self._caller.manager.names():
+                return
+            if self._caller.manager.status(self._server).state == "disabled":
+                continue  # a person's wish
+            names = sorted({path.removeprefix(f"{folder}{os.sep}") for _, path in changed})
+            yield await self.round((*names[:_FILES], *[f"{len(names) - _FILES} more"] * (len(names) > _FILES)))
+
+    async def round(self, files: tuple[str, ...] = (), *, calls: bool = True) -> Round:
+        """Start it again where files have changed, wait for it, and compare; `calls`: make the pinned ones."""
+        manager, server, began = self._caller.manager, self._server, time.perf_counter()
+        ends = manager.supervisor(server).mortems[-1:]
+        if files:
+            manager.restart(server)
+        status = await manager.settle(server)
+        await manager.listed(server)
+        made = Round(server, files, (time.perf_counter() - began) * 1000)
+        if status.state != "ready":
+            last = manager.supervisor(server).mortems[-1:]
+            error = status.error or Unreachable(f"{server} is {status.state}.")
+            made = made._replace(error=error, stderr=last[0].stderr if last and last != ends else ())
+        else:
+            now = self._without_secrets(surface_of(self._catalog, server))
+            changes = () if self._surface is None else await asyncio.to_thread(compare, self._surface, now)
+            self._surface = now
+            known = (await asyncio.to_thread(self._folders.load)).calls if calls else ()
+            pinned = [saved for saved in known if saved.pinned and (self._anywhere or saved.ref.server == server)]
+            made = made._replace(changes=changes, answers=tuple([await self._answered(one) for one in pinned]))
+        if files:
+            manager.supervisor(server).tap.note(made.said)
+        return made
+
+    async def _answered(self, saved: SavedCall) -> PinnedAnswer:
+        ref = saved.ref._replace(server=self._server)
+        if ref.kind != "resource" and not self._catalog.find(ref):
+            return PinnedAnswer(saved.name, "skipped", f"there is no {ref.kind} {ref.name}")
+        if not (self._manner.approved or self._folders.agreed(saved)):
+            return PinnedAnswer(saved.name, "skipped", "it uses secrets, and nobody has agreed to its file")
+        try:
+            filled = await asyncio.to_thread(fill, saved)
+            for secret in filled.secrets:
+                self._redactor.learn(secret)
+            values = mapping(filled.arguments)
+            params: dict[str, Json] = {"name": ref.name, "arguments": values}
+            method = {"tool": "tools/call", "prompt": "prompts/get"}.get(ref.kind, "resources/read")
+            if method == "resources/read":
+                params = {"uri": expand(ref.name, values) if ref.kind == "template" else ref.name}
+            self._catalog.accept(ref)  # whoever changes a server has not to be asked about that
+            call = call_of(self._caller, ref.server, method, params, self._manner)
+        except (StudioError, ValueError) as error:
+            return PinnedAnswer(saved.name, "failed", str(error))
+        assert call is not None, "the params are ours"
+        try:
+            outcome = await call.wait()
+        except asyncio.CancelledError:
+            call.cancel()
+            raise
+        if (answer := answer_of(outcome)) is None:
+            return PinnedAnswer(saved.name, "failed", said_of(outcome) or OUTCOMES[type(outcome)], outcome.ms)
+        now, before = self._without_secrets(answer), self._answers.get(saved.name)
+        self._answers[saved.name] = now
+        if before is None:
+            return PinnedAnswer(saved.name, "new", said_of(outcome), outcome.ms)
+        found = await asyncio.to_thread(diff, *comparable(before, now), self._manner.ignore)
+        return PinnedAnswer(saved.name, "differs" if found else "same", said_of(outcome), outcome.ms, found)
+
+    def _without_secrets(self, value: Mapping[str, Json]) -> dict[str, Json]:
+        return mapping(loads(self._redactor.bytes(dumps(value))))
+
+
+def files_of(
+    server: ServerConfig, globs: tuple[str, ...]
+) -> tuple[Path, tuple[Path, ...], Callable[[Change, str], bool]]:
+    """The folder of a server, the folders that are watched, and whether a file in them counts.
+
+    Raises:
+        UsageError: the package for it is not installed, or all files of a person would be watched.
+    """
+    try:
+        from watchfiles import DefaultFilter
+    except ImportError:
+        hint = "Try: pip install 'mcp-studio[dev]'"
+        raise UsageError("Watching files needs one more package, which is not installed.", hint=hint) from None
+    folder = Path(server.cwd).absolute()
+    scripts = [folder / word for word in server.args if not word.startswith("-") and (folder / word).is_file()]
+    if scripts and not scripts[0].is_relative_to(folder):
+        folder = scripts[0].parent
+    patterns = [os.path.normpath(folder / glob) for glob in globs]
+    roots = [Path(re.split(r"[*?]", pattern, maxsplit=1)[0] + "x").parent for pattern in patterns] or [folder]
+    for root in roots:
+        if root in (Path.home(), Path(root.anchor)) or not root.is_dir():
+            why = "is not there" if not root.is_dir() else "is too large to be watched whole"
+            raise UsageError(f"The folder {root} {why}.", hint="Name the files: --watch 'src/**/*.py'")
+    known = DefaultFilter(ignore_dirs=(*DefaultFilter.ignore_dirs, *_FOLDERS))
+    matches = [re.compile(_WILDCARD.sub(_expression, pattern)) for pattern in patterns] or [_SOURCES]
+
+    def wanted(change: Change, path: str) -> bool:
+        return known(change, path) and any(one.fullmatch(path) for one in matches)
+
+    return folder, tuple(dict.fromkeys(roots)), wanted
+
+
+_WILDCARD = re.compile(r"\*\*/|\*\*|\*|\?|[^*?]+")
+
+
+def _expression(found: re.Match[str]) -> str:
+    """A part of a glob as a regular expression."""
+    wild = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    return wild.get(found[0]) or re.escape(found[0])

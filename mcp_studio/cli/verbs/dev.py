@@ -1,0 +1,124 @@
+"""`dev`: start a server again when its files change, and say what is another then in what it offers and answers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from mcp_studio.call.reload import Reloader, Round, files_of
+from mcp_studio.call.replay.runner import ReplayOptions
+from mcp_studio.catalog.listing import KINDS
+from mcp_studio.cli.call_arguments import saved_folders
+from mcp_studio.cli.engine import execute
+from mcp_studio.cli.options import Options
+from mcp_studio.cli.output import Output
+from mcp_studio.cli.targets import configured, select, server_and_words
+from mcp_studio.errors import StudioError, UsageError
+from mcp_studio.jsontext import Json
+from mcp_studio.paths import read_object, write_object
+from mcp_studio.present.differences import difference_line
+from mcp_studio.present.units import duration, plural
+from mcp_studio.studio import Studio
+from mcp_studio.trace.diff import Ignore
+
+
+def run(options: Options, out: Output) -> int:
+    """Watch until interrupted, or once; returns the exit code."""
+    config, globs = configured(out), options.values("--watch")
+    server, _ = server_and_words(config, options, options.words, 0)
+    if not server:
+        raise UsageError("Which server?", hint="mcp-studio dev SERVER, or mcp-studio dev -- COMMAND ARGS…")
+    chosen = select(config, [server])
+    if chosen.servers[server].kind != "stdio":
+        raise UsageError(f"{server} is no program that is started here.", hint="A server at a URL restarts by itself.")
+    once = options.flag("--once")
+    if not once:
+        files_of(chosen.servers[server], tuple(globs))  # before anything is started
+    out.server, out.lines = server, not once
+    ignore = Ignore(options.values("--ignore"))
+    return execute(chosen, out, lambda studio: _dev(studio, server, ignore, out))
+
+
+async def _dev(studio: Studio, server: str, ignore: Ignore, out: Output) -> int:
+    options = out.options
+    manner = ReplayOptions("person", options.flag("--yes"), ignore)
+    reloader = Reloader(
+        studio.caller, studio.catalog, studio.redactor, saved_folders(studio.config), server,
+        anywhere=options.command is not None, manner=manner,
+    )  # fmt: skip
+    if file := options.value("--baseline"):
+        reloader.take(read_object(Path(file)))
+    first = await reloader.round()
+    _print(first, studio, out)
+    if options.flag("--once"):
+        return _end(first, reloader, out)
+    out.note("watching; Ctrl-C ends")
+    async for one in reloader.run(options.values("--watch")):
+        _print(one, studio, out)
+    return 0
+
+
+def _end(one: Round, reloader: Reloader, out: Output) -> int:
+    """What `--once` ends with: 1 where something breaking has changed, or a pinned call is answered otherwise."""
+    result = _json(one, out)
+    if one.error is not None:
+        return out.fail(one.error, {"result": result})
+    if out.asker.refused:
+        return out.fail(out.asker.refused[0], {"result": result})
+    if file := out.options.value("--write-baseline"):
+        write_object(Path(file), reloader.baseline)
+        out.note(f"written: {file}")
+    elif one.breaking or one.other:
+        out.flush()
+        words = f"{plural(len(one.breaking), 'breaking change')}, {plural(len(one.other), 'other answer')}."
+        return out.fail(StudioError(words), {"result": result})
+    return out.done(result)
+
+
+def _print(one: Round, studio: Studio, out: Output) -> None:
+    if out.json:
+        if out.lines:
+            out.line("", _json(one, out))
+        return
+    for line in _lines(one, studio):
+        out.data(out.redactor.text(line))
+    out.flush()
+
+
+def _lines(one: Round, studio: Studio) -> Iterator[str]:
+    clock = time.strftime("%H:%M:%S")
+    if one.files:
+        yield f"{clock} changed: {', '.join(one.files)}"
+    if one.error is not None:
+        yield f"{clock} {one.server} is not ready: {one.error.message}"
+        yield from (f"  │ {line}" for line in one.stderr)
+        return
+    offers = ((kind, len(studio.catalog.listing(one.server, kind).entries)) for kind in KINDS)
+    counts = ", ".join(plural(count, kind) for kind, count in offers if count)
+    yield f"{clock} {one.server} is ready after {duration(one.ms)}: {counts or 'it offers nothing'}"
+    for change in one.changes:
+        yield f"  {'!' if change.breaking else '~'} {change.kind} {change.name}"
+        yield from (f"      ! breaking: {text}" for text in change.breaking)
+        yield from (f"      ~ {text}" for text in change.compatible)
+    for answer in one.answers:
+        yield f"  {answer.verdict:<8} {answer.name}  {answer.said or duration(answer.ms)}"
+        yield from (f"           {difference_line(difference)}" for difference in answer.differences)
+
+
+def _json(one: Round, out: Output) -> dict[str, Json]:
+    error = out.redactor.text(one.error.message) if one.error else None
+    return {
+        "server": one.server, "time": round(time.time(), 3), "files": list(one.files), "ready": one.error is None,
+        "error": error, "stderr": list(one.stderr), "ms": round(one.ms, 1), "breaking": bool(one.breaking),
+        "changes": [
+            {"kind": change.kind, "name": change.name, "breaking": list(change.breaking),
+             "compatible": list(change.compatible)}
+            for change in one.changes
+        ],
+        "pinned": [
+            {"name": answer.name, "verdict": answer.verdict, "said": answer.said or None, "ms": round(answer.ms, 1),
+             "differences": [difference_line(difference) for difference in answer.differences]}
+            for answer in one.answers
+        ],
+    }  # fmt: skip
