@@ -7,26 +7,24 @@ import os
 import re
 import time
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from dataclasses import field
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 from mcp_studio.call.caller import Caller
 from mcp_studio.call.history import OUTCOMES, said_of
 from mcp_studio.call.replay.runner import ReplayOptions, Verdict, answer_of, call_of, comparable
 from mcp_studio.call.saved import Folders, SavedCall, fill
 from mcp_studio.catalog.catalog import Catalog
-from mcp_studio.catalog.surface import Surface, SurfaceChange, compare, surface_of
+from mcp_studio.catalog.surface import SurfaceChange, compare, surface_of
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import StudioError, Unreachable, UsageError
 from mcp_studio.jsontext import Json, dumps, loads, mapping
+from mcp_studio.record import record
 from mcp_studio.redact import Redactor
 from mcp_studio.schema.uritemplate import expand
 from mcp_studio.trace.diff import Difference, diff
 
-if TYPE_CHECKING:
-    from watchfiles import Change
-
-FORMAT = 1
 _FOLDERS = ("venv", "env", "target", ".cache", ".ruff_cache", ".mcp-studio")
 """Folders whose files are no part of a server, besides those that watchfiles leaves out."""
 _SOURCES = re.compile(
@@ -88,65 +86,60 @@ class Round(NamedTuple):
         return f"{self.server} was started again: {'. '.join(parts)}."
 
 
+@record()
 class Reloader:
-    """Starts one server again and again, and compares each time with the last time that it was ready.
+    """Starts one server again and again, and compares each time with the last time that it was ready."""
 
-    Args:
-        folders: where pinned calls are.
-        anywhere: pinned calls of other servers count, too, where this one offers what they call.
-        manner: how pinned calls are made and compared.
-    """
+    caller: Caller
+    catalog: Catalog
+    redactor: Redactor
+    folders: Folders
+    """Where pinned calls are."""
+    server: str
+    anywhere: bool = False
+    """Pinned calls of other servers count, too, where this one offers what they call."""
+    manner: ReplayOptions = ReplayOptions("person")
+    """How pinned calls are made and compared."""
+    surface: Json = None
+    """What it offered last, without secrets; None before there is anything to compare with."""
+    answers: dict[str, Json] = field(default_factory=dict[str, Json])
+    """What pinned calls were answered last, by name, without secrets."""
 
-    def __init__(
-        self, caller: Caller, catalog: Catalog, redactor: Redactor, folders: Folders, server: str,
-        *, anywhere: bool = False, manner: ReplayOptions = ReplayOptions("person"),  # noqa: B008
-    ) -> None:  # fmt: skip
-        self._caller = caller
-        self._catalog = catalog
-        self._redactor = redactor
-        self._folders = folders
-        self._server = server
-        self._anywhere = anywhere
-        self._manner = manner
-        self._surface: Surface | None = None
-        self._answers: dict[str, dict[str, Json]] = {}
+    async def run(self, globs: Iterable[str] = (), *, calls: bool = True) -> AsyncGenerator[Round]:
+        """A round at once, then one for every change of files, as long as there is the server.
 
-    @property
-    def baseline(self) -> dict[str, Json]:
-        """What it offered and answered last, without secrets, for a file."""
-        return {"version": FORMAT, "surface": mapping(self._surface), "answers": mapping(self._answers)}
-
-    def take(self, baseline: Mapping[str, Json]) -> None:
-        """Compare with this from now on.
-
-        Raises:
-            UsageError: it is no baseline that can be read.
-        """
-        if baseline.get("version") != FORMAT:
-            raise UsageError("The baseline cannot be read.", hint="--write-baseline FILE writes one.")
-        self._surface = mapping(baseline.get("surface"))
-        self._answers = {name: mapping(answer) for name, answer in mapping(baseline.get("answers")).items()}
-
-    async def run(self, globs: Iterable[str] = ()) -> AsyncGenerator[Round]:
-        """A round for every change of files, as long as there is the server.
+        Args:
+            calls: make the pinned calls in the first round, too.
 
         Raises:
             UsageError: the package for it is not installed, or it cannot be meant which files.
         """
-        folder, roots, wanted = files_of(self._caller.manager.config(self._server), tuple(globs))
+        manager, server = self.caller.manager, self.server
+        folder, roots, wanted = files_of(manager.config(server), tuple(globs))
         from watchfiles import awatch
 
-        async for changed in awatch(*roots, watch_filter=wanted, ignore_permission_denied=True):
-            if self._server not in self._caller.manager.names():
-                return
-            if self._caller.manager.status(self._server).state == "disabled":
-                continue  # a person's wish
-            names = sorted({path.removeprefix(f"{folder}{os.sep}") for _, path in changed})
-            yield await self.round((*names[:_FILES], *[f"{len(names) - _FILES} more"] * (len(names) > _FILES)))
+        watch = awatch(*roots, watch_filter=wanted, ignore_permission_denied=True)
+        coming = asyncio.ensure_future(anext(watch))
+        try:
+            await asyncio.sleep(0)  # from here on no change is missed
+            yield await self.round(calls=calls)
+            while True:
+                changed = await coming
+                coming = asyncio.ensure_future(anext(watch))
+                if server not in manager.names():
+                    return
+                if manager.status(server).state != "disabled":  # which is a person's wish
+                    names = sorted({path.removeprefix(f"{folder}{os.sep}") for _, path in changed})
+                    more = [f"{len(names) - _FILES} more"] * (len(names) > _FILES)
+                    yield await self.round((*names[:_FILES], *more))
+        finally:
+            coming.cancel()
+            await asyncio.wait((coming,))
+            await watch.aclose()
 
     async def round(self, files: tuple[str, ...] = (), *, calls: bool = True) -> Round:
         """Start it again where files have changed, wait for it, and compare; `calls`: make the pinned ones."""
-        manager, server, began = self._caller.manager, self._server, time.perf_counter()
+        manager, server, began = self.caller.manager, self.server, time.perf_counter()
         ends = manager.supervisor(server).mortems[-1:]
         if files:
             manager.restart(server)
@@ -158,33 +151,33 @@ class Reloader:
             error = status.error or Unreachable(f"{server} is {status.state}.")
             made = made._replace(error=error, stderr=last[0].stderr if last and last != ends else ())
         else:
-            now = self._without_secrets(surface_of(self._catalog, server))
-            changes = () if self._surface is None else await asyncio.to_thread(compare, self._surface, now)
-            self._surface = now
-            known = (await asyncio.to_thread(self._folders.load)).calls if calls else ()
-            pinned = [saved for saved in known if saved.pinned and (self._anywhere or saved.ref.server == server)]
+            now = self._without_secrets(surface_of(self.catalog, server))
+            changes = () if self.surface is None else await asyncio.to_thread(compare, mapping(self.surface), now)
+            self.surface = now
+            known = (await asyncio.to_thread(self.folders.load)).calls if calls else ()
+            pinned = [saved for saved in known if saved.pinned and (self.anywhere or saved.ref.server == server)]
             made = made._replace(changes=changes, answers=tuple([await self._answered(one) for one in pinned]))
         if files:
             manager.supervisor(server).tap.note(made.said)
         return made
 
     async def _answered(self, saved: SavedCall) -> PinnedAnswer:
-        ref = saved.ref._replace(server=self._server)
-        if ref.kind != "resource" and not self._catalog.find(ref):
+        ref = saved.ref._replace(server=self.server)
+        if ref.kind != "resource" and not self.catalog.find(ref):
             return PinnedAnswer(saved.name, "skipped", f"there is no {ref.kind} {ref.name}")
-        if not (self._manner.approved or self._folders.agreed(saved)):
+        if not (self.manner.approved or self.folders.agreed(saved)):
             return PinnedAnswer(saved.name, "skipped", "it uses secrets, and nobody has agreed to its file")
         try:
             filled = await asyncio.to_thread(fill, saved)
             for secret in filled.secrets:
-                self._redactor.learn(secret)
+                self.redactor.learn(secret)
             values = mapping(filled.arguments)
             params: dict[str, Json] = {"name": ref.name, "arguments": values}
             method = {"tool": "tools/call", "prompt": "prompts/get"}.get(ref.kind, "resources/read")
             if method == "resources/read":
                 params = {"uri": expand(ref.name, values) if ref.kind == "template" else ref.name}
-            self._catalog.accept(ref)  # whoever changes a server has not to be asked about that
-            call = call_of(self._caller, ref.server, method, params, self._manner)
+            self.catalog.accept(ref)  # whoever changes a server has not to be asked about that
+            call = call_of(self.caller, ref.server, method, params, self.manner)
         except (StudioError, ValueError) as error:
             return PinnedAnswer(saved.name, "failed", str(error))
         assert call is not None, "the params are ours"
@@ -195,24 +188,22 @@ class Reloader:
             raise
         if (answer := answer_of(outcome)) is None:
             return PinnedAnswer(saved.name, "failed", said_of(outcome) or OUTCOMES[type(outcome)], outcome.ms)
-        now, before = self._without_secrets(answer), self._answers.get(saved.name)
-        self._answers[saved.name] = now
+        now, before = self._without_secrets(answer), self.answers.get(saved.name)
+        self.answers[saved.name] = now
         if before is None:
             return PinnedAnswer(saved.name, "new", said_of(outcome), outcome.ms)
-        found = await asyncio.to_thread(diff, *comparable(before, now), self._manner.ignore)
+        found = await asyncio.to_thread(diff, *comparable(mapping(before), now), self.manner.ignore)
         return PinnedAnswer(saved.name, "differs" if found else "same", said_of(outcome), outcome.ms, found)
 
     def _without_secrets(self, value: Mapping[str, Json]) -> dict[str, Json]:
-        return mapping(loads(self._redactor.bytes(dumps(value))))
+        return mapping(loads(self.redactor.bytes(dumps(value))))
 
 
-def files_of(
-    server: ServerConfig, globs: tuple[str, ...]
-) -> tuple[Path, tuple[Path, ...], Callable[[Change, str], bool]]:
+def files_of(server: ServerConfig, globs: tuple[str, ...]) -> tuple[Path, list[Path], Callable[[Any, str], bool]]:
     """The folder of a server, the folders that are watched, and whether a file in them counts.
 
     Raises:
-        UsageError: the package for it is not installed, or all files of a person would be watched.
+        UsageError: the package for it is not installed, or there is no such folder, or it has everything in it.
     """
     try:
         from watchfiles import DefaultFilter
@@ -227,15 +218,11 @@ def files_of(
     roots = [Path(re.split(r"[*?]", pattern, maxsplit=1)[0] + "x").parent for pattern in patterns] or [folder]
     for root in roots:
         if root in (Path.home(), Path(root.anchor)) or not root.is_dir():
-            why = "is not there" if not root.is_dir() else "is too large to be watched whole"
+            why = "is too large to be watched whole" if root.is_dir() else "is not there"
             raise UsageError(f"The folder {root} {why}.", hint="Name the files: --watch 'src/**/*.py'")
     known = DefaultFilter(ignore_dirs=(*DefaultFilter.ignore_dirs, *_FOLDERS))
     matches = [re.compile(_WILDCARD.sub(_expression, pattern)) for pattern in patterns] or [_SOURCES]
-
-    def wanted(change: Change, path: str) -> bool:
-        return known(change, path) and any(one.fullmatch(path) for one in matches)
-
-    return folder, tuple(dict.fromkeys(roots)), wanted
+    return folder, roots, lambda change, path: known(change, path) and any(one.fullmatch(path) for one in matches)
 
 
 _WILDCARD = re.compile(r"\*\*/|\*\*|\*|\?|[^*?]+")

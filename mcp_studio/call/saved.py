@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace as replace_fields
 from pathlib import Path as FilePath
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple
 
 from mcp_studio.call.secrets import GONE, SecretFilter, replaced, walk
 from mcp_studio.call.store import read_end
@@ -146,28 +146,17 @@ def _ref(top: Table) -> Ref | None:
 
 
 def _arguments(top: Table) -> Json:
-    given = top.take("arguments")
+    given = top.take_json("arguments")
     if isinstance(given, str):
         try:
             return loads(given, exact=True)
         except (JsonProblem, StudioError) as problem:
             top.problem("arguments", f"is a string, but invalid JSON: {problem}.")
-            return None
-    if given is not None and not isinstance(given, dict):
+    elif given is None or isinstance(given, dict):
+        return given
+    else:
         top.problem("arguments", f"must be a table, or JSON in a string, not {kind_of(given)}.")
-        return None
-    _refuse_dates(given, "arguments", top)
-    return cast("Json", given)
-
-
-def _refuse_dates(value: Json, where: str, top: Table) -> None:
-    """Note what JSON does not have: dates, times, infinite numbers."""
-    for path, item in walk(value):
-        finite = not isinstance(item, float) or isinstance(item, ExactFloat) or item - item == 0.0
-        if not finite or not isinstance(item, str | int | float | dict | list | None):
-            place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
-            top.problem(f"{where}{place}", "is not a JSON value.", "Dates and times have to be written as strings.")
-            return
+    return None
 
 
 def _refuse_unknown(arguments: Json, top: Table) -> None:

@@ -102,6 +102,11 @@ def schema_changes(old: Json, new: Json, path: str = "", *, output: bool = False
         if (id(was), id(now)) in seen or len(todo) > _MOST:
             continue
         seen[id(was), id(now)] = was, now  # held, so that no others get their ids
+        some, others = _variants(was), _variants(now)
+        if len(some) != len(others):
+            text = f"{_short(was.get('anyOf', was.get('type')))} → {_short(now.get('anyOf', now.get('type')))}"
+            yield not others <= some if output else not some <= others, f"{where}: {text}" if where else text
+            continue
         (before, needed), (after, needs) = _members(was), _members(now)
         for name in dict.fromkeys((*before, *after)):
             place, required = f"{where}.{name}" if where else name, name in needs
@@ -125,6 +130,12 @@ def schema_changes(old: Json, new: Json, path: str = "", *, output: bool = False
                 yield wider if output else narrower, f"{where}: {text}" if where else text
 
 
+def _variants(schema: dict[str, Json]) -> set[bytes]:
+    """The schemas one of which a value has to fit, without notes: itself where it does not say `anyOf` or `oneOf`."""
+    found = items_of(schema.get("anyOf") or schema.get("oneOf")) or [schema]
+    return {dumps({key: item for key, item in mapping(one).items() if key not in _NOTES}) for one in found}
+
+
 def _short(value: Json) -> str:
     return "none" if value is None else printable(value, indent=None)[:60]
 
@@ -143,7 +154,7 @@ def _fewer_fit(key: str, was: Json, now: Json) -> tuple[bool, bool]:
         was, now = (None if value is True or value == {} else value for value in (was, now))
     if was is None or now is None:
         return now is not None, was is not None
-    if key in ("type", "enum", "anyOf", "oneOf"):
+    if key in ("type", "enum"):
         old, new = ({dumps(one) for one in (value if isinstance(value, list) else [value])} for value in (was, now))
         for types in (old, new):
             types |= {b'"integer"'} if b'"number"' in types else set()

@@ -40,24 +40,13 @@ _EXPECTED = 20_000
 """Bytes of a result that a test compares."""
 
 
-class Format(NamedTuple):
-    """One form."""
-
-    id: str
-    """Its name on the command line."""
-    title: str
-
-
-FORMATS = (
-    Format("command", "mcp-studio command line"),
-    Format("standalone", "mcp-studio command line with the server in it"),
-    Format("python", "Python program with the MCP SDK"),
-    Format("pytest", "pytest test with the MCP SDK"),
-    Format("curl", "curl"),
-    Format("json-rpc", "JSON-RPC request"),
-    Format("json", "Arguments as JSON"),
-)
-IDS = tuple(form.id for form in FORMATS)
+FORMATS = {
+    "command": "mcp-studio command line", "standalone": "mcp-studio command line with the server in it",
+    "python": "Python program with the MCP SDK", "pytest": "pytest test with the MCP SDK", "curl": "curl",
+    "json-rpc": "JSON-RPC request", "json": "Arguments as JSON",
+}  # fmt: skip
+"""The name of each on the command line, and what it is."""
+IDS = tuple(FORMATS)
 
 
 class Copy(NamedTuple):

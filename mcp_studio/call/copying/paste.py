@@ -8,7 +8,7 @@ from dataclasses import field, replace
 from typing import Literal, cast
 
 from mcp_studio.call.copying.shell import END, Unclosed, shell_words
-from mcp_studio.catalog.listing import EntryKind, Ref
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.table import loads_lenient
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, mapping
@@ -72,11 +72,8 @@ class Pasted:
 
     def names(self, ref: Ref) -> bool:
         """Whether it can be about this entry: it says nothing else."""
-        kinds: dict[EntryKind, Meant] = {
-            "tool": "tool", "prompt": "prompt", "resource": "resource", "template": "resource",
-        }  # fmt: skip
-        same = self.name in ("", ref.name) and self.kind in ("", kinds[ref.kind])
-        return same and self.server in ("", ref.server)
+        kind = "resource" if ref.kind == "template" else ref.kind
+        return self.name in ("", ref.name) and self.kind in ("", kind) and self.server in ("", ref.server)
 
     def says(self) -> str:
         """What it is, in a sentence without a full stop."""

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
+from itertools import groupby
 from typing import Literal, NamedTuple, cast
 
 from mcp_studio import __version__
@@ -104,18 +105,6 @@ class Subject:
         return era_of(self.supposed) == "modern"
 
     @property
-    def who(self) -> Json:
-        """Who we say that we are."""
-        own = self.server.client_info if self.server else None
-        return self.info or own or _CLIENT
-
-    @property
-    def can(self) -> Json:
-        """What we say that we can do."""
-        own = self.server.capabilities if self.server else None
-        return self.capabilities or own or {}
-
-    @property
     def params(self) -> dict[str, Json]:
         """The params of the request, as the studio would send them."""
         if self.ref.kind in ("resource", "template"):
@@ -129,7 +118,9 @@ class Subject:
         schema = self.tool.get("inputSchema")
         headers = param_headers(schema, mapping(self.value)) if self.modern and schema is not None else ()
         if self.modern:
-            stamp = {META_VERSION: self.supposed, META_CLIENT: self.who, META_CAPABILITIES: self.can}
+            own = self.server or ServerConfig("")
+            who, can = self.info or own.client_info or _CLIENT, self.capabilities or own.capabilities or {}
+            stamp = {META_VERSION: self.supposed, META_CLIENT: who, META_CAPABILITIES: can}
             params = cast("dict[str, Json]", request("", params, meta=stamp)["params"])
         return request_out(identity, self.method, params, self.supposed, self.modern, headers)
 
@@ -285,12 +276,8 @@ def _variable_name(name: str) -> str:
 
 def in_shell(words: Words) -> str:
     """The text as one word of a shell."""
-    parts: list[str | Variable] = []
-    for part in words:
-        if isinstance(part, str) and parts and isinstance(last := parts[-1], str):
-            parts[-1] = last + part
-        else:
-            parts.append(part)
+    runs = [(plain, [*run]) for plain, run in groupby(words, key=lambda part: isinstance(part, str))]
+    parts = [part for plain, run in runs for part in (["".join(map(str, run))] if plain else run)]
     if len(parts) > 1 and all(isinstance(part, Variable) or _TAME.fullmatch(part) for part in parts):
         return '"' + "".join(part if isinstance(part, str) else _dollar(part, braces=True) for part in parts) + '"'
     return "".join(quote(part) if isinstance(part, str) else f'"{_dollar(part)}"' for part in parts) or "''"

@@ -15,7 +15,7 @@ from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import configured, select, server_and_words
 from mcp_studio.errors import StudioError, UsageError
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, mapping
 from mcp_studio.paths import read_object, write_object
 from mcp_studio.present.differences import difference_line
 from mcp_studio.present.units import duration, plural
@@ -43,19 +43,20 @@ def run(options: Options, out: Output) -> int:
 async def _dev(studio: Studio, server: str, ignore: Ignore, out: Output) -> int:
     options = out.options
     manner = ReplayOptions("person", options.flag("--yes"), ignore)
-    reloader = Reloader(
-        studio.caller, studio.catalog, studio.redactor, saved_folders(studio.config), server,
-        anywhere=options.command is not None, manner=manner,
-    )  # fmt: skip
+    places, anywhere = saved_folders(studio.config), options.command is not None
+    reloader = Reloader(studio.caller, studio.catalog, studio.redactor, places, server, anywhere, manner)
     if file := options.value("--baseline"):
-        reloader.take(read_object(Path(file)))
-    first = await reloader.round()
-    _print(first, studio, out)
+        known = read_object(Path(file))
+        if "surface" not in known:
+            raise UsageError(f"{file} is no baseline.", hint="dev --once --write-baseline FILE writes one.")
+        reloader.surface, reloader.answers = known["surface"], mapping(known.get("answers"))
     if options.flag("--once"):
+        first = await reloader.round()
+        _print(first, studio, out)
         return _end(first, reloader, out)
-    out.note("watching; Ctrl-C ends")
     async for one in reloader.run(options.values("--watch")):
         _print(one, studio, out)
+        out.once("watching; Ctrl-C ends")
     return 0
 
 
@@ -67,7 +68,7 @@ def _end(one: Round, reloader: Reloader, out: Output) -> int:
     if out.asker.refused:
         return out.fail(out.asker.refused[0], {"result": result})
     if file := out.options.value("--write-baseline"):
-        write_object(Path(file), reloader.baseline)
+        write_object(Path(file), {"version": 1, "surface": reloader.surface, "answers": reloader.answers})
         out.note(f"written: {file}")
     elif one.breaking or one.other:
         out.flush()

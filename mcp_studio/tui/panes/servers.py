@@ -170,10 +170,10 @@ class ServersPane(Pane, scope="servers"):
         places = folders(studio.paths, Path.cwd(), studio.config.settings.calls)
         reloader = Reloader(studio.caller, studio.catalog, studio.redactor, places, name)
         if globs:
-            await reloader.round(calls=False)
-            async for one in reloader.run(globs):
+            async for one in reloader.run(globs, calls=False):
                 bad, doubtful = one.error is not None, one.breaking or one.other
-                self.app.say(one.said, "error" if bad else "warning" if doubtful else "information")
+                if one.files:
+                    self.app.say(one.said, "error" if bad else "warning" if doubtful else "information")
 
     def _row(self, name: str) -> ServerRow:
         studio = self.app.studio
