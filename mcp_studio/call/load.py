@@ -61,11 +61,6 @@ class Load:
         self._began = self._ended = 0.0
 
     @property
-    def flying(self) -> int:
-        """Calls without an outcome now."""
-        return self.sent - self.done
-
-    @property
     def seconds(self) -> float:
         """How long it runs, or ran."""
         return (self._ended or time.perf_counter()) - self._began if self._began else 0.0

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace as replace_fields
 from pathlib import Path as FilePath
@@ -18,6 +18,7 @@ from mcp_studio.call.secrets import GONE, SecretFilter, replaced, walk
 from mcp_studio.call.store import read_end
 from mcp_studio.catalog.listing import KINDS, EntryKind, Ref
 from mcp_studio.config import table
+from mcp_studio.config.expand import Expander, Lookup
 from mcp_studio.config.load import TrustStore, digest
 from mcp_studio.config.model import Problem
 from mcp_studio.config.table import Table, kind_of, nearest
@@ -167,7 +168,9 @@ def _refuse_unknown(arguments: Json, top: Table) -> None:
             name = found[3]
             if not found[1] and not found[2]:
                 top.problem(where, f"`{found[0]}` is no reference.", "A literal ${ is written as $${.")
-            elif not found[1] and not (0 < len(name) <= _LONGEST and name.isprintable() and not hidden_in(name)):
+            elif not found[1] and (
+                not 0 < len(name) <= _LONGEST or not name.isprintable() or hidden_in(name) or ":" in name
+            ):
                 # People agree to names that they read on a line.
                 top.problem(where, "refers to a secret by a name that is empty or cannot be shown whole on a line.")
 
@@ -196,9 +199,6 @@ def saved_text(saved: SavedCall) -> str:
 
 # ---------------------------------------------------------------------- secrets
 
-Lookup = Callable[[str], str]
-"""Gives a secret by its name; raises ConfigError."""
-
 
 class Filled(NamedTuple):
     """What came of the arguments of a saved call."""
@@ -223,37 +223,25 @@ def fill(
     """
     hidden: set[str] = set()
     known: dict[str, None] = {}
+    expander = Expander(environ, keyring)
 
     def change(path: Path, value: Json) -> object:
         def reference(one: re.Match[str]) -> str:
             if not one[2]:
                 return "${"
             hidden.add(pointer(*path))
-            found = _looked_up(saved, one, path, environ, keyring) if secrets else ""
-            known[found] = None
+            known[found := expander.text(one[0]) if secrets else ""] = None
             return found
 
-        if not isinstance(value, str):
-            return value
-        made = REFERENCE.sub(reference, value)
+        try:
+            made = REFERENCE.sub(reference, value) if isinstance(value, str) else value
+        except ConfigError as problem:
+            where = f"{saved.name}: {'.'.join(('arguments', *map(str, path)))}"
+            raise ConfigError(f"{where}: {problem.message}", file=str(saved.file), hint=problem.hint) from None
         return GONE if not secrets and pointer(*path) in hidden else made
 
     made = replaced(saved.arguments, change)
     return Filled(None if made is GONE else made, frozenset(hidden), tuple(filter(None, known)))
-
-
-def _looked_up(saved: SavedCall, one: re.Match[str], path: Path, environ: Mapping[str, str], keyring: Lookup) -> str:
-    scheme, name = one[2], one[3]
-    where = f"{saved.name}: {'.'.join(('arguments', *map(str, path)))}"
-    if scheme == "keyring":
-        try:
-            return keyring(name)
-        except ConfigError as problem:
-            raise ConfigError(f"{where}: {problem.message}", file=str(saved.file), hint=problem.hint) from None
-    if name not in environ:
-        hint = nearest(name, (other for other in environ if len(other) > 3))
-        raise ConfigError(f"{where}: the environment variable {name} is not set.", file=str(saved.file), hint=hint)
-    return environ[name]
 
 
 def secrets_in(arguments: Json, keeper: SecretFilter, hidden: Collection[str] = ()) -> tuple[Path, ...]:
@@ -446,8 +434,6 @@ def _files(folder: FilePath, problems: list[Problem]) -> Iterable[FilePath]:
     except OSError as problem:
         problems.append(Problem(str(folder), "", f"cannot be read: {problem.strerror or problem}."))
         return ()
-    if len(found) > _MOST:
-        problems.append(Problem(str(folder), "", f"has {len(found)} files; the first {_MOST} are read."))
     return found[:_MOST]
 
 

@@ -17,7 +17,7 @@ from mcp_studio.session.manager import ConnectionManager
 
 _LARGE = MB
 """Larger content is hashed in a thread."""
-_WORDS: dict[SkillState, str] = {
+WORDS: dict[SkillState, str] = {
     "verified": "is what its entry says: size and digest",
     "unverifiable": "cannot be verified, for the server makes its files as they are read",
 }
@@ -124,7 +124,7 @@ class SkillReader:
             verdict = await self._judge(skill, call.ref.name, outcome)
             name = f"skill {skill.name or skill.uri}"
             problems += [f"{name}: {finding}" for finding in verdict.findings]
-            if words := _WORDS.get(verdict.state):
+            if words := WORDS.get(verdict.state):
                 more = ", and frontmatter" if skill.uri == call.ref.name and verdict.state == "verified" else ""
                 notes.append(f"{name}: this file {words}{more}")
         return tuple(problems), tuple(notes)

@@ -46,7 +46,7 @@ def write(project: Path, text: str) -> None:
 def test_changes_are_told_and_a_server_that_does_not_start_is_waited_for(project: Path) -> None:
     with started("dev", "--json", "--", sys.executable, str(project / "server.py"), cwd=project) as dev:
         first = json.loads(dev.line())
-        assert first["ready"] and first["pinned"][0]["verdict"] == "new" and first["changes"] == []
+        assert first["ready"] and first["answers"][0]["verdict"] == "new" and first["changes"] == []
         assert "watching" in dev.line(errors=True)
         write(project, "def broken(:\n" + SERVER)
         broken = json.loads(dev.line())
@@ -54,7 +54,7 @@ def test_changes_are_told_and_a_server_that_does_not_start_is_waited_for(project
         write(project, SERVER.replace("b: int = 1", "b: str").replace("a + b", "a + len(b)"))
         (change,) = (mended := json.loads(dev.line()))["changes"]
         assert mended["breaking"] and "b is required now" in change["breaking"]
-        assert mended["pinned"][0]["verdict"] == "differs" and mended["pinned"][0]["differences"]
+        assert mended["answers"][0]["verdict"] == "differs" and mended["answers"][0]["differences"]
         (project / "notes.log").write_text("no part of the server")
         write(project, SERVER.replace("b: int = 1", "b: str | int = 1"))
         last = json.loads(dev.line())

@@ -11,9 +11,9 @@ from typing import NamedTuple, cast
 
 from mcp_studio.call.copying.shell import quote, readable
 from mcp_studio.call.copying.subject import Address, Subject, Variable, Words, address_of, assigned, in_entry, in_shell
-from mcp_studio.call.secrets import secret_places, walk, without_secrets
+from mcp_studio.call.secrets import secret_places, without_secrets
 from mcp_studio.config.model import ServerConfig
-from mcp_studio.jsontext import ExactFloat, Json, depth, dumps, items_of, loads, mapping, printable
+from mcp_studio.jsontext import Json, depth, dumps, items_of, loads, mapping, printable
 from mcp_studio.redact import MARK
 from mcp_studio.safetext import escape_live, safe
 from mcp_studio.schema.field import Form, Text
@@ -34,8 +34,6 @@ _NO_CURL = {
 _WIDTH = 100
 _DEEPEST = 60
 """Python refuses to read some 200 brackets inside one another, and less inside a program."""
-_LONGEST_NUMBER = 4_300
-"""Digits of a whole number that Python reads."""
 _EXPECTED = 20_000
 """Bytes of a result that a test compares."""
 
@@ -284,18 +282,10 @@ def _header(name: str, text: str) -> str:
 
 def literal(value: Json, margin: int = 0) -> str:
     """A JSON value as a Python expression that gives the same value; `margin` cells stand before its further lines."""
+    if depth(value, _DEEPEST) > _DEEPEST:
+        raise _No("The value is nested too deeply for Python.")
     # No line break is inside a string: `repr` writes it as an escape.
     return pformat(value, width=_WIDTH - margin, sort_dicts=False).replace("\n", "\n" + " " * margin)
-
-
-def _unsaid(value: Json) -> str:
-    """Why Python cannot read the value back; empty where it can."""
-    if depth(value, _DEEPEST) > _DEEPEST:
-        return "The value is nested too deeply for Python."
-    for _, item in walk(value):
-        if isinstance(item, ExactFloat) and (item - item != 0.0 or len(item.text) > _LONGEST_NUMBER):
-            return f"Python has no number {item.text[:20]}{'…' if len(item.text) > 20 else ''}: it is too large."
-    return ""
 
 
 def _text(value: str) -> str:
@@ -363,8 +353,6 @@ def _for_sdk(subject: Subject) -> tuple[Address, list[str]]:
     if address.kind == "websocket":
         raise _No("The MCP SDK has no client for WebSockets.")
     _only_objects(subject)
-    if problem := _unsaid(subject.value):
-        raise _No(problem)
     task = ["The SDK makes the call without a task."] * subject.task
     return address, [*address.remarks, *subject.notes, *task]
 
@@ -384,9 +372,8 @@ def _compared(subject: Subject) -> tuple[str, Json, str]:
         items = [mapping(one).get("content") if part == "messages" else one for one in items_of(result[part])]
         came = f'[getattr({inner}, "text", None) for one in result.{part}]'
         value = [mapping(item).get("text") for item in items]
-    if problem := _unsaid(value):
-        return "", None, f"the result cannot be written out. {problem}"
-    return (came, value, "") if len(dumps(value)) <= _EXPECTED else ("", None, "the result is too large")
+    small = len(dumps(value)) <= _EXPECTED and depth(value, _DEEPEST) <= _DEEPEST
+    return (came, value, "") if small else ("", None, "the result is too large")
 
 
 def _commented(text: str, remarks: Sequence[str]) -> str:

@@ -47,7 +47,9 @@ def run(options: Options, out: Output) -> int:
         raise UsageError(f"`{words[1]}` is too much: it is about one server.")
     (server,) = _named(config, words, out)
     out.server = server.name
-    _refuse_own(server)
+    if not server.signs_in:
+        hint = f"Its entry can say otherwise: [servers.{server.name}.auth]"
+        raise UsageError(f"Nobody signs in to {server.name}: {why_nobody(server)}.", hint=hint)
     if word == "login":
         return _login(config, server, out)
     work = {"token": _token, "refresh": _refresh, "logout": _logout, "forget": _forget}[word]
@@ -81,17 +83,6 @@ def _named(config: Config, words: list[str], out: Output) -> list[ServerConfig]:
             raise UsageError(f"{server.name} is a program on this machine; there is no signing in to it.", hint=hint)
     config = replace(config, servers={server.name: server for server in found})
     return list(with_secrets(config, out.options, out).servers.values())
-
-
-def _refuse_own(server: ServerConfig) -> None:
-    """Refuse servers to which nobody signs in.
-
-    Raises:
-        UsageError: it is one.
-    """
-    if not server.signs_in:
-        hint = f"Its entry can say otherwise: [servers.{server.name}.auth]"
-        raise UsageError(f"Nobody signs in to {server.name}: {why_nobody(server)}.", hint=hint)
 
 
 def _alone(config: Config, server: ServerConfig) -> Config:

@@ -13,7 +13,7 @@ from mcp_studio.cli.call_arguments import saved_folders
 from mcp_studio.cli.engine import execute
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
-from mcp_studio.cli.targets import configured, select, server_and_words
+from mcp_studio.cli.targets import of_server
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.paths import read_object, write_object
@@ -25,24 +25,20 @@ from mcp_studio.trace.diff import Ignore
 
 def run(options: Options, out: Output) -> int:
     """Watch until interrupted, or once; returns the exit code."""
-    config, globs = configured(out), options.values("--watch")
-    server, _ = server_and_words(config, options, options.words, 0)
+    chosen, server, _ = of_server(out, options.words, 0)
     if not server:
         raise UsageError("Which server?", hint="mcp-studio dev SERVER, or mcp-studio dev -- COMMAND ARGS…")
-    chosen = select(config, [server])
     if chosen.servers[server].kind != "stdio":
         raise UsageError(f"{server} is no program that is started here.", hint="A server at a URL restarts by itself.")
-    once = options.flag("--once")
-    if not once:
-        files_of(chosen.servers[server], tuple(globs))  # before anything is started
-    out.server, out.lines = server, not once
-    ignore = Ignore(options.values("--ignore"))
-    return execute(chosen, out, lambda studio: _dev(studio, server, ignore, out))
+    out.lines = not options.flag("--once")
+    if out.lines:  # before anything is started
+        files_of(chosen.servers[server], tuple(options.values("--watch")))
+    manner = ReplayOptions("person", options.flag("--yes"), Ignore(options.values("--ignore")))
+    return execute(chosen, out, lambda studio: _dev(studio, server, manner, out))
 
 
-async def _dev(studio: Studio, server: str, ignore: Ignore, out: Output) -> int:
+async def _dev(studio: Studio, server: str, manner: ReplayOptions, out: Output) -> int:
     options = out.options
-    manner = ReplayOptions("person", options.flag("--yes"), ignore)
     places, anywhere = saved_folders(studio.config), options.command is not None
     reloader = Reloader(studio.caller, studio.catalog, studio.redactor, places, server, anywhere, manner)
     if file := options.value("--baseline"):
@@ -50,7 +46,7 @@ async def _dev(studio: Studio, server: str, ignore: Ignore, out: Output) -> int:
         if "surface" not in known:
             raise UsageError(f"{file} is no baseline.", hint="dev --once --write-baseline FILE writes one.")
         reloader.surface, reloader.answers = known["surface"], mapping(known.get("answers"))
-    if options.flag("--once"):
+    if not out.lines:
         first = await reloader.round()
         _print(first, studio, out)
         return _end(first, reloader, out)
@@ -78,10 +74,8 @@ def _end(one: Round, reloader: Reloader, out: Output) -> int:
 
 
 def _print(one: Round, studio: Studio, out: Output) -> None:
-    if out.json:
-        if out.lines:
-            out.line("", _json(one, out))
-        return
+    if out.json and out.lines:
+        out.line("", _json(one, out))
     for line in _lines(one, studio):
         out.data(out.redactor.text(line))
     out.flush()
@@ -108,18 +102,11 @@ def _lines(one: Round, studio: Studio) -> Iterator[str]:
 
 
 def _json(one: Round, out: Output) -> dict[str, Json]:
-    error = out.redactor.text(one.error.message) if one.error else None
+    differences = [[difference_line(difference) for difference in answer.differences] for answer in one.answers]
+    answers = zip(one.answers, differences, strict=True)
     return {
-        "server": one.server, "time": round(time.time(), 3), "files": list(one.files), "ready": one.error is None,
-        "error": error, "stderr": list(one.stderr), "ms": round(one.ms, 1), "breaking": bool(one.breaking),
-        "changes": [
-            {"kind": change.kind, "name": change.name, "breaking": list(change.breaking),
-             "compatible": list(change.compatible)}
-            for change in one.changes
-        ],
-        "pinned": [
-            {"name": answer.name, "verdict": answer.verdict, "said": answer.said or None, "ms": round(answer.ms, 1),
-             "differences": [difference_line(difference) for difference in answer.differences]}
-            for answer in one.answers
-        ],
+        **one._asdict(), "time": round(time.time(), 3), "ready": one.error is None, "breaking": bool(one.breaking),
+        "error": out.redactor.text(one.error.message) if one.error else None,
+        "changes": [change._asdict() for change in one.changes],
+        "answers": [{**answer._asdict(), "differences": lines} for answer, lines in answers],
     }  # fmt: skip

@@ -161,12 +161,9 @@ def _json(result: Result) -> Json:
 
 def _difference(one: Difference) -> Json:
     told: dict[str, Json] = {"kind": one.kind, "path": path_text(one.path)}
-    if one.was != one.path and one.kind != "more":
-        told["was"] = path_text(one.was)
-    if one.kind in ("removed", "changed", "type"):
-        told["before"] = _bounded(one.before)
-    if one.kind in ("added", "changed", "type"):
-        told["after"] = _bounded(one.after)
+    told |= {"was": path_text(one.was)} if one.was != one.path and one.kind != "more" else {}
+    told |= {"before": _bounded(one.before)} if one.kind in ("removed", "changed", "type") else {}
+    told |= {"after": _bounded(one.after)} if one.kind in ("added", "changed", "type") else {}
     return told
 
 

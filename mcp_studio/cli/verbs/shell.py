@@ -15,7 +15,7 @@ from mcp_studio.cli.grammar import VERBS
 from mcp_studio.cli.options import Options, help_text, parse, show
 from mcp_studio.cli.output import INTERRUPTED, Output
 from mcp_studio.cli.questions import Asker
-from mcp_studio.cli.targets import configured, select, server_and_words, with_secrets
+from mcp_studio.cli.targets import of_server, with_secrets
 from mcp_studio.cli.terminal import EndOfInput, Lines, prompt, say
 from mcp_studio.config.model import Config
 from mcp_studio.config.table import nearest
@@ -31,12 +31,10 @@ _OWN = ("--answer", "--json", "--quiet")
 
 def run(options: Options, out: Output) -> int:
     """Do what the lines say; the exit code of the first of a pipe that failed, and 0 on a terminal."""
-    config = configured(out)
-    server, _ = server_and_words(config, options, options.words, 0)
-    if not server and config.servers:
+    chosen, server, _ = of_server(out, options.words, 0)
+    if not server:
         raise UsageError("Which server?", hint="mcp-studio shell SERVER")
-    config = with_secrets(select(config, [server] if server else []), options, out)
-    out.server, out.lines = server, True
+    config, out.lines = with_secrets(chosen, options, out), True
     with asyncio.Runner() as runner:
         shell = Shell(config, server, out, runner)
         try:

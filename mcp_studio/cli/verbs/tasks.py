@@ -12,7 +12,7 @@ from mcp_studio.cli.engine import Narration, connected, end, execute
 from mcp_studio.cli.grammar import TASK_ACTIONS
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
-from mcp_studio.cli.targets import configured, select, server_and_words
+from mcp_studio.cli.targets import of_server
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.session.connection import Limit, limit_of
 from mcp_studio.session.tasks import Task
@@ -24,11 +24,9 @@ _PATIENCE = 5.0
 
 def run(options: Options, out: Output) -> int:
     """Do it, and return the exit code."""
-    config, words = configured(out), list(options.words)
+    words = list(options.words)
     action = words.pop(0) if words and words[0] in TASK_ACTIONS else "list"
-    server, words = server_and_words(config, options, words, 0 if action == "list" else 1)
-    out.server = server
-    chosen = select(config, [server] if server else [])
+    chosen, server, words = of_server(out, words, 0 if action == "list" else 1)
     if action == "list":
         return execute(chosen, out, lambda studio: _list(studio, server, out))
     if not words or not server:
