@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import re
 import time
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from contextlib import aclosing
 from dataclasses import field
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mcp_studio.call.caller import Caller
 from mcp_studio.call.history import OUTCOMES, said_of
@@ -17,21 +15,13 @@ from mcp_studio.call.replay.runner import ReplayOptions, Verdict, answer_of, cal
 from mcp_studio.call.saved import Folders, SavedCall, fill
 from mcp_studio.catalog.catalog import Catalog
 from mcp_studio.catalog.surface import SurfaceChange, compare, surface_of
-from mcp_studio.config.model import ServerConfig
-from mcp_studio.errors import StudioError, Unreachable, UsageError
+from mcp_studio.errors import StudioError, Unreachable
 from mcp_studio.jsontext import Json, dumps, loads, mapping
 from mcp_studio.record import record
 from mcp_studio.redact import Redactor
 from mcp_studio.schema.uritemplate import expand
+from mcp_studio.session.file_watch import FileWatch
 from mcp_studio.trace.diff import Difference, diff
-
-_FOLDERS = ("venv", "env", "target", ".cache", ".ruff_cache", ".mcp-studio")
-"""Folders whose files are no part of a server, besides those that watchfiles leaves out."""
-_SOURCES = re.compile(
-    r"(?i).*\.(pyi?|[cm]?[jt]sx?|json|toml|ya?ml|env|ini|cfg|sql|html|jinja2?|go|rs|rb|java|kts?|cs|php|lua|exs?|swift|sh)"
-)
-"""What counts where nobody names files: a server may write others while it runs."""
-_FILES = 5
 
 
 class PinnedAnswer(NamedTuple):
@@ -112,30 +102,15 @@ class Reloader:
             calls: make the pinned calls in the first round, too.
 
         Raises:
-            UsageError: the package for it is not installed, or it cannot be meant which files.
+            UsageError: as `FileWatch`.
         """
-        manager, server = self.caller.manager, self.server
-        folder, roots, wanted = files_of(manager.config(server), tuple(globs))
-        from watchfiles import awatch
-
-        watch = awatch(*roots, watch_filter=wanted, ignore_permission_denied=True)
-        coming = asyncio.ensure_future(anext(watch))
-        try:
-            await asyncio.sleep(0)  # from here on no change is missed
-            yield await self.round(calls=calls)
-            while True:
-                changed = await coming
-                coming = asyncio.ensure_future(anext(watch))
-                if server not in manager.names():
+        manager = self.caller.manager
+        async with aclosing(FileWatch(manager.config(self.server), globs).changes()) as changes:
+            async for files in changes:
+                if self.server not in manager.names():
                     return
-                if manager.status(server).state != "disabled":  # which is a person's wish
-                    names = sorted({path.removeprefix(f"{folder}{os.sep}") for _, path in changed})
-                    more = [f"{len(names) - _FILES} more"] * (len(names) > _FILES)
-                    yield await self.round((*names[:_FILES], *more))
-        finally:
-            coming.cancel()
-            await asyncio.wait((coming,))
-            await watch.aclose()
+                if not files or manager.status(self.server).state != "disabled":  # which is a person's wish
+                    yield await self.round(files, calls=calls or bool(files))
 
     async def round(self, files: tuple[str, ...] = (), *, calls: bool = True) -> Round:
         """Start it again where files have changed, wait for it, and compare; `calls`: make the pinned ones."""
@@ -197,38 +172,3 @@ class Reloader:
 
     def _without_secrets(self, value: Mapping[str, Json]) -> dict[str, Json]:
         return mapping(loads(self.redactor.bytes(dumps(value))))
-
-
-def files_of(server: ServerConfig, globs: tuple[str, ...]) -> tuple[Path, list[Path], Callable[[Any, str], bool]]:
-    """The folder of a server, the folders that are watched, and whether a file in them counts.
-
-    Raises:
-        UsageError: the package for it is not installed, or there is no such folder, or it has everything in it.
-    """
-    try:
-        from watchfiles import DefaultFilter
-    except ImportError:
-        hint = "Try: pip install 'mcp-studio[dev]'"
-        raise UsageError("Watching files needs one more package, which is not installed.", hint=hint) from None
-    folder = Path(server.cwd).absolute()
-    scripts = [folder / word for word in server.args if not word.startswith("-") and (folder / word).is_file()]
-    if scripts and not scripts[0].is_relative_to(folder):
-        folder = scripts[0].parent
-    patterns = [os.path.normpath(folder / glob) for glob in globs]
-    roots = [Path(re.split(r"[*?]", pattern, maxsplit=1)[0] + "x").parent for pattern in patterns] or [folder]
-    for root in roots:
-        if root in (Path.home(), Path(root.anchor)) or not root.is_dir():
-            why = "is too large to be watched whole" if root.is_dir() else "is not there"
-            raise UsageError(f"The folder {root} {why}.", hint="Name the files: --watch 'src/**/*.py'")
-    known = DefaultFilter(ignore_dirs=(*DefaultFilter.ignore_dirs, *_FOLDERS))
-    matches = [re.compile(_WILDCARD.sub(_expression, pattern)) for pattern in patterns] or [_SOURCES]
-    return folder, roots, lambda change, path: known(change, path) and any(one.fullmatch(path) for one in matches)
-
-
-_WILDCARD = re.compile(r"\*\*/|\*\*|\*|\?|[^*?]+")
-
-
-def _expression(found: re.Match[str]) -> str:
-    """A part of a glob as a regular expression."""
-    wild = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    return wild.get(found[0]) or re.escape(found[0])

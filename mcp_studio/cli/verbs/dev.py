@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from mcp_studio.call.reload import Reloader, Round, files_of
+from mcp_studio.call.reload import Reloader, Round
 from mcp_studio.call.replay.runner import ReplayOptions
 from mcp_studio.catalog.listing import KINDS
 from mcp_studio.cli.call_arguments import saved_folders
@@ -19,6 +19,7 @@ from mcp_studio.jsontext import Json, mapping
 from mcp_studio.paths import read_object, write_object
 from mcp_studio.present.differences import difference_line
 from mcp_studio.present.units import duration, plural
+from mcp_studio.session.file_watch import FileWatch
 from mcp_studio.studio import Studio
 from mcp_studio.trace.diff import Ignore
 
@@ -32,7 +33,7 @@ def run(options: Options, out: Output) -> int:
         raise UsageError(f"{server} is no program that is started here.", hint="A server at a URL restarts by itself.")
     out.lines = not options.flag("--once")
     if out.lines:  # before anything is started
-        files_of(chosen.servers[server], tuple(options.values("--watch")))
+        FileWatch(chosen.servers[server], options.values("--watch"))
     manner = ReplayOptions("person", options.flag("--yes"), Ignore(options.values("--ignore")))
     return execute(chosen, out, lambda studio: _dev(studio, server, manner, out))
 
