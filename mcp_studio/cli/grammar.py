@@ -207,9 +207,9 @@ VERBS: dict[str, Verb] = {
         "start a server again when its files change, and say what that changes",
         "dev [SERVER] [options] [-- COMMAND ARGS…]\ndev --once [--baseline FILE] [options] [-- COMMAND ARGS…]",
         "What it offers is compared with what it offered before: ! marks what breaks clients, ~ the rest. Saved calls "
-        "that are pinned are made again, and their answers compared. Without --watch all files of the server's folder "
-        "count, but for .git, environments, packages, caches, logs and databases. With --once: exit code 1 where "
-        "something breaking has changed or a pinned call is not answered as before, 4 where it does not start.",
+        "that are pinned are made again, and their answers compared. Without --watch sources in the server's folder "
+        "count, but for .git, environments, packages and caches. With --once: exit code 1 where something breaking "
+        "has changed or a pinned call is not answered as in the baseline, 4 where the server does not start.",
         (
             Option("--watch", "watch these files instead, as 'src/**/*.py' (may be repeated)", "GLOB"),
             Option("--once", "start it once, compare, and end"),

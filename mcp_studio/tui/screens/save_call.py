@@ -103,7 +103,7 @@ class SaveCall(FillIn):
             "name": {"type": "string", "minLength": 1, "maxLength": 80},
             "description": {"type": "string"},
             "for": {"oneOf": _WHERE, "description": f"the project: {self._folders.project}"},
-            "pinned": {"type": "boolean", "description": "watch mode makes it again when its server has changed"},
+            "pinned": {"type": "boolean", "description": "watch mode makes it again after changes"},
         }
         properties |= {title: {"type": "string", "description": _SECRET} for title in self._rows}
         return {"type": "object", "properties": properties, "required": ["name", "for"]}
