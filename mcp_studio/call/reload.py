@@ -10,6 +10,7 @@ from dataclasses import field
 from typing import NamedTuple
 
 from mcp_studio.call.caller import Caller
+from mcp_studio.call.copying.subject import Subject
 from mcp_studio.call.history import OUTCOMES, said_of
 from mcp_studio.call.replay.runner import ReplayOptions, Verdict, answer_of, call_of, comparable
 from mcp_studio.call.saved import Folders, SavedCall, fill
@@ -19,8 +20,8 @@ from mcp_studio.errors import StudioError, Unreachable
 from mcp_studio.jsontext import Json, dumps, loads, mapping
 from mcp_studio.record import record
 from mcp_studio.redact import Redactor
+from mcp_studio.sandbox.file_watch import FileWatch
 from mcp_studio.schema.uritemplate import expand
-from mcp_studio.session.file_watch import FileWatch
 from mcp_studio.trace.diff import Difference, diff
 
 
@@ -67,13 +68,11 @@ class Round(NamedTuple):
         """All of it in a sentence."""
         if self.error is not None:
             return f"{self.server} was started again and failed: {self.error.message}"
-        parts = ["nothing that it offers has changed"]
-        if self.changes:
-            first = "; ".join(map(str, (*self.breaking, *self.changes)[:1]))
-            parts = [f"{len(self.changes)} of what it offers changed, {len(self.breaking)} breaking: {first}"]
-        if self.other:
-            parts.append(f"pinned calls with other answers: {', '.join(one.name for one in self.other)}")
-        return f"{self.server} was started again: {'. '.join(parts)}."
+        said = "nothing that it offers has changed"
+        for first in (*self.breaking, *self.changes)[:1]:
+            said = f"{len(self.changes)} of what it offers changed, {len(self.breaking)} breaking: {first}"
+        others = ", ".join(one.name for one in self.other)
+        return f"{self.server} was started again: {said}{f'. Answered otherwise: {others}' * bool(others)}."
 
 
 @record()
@@ -147,12 +146,9 @@ class Reloader:
             for secret in filled.secrets:
                 self.redactor.learn(secret)
             values = mapping(filled.arguments)
-            params: dict[str, Json] = {"name": ref.name, "arguments": values}
-            method = {"tool": "tools/call", "prompt": "prompts/get"}.get(ref.kind, "resources/read")
-            if method == "resources/read":
-                params = {"uri": expand(ref.name, values) if ref.kind == "template" else ref.name}
+            request = Subject(ref, values, expand(ref.name, values) if ref.kind == "template" else "")
             self.catalog.accept(ref)  # whoever changes a server has not to be asked about that
-            call = call_of(self.caller, ref.server, method, params, self.manner)
+            call = call_of(self.caller, ref.server, request.method, request.params, self.manner)
         except (StudioError, ValueError) as error:
             return PinnedAnswer(saved.name, "failed", str(error))
         assert call is not None, "the params are ours"

@@ -140,10 +140,8 @@ class SkillCatalog:
         return (*marked, *(self._entry(skill) for skill in skills if skill.uri not in listed))
 
     def _entry(self, skill: Skill) -> Entry:
-        raw: dict[str, Json] = {
-            "uri": skill.uri, "name": skill.name, "description": skill.description, "mimeType": "text/markdown",
-        }  # fmt: skip
-        problem = skill.errors[0] if skill.errors else ""
+        raw = dict[str, Json](uri=skill.uri, name=skill.name, description=skill.description, mimeType="text/markdown")
+        problem = "".join(skill.errors[:1])
         return Entry(
             Ref("resource", skill.server, skill.uri), ResourceView(raw), problem=problem, skill=self.state(skill)
         )

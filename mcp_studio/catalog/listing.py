@@ -19,6 +19,7 @@ from mcp_studio.protocol.versions import Hint, hint_of
 from mcp_studio.protocol.views import AnyView, PromptView, ResourceView, TemplateView, ToolView, header_problem
 from mcp_studio.record import record
 from mcp_studio.safetext import LINES_LIVE, hidden_in
+from mcp_studio.trace.lint.results import LISTS, caution_of
 
 EntryKind = Literal["tool", "resource", "template", "prompt"]
 KINDS: tuple[EntryKind, ...] = ("tool", "resource", "template", "prompt")
@@ -180,7 +181,7 @@ def doubts_of(entries: Iterable[Entry]) -> dict[Ref, str]:
         if said:
             found[ref] = "; ".join(said)
     for entry in entries:
-        if (caution := entry.view.caution) and caution not in found.get(entry.ref, ""):
+        if (caution := caution_of(entry.view.description)) and caution not in found.get(entry.ref, ""):
             found[entry.ref] = "; ".join(filter(None, (found.get(entry.ref), caution)))
     return found
 
@@ -206,9 +207,7 @@ METHODS: dict[EntryKind, tuple[str, str, str]] = {
 }
 """Kind -> method, key of the array in the result, capability that a server declares for it."""
 
-_VIEWS: dict[EntryKind, type[AnyView]] = {
-    "tool": ToolView, "resource": ResourceView, "template": TemplateView, "prompt": PromptView,
-}  # fmt: skip
+_VIEWS = dict(zip(KINDS, (ToolView, ResourceView, TemplateView, PromptView), strict=True))
 
 
 def salvage(
@@ -228,19 +227,25 @@ def salvage(
 
 def _entry(server: str, kind: EntryKind, item: Json, remembered: bool, headers: bool) -> Entry:
     raw = cast("dict[str, Json]", item) if isinstance(item, dict) else {"name": "", "received": item}
-    view = _VIEWS[kind]
-    name = raw.get(view.key)
+    view, key = _VIEWS[kind], LISTS[METHODS[kind][0]].identity
+    name = raw.get(key)
     problem, excluded = "", False
     if not isinstance(item, dict):
         problem = "the entry is not an object"
     elif not isinstance(name, str) or not name:
-        problem = f"it has no {view.key}"
+        problem = f"it has no {key}"
     elif kind == "tool":
-        problem = ToolView(raw).problem
+        problem = _tool_problem(raw.get("inputSchema"))
         if headers and not problem and (wrong := header_problem(raw.get("inputSchema"))):
             problem, excluded = f"excluded: {wrong}", True
     ref = Ref(kind, server, name if isinstance(name, str) else "")
     return Entry(ref, view(raw), remembered, problem, excluded)
+
+
+def _tool_problem(schema: Json) -> str:
+    if not isinstance(schema, dict):
+        return "it has no inputSchema" if schema is None else "its inputSchema is not an object"
+    return "" if mapping(schema).get("type") in ("object", None) else "its inputSchema is not of type object"
 
 
 Ask = Callable[[str, dict[str, Json]], Awaitable[Json]]

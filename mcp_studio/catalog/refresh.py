@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import field, replace
 
 from mcp_studio.catalog.catalog import Catalog, fetch_skills
@@ -26,11 +26,6 @@ _QUIET = 10.0
 """Seconds without a change after which the next one is read soon again."""
 _AGAIN = 5.0
 """Seconds after which a list that is not fresh any more is read again when somebody looks at it."""
-_CHANGES: dict[str, tuple[EntryKind, ...]] = {
-    "notifications/tools/list_changed": ("tool",),
-    "notifications/resources/list_changed": ("resource", "template"),
-    "notifications/prompts/list_changed": ("prompt",),
-}
 
 
 @record()
@@ -73,8 +68,9 @@ class Refresher:
 
     def on_notification(self, server: str, method: str) -> None:
         """Note which lists a notification makes out of date."""
-        if kinds := _CHANGES.get(method):
-            self._mark(server, kinds)
+        changed = [kind for kind in KINDS if method == f"notifications/{METHODS[kind][2]}/list_changed"]
+        if changed:
+            self._mark(server, changed)
 
     def again(self, server: str) -> None:
         """Read all lists of a server again."""
@@ -143,7 +139,7 @@ class Refresher:
             self._memories[server] = config, replace(memory, seen=seen)
             self._keep(*self._memories[server])
 
-    def _mark(self, server: str, kinds: tuple[EntryKind, ...]) -> None:
+    def _mark(self, server: str, kinds: Iterable[EntryKind]) -> None:
         if watch := self._watches.get(server):
             watch.dirty.update(kinds)
             watch.changed.set()

@@ -21,7 +21,6 @@ _NOTES = ("title", "description", "default", "examples", "deprecated", "$comment
 """Keywords that say nothing of which values fit."""
 _INSIDE = ("items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames")
 """Keywords that are a schema of their own."""
-_SEVERAL = ("anyOf", "oneOf", "prefixItems")
 _ELSEWHERE = ("properties", "required", "$defs", "definitions", "$schema", "$id")
 """Keywords that are looked at by themselves."""
 
@@ -85,8 +84,7 @@ def _of_prompt(arguments: Json) -> Json:
     """The arguments of a prompt as a schema."""
     known = {str(one.get("name")): one for one in map(mapping, items_of(arguments))}
     needed: Json = [name for name, one in known.items() if one.get("required") is True]
-    about: Json = {name: {"description": one.get("description")} for name, one in known.items()}
-    return {"properties": about, "required": needed}
+    return {"properties": {**known}, "required": needed}
 
 
 def schema_changes(old: Json, new: Json, path: str = "", *, output: bool = False) -> _Changes:
@@ -122,7 +120,7 @@ def schema_changes(old: Json, new: Json, path: str = "", *, output: bool = False
             one, other = was.get(key), now.get(key)
             if key in _INSIDE and isinstance(one, dict) and isinstance(other, dict):
                 todo.append((f"{where}[]" if key == "items" else f"{where} ({key})", one, other))
-            elif key in _SEVERAL and len(items_of(one)) == len(items_of(other)):
+            elif key in ("anyOf", "oneOf", "prefixItems") and len(items_of(one)) == len(items_of(other)):
                 todo += [(where, *pair) for pair in zip(items_of(one), items_of(other), strict=True)]
             elif one != other:
                 narrower, wider = _fewer_fit(key, one, other)

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple, cast
 
 from mcp_studio.jsontext import Json, items_of, mapping
-from mcp_studio.safetext import hidden_in
 
 
 def _text(raw: dict[str, Json], key: str) -> str:
@@ -19,23 +18,10 @@ def _text(raw: dict[str, Json], key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-_ORDERS = re.compile(
-    r"(?is)\b(?:ignore|disregard|forget)\b.{0,40}\b(?:instructions?|rules|prompts?)\b"
-    r"|\bdo(?:n't| not) (?:tell|inform|mention|reveal|show)\b.{0,30}\b(?:user|person|human|anyone)\b"
-    r"|\bsystem prompt\b|<(?:important|system|secret|instructions?)>"
-    r"|\b(?:always|first|must)\b.{0,30}\b(?:read|send|include|pass)\b.{0,60}"
-    r"(?:~/|\.ssh|\.env\b|password|api key|credential)"
-)
-"""What a description says that is meant for a model, and against the person whose model it is."""
-_READ = 20_000
-
-
 class View:
     """What all listed things have in common (specification, basic: BaseMetadata)."""
 
     __slots__ = ("raw",)
-    key = "name"
-    """The member that names it."""
 
     def __init__(self, raw: dict[str, Json]) -> None:
         self.raw = raw
@@ -55,16 +41,6 @@ class View:
         """What it is, or an empty string."""
         return _text(self.raw, "description")
 
-    @property
-    def caution(self) -> str:
-        """What is suspicious about its description; empty where nothing is."""
-        text = self.description
-        found = _ORDERS.search(text[:_READ])
-        said = [f'its description gives orders to a model ("{" ".join(found[0].split())[:60]}")'] if found else []
-        if not text.isascii() and hidden_in(text):
-            said.append("its description has characters that cannot be seen")
-        return ", and ".join(said)
-
 
 class ToolView(View):
     """A tool (specification, server/tools). The four hints are claims of the server."""
@@ -75,15 +51,6 @@ class ToolView(View):
     def title(self) -> str:
         """The title, which older servers put among the annotations."""
         return _text(self.raw, "title") or _text(self.annotations, "title")
-
-    @property
-    def problem(self) -> str:
-        """What keeps its schema from being that of arguments; empty where nothing does."""
-        schema = self.input_schema
-        if not isinstance(schema, dict):
-            return "it has no inputSchema" if schema is None else "its inputSchema is not an object"
-        good = mapping(schema).get("type") in ("object", None)
-        return "" if good else "its inputSchema is not of type object"
 
     @property
     def input_schema(self) -> Json:
@@ -134,7 +101,6 @@ class ResourceView(View):
     """A resource (specification, server/resources)."""
 
     __slots__ = ()
-    key = "uri"
 
     @property
     def uri(self) -> str:
@@ -157,7 +123,6 @@ class TemplateView(View):
     """A resource template (specification, server/resources)."""
 
     __slots__ = ()
-    key = "uriTemplate"
 
     @property
     def uri_template(self) -> str:

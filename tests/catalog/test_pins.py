@@ -8,7 +8,7 @@ from mcp_studio.catalog.catalog import Catalog
 from mcp_studio.catalog.listing import Listing, Ref, doubts_of, salvage
 from mcp_studio.catalog.pins import digest, drift, lock
 from mcp_studio.jsontext import Json
-from mcp_studio.protocol.views import View
+from mcp_studio.trace.lint.results import caution_of
 
 
 def tool(name: str, **more: Json) -> Json:
@@ -52,7 +52,7 @@ def test_a_hash_is_of_what_the_tool_is_and_not_of_how_it_is_written() -> None:
     ],
 )
 def test_a_description_that_gives_orders_to_a_model_or_hides_text_is_pointed_out(text: str) -> None:
-    assert View({"description": text}).caution
+    assert caution_of(text)
     (entry,) = salvage("s", "tool", [tool("a", description=text)])
     assert "description" in doubts_of([entry])[entry.ref]
 
@@ -67,4 +67,4 @@ def test_a_description_that_gives_orders_to_a_model_or_hides_text_is_pointed_out
     ],
 )
 def test_an_ordinary_description_is_not_suspicious(text: str) -> None:
-    assert not View({"description": text}).caution
+    assert not caution_of(text)

@@ -212,10 +212,8 @@ def _target(subject: Subject, address: Address | None) -> tuple[str, list[str], 
     return f"cd {quote(server.cwd)} && " if server.cwd else "", options, ["--", *command]
 
 
-def _certificates(server: ServerConfig | None, ca: str, cert: str, key: str) -> list[str]:
+def _certificates(server: ServerConfig, ca: str, cert: str, key: str) -> list[str]:
     """Which are accepted and shown; the password of a key has no option, and stays where it is."""
-    if server is None:
-        return []
     files = ((ca, server.tls.ca), (cert, server.tls.cert), (key, server.tls.key))
     named = [f"{name} {quote(file)}" for name, file in files if file]
     return [*named, *["--insecure"] * server.tls.insecure]
@@ -255,7 +253,7 @@ def _curl(subject: Subject) -> _Made:
     else:
         headers += [_header("MCP-Protocol-Version", subject.supposed), '"Mcp-Session-Id: $SESSION"']
         remarks.append("SESSION has to be set: the Mcp-Session-Id that the server gave in its answer to initialize.")
-    tls = _certificates(subject.server, "--cacert", "--cert", "--key")
+    tls = _certificates(subject.server or ServerConfig(""), "--cacert", "--cert", "--key")
     globs = any(isinstance(part, str) and set("[]{}") & set(part) for part in address.url)
     first = " ".join(["curl", "-sS", "-N", *tls, *["-g"] * globs, in_shell(address.url)])
     body = f"--data-raw {quote(escape_live(out.frame.decode('utf-8')))}"

@@ -6,10 +6,10 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
-from typing import Literal, cast, get_args
+from typing import Literal, Unpack, cast, get_args
 
 from mcp_studio.call.call import Call, CallOutcome, InBackground, Rejected, Succeeded, ToolFailed
-from mcp_studio.call.caller import Caller, Origin
+from mcp_studio.call.caller import Caller, CallOptions, Origin
 from mcp_studio.call.history import OUTCOMES, said_of
 from mcp_studio.call.replay.plan import CALLS, Recorded, Script, Step, load
 from mcp_studio.catalog.listing import Ref
@@ -195,10 +195,9 @@ class Replayer:
         scripts, script = manager.supervisor(server).answerer.scripts, Script(recorded.given)
         scripts.append(script.answer)
         try:
-            if (
-                step.method in CALLS
-                and (call := call_of(caller, server, step.method, params, manner, recorded)) is not None
-            ):
+            how = CallOptions(wants_task=recorded.task, ttl=recorded.ttl)
+            call = call_of(caller, server, step.method, params, manner, **how) if step.method in CALLS else None
+            if call is not None:
                 self.call = call
                 try:
                     outcome = await call.wait()
@@ -217,12 +216,7 @@ class Replayer:
 
 
 def call_of(
-    caller: Caller,
-    server: str,
-    method: str,
-    params: dict[str, Json],
-    manner: ReplayOptions,
-    recorded: Recorded | None = None,
+    caller: Caller, server: str, method: str, params: dict[str, Json], manner: ReplayOptions, **how: Unpack[CallOptions]
 ) -> Call | None:
     """The call that a request is; None where it is a request that no call of ours would make."""
     name, arguments = params.get("uri" if method == "resources/read" else "name"), params.get("arguments", {})
@@ -233,9 +227,8 @@ def call_of(
         return caller.start(Ref("resource", server, name), method, {"uri": name}, fresh=True)
     if method == "prompts/get":
         return caller.start(Ref("prompt", server, name), method, {"name": name, "arguments": given})
-    task, ttl = (recorded.task, recorded.ttl) if recorded is not None else (False, None)
-    ref, origin, approved = Ref("tool", server, name), manner.origin, manner.approved
-    return caller.call_tool(ref, given, origin=origin, approved=approved, wants_task=task, ttl=ttl)
+    ref = Ref("tool", server, name)
+    return caller.call_tool(ref, given, origin=manner.origin, approved=manner.approved, **how)
 
 
 def why_hidden(recorded: Recorded) -> str:

@@ -19,7 +19,7 @@ from mcp_studio.jsontext import Json, mapping
 from mcp_studio.paths import read_object, write_object
 from mcp_studio.present.differences import difference_line
 from mcp_studio.present.units import duration, plural
-from mcp_studio.session.file_watch import FileWatch
+from mcp_studio.sandbox.file_watch import FileWatch
 from mcp_studio.studio import Studio
 from mcp_studio.trace.diff import Ignore
 
