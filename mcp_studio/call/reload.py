@@ -12,7 +12,7 @@ from typing import NamedTuple
 from mcp_studio.call.caller import Caller
 from mcp_studio.call.copying.subject import Subject
 from mcp_studio.call.history import OUTCOMES, said_of
-from mcp_studio.call.replay.runner import ReplayOptions, Verdict, answer_of, call_of, comparable
+from mcp_studio.call.replay.runner import Verdict, answer_of, comparable
 from mcp_studio.call.saved import Folders, SavedCall, fill
 from mcp_studio.catalog.catalog import Catalog
 from mcp_studio.catalog.surface import SurfaceChange, compare, surface_of
@@ -22,7 +22,7 @@ from mcp_studio.record import record
 from mcp_studio.redact import Redactor
 from mcp_studio.sandbox.file_watch import FileWatch
 from mcp_studio.schema.uritemplate import expand
-from mcp_studio.trace.diff import Difference, diff
+from mcp_studio.trace.diff import USUAL, Difference, Ignore, diff
 
 
 class PinnedAnswer(NamedTuple):
@@ -87,8 +87,10 @@ class Reloader:
     server: str
     anywhere: bool = False
     """Pinned calls of other servers count, too, where this one offers what they call."""
-    manner: ReplayOptions = ReplayOptions("person")
-    """How pinned calls are made and compared."""
+    approved: bool = False
+    """What would be asked about before pinned calls is approved already."""
+    ignore: Ignore = USUAL
+    """What may differ in their answers."""
     surface: Json = None
     """What it offered last, without secrets; None before there is anything to compare with."""
     answers: dict[str, Json] = field(default_factory=dict[str, Json])
@@ -139,31 +141,34 @@ class Reloader:
         ref = saved.ref._replace(server=self.server)
         if ref.kind != "resource" and not self.catalog.find(ref):
             return PinnedAnswer(saved.name, "skipped", f"there is no {ref.kind} {ref.name}")
-        if not (self.manner.approved or self.folders.agreed(saved)):
+        if not (self.approved or self.folders.agreed(saved)):
             return PinnedAnswer(saved.name, "skipped", "it uses secrets, and nobody has agreed to its file")
         try:
             filled = await asyncio.to_thread(fill, saved)
             for secret in filled.secrets:
                 self.redactor.learn(secret)
             values = mapping(filled.arguments)
-            request = Subject(ref, values, expand(ref.name, values) if ref.kind == "template" else "")
-            self.catalog.accept(ref)  # whoever changes a server has not to be asked about that
-            call = call_of(self.caller, ref.server, request.method, request.params, self.manner)
+            if ref.kind == "template":
+                ref = ref._replace(kind="resource", name=expand(ref.name, values))
         except (StudioError, ValueError) as error:
             return PinnedAnswer(saved.name, "failed", str(error))
-        assert call is not None, "the params are ours"
+        if ref.kind == "tool":
+            self.catalog.accept(ref)  # whoever changes a server has not to be asked about that
+            call = self.caller.call_tool(ref, values, origin="person", approved=self.approved)
+        else:
+            request = Subject(ref, values)
+            call = self.caller.start(ref, request.method, request.params, fresh=True)
         try:
             outcome = await call.wait()
-        except asyncio.CancelledError:
-            call.cancel()
-            raise
+        finally:
+            call.cancel()  # where nobody waits for it any more
         if (answer := answer_of(outcome)) is None:
             return PinnedAnswer(saved.name, "failed", said_of(outcome) or OUTCOMES[type(outcome)], outcome.ms)
         now, before = self._without_secrets(answer), self.answers.get(saved.name)
         self.answers[saved.name] = now
         if before is None:
             return PinnedAnswer(saved.name, "new", said_of(outcome), outcome.ms)
-        found = await asyncio.to_thread(diff, *comparable(mapping(before), now), self.manner.ignore)
+        found = await asyncio.to_thread(diff, *comparable(mapping(before), now), self.ignore)
         return PinnedAnswer(saved.name, "differs" if found else "same", said_of(outcome), outcome.ms, found)
 
     def _without_secrets(self, value: Mapping[str, Json]) -> dict[str, Json]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace as replace_fields
 from pathlib import Path as FilePath
 from typing import Any, Literal, NamedTuple
 
-from mcp_studio.call.secrets import GONE, SecretFilter, replaced, walk
+from mcp_studio.call.secrets import SecretFilter, walk
 from mcp_studio.call.store import read_end
 from mcp_studio.catalog.listing import KINDS, EntryKind, Ref
 from mcp_studio.config import table
@@ -93,9 +93,24 @@ def check_name(name: str) -> str:
     return name
 
 
+_GONE = object()
+"""Stands for what is not there."""
+
+
+def _replaced(value: Json, text: Callable[[Path, str], object], path: Path = ()) -> object:
+    """The value with its texts replaced; where one becomes `_GONE`, the place is not there."""
+    if not isinstance(value, dict | list):
+        return text(path, value) if isinstance(value, str) else value
+    members: dict[str | int, object] = {}
+    for part, item in value.items() if isinstance(value, dict) else enumerate(value):
+        if (made := _replaced(item, text, (*path, part))) is not _GONE:
+            members[part] = made
+    return members if isinstance(value, dict) else [*members.values()]
+
+
 def literal(value: Json) -> Json:
     """The value as it stands in a file: what looks like a reference in it is none."""
-    return replaced(value, lambda _, text: text.replace("${", "$${") if isinstance(text, str) else text)
+    return _replaced(value, lambda _, text: text.replace("${", "$${"))
 
 
 # ---------------------------------------------------------------------- reading
@@ -225,7 +240,7 @@ def fill(
     known: dict[str, None] = {}
     expander = Expander(environ, keyring)
 
-    def change(path: Path, value: Json) -> object:
+    def text(path: Path, value: str) -> object:
         def reference(one: re.Match[str]) -> str:
             if not one[2]:
                 return "${"
@@ -234,14 +249,14 @@ def fill(
             return found
 
         try:
-            made = REFERENCE.sub(reference, value) if isinstance(value, str) else value
+            made = REFERENCE.sub(reference, value)
         except ConfigError as problem:
             where = f"{saved.name}: {'.'.join(('arguments', *map(str, path)))}"
             raise ConfigError(f"{where}: {problem.message}", file=str(saved.file), hint=problem.hint) from None
-        return GONE if not secrets and pointer(*path) in hidden else made
+        return _GONE if not secrets and pointer(*path) in hidden else made
 
-    made = replaced(saved.arguments, change)
-    return Filled(None if made is GONE else made, frozenset(hidden), tuple(filter(None, known)))
+    made = _replaced(saved.arguments, text)
+    return Filled(None if made is _GONE else made, frozenset(hidden), tuple(filter(None, known)))
 
 
 def secrets_in(arguments: Json, keeper: SecretFilter, hidden: Collection[str] = ()) -> tuple[Path, ...]:

@@ -106,36 +106,27 @@ class SecretArguments:
         return known[1]
 
 
-GONE = object()
-"""Stands for what is not there any more."""
-
-
-def replaced(value: Json, change: Callable[[Path, Json], object], path: Path = ()) -> object:
-    """The value with what `change` gives in its places; what it leaves alone is looked into, and `GONE` is left out.
-
-    Deep values get one frame for each level.
-    """
-    if (made := change(path, value)) is not value or not isinstance(value, dict | list):
-        return made
-    members: dict[str | int, object] = {}
-    for part, item in _parts(value):
-        if (made := replaced(item, change, (*path, part))) is not GONE:
-            members[part] = made
-    return members if isinstance(value, dict) else list(members.values())
+_GONE = object()
 
 
 def _without(value: Json, is_secret: Callable[[Path, Json], bool], instead: object) -> tuple[Json, tuple[str, ...]]:
-    """The value with secret places replaced or gone, and their pointers."""
+    """The value with secret places replaced or gone, and their pointers; deep values get one frame for each level."""
     places: list[str] = []
 
-    def change(path: Path, item: Json) -> object:
-        if not is_secret(path, item):
+    def clean(item: Json, path: Path) -> object:
+        if is_secret(path, item):
+            places.append(pointer(*path))
+            return instead
+        if not isinstance(item, (dict, list)):
             return item
-        places.append(pointer(*path))
-        return instead
+        members: dict[str | int, object] = {}
+        for part, below in _parts(item):
+            if (made := clean(below, (*path, part))) is not _GONE:
+                members[part] = made
+        return members if isinstance(item, dict) else list(members.values())
 
-    made = replaced(value, change)
-    return (None if made is GONE else made if places else value), tuple(places)
+    made = clean(value, ())
+    return (None if made is _GONE else made if places else value), tuple(places)
 
 
 class SecretFilter(NamedTuple):
@@ -161,7 +152,7 @@ class SecretFilter(NamedTuple):
                 return True
             return bool(hidden) and (pointer(*path) in hidden or (len(path) == 1 and path[0] in hidden))
 
-        return _without(value, is_secret, GONE)
+        return _without(value, is_secret, _GONE)
 
 
 class Shown(NamedTuple):

@@ -68,7 +68,9 @@ class Refresher:
 
     def on_notification(self, server: str, method: str) -> None:
         """Note which lists a notification makes out of date."""
-        changed = [kind for kind in KINDS if method == f"notifications/{METHODS[kind][2]}/list_changed"]
+        changed: list[EntryKind] = [
+            kind for kind in KINDS if method == f"notifications/{METHODS[kind][2]}/list_changed"
+        ]
         if changed:
             self._mark(server, changed)
 

@@ -58,15 +58,6 @@ class Asker:
         if self.refused:
             asyncio.get_running_loop().call_later(_GRACE, give_up)
 
-    async def fill(self, request: InputRequest) -> Json:
-        """Put a form of our own to the person; None where they do not want to fill it in."""
-        try:
-            await fill(request, self.lines, self._out.redactor)
-        except (Left, EndOfInput):
-            return None
-        answer = await request.reply
-        return answer.content if answer.action == "accept" else None
-
     async def sign_in(self, status: Status) -> Status:
         """Offer to sign in to a server that cannot be connected to before; gives what became of it."""
         studio, name = self._out.studio, status.server
@@ -137,7 +128,9 @@ class Asker:
                 say(f"  {safe(request.note)}")
         match request.kind:
             case "approval":
-                await self._approve(request)
+                say(f"{safe(request_words(request))}: {', '.join(map(safe, request.reasons))}")
+                frame(pretty(request.arguments))
+                request.answer("accept" if await agrees(self.lines, "Run it?") else "decline")
             case "sign_in":
                 from mcp_studio.cli import sign_in
 
@@ -148,11 +141,6 @@ class Asker:
                 await _sample(request, self.lines)
             case _:
                 await fill(request, self.lines, self._out.redactor)
-
-    async def _approve(self, request: InputRequest) -> None:
-        say(f"{safe(request_words(request))}: {', '.join(map(safe, request.reasons))}")
-        frame(pretty(request.arguments))
-        request.answer("accept" if await agrees(self.lines, "Run it?") else "decline")
 
 
 def _refused(request: InputRequest) -> InputNeeded:

@@ -6,10 +6,10 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
-from typing import Literal, Unpack, cast, get_args
+from typing import Literal, cast, get_args
 
 from mcp_studio.call.call import Call, CallOutcome, InBackground, Rejected, Succeeded, ToolFailed
-from mcp_studio.call.caller import Caller, CallOptions, Origin
+from mcp_studio.call.caller import Caller, Origin
 from mcp_studio.call.history import OUTCOMES, said_of
 from mcp_studio.call.replay.plan import CALLS, Recorded, Script, Step, load
 from mcp_studio.catalog.listing import Ref
@@ -190,14 +190,12 @@ class Replayer:
     async def _send(
         self, step: Step, server: str, params: dict[str, Json], recorded: Recorded
     ) -> tuple[CallOutcome | None, dict[str, Json] | None]:
-        caller, manner, manager = self._caller, self._manner, self._caller.manager
+        manager = self._caller.manager
         connection = await manager.ready(server)
         scripts, script = manager.supervisor(server).answerer.scripts, Script(recorded.given)
         scripts.append(script.answer)
         try:
-            how = CallOptions(wants_task=recorded.task, ttl=recorded.ttl)
-            call = call_of(caller, server, step.method, params, manner, **how) if step.method in CALLS else None
-            if call is not None:
+            if step.method in CALLS and (call := self._call(step, server, params, recorded)) is not None:
                 self.call = call
                 try:
                     outcome = await call.wait()
@@ -214,21 +212,21 @@ class Replayer:
         finally:
             scripts.remove(script.answer)
 
-
-def call_of(
-    caller: Caller, server: str, method: str, params: dict[str, Json], manner: ReplayOptions, **how: Unpack[CallOptions]
-) -> Call | None:
-    """The call that a request is; None where it is a request that no call of ours would make."""
-    name, arguments = params.get("uri" if method == "resources/read" else "name"), params.get("arguments", {})
-    if not isinstance(name, str) or not isinstance(arguments, dict):
-        return None
-    given = cast("dict[str, Json]", arguments)
-    if method == "resources/read":
-        return caller.start(Ref("resource", server, name), method, {"uri": name}, fresh=True)
-    if method == "prompts/get":
-        return caller.start(Ref("prompt", server, name), method, {"name": name, "arguments": given})
-    ref = Ref("tool", server, name)
-    return caller.call_tool(ref, given, origin=manner.origin, approved=manner.approved, **how)
+    def _call(self, step: Step, server: str, params: dict[str, Json], recorded: Recorded) -> Call | None:
+        """The call that a request is; None where it is a request that no call of ours would make."""
+        caller, manner = self._caller, self._manner
+        name, arguments = params.get("uri" if step.method == "resources/read" else "name"), params.get("arguments", {})
+        if not isinstance(name, str) or not isinstance(arguments, dict):
+            return None
+        given = cast("dict[str, Json]", arguments)
+        if step.method == "resources/read":
+            return caller.start(Ref("resource", server, name), step.method, {"uri": name}, fresh=True)
+        if step.method == "prompts/get":
+            return caller.start(Ref("prompt", server, name), step.method, {"name": name, "arguments": given})
+        ref = Ref("tool", server, name)
+        return caller.call_tool(
+            ref, given, origin=manner.origin, approved=manner.approved, wants_task=recorded.task, ttl=recorded.ttl
+        )
 
 
 def why_hidden(recorded: Recorded) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mcp_studio.call.reload import Reloader, Round
-from mcp_studio.call.replay.runner import ReplayOptions
 from mcp_studio.catalog.listing import KINDS
 from mcp_studio.cli.call_arguments import saved_folders
 from mcp_studio.cli.engine import execute
@@ -34,14 +33,15 @@ def run(options: Options, out: Output) -> int:
     out.lines = not options.flag("--once")
     if out.lines:  # before anything is started
         FileWatch(chosen.servers[server], options.values("--watch"))
-    manner = ReplayOptions("person", options.flag("--yes"), Ignore(options.values("--ignore")))
-    return execute(chosen, out, lambda studio: _dev(studio, server, manner, out))
+    ignore = Ignore(options.values("--ignore"))
+    return execute(chosen, out, lambda studio: _dev(studio, server, ignore, out))
 
 
-async def _dev(studio: Studio, server: str, manner: ReplayOptions, out: Output) -> int:
+async def _dev(studio: Studio, server: str, ignore: Ignore, out: Output) -> int:
     options = out.options
     places, anywhere = saved_folders(studio.config), options.command is not None
-    reloader = Reloader(studio.caller, studio.catalog, studio.redactor, places, server, anywhere, manner)
+    reloader = Reloader(studio.caller, studio.catalog, studio.redactor, places, server, anywhere)
+    reloader.approved, reloader.ignore = options.flag("--yes"), ignore
     if file := options.value("--baseline"):
         known = read_object(Path(file))
         if "surface" not in known:

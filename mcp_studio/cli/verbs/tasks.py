@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
 
 from mcp_studio.call.call import CallOutcome, Cancelled, TimedOut
 from mcp_studio.call.sending import outcome_of_task
@@ -89,19 +88,12 @@ async def _list(studio: Studio, server: str, out: Output) -> int:
 
 async def _cancel(studio: Studio, task: Task, out: Output) -> int:
     await studio.tasks.cancel(*task.key)
-    if not await _soon(studio, task, lambda task: task.ended or bool(task.gone)):
-        out.note("the server has taken note of it; the task goes on for now")
-    return _show(studio.tasks.get(*task.key) or task, out, gone=True)
-
-
-async def _soon(studio: Studio, task: Task, when: Callable[[Task], bool]) -> bool:
-    """Wait a little until something holds of a task; whether it does."""
     try:
         async with asyncio.timeout(_PATIENCE):
-            await studio.tasks.until(*task.key, when)
+            await studio.tasks.until(*task.key, lambda one: one.ended or bool(one.gone))
     except TimeoutError:
-        return False
-    return True
+        out.note("the server has taken note of it; the task goes on for now")
+    return _show(studio.tasks.get(*task.key) or task, out, gone=True)
 
 
 def _show(task: Task, out: Output, *, gone: bool = False) -> int:
