@@ -191,9 +191,7 @@ async def _status(config: Config, named: list[ServerConfig], out: Output) -> int
     """
     accounts = Accounts(config.settings, Paths.default(), config.settings.limits, out.redactor)
     stored = {} if named else {(one.resource, one.account): one for one in await accounts.accounts()}
-    rows: list[tuple[str, ...]] = []
-    found: list[Json] = []
-    missing: list[ServerConfig] = []
+    rows, found, missing = list[tuple[str, ...]](), list[Json](), list[ServerConfig]()
     for server in named or [one for one in config.servers.values() if one.url]:
         account = stored.pop((resource_or_none(server), server.auth.whose), None)
         if not server.signs_in:
@@ -204,7 +202,9 @@ async def _status(config: Config, named: list[ServerConfig], out: Output) -> int
         if not why and not (account and usable(account)):
             missing.append(server)
         rows.append(_row(server.name, account, why or "no"))
-        found.append(_with_claims(account) if named and account else _facts(server, account))
+        absent: Json = {"resource": resource_or_none(server), "signedIn": False, "how": why or None}
+        known = as_json(account) if account else {"server": server.name, **absent}
+        found.append(_with_claims(account) if named and account else known)
         if named:
             _print(server, account, why, out)
     if not named:
@@ -239,13 +239,6 @@ def _print(server: ServerConfig, account: Account | None, why: str, out: Output)
         for title, claims in (("claims", account.claims), ("id token", account.id_claims)):
             rows += [(f"{title}: {label}", text) for label, text in claim_rows(claims, now)]
     out.table(rows)
-
-
-def _facts(server: ServerConfig, account: Account | None) -> dict[str, Json]:
-    if account is not None:
-        return as_json(account)
-    how = why_nobody(server) or None
-    return {"server": server.name, "resource": resource_or_none(server), "signedIn": False, "how": how}
 
 
 def _with_claims(account: Account) -> dict[str, Json]:

@@ -54,11 +54,8 @@ class Shell:
 
     def __init__(self, config: Config, server: str, out: Output, runner: asyncio.Runner) -> None:
         self.config = config
-        self._server = server
-        self._out = out
-        self._runner = runner
-        self._lines = Lines()
-        self._terminal = sys.stdin.isatty()
+        self._server, self._out, self._runner = server, out, runner
+        self._lines, self._terminal = Lines(), sys.stdin.isatty()
         rules, self.ends = Asker(out).rules, AsyncExitStack()
         opened = Studio.open(config, Paths.default(), can_ask=True, origin="command line")
         self._studio = runner.run(self.ends.enter_async_context(opened))
