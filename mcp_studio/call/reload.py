@@ -47,9 +47,7 @@ class Round(NamedTuple):
     ms: float
     """Until it was ready and listed, or had failed."""
     error: StudioError | None = None
-    """Why it is not ready."""
-    stderr: tuple[str, ...] = ()
-    """Its last lines on standard error where it is not ready."""
+    """Why it is not ready, with its last lines on standard error where it has ended."""
     changes: tuple[SurfaceChange, ...] = ()
     answers: tuple[PinnedAnswer, ...] = ()
 
@@ -116,16 +114,13 @@ class Reloader:
     async def round(self, files: tuple[str, ...] = (), *, calls: bool = True) -> Round:
         """Start it again where files have changed, wait for it, and compare; `calls`: make the pinned ones."""
         manager, server, began = self.caller.manager, self.server, time.perf_counter()
-        ends = manager.supervisor(server).mortems[-1:]
         if files:
             manager.restart(server)
         status = await manager.settle(server)
         await manager.listed(server)
         made = Round(server, files, (time.perf_counter() - began) * 1000)
         if status.state != "ready":
-            last = manager.supervisor(server).mortems[-1:]
-            error = status.error or Unreachable(f"{server} is {status.state}.")
-            made = made._replace(error=error, stderr=last[0].stderr if last and last != ends else ())
+            made = made._replace(error=status.error or Unreachable(f"{server} is {status.state}."))
         else:
             now = self._without_secrets(surface_of(self.catalog, server))
             changes = () if self.surface is None else await asyncio.to_thread(compare, mapping(self.surface), now)

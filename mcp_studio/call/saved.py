@@ -367,15 +367,14 @@ class Folders:
             ConfigError: it cannot be written.
         """
         file = self.path(saved.where) / f"{check_name(saved.name)}.toml"
-        new = replace_fields(saved, file=file)
+        content = saved_text(saved).encode()
         try:
             if not replace and file.exists():
                 raise UsageError(f"There is a saved call `{saved.name}` already.", hint=str(file))
-            content = saved_text(new).encode()
             write_atomically(file, content, mode=0o644)
         except OSError as problem:
             raise ConfigError(f"It cannot be written: {problem.strerror or problem}.", file=str(file)) from None
-        new = replace_fields(new, seen=digest(file, content))
+        new = replace_fields(saved, file=file, seen=digest(file, content))
         self.agree(new)
         return new
 
@@ -393,9 +392,8 @@ class Folders:
             content = file.read_bytes()
         except OSError as problem:
             raise ConfigError(f"It cannot be renamed: {problem.strerror or problem}.", file=str(saved.file)) from None
-        new = replace_fields(saved, name=name, file=file)
+        new = replace_fields(saved, name=name, file=file, seen=digest(file, content))
         if self.agreed(saved) and digest(saved.file, content) == saved.seen:
-            new = replace_fields(new, seen=digest(file, content))
             self.agree(new)
         return new
 

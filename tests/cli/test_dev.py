@@ -50,7 +50,7 @@ def test_changes_are_told_and_a_server_that_does_not_start_is_waited_for(project
         assert "watching" in dev.line(errors=True)
         write(project, "def broken(:\n" + SERVER)
         broken = json.loads(dev.line())
-        assert not broken["ready"] and broken["files"] == ["server.py"] and "SyntaxError" in broken["stderr"][-1]
+        assert not broken["ready"] and broken["files"] == ["server.py"] and "SyntaxError" in broken["error"]
         write(project, SERVER.replace("b: int = 1", "b: str").replace("a + b", "a + len(b)"))
         (change,) = (mended := json.loads(dev.line()))["changes"]
         assert mended["breaking"] and "b is required now" in change["breaking"]

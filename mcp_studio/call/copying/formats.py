@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pprint import pformat
 from typing import NamedTuple, cast
@@ -247,7 +247,7 @@ def _curl(subject: Subject) -> _Made:
     if reason := _NO_CURL.get(address.kind):
         raise _No(reason)
     remarks, out = [*address.remarks, *_likely(subject)], subject.out()
-    headers = list(_entry_headers(address))
+    headers = _entry_headers(address)
     if subject.modern:
         headers += [_header(name, text) for name, text in modern_headers(out)]
     else:
@@ -260,14 +260,12 @@ def _curl(subject: Subject) -> _Made:
     return " \\\n  ".join([first, *(f"-H {one}" for one in headers), body]), remarks
 
 
-def _entry_headers(address: Address) -> Iterable[str]:
+def _entry_headers(address: Address) -> list[str]:
     """Headers as words of the shell: those of every request, then those of the server's entry."""
     own = {name.lower() for name in address.headers}
-    for name, text in (("Accept", ACCEPT), ("Content-Type", "application/json")):
-        if name.lower() not in own:
-            yield _header(name, text)
-    for name, words in address.headers.items():
-        yield in_shell((f"{name}: ", *words)) if words else _header(name, "")
+    usual: dict[str, Words] = {"Accept": (ACCEPT,), "Content-Type": ("application/json",)}
+    headers = {name: words for name, words in usual.items() if name.lower() not in own} | {**address.headers}
+    return [in_shell((f"{name}: ", *words)) if words else _header(name, "") for name, words in headers.items()]
 
 
 def _header(name: str, text: str) -> str:

@@ -64,10 +64,7 @@ class Pasted:
             try:
                 made = set_pair(form, made, pair)
             except ValueError as problem:
-                said = str(problem)
-                # Else it begins with the name of the argument.
-                said = f"T{said[1:]}" if said.startswith("there is ") else said
-                raise PasteProblem(f"{said}.".replace("?.", "?")) from None
+                raise PasteProblem(f"{problem}.".replace("?.", "?")) from None
         return made
 
     def names(self, ref: Ref) -> bool:

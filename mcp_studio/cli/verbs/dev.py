@@ -87,8 +87,9 @@ def _lines(one: Round, studio: Studio) -> Iterator[str]:
     if one.files:
         yield f"{clock} changed: {', '.join(one.files)}"
     if one.error is not None:
-        yield f"{clock} {one.server} is not ready: {one.error.message}"
-        yield from (f"  │ {line}" for line in one.stderr)
+        why, *last = one.error.message.split(" | ")
+        yield f"{clock} {one.server} is not ready: {why}"
+        yield from (f"  │ {line}" for line in last)
         return
     offers = ((kind, len(studio.catalog.listing(one.server, kind).entries)) for kind in KINDS)
     counts = ", ".join(plural(count, kind) for kind, count in offers if count)
