@@ -113,13 +113,7 @@ class Caller:
         return tuple(call for call in self._running if call.outcome is None)
 
     def call_tool(
-        self,
-        ref: Ref,
-        arguments: Mapping[str, Json],
-        *,
-        origin: Origin,
-        approved: bool,
-        **options: Unpack[CallOptions],
+        self, ref: Ref, arguments: Mapping[str, Json], *, origin: Origin, approved: bool, **options: Unpack[CallOptions]
     ) -> Call:
         """Start a tool call."""
         params: dict[str, Json] = {"name": ref.name, "arguments": dict(arguments)}

@@ -25,12 +25,6 @@ PROGRAM = "mcp-studio"
 _KEY = re.compile(r"[A-Za-z_][\w.-]*")
 _LONGEST_PAIR = 60
 """Characters of a value that is written as a pair."""
-_NO_CURL = {
-    "stdio": "curl speaks HTTP; this server is a program that is spoken to over its standard input.",
-    "websocket": "curl would have to speak MCP over a WebSocket; it sends HTTP requests.",
-    "sse": "In HTTP+SSE the answer comes on another stream than the request, which one curl command cannot read.",
-}
-"""Kinds of servers that curl cannot make calls of, and why."""
 _WIDTH = 100
 _DEEPEST = 60
 """Python refuses to read some 200 brackets inside one another, and less inside a program."""
@@ -244,8 +238,8 @@ def _standalone(subject: Subject) -> _Made:
 def _curl(subject: Subject) -> _Made:
     """One command. In eras with sessions the id of one that is open has to be put in."""
     address = _address(subject)
-    if reason := _NO_CURL.get(address.kind):
-        raise _No(reason)
+    if address.kind != "http":
+        raise _No("curl sends HTTP requests: it can call servers over Streamable HTTP only.")
     remarks, out = [*address.remarks, *_likely(subject)], subject.out()
     headers = _entry_headers(address)
     if subject.modern:

@@ -36,8 +36,6 @@ from mcp_studio.safetext import LINES_LIVE, safe
 from mcp_studio.session.manager import ConnectionManager
 from mcp_studio.trace.message import Recording
 
-_LARGE = 1 << 20
-"""Bytes of an answer that nobody wants to see in a test."""
 _ASKED = (
     "The server asked for input meanwhile. Answer it with callbacks of the client: elicitation_callback and the like."
 )
@@ -152,9 +150,6 @@ async def with_outcome(subject: Subject, recording: Recording, number: int) -> S
     step = step_of(recording.columns, number)
     if step is None:
         return subject
-    answer = recording.entry(step.answer) if step.answer else None
-    if answer is not None and answer.size > _LARGE:
-        step = replace(step, answer=0)
     try:
         recorded = await load(recording, step)
     except StudioError:

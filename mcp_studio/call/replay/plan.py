@@ -12,13 +12,7 @@ from mcp_studio.call.secrets import walk
 from mcp_studio.errors import LimitExceeded, StudioError
 from mcp_studio.jsontext import Json, JsonProblem, loads, mapping
 from mcp_studio.protocol.events import RequestId
-from mcp_studio.protocol.versions import (
-    META_CAPABILITIES,
-    META_CLIENT,
-    META_LOG_LEVEL,
-    META_VERSION,
-    TASK_RESULT,
-)
+from mcp_studio.protocol.versions import META_CAPABILITIES, META_CLIENT, META_LOG_LEVEL, META_VERSION, TASK_RESULT
 from mcp_studio.record import record
 from mcp_studio.redact import MARK
 from mcp_studio.schema.place import Path

@@ -66,11 +66,7 @@ def _named(config: Config, words: list[str], out: Output) -> list[ServerConfig]:
     Raises:
         UsageError, ConfigError: there is no such server, or none at a URL.
     """
-    if out.options.value("--url") or out.options.command is not None:
-        if words:
-            raise UsageError(f"`{words[0]}` is too much: --url names the server.")
-        found = list(config.servers.values())
-    elif words:
+    if words or out.options.command is not None:
         found = list(select(config, words).servers.values())
     else:
         found = [server for server in config.servers.values() if server.url]
