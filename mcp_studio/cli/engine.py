@@ -51,13 +51,7 @@ def execute(config: Config, out: Output, body: Body, *, answers: bool = True, co
     """
     check_file(out.options)
     out.asker = Asker(out)
-    if out.shell is not None:
-        try:
-            return out.shell.run(lambda studio: within(studio, out, body, answers=answers))
-        except KeyboardInterrupt:
-            restore()
-            return out.interrupted()
-    if connects:
+    if connects and out.shell is None:
         config = with_secrets(config, out.options, out)
     logging.lastResort = logging.NullHandler()  # narration is ours alone; what is logged is for the log of the studio
     codes: list[int] = []
@@ -76,6 +70,8 @@ def execute(config: Config, out: Output, body: Body, *, answers: bool = True, co
             return await within(studio, out, body, answers=answers)
 
     try:
+        if out.shell is not None:
+            return out.shell.run(lambda studio: within(studio, out, body, answers=answers))
         return asyncio.run(session())
     except (KeyboardInterrupt, asyncio.CancelledError):
         restore()
@@ -136,10 +132,6 @@ async def connected(studio: Studio, name: str, out: Output) -> Status:
     status = studio.manager.status(name)
     for warning in status.warnings:
         out.once(f"{name} {warning}")
-    stray = studio.manager.supervisor(name).tap.stray_count
-    if stray:
-        what = "a line that is" if stray == 1 else f"{stray} lines that are"
-        out.once(f"{name} prints {what} not MCP on its standard output; logs belong on standard error")
     return status
 
 

@@ -110,10 +110,9 @@ class SignInController:
                 continue
             self._shown.add(step.name)
             # The error says why a step failed.
-            if step.detail and step.state != "failed":
-                self.note(f"{_MARKS[step.state]} {step.title}: {step.detail}")
-            elif step.state != "skipped":
-                self.note(f"{_MARKS[step.state]} {step.title}")
+            detail = f": {step.detail}" if step.detail and step.state != "failed" else ""
+            if detail or step.state != "skipped":
+                self.note(f"{_MARKS[step.state]} {step.title}{detail}")
 
     async def _ask(self) -> None:
         """Ask a person for what is needed now; where that comes to nothing, the sign-in is over."""

@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import Literal, NamedTuple, cast
 
 from mcp_studio import __version__
+from mcp_studio.call.call import Method
 from mcp_studio.call.copying.shell import printed, quote
 from mcp_studio.call.replay.plan import load, step_of
 from mcp_studio.call.secrets import holds
@@ -74,9 +75,10 @@ class Subject:
     """What a program does not do of what was done last time, in sentences."""
 
     @property
-    def method(self) -> str:
+    def method(self) -> Method:
         """The method of the request."""
-        return {"tool": "tools/call", "prompt": "prompts/get"}.get(self.ref.kind, "resources/read")
+        kind = self.ref.kind
+        return "tools/call" if kind == "tool" else "prompts/get" if kind == "prompt" else "resources/read"
 
     @property
     def kind(self) -> Kind:

@@ -33,8 +33,7 @@ def run(options: Options, out: Output) -> int:
     out.lines = not options.flag("--once")
     if out.lines:  # before anything is started
         FileWatch(chosen.servers[server], options.values("--watch"))
-    ignore = Ignore(options.values("--ignore"))
-    return execute(chosen, out, lambda studio: _dev(studio, server, ignore, out))
+    return execute(chosen, out, lambda studio: _dev(studio, server, Ignore(options.values("--ignore")), out))
 
 
 async def _dev(studio: Studio, server: str, ignore: Ignore, out: Output) -> int:
@@ -95,9 +94,8 @@ def _lines(one: Round, studio: Studio) -> Iterator[str]:
     counts = ", ".join(plural(count, kind) for kind, count in offers if count)
     yield f"{clock} {one.server} is ready after {duration(one.ms)}: {counts or 'it offers nothing'}"
     for change in one.changes:
-        yield f"  {'!' if change.breaking else '~'} {change.kind} {change.name}"
-        yield from (f"      ! breaking: {text}" for text in change.breaking)
-        yield from (f"      ~ {text}" for text in change.compatible)
+        yield f"  {'! breaking: ' if change.breaking else '~ '}{change.kind} {change.name}"
+        yield from (f"      {text}" for text in (*change.breaking, *change.compatible))
     for answer in one.answers:
         yield f"  {answer.verdict:<8} {answer.name}  {answer.said or duration(answer.ms)}"
         yield from (f"           {difference_line(difference)}" for difference in answer.differences)

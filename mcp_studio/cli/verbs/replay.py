@@ -79,7 +79,6 @@ class Secrets:
 
 
 _LARGE = 20_000
-_WIDE = 60
 
 
 def run(options: Options, out: Output) -> int:
@@ -111,29 +110,26 @@ async def _replay(
     secrets = Secrets(studio, out.options.values("--set"))
     manner = ReplayOptions(approved=out.options.flag("--yes"), ignore=ignore)
     results: list[Result] = []
-    several = len(plan.servers) > 1
     replayer = Replayer(studio.caller, studio.redactor, recording, manner, secrets.fill)
     async for result in replayer.run(plan.steps, servers):
         results.append(result)
-        _print(result, several, out)
+        _print(result, len(plan.servers) > 1, out)
     return _end(results, plan.left_out, out)
 
 
-def _end(results: list[Result], left: tuple[tuple[str, int, str], ...], out: Output) -> int:
+def _end(results: list[Result], left: tuple[planning.LeftOut, ...], out: Output) -> int:
     counts = summary(results)
     told = ", ".join(f"{counts[word]:,} {word}" for word in VERDICTS if counts[word])
     out.note(f"{counts['steps']:,} request{'s' * (counts['steps'] != 1)}: {told}")
     result: Json = {
         "summary": counts,
         "steps": [_json(one) for one in results],
-        "left_out": [{"method": method, "times": times, "reason": why} for method, times, why in left],
+        "left_out": [one._asdict() for one in left],
     }
     if out.asker.refused:
         return out.fail(out.asker.refused[0], {"result": result})
-    good = counts["same"] + counts["new"]
-    if good < counts["steps"]:
+    if bad := counts["steps"] - counts["same"] - counts["new"]:
         out.flush()
-        bad = counts["steps"] - good
         return out.fail(StudioError(f"{bad:,} of {counts['steps']:,} are not as recorded."), {"result": result})
     return out.done(result)
 
@@ -145,7 +141,7 @@ def _print(result: Result, several: bool, out: Output) -> None:
     said = f"  {result.said}" if result.said else f"  {times}" if times else ""
     out.data(out.redactor.text(f"{result.verdict:<8} {where}{step.subject}{said}"))
     for one in result.differences:
-        out.data(f"         {difference_line(one, _WIDE)}")
+        out.data(f"         {difference_line(one)}")
     out.flush()
 
 

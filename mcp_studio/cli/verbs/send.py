@@ -36,11 +36,9 @@ def run(options: Options, out: Output) -> int:
 
 
 def _written(options: Options) -> Frames:
-    frames: list[bytes] = []
-    for text in options.values("--frame"):
-        data = given_bytes("--frame", text)
-        # The last newline of a file belongs to the file.
-        frames.append(data.removesuffix(b"\n") if text == "-" or text.startswith("@") else data)
+    given = [(text, given_bytes("--frame", text)) for text in options.values("--frame")]
+    # The last newline of a file belongs to the file.
+    frames = [data.removesuffix(b"\n") if text == "-" or text.startswith("@") else data for text, data in given]
     return lambda sender: iter(frames)
 
 

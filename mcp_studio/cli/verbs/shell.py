@@ -125,7 +125,7 @@ class Shell:
         options.command = whole.command
         out.take(options)
         standard_input.cache_clear()  # each line reads anew
-        return verbs.run(options, out)
+        return verbs.load(options.verb).run(options, out)
 
     def run(self, body: Callable[[Studio], Awaitable[int]]) -> int:
         """Run something in the studio; Ctrl-C cancels it, and it may take its time for that.
