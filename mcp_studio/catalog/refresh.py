@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import field, replace
 
 from mcp_studio.catalog.catalog import Catalog, fetch_skills
@@ -68,11 +68,7 @@ class Refresher:
 
     def on_notification(self, server: str, method: str) -> None:
         """Note which lists a notification makes out of date."""
-        changed: list[EntryKind] = [
-            kind for kind in KINDS if method == f"notifications/{METHODS[kind][2]}/list_changed"
-        ]
-        if changed:
-            self._mark(server, changed)
+        self._mark(server, [kind for kind in KINDS if method == f"notifications/{METHODS[kind][2]}/list_changed"])
 
     def again(self, server: str) -> None:
         """Read all lists of a server again."""
@@ -141,8 +137,8 @@ class Refresher:
             self._memories[server] = config, replace(memory, seen=seen)
             self._keep(*self._memories[server])
 
-    def _mark(self, server: str, kinds: Iterable[EntryKind]) -> None:
-        if watch := self._watches.get(server):
+    def _mark(self, server: str, kinds: Sequence[EntryKind]) -> None:
+        if kinds and (watch := self._watches.get(server)):
             watch.dirty.update(kinds)
             watch.changed.set()
 
