@@ -149,9 +149,8 @@ class Narration:
     """Says how far something is, at most ten times a second, and the last of it in any case."""
 
     def __init__(self, out: Output) -> None:
-        self._out = out
+        self._out, self._next = out, 0.0
         self._said = self._newest = ""
-        self._next = 0.0
 
     def tell(self, text: str) -> None:
         """Say it, but where something was said just now; nothing where it is empty."""
@@ -290,8 +289,7 @@ def _written(result: Json, text: str, file: str) -> str:
     except ValueError:
         raise StudioError("The server's content is not valid base64.") from None
     files = [path, *(path.with_stem(f"{path.stem}-{number}") for number in range(2, len(binary) + 1))]
-    more = len(blocks) > 1 or "structuredContent" in mapping(result)
-    rows = [text] if binary and more else []
+    rows = [text] if binary and (len(blocks) > 1 or "structuredContent" in mapping(result)) else []
     for target, data in zip(files, binary or [text.encode("utf-8", "surrogatepass")], strict=True):
         try:
             with target.open("xb") as out:

@@ -106,8 +106,7 @@ def _mock(options: Options) -> int:
     server = server_option(options)
     # Without a number any free port is taken.
     port = (options.count("--http", 65_535, least=0) or 0) if options.flag("--http") else None
-    fixed = {"recorded": None, "none": 0.0}
-    latency = options.value("--latency")
+    fixed, latency = {"recorded": None, "none": 0.0}, options.value("--latency")
     seconds = fixed[latency] if latency in fixed else (options.count("--latency", 3_600_000, least=0) or 0) / 1000
     return serve(options.words[0], Paths.default().state / "trace", server, port, seconds, options.flag("--quiet"))
 

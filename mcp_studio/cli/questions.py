@@ -45,8 +45,7 @@ class Asker:
     def __init__(self, out: Output) -> None:
         self.refused: list[StudioError] = []
         self.rules = tuple(rule for file in out.options.values("--answer") for rule in answers_of(Path(file)))
-        self.lines = Lines()
-        self._out = out
+        self.lines, self._out = Lines(), out
         self._turn = asyncio.Lock()
         """Whoever holds it may ask."""
         self._give_up: Callable[[], object] | None = None
@@ -61,8 +60,8 @@ class Asker:
     async def sign_in(self, status: Status) -> Status:
         """Offer to sign in to a server that cannot be connected to before; gives what became of it."""
         studio, name = self._out.studio, status.server
-        why = status.error.message if status.error else ""
-        request = InputRequest("sign_in", name, why, sign_in=partial(studio.signing.sign_in, name))
+        why, begin = status.error.message if status.error else "", partial(studio.signing.sign_in, name)
+        request = InputRequest("sign_in", name, why, sign_in=begin)
         async with self._turn:
             with suppress(EndOfInput):
                 await self._put(request)

@@ -277,6 +277,5 @@ async def _forget(studio: Studio, server: ServerConfig, out: Output) -> Json:
     tokens, client = await studio.signing.accounts.forget(server, client=wanted)
     out.note(f"forgotten: the sign-in to {server.name}" if tokens else f"Nobody was signed in to {server.name}.")
     if wanted:
-        known = "forgotten: who we are at its authorization server"
-        out.note(known if client else "Nothing is known of a client there.")
+        out.note("forgotten: who we are there" if client else "Nothing is known of a client there.")
     return {"server": server.name, "tokens": tokens, "client": client}

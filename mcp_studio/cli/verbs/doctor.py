@@ -53,8 +53,7 @@ def run(options: Options, out: Output) -> int:
 
 
 async def _examine(studio: Studio, out: Output) -> int:
-    found: list[Json] = []
-    code = 0
+    found, code = list[Json](), 0
     for server in studio.config.servers.values():
         facts, error = await _examined(studio, server)
         found.append(facts)

@@ -136,10 +136,9 @@ def _end(results: list[Result], left: tuple[planning.LeftOut, ...], out: Output)
 
 def _print(result: Result, several: bool, out: Output) -> None:
     step = result.step
-    where = f"{step.server}: " if several else ""
     times = " → ".join(f"{ms:.0f} ms" for ms in (step.ms, result.ms) if ms is not None)
     said = f"  {result.said}" if result.said else f"  {times}" if times else ""
-    out.data(out.redactor.text(f"{result.verdict:<8} {where}{step.subject}{said}"))
+    out.data(out.redactor.text(f"{result.verdict:<8} {f'{step.server}: ' * several}{step.subject}{said}"))
     for one in result.differences:
         out.data(f"         {difference_line(one)}")
     out.flush()

@@ -115,8 +115,7 @@ def _nothing(found: Found, method: str, out: Output) -> StudioError:
 
 
 def _lines(found: Found) -> list[str]:
-    rows = [_row(hit) for hit in found.hits]
-    lines: list[str] = []
+    rows, lines = [_row(hit) for hit in found.hits], list[str]()
     for row, line, hit in zip(rows, table(rows), found.hits, strict=True):
         lines.append(line)
         if why := " · ".join(said(reason, row[-1]) for reason in hit.reasons):

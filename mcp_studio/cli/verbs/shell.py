@@ -53,8 +53,7 @@ class Shell:
     """
 
     def __init__(self, config: Config, server: str, out: Output, runner: asyncio.Runner) -> None:
-        self.config = config
-        self._server, self._out, self._runner = server, out, runner
+        self.config, self._server, self._out, self._runner = config, server, out, runner
         self._lines, self._terminal = Lines(), sys.stdin.isatty()
         rules, self.ends = Asker(out).rules, AsyncExitStack()
         opened = Studio.open(config, Paths.default(), can_ask=True, origin="command line")

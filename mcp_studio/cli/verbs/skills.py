@@ -65,8 +65,8 @@ async def _shown(studio: Studio, server: str, skill: str, file: str, out: Output
 
 
 def _verdict(reading: SkillReading) -> dict[str, Json]:
-    findings: Json = list(reading.verdict.findings)
-    return {"uri": reading.uri, "state": reading.verdict.state, "findings": findings, "skill": _json(reading.skill)}
+    state, findings = reading.verdict
+    return {"uri": reading.uri, "state": state, "findings": [*findings], "skill": _json(reading.skill)}
 
 
 def _refused(reading: SkillReading, out: Output) -> int:

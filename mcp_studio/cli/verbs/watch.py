@@ -91,8 +91,7 @@ class Watcher:
     """Subscribes to resources, prints what is heard of them, and unsubscribes."""
 
     def __init__(self, studio: Studio, out: Output) -> None:
-        self._studio = studio
-        self._out = out
+        self._studio, self._out = studio, out
         self._watched: dict[tuple[str, str], str] = {}
         """Server and URI, and the state of it that was told last."""
         self._over: asyncio.Future[StudioError] = asyncio.get_running_loop().create_future()
