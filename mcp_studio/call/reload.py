@@ -136,8 +136,8 @@ class Reloader:
         ref = saved.ref._replace(server=self.server)
         if ref.kind != "resource" and not self.catalog.find(ref):
             return PinnedAnswer(saved.name, "skipped", f"there is no {ref.kind} {ref.name}")
-        if not (self.approved or self.folders.agreed(saved)):
-            return PinnedAnswer(saved.name, "skipped", "it uses secrets, and nobody has agreed to its file")
+        if saved.references and not (self.approved or (ref == saved.ref and self.folders.agreed(saved))):
+            return PinnedAnswer(saved.name, "skipped", "it uses secrets, and nobody has agreed to send them here")
         try:
             filled = await asyncio.to_thread(fill, saved)
             for secret in filled.secrets:

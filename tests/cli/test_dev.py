@@ -66,6 +66,13 @@ def once(project: Path, *words: str) -> Any:
     return cli("dev", "--once", *words, "--", sys.executable, "server.py", cwd=project)
 
 
+def test_secrets_go_to_no_other_server_than_that_of_the_saved_call(project: Path) -> None:
+    text = 'server = "bank"\ntool = "add"\npinned = true\narguments = {a = "${env:HOME}"}'
+    (project / ".mcp-studio" / "calls" / "sum.toml").write_text(text)
+    (answer,) = once(project, "--json").json["result"]["answers"]
+    assert answer["verdict"] == "skipped" and "nobody has agreed" in answer["said"]
+
+
 def test_once_compares_with_a_file_for_ci(project: Path) -> None:
     assert once(project, "--write-baseline", "made.json").code == 0
     assert once(project, "--baseline", "made.json").code == 0

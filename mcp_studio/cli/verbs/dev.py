@@ -18,6 +18,7 @@ from mcp_studio.jsontext import Json, mapping
 from mcp_studio.paths import read_object, write_object
 from mcp_studio.present.differences import difference_line
 from mcp_studio.present.units import duration, plural
+from mcp_studio.safetext import safe
 from mcp_studio.sandbox.file_watch import FileWatch
 from mcp_studio.studio import Studio
 from mcp_studio.trace.diff import Ignore
@@ -77,7 +78,7 @@ def _print(one: Round, studio: Studio, out: Output) -> None:
     if out.json and out.lines:
         out.line("", _json(one, out))
     for line in _lines(one, studio):
-        out.data(out.redactor.text(line))
+        out.data(safe(out.redactor.text(line), 4_000))  # one line, whatever a tool calls itself
     out.flush()
 
 
