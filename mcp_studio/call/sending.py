@@ -9,15 +9,14 @@ from dataclasses import replace
 from typing import cast
 
 from mcp_studio.call.call import Call, CallOutcome, Cancelled, Ended, InBackground, Lost, TimedOut, outcome_of
-from mcp_studio.catalog.listing import fetch
-from mcp_studio.catalog.refresh import asker
+from mcp_studio.catalog.listing import METHODS, fetch_all
 from mcp_studio.errors import ProtocolError, StudioError
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.protocol.events import Answered, Refused
 from mcp_studio.protocol.tasks import TaskKind, created_task, support_of
 from mcp_studio.protocol.versions import HEADER_MISMATCH
 from mcp_studio.protocol.views import ToolView, param_headers
-from mcp_studio.session.connection import Connection, Deadline, Reply, limit_of
+from mcp_studio.session.connection import Connection, Deadline, Reply, asker, limit_of
 from mcp_studio.session.manager import ConnectionManager
 from mcp_studio.session.server_requests import drive, opened_pages
 from mcp_studio.session.task_manager import TaskManager, unreachable
@@ -118,7 +117,7 @@ class _Sending:
 
     async def _headers_anew(self) -> tuple[tuple[str, str], ...] | None:
         """The headers that the tool wants now: its definition has changed since it was listed (-32020, 2026-07-28)."""
-        found = await fetch("tool", asker(self._connection, self._call.number), self._manager.limits)
+        found = await fetch_all(*METHODS["tool"][:2], asker(self._connection, self._call.number), self._manager.limits)
         self._manager.refresh(self._call.ref.server)
         named = (item for item in map(mapping, found.items) if item.get("name") == self._call.ref.name)
         return next((self._headers_for(ToolView(item)) for item in named), None)

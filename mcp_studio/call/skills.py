@@ -10,14 +10,11 @@ from mcp_studio.call.call import Call, CallOutcome, Succeeded
 from mcp_studio.catalog.catalog import Catalog, suggestion
 from mcp_studio.catalog.skills import Skill, SkillState, Verdict, offered, read_entry, verify
 from mcp_studio.errors import ProtocolError, UsageError
-from mcp_studio.jsontext import Json, mapping
-from mcp_studio.limits import MB
+from mcp_studio.jsontext import mapping
 from mcp_studio.protocol.events import Answered
 from mcp_studio.session.manager import ConnectionManager
 
-_LARGE = MB
-"""Larger content is hashed in a thread."""
-_WORDS: dict[SkillState, str] = {
+WORDS: dict[SkillState, str] = {
     "verified": "is what its entry says: size and digest",
     "unverifiable": "cannot be verified, for the server makes its files as they are read",
 }
@@ -79,17 +76,12 @@ class SkillReader:
         if "://" not in which:
             near = suggestion(which, [skill.name for skill in skills if skill.name])
             raise UsageError(f"{server} lists no skill {which!r}.{near}", hint="One that is not listed has an address.")
-        return await self._get(server, which)
-
-    async def _get(self, server: str, uri: str) -> Skill:
-        reply = await self._manager.connection(server).request("skills/get", {"uri": uri})
-        if not isinstance(reply.event, Answered):
-            raise UsageError(f"{server} has no skill at {uri}: {reply.event.said}.")
-        result: Json = reply.event.result
-        known = mapping(result)
-        skill = read_entry(server, known.get("skill"))
-        if skill.uri != uri:
-            raise ProtocolError(f"The answer to skills/get is not about {uri}.")
+        event = (await self._manager.connection(server).request("skills/get", {"uri": which})).event
+        if not isinstance(event, Answered):
+            raise UsageError(f"{server} has no skill at {which}: {event.said}.")
+        skill = read_entry(server, mapping(event.result).get("skill"))
+        if skill.uri != which:
+            raise ProtocolError(f"The answer to skills/get is not about {which}.")
         return skill
 
     async def load(self, server: str, which: str, file: str, read: Callable[[str, str], Call]) -> SkillReading:
@@ -107,9 +99,7 @@ class SkillReader:
                 # Extension, The Acting Window: a file that is not listed is as good as a wrong digest.
                 raise UsageError(f"The skill {skill.name or skill.uri} lists no file {uri}.")
         outcome = await read(server, uri).wait()
-        verdict = Verdict("refused")
-        if isinstance(outcome, Succeeded):
-            verdict = await self._judge(skill, uri, outcome)
+        verdict = await self._judge(skill, uri, outcome) if isinstance(outcome, Succeeded) else Verdict("refused")
         return SkillReading(skill, uri, outcome, verdict)
 
     async def judge(self, call: Call, outcome: CallOutcome) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -118,20 +108,18 @@ class SkillReader:
             return (), ()
         problems: list[str] = []
         notes: list[str] = []
-        for skill in self._catalog.skills.owners(call.ref.server, call.ref.name):
+        held = self._catalog.skills.of(call.ref.server).skills
+        for skill in [skill for skill in held if skill.holds(call.ref.name)]:  # nested ones share files
             verdict = await self._judge(skill, call.ref.name, outcome)
             name = f"skill {skill.name or skill.uri}"
             problems += [f"{name}: {finding}" for finding in verdict.findings]
-            if words := _WORDS.get(verdict.state):
+            if words := WORDS.get(verdict.state):
                 more = ", and frontmatter" if skill.uri == call.ref.name and verdict.state == "verified" else ""
                 notes.append(f"{name}: this file {words}{more}")
         return tuple(problems), tuple(notes)
 
     async def _judge(self, skill: Skill, uri: str, outcome: Succeeded) -> Verdict:
-        if outcome.size > _LARGE:
-            verdict = await asyncio.to_thread(verify, skill, uri, outcome.result)
-        else:
-            verdict = verify(skill, uri, outcome.result)
+        verdict = await asyncio.to_thread(verify, skill, uri, outcome.result)
         if uri == skill.uri:
             self._catalog.judged(skill, verdict)
         return verdict

@@ -24,13 +24,6 @@ Baseline = dict[Key, dict[str, Json]]
 """Definitions as they were seen last, in their order."""
 
 
-class Compared(NamedTuple):
-    """A listing beside what was seen of it."""
-
-    entries: tuple[Entry, ...]
-    gone: tuple[Entry, ...]
-
-
 @record()
 class Baselines:
     """Baselines by server and kind.
@@ -45,18 +38,17 @@ class Baselines:
         """The person has seen the entries with that name as they are now, all with None."""
         baseline = self.known.setdefault((server, kind), {})
         now = {key: entry.view.raw for key, entry in _keyed(entries) if name in (None, key[0])}
-        for key in [key for key in baseline if name in (None, key[0])]:
-            if key not in now:
-                del baseline[key]
+        for key in [key for key in baseline if name in (None, key[0]) and key not in now]:
+            del baseline[key]
         baseline.update(now)
 
-    def compare(self, server: str, kind: EntryKind, entries: tuple[Entry, ...]) -> Compared:
+    def compare(self, server: str, kind: EntryKind, entries: tuple[Entry, ...]) -> tuple[tuple[Entry, ...], ...]:
         """Mark entries that differ from what was seen, and give back those that are not there any more.
 
         Of a list that nothing was seen of yet, nothing is marked. It may be called in a thread.
         """
         if (server, kind) not in self.known:
-            return Compared(entries, ())
+            return entries, ()
         left, marked = Baseline(self.known[server, kind]), list[Entry]()
         for key, entry in _keyed(entries):
             change = change_of(left.pop(key, None), entry.view.raw)
@@ -64,7 +56,7 @@ class Baselines:
                 change = None
             marked.append(entry._replace(change=change))
         gone = salvage(server, kind, left.values())
-        return Compared(tuple(marked), tuple(one._replace(change=Change("gone", (), one.view.raw)) for one in gone))
+        return tuple(marked), tuple(one._replace(change=Change("gone", (), one.view.raw)) for one in gone)
 
     def _only_redacted(self, before: dict[str, Json], now: dict[str, Json]) -> bool:
         old = dumps(before)
@@ -76,8 +68,7 @@ class Baselines:
 
     def forget(self, server: str) -> None:
         """A server is gone."""
-        for key in [key for key in self.known if key[0] == server]:
-            del self.known[key]
+        self.known = {key: baseline for key, baseline in self.known.items() if key[0] != server}
 
 
 def _keyed(entries: Iterable[Entry]) -> list[tuple[Key, Entry]]:
@@ -89,9 +80,6 @@ def _keyed(entries: Iterable[Entry]) -> list[tuple[Key, Entry]]:
         number = counts[name] = counts.get(name, 0) + 1
         found.append(((name, number), entry))
     return found
-
-
-_UNREAD: SkillState = "unread"
 
 
 class Skills(NamedTuple):
@@ -130,18 +118,14 @@ class SkillCatalog:
         self._held.pop(server, None)
         self._states = {key: value for key, value in self._states.items() if key[0] != server}
 
-    def owners(self, server: str, uri: str) -> tuple[Skill, ...]:
-        """The skills that a file belongs to: nested skills share files with the one around them."""
-        return tuple(skill for skill in self.of(server).skills if skill.holds(uri))
-
     def judged(self, skill: Skill, verdict: Verdict) -> None:
         """Note what reading a skill's `SKILL.md` has shown."""
         self._states[skill.server, skill.uri] = skill, verdict.state
 
     def state(self, skill: Skill) -> SkillState:
         """What is known of a skill; another entry than the one that was judged is unread again."""
-        held, state = self._states.get((skill.server, skill.uri), (skill, _UNREAD))
-        return state if held == skill else _UNREAD
+        held, state = self._states.get((skill.server, skill.uri), (None, ""))
+        return state if held == skill and state else "unread"
 
     def with_skills(self, server: str, entries: Sequence[Entry]) -> tuple[Entry, ...]:
         """Resources of a server with its skills marked, and those added that it does not list as resources."""
@@ -156,10 +140,8 @@ class SkillCatalog:
         return (*marked, *(self._entry(skill) for skill in skills if skill.uri not in listed))
 
     def _entry(self, skill: Skill) -> Entry:
-        raw: dict[str, Json] = {
-            "uri": skill.uri, "name": skill.name, "description": skill.description, "mimeType": "text/markdown",
-        }  # fmt: skip
-        problem = skill.errors[0] if skill.errors else ""
+        raw = dict[str, Json](uri=skill.uri, name=skill.name, description=skill.description, mimeType="text/markdown")
+        problem = "".join(skill.errors[:1])
         return Entry(
             Ref("resource", skill.server, skill.uri), ResourceView(raw), problem=problem, skill=self.state(skill)
         )
@@ -224,11 +206,6 @@ class Catalog:
         """All entries of a kind, servers in the order of the configuration."""
         names = self._listings if servers is None else servers
         return tuple(entry for name in names for entry in self.listing(name, kind).entries)
-
-    def gone(self, kind: EntryKind, servers: Iterable[str] | None = None) -> tuple[Entry, ...]:
-        """What servers do not list any more, until the person has looked at that."""
-        names = self._listings if servers is None else servers
-        return tuple(entry for name in names for entry in self.listing(name, kind).gone)
 
     def acknowledge(self, ref: Ref) -> None:
         """The person has looked at an entry: it is marked no more, and one that is gone is not shown any more.

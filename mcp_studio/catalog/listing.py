@@ -15,10 +15,11 @@ from mcp_studio.catalog.skills import SkillState
 from mcp_studio.errors import ProtocolError, StudioError
 from mcp_studio.jsontext import Json, mapping, printable
 from mcp_studio.limits import Limits
-from mcp_studio.protocol.versions import Hint, hint_of, narrowest
+from mcp_studio.protocol.versions import Hint, hint_of
 from mcp_studio.protocol.views import AnyView, PromptView, ResourceView, TemplateView, ToolView, header_problem
 from mcp_studio.record import record
 from mcp_studio.safetext import LINES_LIVE, hidden_in
+from mcp_studio.trace.lint.results import LISTS, caution_of
 
 EntryKind = Literal["tool", "resource", "template", "prompt"]
 KINDS: tuple[EntryKind, ...] = ("tool", "resource", "template", "prompt")
@@ -70,7 +71,7 @@ def change_of(before: dict[str, Json] | None, now: dict[str, Json]) -> Change | 
     if before == now:
         return None
     keys = dict.fromkeys((*before, *now))
-    parts = [key for key in keys if key not in before or key not in now or before[key] != now[key]]
+    parts = [key for key in keys if (key in before, before.get(key)) != (key in now, now.get(key))]
     return Change("changed", tuple(parts), before)
 
 
@@ -185,26 +186,6 @@ def doubts_of(entries: Iterable[Entry]) -> dict[Ref, str]:
     return found
 
 
-_ORDERS = re.compile(
-    r"(?is)\b(?:ignore|disregard|forget)\b.{0,40}\b(?:instructions?|rules|prompts?)\b"
-    r"|\bdo(?:n't| not) (?:tell|inform|mention|reveal|show)\b.{0,30}\b(?:user|person|human|anyone)\b"
-    r"|\bsystem prompt\b|<(?:important|system|secret|instructions?)>"
-    r"|\b(?:always|first|must)\b.{0,30}\b(?:read|send|include|pass)\b.{0,60}"
-    r"(?:~/|\.ssh|\.env\b|password|api key|credential)"
-)
-"""What a description says that is meant for a model, and against the person whose model it is."""
-_READ = 20_000
-
-
-def caution_of(description: str) -> str:
-    """What is suspicious about a description; empty where nothing is."""
-    found = _ORDERS.search(description[:_READ])
-    said = [f'its description gives orders to a model ("{" ".join(found[0].split())[:60]}")'] if found else []
-    if not description.isascii() and hidden_in(description):
-        said.append("its description has characters that cannot be seen")
-    return ", and ".join(said)
-
-
 def _look(name: str) -> str:
     """A name as it looks at a glance: without what cannot be seen, and with one letter for those that look the same."""
     plain = unicodedata.normalize("NFKC", LINES_LIVE.sub("", name)).casefold()
@@ -226,13 +207,7 @@ METHODS: dict[EntryKind, tuple[str, str, str]] = {
 }
 """Kind -> method, key of the array in the result, capability that a server declares for it."""
 
-_SHAPES: dict[EntryKind, tuple[str, type[AnyView]]] = {
-    "tool": ("name", ToolView),
-    "resource": ("uri", ResourceView),
-    "template": ("uriTemplate", TemplateView),
-    "prompt": ("name", PromptView),
-}
-"""Kind -> the member that names an entry, and its view."""
+_VIEWS = dict(zip(KINDS, (ToolView, ResourceView, TemplateView, PromptView), strict=True))
 
 
 def salvage(
@@ -252,7 +227,7 @@ def salvage(
 
 def _entry(server: str, kind: EntryKind, item: Json, remembered: bool, headers: bool) -> Entry:
     raw = cast("dict[str, Json]", item) if isinstance(item, dict) else {"name": "", "received": item}
-    key, view = _SHAPES[kind]
+    view, key = _VIEWS[kind], LISTS[METHODS[kind][0]].identity
     name = raw.get(key)
     problem, excluded = "", False
     if not isinstance(item, dict):
@@ -260,21 +235,17 @@ def _entry(server: str, kind: EntryKind, item: Json, remembered: bool, headers: 
     elif not isinstance(name, str) or not name:
         problem = f"it has no {key}"
     elif kind == "tool":
-        problem = _tool_problem(raw)
+        problem = _tool_problem(raw.get("inputSchema"))
         if headers and not problem and (wrong := header_problem(raw.get("inputSchema"))):
             problem, excluded = f"excluded: {wrong}", True
     ref = Ref(kind, server, name if isinstance(name, str) else "")
     return Entry(ref, view(raw), remembered, problem, excluded)
 
 
-def _tool_problem(raw: dict[str, Json]) -> str:
-    schema = raw.get("inputSchema")
-    if schema is None:
-        return "it has no inputSchema"
+def _tool_problem(schema: Json) -> str:
     if not isinstance(schema, dict):
-        return "its inputSchema is not an object"
-    kind = cast("dict[str, Json]", schema).get("type")
-    return "" if kind in ("object", None) else "its inputSchema is not of type object"
+        return "it has no inputSchema" if schema is None else "its inputSchema is not an object"
+    return "" if mapping(schema).get("type") in ("object", None) else "its inputSchema is not of type object"
 
 
 Ask = Callable[[str, dict[str, Json]], Awaitable[Json]]
@@ -307,11 +278,6 @@ class Fetched:
     hints: list[Hint | None] = field(default_factory=list["Hint | None"], compare=False)
     """What each page says about keeping it."""
 
-    @property
-    def hint(self) -> Hint | None:
-        """What the pages together say."""
-        return narrowest(self.hints)
-
 
 async def page_of(method: str, key: str, ask: Ask, cursor: str | None = None) -> Page:
     """Ask for one page (specification, server/utilities/pagination); a cursor is opaque and sent as it came.
@@ -330,11 +296,6 @@ async def page_of(method: str, key: str, ask: Ask, cursor: str | None = None) ->
     if following is not None and not isinstance(following, str):
         following, problem = None, f"The nextCursor of {method} is not a string."
     return Page(cursor, items, following, result, hint_of(result), ms, problem)
-
-
-async def fetch(kind: EntryKind, ask: Ask, limits: Limits) -> Fetched:
-    """Ask for a whole list; see `fetch_all`."""
-    return await fetch_all(*METHODS[kind][:2], ask, limits)
 
 
 async def fetch_all(method: str, key: str, ask: Ask, limits: Limits) -> Fetched:

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import field, replace
 
 from mcp_studio.catalog.catalog import Catalog, fetch_skills
-from mcp_studio.catalog.listing import KINDS, METHODS, Ask, EntryKind, Fetched, Listing, Page, fetch, page_of, salvage
+from mcp_studio.catalog.listing import KINDS, METHODS, EntryKind, Fetched, Listing, Page, fetch_all, page_of, salvage
 from mcp_studio.catalog.remembered import Memory
 from mcp_studio.catalog.skills import offered
 from mcp_studio.config.model import ServerConfig
-from mcp_studio.errors import ProtocolError
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
-from mcp_studio.protocol.events import Refused
-from mcp_studio.protocol.versions import METHOD_NOT_FOUND
+from mcp_studio.protocol.versions import narrowest
 from mcp_studio.record import record
-from mcp_studio.session.connection import Connection
+from mcp_studio.session.connection import Connection, asker
 from mcp_studio.session.state import Status
 
 _DEBOUNCE = 0.25
@@ -28,11 +26,6 @@ _QUIET = 10.0
 """Seconds without a change after which the next one is read soon again."""
 _AGAIN = 5.0
 """Seconds after which a list that is not fresh any more is read again when somebody looks at it."""
-_CHANGES: dict[str, tuple[EntryKind, ...]] = {
-    "notifications/tools/list_changed": ("tool",),
-    "notifications/resources/list_changed": ("resource", "template"),
-    "notifications/prompts/list_changed": ("prompt",),
-}
 
 
 @record()
@@ -75,8 +68,7 @@ class Refresher:
 
     def on_notification(self, server: str, method: str) -> None:
         """Note which lists a notification makes out of date."""
-        if kinds := _CHANGES.get(method):
-            self._mark(server, kinds)
+        self._mark(server, [kind for kind in KINDS if method == f"notifications/{METHODS[kind][2]}/list_changed"])
 
     def again(self, server: str) -> None:
         """Read all lists of a server again."""
@@ -145,8 +137,8 @@ class Refresher:
             self._memories[server] = config, replace(memory, seen=seen)
             self._keep(*self._memories[server])
 
-    def _mark(self, server: str, kinds: tuple[EntryKind, ...]) -> None:
-        if watch := self._watches.get(server):
+    def _mark(self, server: str, kinds: Sequence[EntryKind]) -> None:
+        if kinds and (watch := self._watches.get(server)):
             watch.dirty.update(kinds)
             watch.changed.set()
 
@@ -159,7 +151,7 @@ class Refresher:
         if METHODS[kind][2] in (status.capabilities or {}):
             if not before.entries:
                 catalog.put(Listing(server, kind, (), "loading", gone=before.gone))
-            found = await fetch(kind, ask, self._limits)
+            found = await fetch_all(*METHODS[kind][:2], ask, self._limits)
         if found.error and not found.items and before.entries:
             catalog.put(before._replace(error=found.error, state="failed"))
             return kind, None
@@ -180,7 +172,7 @@ class Refresher:
         catalog.put(
             Listing(
                 server, kind, entries, "failed" if found.error and not found.items else "fresh", error, found.capped,
-                time.monotonic(), found.hint if status.modern else None,
+                time.monotonic(), narrowest(found.hints) if status.modern else None,
                 gone if whole else (),  # a list of which only a part could be read misses nothing
             )
         )  # fmt: skip
@@ -194,24 +186,3 @@ async def list_page(connection: Connection, kind: EntryKind, cursor: str | None 
         StudioError: no answer, or one without the list.
     """
     return await page_of(*METHODS[kind][:2], asker(connection), cursor)
-
-
-def asker(connection: Connection, under: int = 0) -> Ask:
-    """Sends over a connection, on behalf of the request with the number `under` if there is one.
-
-    All that it sends has one deadline together. A refusal is an error, but no templates are no mistake.
-    """
-    deadline = connection.deadline()
-
-    async def ask(method: str, params: dict[str, Json]) -> Json:
-        reply = await connection.request(method, params or None, deadline=deadline, under=under)
-        event = reply.event
-        if not isinstance(event, Refused):
-            if event.problems:
-                raise ProtocolError(f"The answer to {method} is invalid. {event.problems[0]}")
-            return event.result
-        if event.code == METHOD_NOT_FOUND and method == "resources/templates/list":
-            return {"resourceTemplates": []}
-        raise ProtocolError(f"The server refused {method}: {event.said}.")
-
-    return ask

@@ -12,7 +12,7 @@ from typing import cast
 
 from mcp_studio.catalog.listing import KINDS, EntryKind
 from mcp_studio.config.model import ServerConfig
-from mcp_studio.jsontext import Json, dumps
+from mcp_studio.jsontext import Json, dumps, mapping
 from mcp_studio.paths import read_object, write_atomically
 from mcp_studio.record import record
 
@@ -51,11 +51,8 @@ def recall(file: Path) -> Memory:
         return Memory()
     memory = Memory(str(value.get("era") or ""))
     for name, into in (("listings", memory.listings), ("seen", memory.seen)):
-        lists = value.get(name)
-        for kind in KINDS if isinstance(lists, dict) else ():
-            items = cast("dict[str, Json]", lists).get(kind)
-            if isinstance(items, list):
-                into[kind] = items
+        lists = mapping(value.get(name))
+        into |= {kind: items for kind in KINDS if isinstance(items := lists.get(kind), list)}
     return memory
 
 

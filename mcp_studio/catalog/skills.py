@@ -8,9 +8,9 @@ is not used. A match proves that entry and file come from the same hand, not tha
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import re
+from collections.abc import Collection, Iterator
 from typing import Literal, NamedTuple, cast
 
 from mcp_studio.config.table import read_yaml
@@ -50,6 +50,9 @@ class Skill(NamedTuple):
     server: str
     uri: str
     """Where its `SKILL.md` is."""
+    name: str
+    description: str
+    """What it is for."""
     raw: dict[str, Json]
     frontmatter: dict[str, Json]
     files: tuple[SkillFile, ...]
@@ -59,18 +62,6 @@ class Skill(NamedTuple):
     """Why the entry is invalid and the skill must not be used, in sentences."""
     notes: tuple[str, ...] = ()
     """What is wrong with it, or unusual, and does no harm."""
-
-    @property
-    def name(self) -> str:
-        """Its name, as the entry says."""
-        name = self.frontmatter.get("name")
-        return name if isinstance(name, str) else ""
-
-    @property
-    def description(self) -> str:
-        """What it is for, as the entry says."""
-        text = self.frontmatter.get("description")
-        return text if isinstance(text, str) else ""
 
     def file(self, uri: str) -> SkillFile | None:
         """The file at an address, where the entry lists it."""
@@ -96,81 +87,65 @@ def offered(capabilities: Json) -> bool:
 def read_entry(server: str, raw: Json) -> Skill:
     """An entry of `skills/list` or `skills/get`; never raises, what is wrong is in `errors` and `notes`."""
     entry = mapping(raw)
-    uri, front, listed = entry.get("uri"), entry.get("frontmatter"), entry.get("resources")
-    address = uri if isinstance(uri, str) else ""
-    frontmatter = mapping(front)
-    errors = _heading_errors(address, frontmatter)
-    files: tuple[SkillFile, ...] = ()
+    uri, listed, frontmatter = entry.get("uri"), entry.get("resources"), mapping(entry.get("frontmatter"))
+    address, name, about = (
+        value if isinstance(value, str) else ""
+        for value in (uri, frontmatter.get("name"), frontmatter.get("description"))
+    )
+    errors = list(_heading_errors(address, name, about))
+    files: dict[str, SkillFile] = {}
     if isinstance(listed, list):
-        files, wrong = _files(cast("list[Json]", listed), address)
-        errors += wrong
+        errors += _read_files(cast("list[Json]", listed), address, files)
     elif listed != "dynamic":
         errors.append('Its resources are neither a list of files nor "dynamic".')
-    notes = _notes(frontmatter, files)
-    return Skill(server, address, entry, frontmatter, files, listed == "dynamic", tuple(errors[:_MOST]), tuple(notes))
+    found, notes = tuple(files.values()), _notes(name, mapping(frontmatter.get("metadata")), files.values())
+    dynamic = listed == "dynamic"
+    return Skill(server, address, name, about, entry, frontmatter, found, dynamic, tuple(errors[:_MOST]), tuple(notes))
 
 
-def _heading_errors(uri: str, frontmatter: dict[str, Json]) -> list[str]:
-    errors: list[str] = []
-    name = frontmatter.get("name")
-    if not uri:
-        errors.append("It has no uri.")
-    elif not uri.endswith(_MAIN):
-        errors.append(f"Its uri does not end in {_MAIN}.")
-    for key in ("name", "description"):
-        if not isinstance(value := frontmatter.get(key), str) or not value:
-            errors.append(f"Its frontmatter has no {key}.")
-    if isinstance(name, str) and uri.endswith(_MAIN):
-        folder = uri.removesuffix(_MAIN).rpartition("/")[2]
-        if folder != name:
-            errors.append(f"Its name {name[:80]!r} is not that of its folder, {folder[:80]!r}.")
-    return errors
+def _heading_errors(uri: str, name: str, description: str) -> Iterator[str]:
+    if not uri.endswith(_MAIN):
+        yield f"Its uri does not end in {_MAIN}." if uri else "It has no uri."
+    for key in [key for key, value in (("name", name), ("description", description)) if not value]:
+        yield f"Its frontmatter has no {key}."
+    folder = uri.removesuffix(_MAIN).rpartition("/")[2]
+    if name and uri.endswith(_MAIN) and folder != name:
+        yield f"Its name {name[:80]!r} is not that of its folder, {folder[:80]!r}."
 
 
-def _files(listed: list[Json], main: str) -> tuple[tuple[SkillFile, ...], list[str]]:
-    errors: list[str] = []
-    found: dict[str, SkillFile] = {}
-    folder = main.removesuffix("SKILL.md")
+def _read_files(listed: list[Json], main: str, found: dict[str, SkillFile]) -> Iterator[str]:
+    """Put the files that an entry lists into `found`; gives what is wrong with them."""
     if len(listed) > _FILES:
-        errors.append(f"It lists more than {_FILES:,} files.")
-    for item in listed[:_FILES]:
-        known = mapping(item)
+        yield f"It lists more than {_FILES:,} files."
+    for known in map(mapping, listed[:_FILES]):
         uri, digest, size = known.get("uri"), known.get("digest"), known.get("size")
         if not isinstance(uri, str) or not uri:
-            errors.append("One of its files has no uri.")
+            yield "One of its files has no uri."
             continue
         short = uri[:120]
         if uri in found:
-            errors.append(f"{short} is listed twice.")
-        if uri != main and not uri.startswith(folder):
-            errors.append(f"{short} is not in the skill's folder.")
+            yield f"{short} is listed twice."
+        if uri != main and not uri.startswith(main.removesuffix("SKILL.md")):
+            yield f"{short} is not in the skill's folder."
         if not isinstance(digest, str) or not re.fullmatch(_DIGEST, digest):
-            errors.append(f"The digest of {short} is not sha256: and 64 lower-case hexadecimal digits.")
-            digest = ""
+            yield f"The digest of {short} is not sha256: and 64 lower-case hexadecimal digits."
         if not isinstance(size, int) or isinstance(size, bool) or not 0 <= size < 1 << 63:
-            errors.append(f"The size of {short} is no number of bytes.")
+            yield f"The size of {short} is no number of bytes."
             size = -1
-        found[uri] = SkillFile(uri, digest, size)
+        found[uri] = SkillFile(uri, str(digest), size)
     if main and main not in found:
-        errors.append("Its own SKILL.md is not among its files.")
-    return tuple(found.values()), errors
+        yield "Its own SKILL.md is not among its files."
 
 
-def _notes(frontmatter: dict[str, Json], files: tuple[SkillFile, ...]) -> list[str]:
-    notes: list[str] = []
-    name, metadata = frontmatter.get("name"), frontmatter.get("metadata")
-    if isinstance(name, str) and name and not re.fullmatch(_NAME, name):
-        notes.append("Its name is not made of up to 64 lower-case letters, digits and single hyphens.")
-    if isinstance(metadata, dict):
-        reserved = [key for key in cast("dict[str, Json]", metadata) if key.startswith(_RESERVED)]
-        notes += [
-            f"Its metadata has {key[:80]!r}, which is reserved and means nothing yet." for key in reserved[:_MOST]
-        ]
+def _notes(name: str, metadata: dict[str, Json], files: Collection[SkillFile]) -> Iterator[str]:
+    if name and not re.fullmatch(_NAME, name):
+        yield "Its name is not made of up to 64 lower-case letters, digits and single hyphens."
+    for key in [key for key in metadata if key.startswith(_RESERVED)][:_MOST]:
+        yield f"Its metadata has {key[:80]!r}, which is reserved and means nothing yet."
     if len(files) > FILES:
-        notes.append(f"It has {len(files):,} files; not every host takes more than {FILES}.")
+        yield f"It has {len(files):,} files; not every host takes more than {FILES}."
     if (total := sum(max(file.size, 0) for file in files)) > BYTES:
-        notes.append(f"Its files have {total:,} bytes in all; not every host takes more than {BYTES:,}.")
-    return notes
+        yield f"Its files have {total:,} bytes in all; not every host takes more than {BYTES:,}."
 
 
 LONGEST = 64 * 1024
@@ -196,32 +171,35 @@ def parse(text: str) -> dict[str, Json]:
     return cast("dict[str, Json]", value)
 
 
-def differences(written: Json, listed: Json, where: str = "") -> list[str]:
+def differences(written: Json, listed: Json) -> list[str]:
     """Where a file's frontmatter and the one of its entry differ, in words."""
-    if isinstance(written, dict) and isinstance(listed, dict):
-        mine, other = cast("dict[str, Json]", written), cast("dict[str, Json]", listed)
-        found = [f"{_name(where, key)} is in the file, but not in the entry" for key in mine if key not in other]
-        found += [f"{_name(where, key)} is in the entry, but not in the file" for key in other if key not in mine]
-        both = [key for key in mine if key in other]
-        return found + [one for key in both for one in differences(mine[key], other[key], _name(where, key))]
-    if isinstance(written, list) and isinstance(listed, list):
-        pairs = list(zip(cast("list[Json]", written), cast("list[Json]", listed), strict=False))
-        if not len(pairs) == len(written) == len(listed):
-            return [f"{where} has {len(written)} items in the file, and {len(listed)} in the entry"]
-        return [one for at, pair in enumerate(pairs) for one in differences(*pair, f"{where}[{at}]")]
-    if _same(written, listed):
-        return []
-    return [f"{where} differs: {_short(written)} in the file, {_short(listed)} listed"]
+    mine, other = dict(_leaves(written)), dict(_leaves(listed))
+    found: list[str] = []
+    for path in filter(None, dict.fromkeys((*mine, *other))):
+        where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
+        if path not in other or path not in mine:
+            there, missing = ("file", "entry") if path in mine else ("entry", "file")
+            found.append(f"{where} is in the {there}, but not in the {missing}")
+        elif not _same(mine[path], other[path]):
+            found.append(f"{where} differs: {str(mine[path])!r:.60} in the file, {other[path]!r:.60} listed")
+    return found
+
+
+def _leaves(value: Json, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Json]]:
+    """Every value that has no other ones in it, or lies deeper than a file may nest, with its place."""
+    if not isinstance(value, dict | list) or not value or len(path) > _DEPTH:
+        yield path, value
+        return
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+        yield from _leaves(item, (*path, key))
 
 
 def _same(written: Json, listed: Json) -> bool:
     """Whether a scalar is the value that was listed; versions of YAML disagree about which words are more than text."""
     import yaml
 
-    if not isinstance(written, str) or isinstance(listed, str | dict | list):
+    if not isinstance(written, str) or isinstance(listed, str | dict | list) or len(written) > 40:
         return written == listed
-    if len(written) > 40:
-        return False
     try:
         meant = yaml.safe_load(written)
         if listed is None or isinstance(listed, bool):
@@ -231,61 +209,43 @@ def _same(written: Json, listed: Json) -> bool:
         return False
 
 
-def _name(where: str, key: str) -> str:
-    return f"{where}.{key}" if where else key
-
-
-def _short(value: object) -> str:
-    text = repr(str(value)) if isinstance(value, str) else str(value)
-    return text if len(text) <= 60 else text[:59] + "…"
-
-
 def verify(skill: Skill, uri: str, result: Json) -> Verdict:
     """Compare the result of `resources/read` with a skill's entry (extension, Integrity and Verification)."""
     findings = [f"The skill's entry is invalid. {error}" for error in skill.errors]
-    data, problem = _bytes(uri, result)
-    if data is None:
-        return Verdict("refused", (*findings, problem))
-    file = skill.file(uri)
-    if not skill.dynamic:
-        findings += _mismatches(file, data) if file else ["The skill's entry does not list this file."]
-    if uri == skill.uri:
-        findings += _frontmatter_problems(skill, data)
-    if findings:
-        return Verdict("refused", tuple(findings[:_MOST]))
-    if skill.dynamic:
-        return Verdict("unverifiable")
-    return Verdict("verified")
-
-
-def _mismatches(file: SkillFile, data: bytes) -> list[str]:
-    found: list[str] = []
-    if len(data) != file.size:
-        found.append(f"It has {len(data):,} bytes, and its skill's entry says {file.size:,}.")
-    if f"sha256:{hashlib.sha256(data).hexdigest()}" != file.digest:
-        found.append("Its content has another digest than its skill's entry says.")
-    return found
-
-
-def _frontmatter_problems(skill: Skill, data: bytes) -> list[str]:
-    try:
-        written = parse(data.decode("utf-8"))
-    except UnicodeDecodeError:
-        return ["Its SKILL.md is not UTF-8."]
-    except ValueError as problem:
-        return [f"The frontmatter of its SKILL.md cannot be read: {problem}."]
-    return [f"Its frontmatter is not that of its entry: {one}." for one in differences(written, skill.frontmatter)]
-
-
-def _bytes(uri: str, result: Json) -> tuple[bytes | None, str]:
-    """The bytes that a result has for an address, or why there are none."""
     own = [item for item in map(mapping, items_of(mapping(result).get("contents"))) if item.get("uri") == uri]
     if len(own) != 1:
-        return None, f"The answer has {len(own)} contents for this address, where there should be one."
+        why = f"The answer has {len(own)} contents for this address, where there should be one."
+        return Verdict("refused", (*findings, why))
     text, blob = own[0].get("text"), own[0].get("blob")
-    if isinstance(text, str):
-        return text.encode("utf-8", "surrogatepass"), ""
     try:
-        return (base64.b64decode(blob, validate=True), "") if isinstance(blob, str) else (None, "It has no content.")
-    except (binascii.Error, ValueError):
-        return None, "Its content is not valid base64."
+        data = (
+            text.encode("utf-8", "surrogatepass")
+            if isinstance(text, str)
+            else base64.b64decode(cast("str", blob), validate=True)
+        )
+    except (TypeError, ValueError):
+        why = "Its content is not valid base64." if isinstance(blob, str) else "It has no content."
+        return Verdict("refused", (*findings, why))
+    findings += _mismatches(skill, uri, data)
+    if findings:
+        return Verdict("refused", tuple(findings[:_MOST]))
+    return Verdict("unverifiable" if skill.dynamic else "verified")
+
+
+def _mismatches(skill: Skill, uri: str, data: bytes) -> Iterator[str]:
+    file = skill.file(uri)
+    if file is None and not skill.dynamic:
+        yield "The skill's entry does not list this file."
+    elif file is not None and len(data) != file.size:
+        yield f"It has {len(data):,} bytes, and its skill's entry says {file.size:,}."
+    if file is not None and f"sha256:{hashlib.sha256(data).hexdigest()}" != file.digest:
+        yield "Its content has another digest than its skill's entry says."
+    if uri != skill.uri:
+        return
+    try:
+        for one in differences(parse(data.decode("utf-8")), skill.frontmatter):
+            yield f"Its frontmatter is not that of its entry: {one}."
+    except UnicodeDecodeError:
+        yield "Its SKILL.md is not UTF-8."
+    except ValueError as problem:
+        yield f"The frontmatter of its SKILL.md cannot be read: {problem}."

@@ -77,8 +77,7 @@ def with_pairs(form: Form, value: dict[str, Json], pairs: Sequence[str]) -> dict
         except ValueError as problem:
             wrong.append(str(problem))
     if wrong:
-        end = "" if wrong[-1].endswith("?") else "."
-        raise UsageError(f"The arguments cannot be read: {'; '.join(wrong)}{end}")
+        raise UsageError(f"The arguments cannot be read: {'; '.join(wrong)}.".replace("?.", "?"))
     return value
 
 

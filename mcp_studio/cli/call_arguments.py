@@ -235,7 +235,8 @@ class Intent(NamedTuple):
         whose, name = split(out.options.value("--save"))
         where: Where = "project" if whose == "project" else "personal" if whose == "personal" else places.usual
         secrets = secrets_in(self.value, studio.memory.keeper, secret_places(self.form, self.value))
-        saved = SavedCall(name, self.ref, without_secrets(self.value, secrets, {}), where=where)
+        pinned = out.options.flag("--pin")
+        saved = SavedCall(name, self.ref, without_secrets(self.value, secrets, {}), where=where, pinned=pinned)
         out.note(f"saved as {places.write(saved, replace=False).file}")
         for path in secrets:
             out.note(f"{pointer(*path).lstrip('/')} is secret, and not in the file: write ${{keyring:NAME}} there")

@@ -51,13 +51,7 @@ def execute(config: Config, out: Output, body: Body, *, answers: bool = True, co
     """
     check_file(out.options)
     out.asker = Asker(out)
-    if out.shell is not None:
-        try:
-            return out.shell.run(lambda studio: within(studio, out, body, answers=answers))
-        except KeyboardInterrupt:
-            restore()
-            return out.interrupted()
-    if connects:
+    if connects and out.shell is None:
         config = with_secrets(config, out.options, out)
     logging.lastResort = logging.NullHandler()  # narration is ours alone; what is logged is for the log of the studio
     codes: list[int] = []
@@ -76,6 +70,8 @@ def execute(config: Config, out: Output, body: Body, *, answers: bool = True, co
             return await within(studio, out, body, answers=answers)
 
     try:
+        if out.shell is not None:
+            return out.shell.run(lambda studio: within(studio, out, body, answers=answers))
         return asyncio.run(session())
     except (KeyboardInterrupt, asyncio.CancelledError):
         restore()
@@ -136,10 +132,6 @@ async def connected(studio: Studio, name: str, out: Output) -> Status:
     status = studio.manager.status(name)
     for warning in status.warnings:
         out.once(f"{name} {warning}")
-    stray = studio.manager.supervisor(name).tap.stray_count
-    if stray:
-        what = "a line that is" if stray == 1 else f"{stray} lines that are"
-        out.once(f"{name} prints {what} not MCP on its standard output; logs belong on standard error")
     return status
 
 
@@ -157,9 +149,8 @@ class Narration:
     """Says how far something is, at most ten times a second, and the last of it in any case."""
 
     def __init__(self, out: Output) -> None:
-        self._out = out
+        self._out, self._next = out, 0.0
         self._said = self._newest = ""
-        self._next = 0.0
 
     def tell(self, text: str) -> None:
         """Say it, but where something was said just now; nothing where it is empty."""
@@ -305,8 +296,7 @@ def _written(result: Json, text: str, file: str) -> str:
     except ValueError:
         raise StudioError("The server's content is not valid base64.") from None
     files = [path, *(path.with_stem(f"{path.stem}-{number}") for number in range(2, len(binary) + 1))]
-    more = len(blocks) > 1 or "structuredContent" in mapping(result)
-    rows = [text] if binary and more else []
+    rows = [text] if binary and (len(blocks) > 1 or "structuredContent" in mapping(result)) else []
     for target, data in zip(files, binary or [text.encode("utf-8", "surrogatepass")], strict=True):
         try:
             with target.open("xb") as out:

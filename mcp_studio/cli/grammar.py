@@ -79,6 +79,7 @@ ARGS = Option("--args", "all arguments as one JSON object; @FILE reads a file, -
 MEMORY = (
     Option("--last", "with the arguments of the newest call of it; what is given besides overrides them"),
     Option("--save", "save the call under this name first; project:NAME and personal:NAME say where", "NAME"),
+    Option("--pin", "have `dev` make it again after every change of the server", needs=("--save",)),
 )
 NO_CACHE = Option("--no-cache", "ask the server for the resource, though an earlier answer is kept still")
 EXAMPLE = Option("--example", "make up the arguments that are not given", "KIND", ("minimal", "typical", "full"))
@@ -202,6 +203,22 @@ VERBS: dict[str, Verb] = {
             Option("--log-level", "which log messages: this level and worse (debug)", "LEVEL", LOG_LEVELS),
         ),
     ),
+    "dev": Verb(
+        "start a server again when its files change, and say what that changes",
+        "dev [SERVER] [options] [-- COMMAND ARGS…]\ndev --once [--baseline FILE] [options] [-- COMMAND ARGS…]",
+        "What it offers is compared with what it offered before: ! marks what breaks clients, ~ the rest. Saved calls "
+        "that are pinned are made again, and their answers compared. Without --watch sources in the server's folder "
+        "count, but for .git, environments, packages and caches. With --once: exit code 1 where something breaking "
+        "has changed or a pinned call is not answered as in the baseline, 4 where the server does not start.",
+        (
+            Option("--watch", "watch these files instead, as 'src/**/*.py' (may be repeated)", "GLOB"),
+            Option("--once", "start it once, compare, and end"),
+            Option("--baseline", "compare with this file first", "FILE"),
+            Option("--write-baseline", "write what it offers and answers to this file", "FILE", needs=("--once",)),
+            Option("--ignore", "what may differ in answers, as content[*].text (repeat it)", "PATTERN"),
+            *(YES, ANSWER),
+        ),
+    ),
     "shell": Verb(
         "several commands on one connection, from the terminal or a pipe",
         "shell [SERVER] [options] [-- COMMAND ARGS…]",
@@ -222,10 +239,7 @@ VERBS: dict[str, Verb] = {
             Option("--wait", "how long to wait for what comes back", "SECONDS"),
             Option("--no-handshake", "send nothing but this: no `initialize`, no `server/discover`"),
         ),
-        apart=(
-            *product(("--frame",), ("--params", "--id", "--meta", "--notification")),
-            ("--notification", "--id"),
-        ),
+        apart=(*product(("--frame",), ("--params", "--id", "--meta", "--notification")), ("--notification", "--id")),
     ),
     "replay": Verb(
         "send what was recorded again, and show how the answers differ",

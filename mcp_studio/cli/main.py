@@ -106,9 +106,8 @@ def _mock(options: Options) -> int:
     server = server_option(options)
     # Without a number any free port is taken.
     port = (options.count("--http", 65_535, least=0) or 0) if options.flag("--http") else None
-    latency, seconds = options.value("--latency"), None
-    if latency != "recorded":
-        seconds = 0.0 if latency == "none" else (options.count("--latency", 3_600_000, least=0) or 0) / 1000
+    fixed, latency = {"recorded": None, "none": 0.0}, options.value("--latency")
+    seconds = fixed[latency] if latency in fixed else (options.count("--latency", 3_600_000, least=0) or 0) / 1000
     return serve(options.words[0], Paths.default().state / "trace", server, port, seconds, options.flag("--quiet"))
 
 

@@ -22,9 +22,7 @@ class Options:
     """What a command line says: the verb (empty for the studio itself), its words, and its options by long name."""
 
     def __init__(self, verb: str, words: list[str] | None = None, given: dict[str, list[str]] | None = None) -> None:
-        self.verb = verb
-        self.words = words or []
-        self.given = given or {}
+        self.verb, self.words, self.given = verb, words or [], given or {}
         self.command: list[str] | None = None
         """What came after `--`, or None where there was no `--`."""
 

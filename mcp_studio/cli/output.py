@@ -128,7 +128,7 @@ class Output:
     def line(self, text: str, value: dict[str, Json]) -> None:
         """Print one line at once: the text, or the object with `--json`."""
         _write(sys.stdout, (printable(value, indent=None) if self.json else safe(text, max(len(text), 1))) + "\n")
-        self.flush()
+        sys.stdout.flush()
 
     def flush(self) -> None:
         """Have everything read now that is printed."""

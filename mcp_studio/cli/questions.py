@@ -50,8 +50,7 @@ class Asker:
         self.rules = tuple(rule for file in files for rule in load_answers(file, problems, required=True))
         if problems:
             raise ConfigError(f"--answer: {problems[0]}", hint="Nothing was sent.")
-        self.lines = Lines()
-        self._out = out
+        self.lines, self._out = Lines(), out
         self._turn = asyncio.Lock()
         """Whoever holds it may ask."""
         self._give_up: Callable[[], object] | None = None
@@ -63,20 +62,11 @@ class Asker:
         if self.refused:
             asyncio.get_running_loop().call_later(_GRACE, give_up)
 
-    async def fill(self, request: InputRequest) -> Json:
-        """Put a form of our own to the person; None where they do not want to fill it in."""
-        try:
-            await fill(request, self.lines, self._out.redactor)
-        except (Left, EndOfInput):
-            return None
-        answer = await request.reply
-        return answer.content if answer.action == "accept" else None
-
     async def sign_in(self, status: Status) -> Status:
         """Offer to sign in to a server that cannot be connected to before; gives what became of it."""
         studio, name = self._out.studio, status.server
-        why = status.error.message if status.error else ""
-        request = InputRequest("sign_in", name, why, sign_in=partial(studio.signing.sign_in, name))
+        why, begin = status.error.message if status.error else "", partial(studio.signing.sign_in, name)
+        request = InputRequest("sign_in", name, why, sign_in=begin)
         async with self._turn:
             with suppress(EndOfInput):
                 await self._put(request)
@@ -142,7 +132,9 @@ class Asker:
                 say(f"  {safe(request.note)}")
         match request.kind:
             case "approval":
-                await self._approve(request)
+                say(f"{safe(request_words(request))}: {', '.join(map(safe, request.reasons))}")
+                frame(pretty(request.arguments))
+                request.answer("accept" if await agrees(self.lines, "Run it?") else "decline")
             case "sign_in":
                 from mcp_studio.cli import sign_in
 
@@ -153,11 +145,6 @@ class Asker:
                 await _sample(request, self.lines)
             case _:
                 await fill(request, self.lines, self._out.redactor)
-
-    async def _approve(self, request: InputRequest) -> None:
-        say(f"{safe(request_words(request))}: {', '.join(map(safe, request.reasons))}")
-        frame(pretty(request.arguments))
-        request.answer("accept" if await agrees(self.lines, "Run it?") else "decline")
 
 
 def _refused(request: InputRequest) -> InputNeeded:

@@ -263,6 +263,17 @@ def select(config: Config, names: Sequence[str]) -> Config:
     return replace(config, servers=servers)
 
 
+def of_server(out: Output, words: Sequence[str], most: int) -> tuple[Config, str, list[str]]:
+    """What a verb on `[SERVER] WORD…` works on, the server that is named or the only one, and the other words.
+
+    Raises:
+        UsageError, ConfigError: see `server_and_words` and `select`.
+    """
+    config = configured(out)
+    out.server, rest = server_and_words(config, out.options, words, most)
+    return select(config, [out.server] if out.server else []), out.server, rest
+
+
 def target_text(server: ServerConfig) -> str:
     """The address or command of a server as it was written; what is secret in it is for the redactor."""
     written = server.written or server

@@ -19,7 +19,6 @@ except ImportError:  # Windows
 
 _LONGEST = 1024 * 1024
 """Bytes of one typed line."""
-_YES = ("y", "yes")
 
 
 class EndOfInput(Exception):
@@ -145,7 +144,7 @@ async def agrees(lines: Lines, question: str) -> bool:
         EndOfInput: there is nobody any more.
     """
     prompt(f"{question} [y/N] ")
-    return (await lines.read()).strip().lower() in _YES
+    return (await lines.read()).strip().lower() in ("y", "yes")
 
 
 def confirm(question: str) -> bool:

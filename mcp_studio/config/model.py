@@ -235,6 +235,8 @@ class ServerConfig:
     """Whether it is started with the studio."""
     start: Literal["", "demand"] = ""
     """`demand`: it is started by the first call, not with the studio."""
+    watch: tuple[str, ...] = ()
+    """Globs from its folder: when such a file changes while the studio runs, it is started again."""
     trust: bool = False
     """Whether its tool annotations are believed."""
     cache_ttl: float = -1.0

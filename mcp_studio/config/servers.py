@@ -138,8 +138,8 @@ def check_target(server: ServerConfig, table: Table) -> None:
         table.problem("", "has neither a command nor a url.", next(filter(None, hints), ""))
     elif server.url and (wrong := wrong_address(server.url)):
         table.problem("url", f"`{server.url}` {wrong}.")
-    elif server.url and server.sandbox != _BARE.sandbox:
-        table.problem("sandbox", "is for servers that are programs.")
+    elif server.url and (local := [key for key in ("sandbox", "watch") if getattr(server, key) != getattr(_BARE, key)]):
+        table.problem(local[0], "is for servers that are programs.")
     elif server.transport and (server.transport == "stdio") == bool(server.url):
         what = "a url" if server.url else "a command"
         table.problem("transport", f"is `{server.transport}`, but the entry has {what}.")

@@ -151,6 +151,16 @@ class Hit(NamedTuple):
     """What the server listed; None where it came from elsewhere than the catalog."""
     used: Used | None = None
 
+    def as_json(self) -> Json:
+        """It for scripts."""
+        ref, view = self.ref, self.entry.view if self.entry is not None else None
+        return {
+            "ref": str(ref), "server": ref.server, "name": ref.name, "kind": ref.kind, "score": round(self.score, 6),
+            "reasons": [{"field": one.field, "words": list(one.words), "text": one.text} for one in self.reasons],
+            "title": view.title if view else "", "description": view.description if view else "",
+            "remembered": self.entry is not None and self.entry.remembered,
+        }  # fmt: skip
+
 
 class Found(NamedTuple):
     """The answer to one question."""
@@ -170,6 +180,13 @@ class Found(NamedTuple):
     """What a person should know, in a sentence or two; may be empty."""
     pending: int = 0
     """Entries that were not taken up yet: asking again after `SearchIndex.changed` may find more."""
+
+    def as_json(self) -> Json:
+        """It for scripts."""
+        return {
+            "query": self.query.text, "method": self.method, "total": self.total, "of": self.of,
+            "hits": [hit.as_json() for hit in self.hits], "note": self.note, "ms": round(self.ms, 2),
+        }  # fmt: skip
 
 
 class MethodInfo(NamedTuple):

@@ -8,14 +8,16 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Literal, NamedTuple, TypeVar
 
+from mcp_studio.catalog.listing import Ask
 from mcp_studio.config.model import Timeouts
-from mcp_studio.errors import ConnectionLost, StudioError, Unreachable
+from mcp_studio.errors import ConnectionLost, ProtocolError, StudioError, Unreachable
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
 from mcp_studio.protocol import events as ev
 from mcp_studio.protocol.core import ClientCore
 from mcp_studio.protocol.events import Answered, Outgoing, Progressed, Ready, Refused, RequestId
 from mcp_studio.protocol.message import Parsed, parse
+from mcp_studio.protocol.versions import METHOD_NOT_FOUND
 from mcp_studio.record import record
 from mcp_studio.session.state import Progress, Spawn
 from mcp_studio.trace.server_tap import ServerTap
@@ -504,3 +506,24 @@ class Connection:
         error = self.ended.result() or StudioError("The connection was closed.")
         hint = error.hint if isinstance(error, ConnectionLost) else ""
         return ConnectionLost(error.message, hint=hint)
+
+
+def asker(connection: Connection, under: int = 0) -> Ask:
+    """Sends over a connection, on behalf of the request with the number `under` if there is one.
+
+    All that it sends has one deadline together. A refusal is an error, but no templates are no mistake.
+    """
+    deadline = connection.deadline()
+
+    async def ask(method: str, params: dict[str, Json]) -> Json:
+        reply = await connection.request(method, params or None, deadline=deadline, under=under)
+        event = reply.event
+        if not isinstance(event, Refused):
+            if event.problems:
+                raise ProtocolError(f"The answer to {method} is invalid. {event.problems[0]}")
+            return event.result
+        if event.code == METHOD_NOT_FOUND and method == "resources/templates/list":
+            return {"resourceTemplates": []}
+        raise ProtocolError(f"The server refused {method}: {event.said}.")
+
+    return ask

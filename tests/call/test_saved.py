@@ -77,22 +77,6 @@ def test_numbers_are_as_they_were_typed_and_keys_in_their_order() -> None:
     assert dumps(good(written).arguments).decode() == text
 
 
-def test_variables_of_earlier_files_are_read_as_their_defaults() -> None:
-    saved = good(
-        """
-        server="s"\ntool="t"
-        [arguments]
-        customer = "${customer}"\nnote = "for ${customer}, $${not}, ${n}"\nrush = "${rush}"
-        more = ["${rush}", "<${rush}>", "${n}"]
-        [variables]
-        customer = {type="string", default="Ada ${x}"}\nrush={type="boolean"}\nn={default=1.50}
-        """.replace("        ", "")
-    )
-    assert dumps(fill(saved).arguments) == dumps(
-        {"customer": "Ada ${x}", "note": "for Ada ${x}, ${not}, 1.5", "more": ["<>", 1.5]}
-    ).replace(b"1.5", b"1.50")
-
-
 def test_secrets_come_from_their_places_and_can_be_left_out() -> None:
     saved = good('server="s"\ntool="t"\narguments={a="${keyring:k}",b=["x ${env:TOKEN}"],c="d"}')
     filled = fill(saved, environ={"TOKEN": "from-env"}, keyring=lambda name: f"secret {name}")
@@ -117,7 +101,7 @@ def test_secrets_come_from_their_places_and_can_be_left_out() -> None:
         ('server="s"\ntool="t"\narguments=1', "must be a table, or JSON in a string"),
         ('server="s"\ntool="t"\narguments={d=2026-01-01}', "arguments.d: is not a JSON value."),
         ('server="s"\ntool="t"\narguments={n=nan}', "arguments.n: is not a JSON value."),
-        ('server="s"\ntool="t"\narguments={a="${nme}"}\nvariables.name={}', "Did you mean `name`?"),
+        ('server="s"\ntool="t"\narguments={a="${name}"}', "arguments.a: `${name}` is no reference."),
         ('server="s"\ntool="t"\narguments={n=' + "9" * 5000 + "}", "is no valid TOML"),
         ('server="s"\ntool="t"\narguments=' + "{a=" * 3000 + "1" + "}" * 3000, "is no valid TOML"),
     ],

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.catalog.listing import METHODS, Fetched, Page, fetch, page_of
+from mcp_studio.catalog.listing import METHODS, Fetched, Page, fetch_all, page_of
 from mcp_studio.errors import ProtocolError
 from mcp_studio.limits import DEFAULT
-from mcp_studio.protocol.versions import Hint
+from mcp_studio.protocol.versions import Hint, narrowest
 from tests.support import run
 
 
@@ -24,7 +24,7 @@ def pages(answers: dict[str | None, Any], **bounds: int) -> Fetched:
             raise answer
         return answer
 
-    return run(fetch("tool", ask, replace(DEFAULT, **bounds)))
+    return run(fetch_all(*METHODS["tool"][:2], ask, replace(DEFAULT, **bounds)))
 
 
 def test_all_pages_are_read_and_an_empty_cursor_is_a_cursor() -> None:
@@ -92,4 +92,4 @@ def test_a_page_with_a_cursor_that_is_none_is_the_last_and_says_what_is_wrong() 
 def test_the_lifetime_of_a_list_is_that_of_its_pages() -> None:
     first = {"tools": [1], "nextCursor": "a", "ttlMs": 9_000, "cacheScope": "public"}
     found = pages({None: first, "a": {"tools": [2], "ttlMs": 1_000, "cacheScope": "private"}})
-    assert found.hint == Hint(1, "private")
+    assert narrowest(found.hints) == Hint(1, "private")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from mcp_studio.catalog.catalog import Catalog
-from mcp_studio.catalog.listing import Listing, Ref, caution_of, doubts_of, salvage
+from mcp_studio.catalog.listing import Listing, Ref, doubts_of, salvage
 from mcp_studio.catalog.pins import digest, drift, lock
 from mcp_studio.jsontext import Json
+from mcp_studio.trace.lint.results import caution_of
 
 
 def tool(name: str, **more: Json) -> Json:
@@ -17,8 +18,8 @@ def tool(name: str, **more: Json) -> Json:
 def catalog(before: list[Json], now: list[Json]) -> Catalog:
     made = Catalog()
     made.seen.take("s", "tool", salvage("s", "tool", before))
-    found = made.seen.compare("s", "tool", salvage("s", "tool", now))
-    made.put(Listing("s", "tool", found.entries, "fresh", gone=found.gone))
+    found, gone = made.seen.compare("s", "tool", salvage("s", "tool", now))
+    made.put(Listing("s", "tool", found, "fresh", gone=gone))
     return made
 
 

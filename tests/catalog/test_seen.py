@@ -22,8 +22,8 @@ def compared(before: list[Any], now: list[Any]) -> tuple[dict[str, str], list[st
     """The kinds of change by name, and the names of what is gone."""
     seen = Baselines()
     seen.take("s", "tool", salvage("s", "tool", before))
-    found = seen.compare("s", "tool", entries(now))
-    return {e.ref.name: e.change.kind for e in found.entries if e.change}, [e.ref.name for e in found.gone]
+    found, gone = seen.compare("s", "tool", entries(now))
+    return {e.ref.name: e.change.kind for e in found if e.change}, [e.ref.name for e in gone]
 
 
 def test_new_changed_and_gone_are_told_apart_and_order_means_nothing() -> None:
@@ -47,18 +47,18 @@ def test_what_only_redaction_made_different_is_the_same() -> None:
     redactor.learn("hunter2-hunter2")
     seen = Baselines(redactor.bytes)
     seen.take("s", "tool", salvage("s", "tool", tools("a", description="key ‹redacted› here")))
-    same = seen.compare("s", "tool", entries(tools("a", description="key hunter2-hunter2 here")))
-    other = seen.compare("s", "tool", entries(tools("a", description="key hunter2-hunter2 there")))
-    assert same.entries[0].change is None
-    assert other.entries[0].change is not None
+    same, _ = seen.compare("s", "tool", entries(tools("a", description="key hunter2-hunter2 here")))
+    other, _ = seen.compare("s", "tool", entries(tools("a", description="key hunter2-hunter2 there")))
+    assert same[0].change is None
+    assert other[0].change is not None
 
 
 def catalog() -> Catalog:
     """One tool is changed, one new, one gone."""
     made = Catalog()
     made.seen.take("s", "tool", salvage("s", "tool", tools("a", "b", "c")))
-    found = made.seen.compare("s", "tool", entries([*tools("a"), *tools("b", title="x"), *tools("d")]))
-    made.put(Listing("s", "tool", found.entries, "fresh", gone=found.gone))
+    found, gone = made.seen.compare("s", "tool", entries([*tools("a"), *tools("b", title="x"), *tools("d")]))
+    made.put(Listing("s", "tool", found, "fresh", gone=gone))
     return made
 
 
@@ -84,8 +84,8 @@ def test_all_of_a_kind_can_count_as_seen() -> None:
     assert made.acknowledge_all("tool") == 3
     listing = made.listing("s", "tool")
     assert listing.changes == () and len(listing.entries) == 3
-    again = made.seen.compare("s", "tool", listing.entries)
-    assert not again.gone and not any(entry.change for entry in again.entries)
+    again, gone = made.seen.compare("s", "tool", listing.entries)
+    assert not gone and not any(entry.change for entry in again)
 
 
 def test_a_server_that_is_forgotten_leaves_nothing_behind() -> None:

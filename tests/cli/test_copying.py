@@ -32,7 +32,7 @@ def test_words_are_typed_by_the_schema_that_the_server_tells() -> None:
 
 
 def test_what_cannot_be_said_is_told() -> None:
-    assert "standard input" in raw("call", "echo", "--as", "curl", "--era", "legacy").err
+    assert "Streamable HTTP only" in raw("call", "echo", "--as", "curl", "--era", "legacy").err
     wrong = raw("call", "echo", "--as", "crul")
     assert wrong.code == 2 and "curl" in wrong.err
 

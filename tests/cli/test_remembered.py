@@ -84,10 +84,8 @@ def test_a_call_is_saved_and_run_by_its_name(project: Path) -> None:
     assert done.json["result"]["failed"][0]["file"].endswith("broken.toml") and "is no valid TOML" in done.err
 
 
-def test_a_file_with_variables_is_run_with_their_defaults_and_mistakes_are_told(project: Path) -> None:
-    variables = 'variables.who = {type = "string"}\nvariables.greeting = {default = "Hello"}\n'
-    saved(project, "say", 'tool = "echo"\narguments.text = "${greeting}, ${who}!"\n' + variables)
-    assert on(project, "call", "--saved", "say").out == "Hello, !\n"
+def test_mistakes_in_words_about_a_saved_call_are_told(project: Path) -> None:
+    saved(project, "say", 'tool = "echo"\narguments.text = "Hello"\n')
     for words, says in (
         (["--args", "{}", "text=Ada"], "--saved and --args do not go together"),
         (["txt=x"], "did you mean text?"),

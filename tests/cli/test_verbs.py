@@ -101,7 +101,7 @@ def test_malformed_entries_are_listed_with_the_reason() -> None:
 
 def test_what_a_server_prints_to_stdout_is_told() -> None:
     done = faulty("stray", "list", "tools")
-    assert done.code == 0 and "not MCP" in done.err and "target.echo" in done.out
+    assert done.code == 0 and "which belongs to the protocol" in done.err and "target.echo" in done.out
     assert faulty("stray", "list", "tools", "--quiet").err == ""
 
 

@@ -51,10 +51,10 @@ class Running:
 
 
 @contextmanager
-def started(*words: str) -> Iterator[Running]:
+def started(*words: str, cwd: Path | None = None) -> Iterator[Running]:
     with subprocess.Popen(
         argv(*words), bufsize=0, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        env=environment(),
+        env=environment(), cwd=cwd,
     ) as process:  # fmt: skip
         try:
             yield Running(process)

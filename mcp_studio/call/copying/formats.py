@@ -4,25 +4,16 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pprint import pformat
 from typing import NamedTuple, cast
 
 from mcp_studio.call.copying.shell import quote, readable
-from mcp_studio.call.copying.subject import (
-    Address,
-    Subject,
-    Variable,
-    Words,
-    address_of,
-    assigned,
-    in_entry,
-    in_shell,
-)
-from mcp_studio.call.secrets import secret_places, walk, without_secrets
+from mcp_studio.call.copying.subject import Address, Subject, Variable, Words, address_of, assigned, in_entry, in_shell
+from mcp_studio.call.secrets import secret_places, without_secrets
 from mcp_studio.config.model import ServerConfig
-from mcp_studio.jsontext import ExactFloat, Json, depth, dumps, items_of, loads, mapping, printable
+from mcp_studio.jsontext import Json, depth, dumps, items_of, loads, mapping, printable
 from mcp_studio.redact import MARK
 from mcp_studio.safetext import escape_live, safe
 from mcp_studio.schema.field import Form, Text
@@ -34,39 +25,20 @@ PROGRAM = "mcp-studio"
 _KEY = re.compile(r"[A-Za-z_][\w.-]*")
 _LONGEST_PAIR = 60
 """Characters of a value that is written as a pair."""
-_NO_CURL = {
-    "stdio": "curl speaks HTTP; this server is a program that is spoken to over its standard input.",
-    "websocket": "curl would have to speak MCP over a WebSocket; it sends HTTP requests.",
-    "sse": "In HTTP+SSE the answer comes on another stream than the request, which one curl command cannot read.",
-}
-"""Kinds of servers that curl cannot make calls of, and why."""
 _WIDTH = 100
 _DEEPEST = 60
 """Python refuses to read some 200 brackets inside one another, and less inside a program."""
-_LONGEST_NUMBER = 4_300
-"""Digits of a whole number that Python reads."""
 _EXPECTED = 20_000
 """Bytes of a result that a test compares."""
 
 
-class Format(NamedTuple):
-    """One form."""
-
-    id: str
-    """Its name on the command line."""
-    title: str
-
-
-FORMATS = (
-    Format("command", "mcp-studio command line"),
-    Format("standalone", "mcp-studio command line with the server in it"),
-    Format("python", "Python program with the MCP SDK"),
-    Format("pytest", "pytest test with the MCP SDK"),
-    Format("curl", "curl"),
-    Format("json-rpc", "JSON-RPC request"),
-    Format("json", "Arguments as JSON"),
-)
-IDS = tuple(form.id for form in FORMATS)
+FORMATS = {
+    "command": "mcp-studio command line", "standalone": "mcp-studio command line with the server in it",
+    "python": "Python program with the MCP SDK", "pytest": "pytest test with the MCP SDK", "curl": "curl",
+    "json-rpc": "JSON-RPC request", "json": "Arguments as JSON",
+}  # fmt: skip
+"""The name of each on the command line, and what it is."""
+IDS = tuple(FORMATS)
 
 
 class Copy(NamedTuple):
@@ -234,10 +206,8 @@ def _target(subject: Subject, address: Address | None) -> tuple[str, list[str], 
     return f"cd {quote(server.cwd)} && " if server.cwd else "", options, ["--", *command]
 
 
-def _certificates(server: ServerConfig | None, ca: str, cert: str, key: str) -> list[str]:
+def _certificates(server: ServerConfig, ca: str, cert: str, key: str) -> list[str]:
     """Which are accepted and shown; the password of a key has no option, and stays where it is."""
-    if server is None:
-        return []
     files = ((ca, server.tls.ca), (cert, server.tls.cert), (key, server.tls.key))
     named = [f"{name} {quote(file)}" for name, file in files if file]
     return [*named, *["--insecure"] * server.tls.insecure]
@@ -268,30 +238,28 @@ def _standalone(subject: Subject) -> _Made:
 def _curl(subject: Subject) -> _Made:
     """One command. In eras with sessions the id of one that is open has to be put in."""
     address = _address(subject)
-    if reason := _NO_CURL.get(address.kind):
-        raise _No(reason)
+    if address.kind != "http":
+        raise _No("curl sends HTTP requests: it can call servers over Streamable HTTP only.")
     remarks, out = [*address.remarks, *_likely(subject)], subject.out()
-    headers = list(_entry_headers(address))
+    headers = _entry_headers(address)
     if subject.modern:
         headers += [_header(name, text) for name, text in modern_headers(out)]
     else:
         headers += [_header("MCP-Protocol-Version", subject.supposed), '"Mcp-Session-Id: $SESSION"']
         remarks.append("SESSION has to be set: the Mcp-Session-Id that the server gave in its answer to initialize.")
-    tls = _certificates(subject.server, "--cacert", "--cert", "--key")
+    tls = _certificates(subject.server or ServerConfig(""), "--cacert", "--cert", "--key")
     globs = any(isinstance(part, str) and set("[]{}") & set(part) for part in address.url)
     first = " ".join(["curl", "-sS", "-N", *tls, *["-g"] * globs, in_shell(address.url)])
     body = f"--data-raw {quote(escape_live(out.frame.decode('utf-8')))}"
     return " \\\n  ".join([first, *(f"-H {one}" for one in headers), body]), remarks
 
 
-def _entry_headers(address: Address) -> Iterable[str]:
+def _entry_headers(address: Address) -> list[str]:
     """Headers as words of the shell: those of every request, then those of the server's entry."""
     own = {name.lower() for name in address.headers}
-    for name, text in (("Accept", ACCEPT), ("Content-Type", "application/json")):
-        if name.lower() not in own:
-            yield _header(name, text)
-    for name, words in address.headers.items():
-        yield in_shell((f"{name}: ", *words)) if words else _header(name, "")
+    usual: dict[str, Words] = {"Accept": (ACCEPT,), "Content-Type": ("application/json",)}
+    headers = {name: words for name, words in usual.items() if name.lower() not in own} | {**address.headers}
+    return [in_shell((f"{name}: ", *words)) if words else _header(name, "") for name, words in headers.items()]
 
 
 def _header(name: str, text: str) -> str:
@@ -304,18 +272,10 @@ def _header(name: str, text: str) -> str:
 
 def literal(value: Json, margin: int = 0) -> str:
     """A JSON value as a Python expression that gives the same value; `margin` cells stand before its further lines."""
+    if depth(value, _DEEPEST) > _DEEPEST:
+        raise _No("The value is nested too deeply for Python.")
     # No line break is inside a string: `repr` writes it as an escape.
     return pformat(value, width=_WIDTH - margin, sort_dicts=False).replace("\n", "\n" + " " * margin)
-
-
-def _unsaid(value: Json) -> str:
-    """Why Python cannot read the value back; empty where it can."""
-    if depth(value, _DEEPEST) > _DEEPEST:
-        return "The value is nested too deeply for Python."
-    for _, item in walk(value):
-        if isinstance(item, ExactFloat) and (item - item != 0.0 or len(item.text) > _LONGEST_NUMBER):
-            return f"Python has no number {item.text[:20]}{'…' if len(item.text) > 20 else ''}: it is too large."
-    return ""
 
 
 def _text(value: str) -> str:
@@ -383,8 +343,6 @@ def _for_sdk(subject: Subject) -> tuple[Address, list[str]]:
     if address.kind == "websocket":
         raise _No("The MCP SDK has no client for WebSockets.")
     _only_objects(subject)
-    if problem := _unsaid(subject.value):
-        raise _No(problem)
     task = ["The SDK makes the call without a task."] * subject.task
     return address, [*address.remarks, *subject.notes, *task]
 
@@ -404,9 +362,8 @@ def _compared(subject: Subject) -> tuple[str, Json, str]:
         items = [mapping(one).get("content") if part == "messages" else one for one in items_of(result[part])]
         came = f'[getattr({inner}, "text", None) for one in result.{part}]'
         value = [mapping(item).get("text") for item in items]
-    if problem := _unsaid(value):
-        return "", None, f"the result cannot be written out. {problem}"
-    return (came, value, "") if len(dumps(value)) <= _EXPECTED else ("", None, "the result is too large")
+    small = len(dumps(value)) <= _EXPECTED and depth(value, _DEEPEST) <= _DEEPEST
+    return (came, value, "") if small else ("", None, "the result is too large")
 
 
 def _commented(text: str, remarks: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from dataclasses import field, replace
 from typing import Literal, cast
 
 from mcp_studio.call.copying.shell import END, Unclosed, shell_words
-from mcp_studio.catalog.listing import EntryKind, Ref
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.table import loads_lenient
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, mapping
@@ -48,11 +48,6 @@ class Pasted:
     remarks: tuple[str, ...] = ()
     """What of the text was not taken, in sentences."""
 
-    @property
-    def count(self) -> int:
-        """How many arguments there are."""
-        return len({*self.arguments, *(pair.partition("=")[0].removesuffix(":") for pair in self.pairs)})
-
     def value(self, form: Form) -> dict[str, Json]:
         """The arguments, those that are words typed by the fields of a form.
 
@@ -64,27 +59,22 @@ class Pasted:
             try:
                 made = set_pair(form, made, pair)
             except ValueError as problem:
-                said = str(problem)
-                # Else it begins with the name of the argument.
-                said = f"T{said[1:]}" if said.startswith("there is ") else said
-                raise PasteProblem(f"{said}.".replace("?.", "?")) from None
+                raise PasteProblem(f"{problem}.".replace("?.", "?")) from None
         return made
 
     def names(self, ref: Ref) -> bool:
         """Whether it can be about this entry: it says nothing else."""
-        kinds: dict[EntryKind, Meant] = {
-            "tool": "tool", "prompt": "prompt", "resource": "resource", "template": "resource",
-        }  # fmt: skip
-        same = self.name in ("", ref.name) and self.kind in ("", kinds[ref.kind])
-        return same and self.server in ("", ref.server)
+        kind = "resource" if ref.kind == "template" else ref.kind
+        return self.name in ("", ref.name) and self.kind in ("", kind) and self.server in ("", ref.server)
 
     def says(self) -> str:
         """What it is, in a sentence without a full stop."""
         what = {"tool": "a call of", "prompt": "prompt", "resource": "reading", "": "for"}[self.kind]
         about = f": {what} {self.name}" if self.name else ""
-        if self.kind == "resource" and not self.count:
+        number = len({*self.arguments, *(pair.partition("=")[0].removesuffix(":") for pair in self.pairs)})
+        if self.kind == "resource" and not number:
             return f"{self.form}{about}"
-        count = "no arguments" if not self.count else "1 argument" if self.count == 1 else f"{self.count} arguments"
+        count = "no arguments" if not number else "1 argument" if number == 1 else f"{number} arguments"
         return f"{self.form}{about}{', ' if about else ': '}{count}"
 
 
@@ -95,7 +85,7 @@ _METHODS: dict[str, Meant] = {"tools/call": "tool", "prompts/get": "prompt", "re
 FLAGS = frozenset(
     "--json --quiet --yes --unchecked --no-cache --logs --task --detach --last --notification"
     " --no-handshake --with-secrets --traceparent --follow --jsonl --stats --delete --keyring"
-    " --failover --prometheus --events --project"
+    " --failover --prometheus --events --pin --once --project"
     " --insecure --no-browser --client --offline -q -y".split()
 )
 """Options of ours without a value."""
@@ -179,11 +169,9 @@ def _call_in(value: Json) -> Pasted:
     method, params, name = known.get("method"), known.get("params"), known.get("name")
     if isinstance(method, str) and method in _METHODS and (isinstance(params, dict) or "jsonrpc" in known):
         return _request(method, mapping(params))
-    if "jsonrpc" in known and isinstance(method, str):
-        wanted = ", ".join(_METHODS)
-        raise PasteProblem(f"It is a JSON-RPC message of {method[:60]}; what can be filled in is one of {wanted}.")
-    if "jsonrpc" in known and ("result" in known or "error" in known):
-        raise PasteProblem("It is an answer, not a request.")
+    if "jsonrpc" in known:
+        what = f"message of {method[:60]}" if isinstance(method, str) else "answer"
+        raise PasteProblem(f"It is a JSON-RPC {what}; what can be filled in is one of {', '.join(_METHODS)}.")
     if isinstance(name, str) and isinstance(known.get("arguments"), dict) and not known.keys() - _PARAMS:
         return Pasted("params of a call", mapping(known["arguments"]), "", name)
     return Pasted("JSON", known)
@@ -194,11 +182,9 @@ def _request(method: str, params: dict[str, Json]) -> Pasted:
     name, arguments = params.get("uri" if kind == "resource" else "name"), params.get("arguments")
     if arguments is not None and not isinstance(arguments, dict):
         raise PasteProblem(f"The arguments of {method} are no object.")
-    remarks = ()
-    if not isinstance(name, str):
-        name, remarks = "", (f"The request of {method} names nothing.",)
+    remarks = () if isinstance(name, str) else (f"The request of {method} names nothing.",)
     given = {} if kind == "resource" else mapping(arguments)
-    return Pasted("JSON-RPC request", given, kind, name, remarks=remarks)
+    return Pasted("JSON-RPC request", given, kind, name if isinstance(name, str) else "", remarks=remarks)
 
 
 # ---------------------------------------------------------------------- command lines: ours, and those of curl

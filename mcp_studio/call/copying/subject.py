@@ -6,9 +6,11 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
+from itertools import groupby
 from typing import Literal, NamedTuple, cast
 
 from mcp_studio import __version__
+from mcp_studio.call.call import Method
 from mcp_studio.call.copying.shell import printed, quote
 from mcp_studio.call.replay.plan import load, step_of
 from mcp_studio.call.secrets import holds
@@ -35,8 +37,6 @@ from mcp_studio.safetext import LINES_LIVE, safe
 from mcp_studio.session.manager import ConnectionManager
 from mcp_studio.trace.message import Recording
 
-_LARGE = 1 << 20
-"""Bytes of an answer that nobody wants to see in a test."""
 _ASKED = (
     "The server asked for input meanwhile. Answer it with callbacks of the client: elicitation_callback and the like."
 )
@@ -75,9 +75,10 @@ class Subject:
     """What a program does not do of what was done last time, in sentences."""
 
     @property
-    def method(self) -> str:
+    def method(self) -> Method:
         """The method of the request."""
-        return {"tool": "tools/call", "prompt": "prompts/get"}.get(self.ref.kind, "resources/read")
+        kind = self.ref.kind
+        return "tools/call" if kind == "tool" else "prompts/get" if kind == "prompt" else "resources/read"
 
     @property
     def kind(self) -> Kind:
@@ -104,18 +105,6 @@ class Subject:
         return era_of(self.supposed) == "modern"
 
     @property
-    def who(self) -> Json:
-        """Who we say that we are."""
-        own = self.server.client_info if self.server else None
-        return self.info or own or _CLIENT
-
-    @property
-    def can(self) -> Json:
-        """What we say that we can do."""
-        own = self.server.capabilities if self.server else None
-        return self.capabilities or own or {}
-
-    @property
     def params(self) -> dict[str, Json]:
         """The params of the request, as the studio would send them."""
         if self.ref.kind in ("resource", "template"):
@@ -129,19 +118,15 @@ class Subject:
         schema = self.tool.get("inputSchema")
         headers = param_headers(schema, mapping(self.value)) if self.modern and schema is not None else ()
         if self.modern:
-            stamp = {META_VERSION: self.supposed, META_CLIENT: self.who, META_CAPABILITIES: self.can}
+            own = self.server or ServerConfig("")
+            who, can = self.info or own.client_info or _CLIENT, self.capabilities or own.capabilities or {}
+            stamp = {META_VERSION: self.supposed, META_CLIENT: who, META_CAPABILITIES: can}
             params = cast("dict[str, Json]", request("", params, meta=stamp)["params"])
         return request_out(identity, self.method, params, self.supposed, self.modern, headers)
 
 
 def subject_of(
-    manager: ConnectionManager,
-    catalog: Catalog,
-    ref: Ref,
-    value: Json,
-    *,
-    uri: str = "",
-    task: bool = False,
+    manager: ConnectionManager, catalog: Catalog, ref: Ref, value: Json, *, uri: str = "", task: bool = False
 ) -> Subject:
     """A call with all that the studio knows of its server now; the server need not be connected, or be there at all."""
     entries = catalog.find(ref)
@@ -167,9 +152,6 @@ async def with_outcome(subject: Subject, recording: Recording, number: int) -> S
     step = step_of(recording.columns, number)
     if step is None:
         return subject
-    answer = recording.entry(step.answer) if step.answer else None
-    if answer is not None and answer.size > _LARGE:
-        step = replace(step, answer=0)
     try:
         recorded = await load(recording, step)
     except StudioError:
@@ -291,12 +273,8 @@ def _variable_name(name: str) -> str:
 
 def in_shell(words: Words) -> str:
     """The text as one word of a shell."""
-    parts: list[str | Variable] = []
-    for part in words:
-        if isinstance(part, str) and parts and isinstance(last := parts[-1], str):
-            parts[-1] = last + part
-        else:
-            parts.append(part)
+    runs = [(plain, [*run]) for plain, run in groupby(words, key=lambda part: isinstance(part, str))]
+    parts = [part for plain, run in runs for part in (["".join(map(str, run))] if plain else run)]
     if len(parts) > 1 and all(isinstance(part, Variable) or _TAME.fullmatch(part) for part in parts):
         return '"' + "".join(part if isinstance(part, str) else _dollar(part, braces=True) for part in parts) + '"'
     return "".join(quote(part) if isinstance(part, str) else f'"{_dollar(part)}"' for part in parts) or "''"

@@ -72,7 +72,7 @@ def _error(code: int, message: str, data: Json) -> dict[str, Json]:
     return {"error": {"code": code, "message": message, **more}}
 
 
-def _comparable(before: dict[str, Json], after: dict[str, Json]) -> tuple[Json, Json]:
+def comparable(before: dict[str, Json], after: dict[str, Json]) -> tuple[Json, Json]:
     """What is compared: both results, or both errors; where one is this and one is that, the whole answers."""
     for kind in ("result", "error"):
         if kind in before and kind in after:
@@ -150,7 +150,7 @@ class Replayer:
             if result.outcome is not None:  # what came of a call has passed the filter
                 before = mapping(self.caller.filter.shown(server, before))
             ignore = Ignore((*self.ignore.patterns, *_IGNORED), usual=self.ignore.usual)
-            return now, diff(*_comparable(before, now), ignore) if before else ()
+            return now, diff(*comparable(before, now), ignore) if before else ()
 
         now, found = await asyncio.to_thread(compare)
         if step.method in LISTS:

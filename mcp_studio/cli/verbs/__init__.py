@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from mcp_studio.cli.options import Options
-    from mcp_studio.cli.output import Output
+from typing import Any
 
 _MODULES = {"list": "listing", "read": "call", "get": "call", "complete": "call"} | dict.fromkeys(
     ("approvals", "audit", "pins"), "safety"
@@ -18,8 +14,3 @@ _MODULES = {"list": "listing", "read": "call", "get": "call", "complete": "call"
 def load(verb: str) -> Any:
     """The module of a verb; its `run(options, out)` does it and returns the exit code."""
     return import_module(f"{__name__}.{_MODULES.get(verb, verb)}")
-
-
-def run(options: Options, out: Output) -> int:
-    """Run a verb; returns the exit code."""
-    return load(options.verb).run(options, out)

@@ -47,7 +47,9 @@ def run(options: Options, out: Output) -> int:
         raise UsageError(f"`{words[1]}` is too much: it is about one server.")
     (server,) = _named(config, words, out)
     out.server = server.name
-    _refuse_own(server)
+    if not server.signs_in:
+        hint = f"Its entry can say otherwise: [servers.{server.name}.auth]"
+        raise UsageError(f"Nobody signs in to {server.name}: {why_nobody(server)}.", hint=hint)
     if word == "login":
         return _login(config, server, out)
     work = {"token": _token, "refresh": _refresh, "logout": _logout, "forget": _forget}[word]
@@ -64,11 +66,7 @@ def _named(config: Config, words: list[str], out: Output) -> list[ServerConfig]:
     Raises:
         UsageError, ConfigError: there is no such server, or none at a URL.
     """
-    if out.options.value("--url") or out.options.command is not None:
-        if words:
-            raise UsageError(f"`{words[0]}` is too much: --url names the server.")
-        found = list(config.servers.values())
-    elif words:
+    if words or out.options.command is not None:
         found = list(select(config, words).servers.values())
     else:
         found = [server for server in config.servers.values() if server.url]
@@ -81,17 +79,6 @@ def _named(config: Config, words: list[str], out: Output) -> list[ServerConfig]:
             raise UsageError(f"{server.name} is a program on this machine; there is no signing in to it.", hint=hint)
     config = replace(config, servers={server.name: server for server in found})
     return list(with_secrets(config, out.options, out).servers.values())
-
-
-def _refuse_own(server: ServerConfig) -> None:
-    """Refuse servers to which nobody signs in.
-
-    Raises:
-        UsageError: it is one.
-    """
-    if not server.signs_in:
-        hint = f"Its entry can say otherwise: [servers.{server.name}.auth]"
-        raise UsageError(f"Nobody signs in to {server.name}: {why_nobody(server)}.", hint=hint)
 
 
 def _alone(config: Config, server: ServerConfig) -> Config:
@@ -200,9 +187,7 @@ async def _status(config: Config, named: list[ServerConfig], out: Output) -> int
     """
     accounts = Accounts(config.settings, Paths.default(), config.settings.limits, out.redactor)
     stored = {} if named else {(one.resource, one.account): one for one in await accounts.accounts()}
-    rows: list[tuple[str, ...]] = []
-    found: list[Json] = []
-    missing: list[ServerConfig] = []
+    rows, found, missing = list[tuple[str, ...]](), list[Json](), list[ServerConfig]()
     for server in named or [one for one in config.servers.values() if one.url]:
         account = stored.pop((resource_or_none(server), server.auth.whose), None)
         if not server.signs_in:
@@ -213,7 +198,9 @@ async def _status(config: Config, named: list[ServerConfig], out: Output) -> int
         if not why and not (account and usable(account)):
             missing.append(server)
         rows.append(_row(server.name, account, why or "no"))
-        found.append(_with_claims(account) if named and account else _facts(server, account))
+        absent: Json = {"resource": resource_or_none(server), "signedIn": False, "how": why or None}
+        known = as_json(account) if account else {"server": server.name, **absent}
+        found.append(_with_claims(account) if named and account else known)
         if named:
             _print(server, account, why, out)
     if not named:
@@ -248,13 +235,6 @@ def _print(server: ServerConfig, account: Account | None, why: str, out: Output)
         for title, claims in (("claims", account.claims), ("id token", account.id_claims)):
             rows += [(f"{title}: {label}", text) for label, text in claim_rows(claims, now)]
     out.table(rows)
-
-
-def _facts(server: ServerConfig, account: Account | None) -> dict[str, Json]:
-    if account is not None:
-        return as_json(account)
-    how = why_nobody(server) or None
-    return {"server": server.name, "resource": resource_or_none(server), "signedIn": False, "how": how}
 
 
 def _with_claims(account: Account) -> dict[str, Json]:
@@ -297,6 +277,5 @@ async def _forget(studio: Studio, server: ServerConfig, out: Output) -> Json:
     tokens, client = await studio.signing.accounts.forget(server, client=wanted)
     out.note(f"forgotten: the sign-in to {server.name}" if tokens else f"Nobody was signed in to {server.name}.")
     if wanted:
-        known = "forgotten: who we are at its authorization server"
-        out.note(known if client else "Nothing is known of a client there.")
+        out.note("forgotten: who we are there" if client else "Nothing is known of a client there.")
     return {"server": server.name, "tokens": tokens, "client": client}

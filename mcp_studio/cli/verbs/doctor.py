@@ -15,7 +15,7 @@ from mcp_studio.cli.engine import execute
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import configured, select
-from mcp_studio.config.model import Config, ServerConfig
+from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ConfigError, StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.paths import Paths
@@ -44,21 +44,16 @@ def run(options: Options, out: Output) -> int:
     """Examine, and return the exit code: that of the first server that failed."""
     config = select(configured(out), [*options.words, *options.values("--server")])
     out.server = config.only
-    _surroundings(config, out)
-    return execute(config, out, lambda studio: _examine(studio, out))
-
-
-def _surroundings(config: Config, out: Output) -> None:
     out.data(f"mcp-studio {__version__}, Python {sys.version.split()[0]} ({sys.executable})")
     out.data(f"configuration  {', '.join(config.files) or f'none ({Paths.default().config_file})'}")
     if any(server.url for server in config.servers.values()):
         out.data(f"sign-ins       {place_in_words(config.settings.secrets, Paths.default().state)}")
     out.data("")
+    return execute(config, out, lambda studio: _examine(studio, out))
 
 
 async def _examine(studio: Studio, out: Output) -> int:
-    found: list[Json] = []
-    code = 0
+    found, code = list[Json](), 0
     for server in studio.config.servers.values():
         facts, error = await _examined(studio, server)
         found.append(facts)
@@ -143,14 +138,10 @@ async def remote(studio: Studio, server: ServerConfig, status: Status) -> dict[s
 def _wrong(studio: Studio, server: ServerConfig, status: Status) -> dict[str, Json]:
     """How a server ended last, what it printed, what the lint has found, and why it does not work."""
     supervisor, ledger = studio.manager.supervisor(server.name), studio.trace.ledger(server.name)
-    findings: list[Json] = [
-        {
-            "severity": group.first.severity, "rule": group.first.rule, "text": group.first.text,
-            "section": group.first.section, "pointer": group.first.pointer, "count": group.count,
-            "others": group.others,
-        }
-        for group in ledger.groups()
-    ]  # fmt: skip
+    groups = [(group, group.first._asdict()) for group in ledger.groups()]
+    for _, first in groups:
+        del first["number"]
+    findings: list[Json] = [{**first, "count": group.count, "others": group.others} for group, first in groups]
     facts: dict[str, Json] = {
         "ending": crashes.as_json(supervisor.mortems[-1]) if supervisor.mortems else None,
         "stray": servers.stray_lines(studio.trace, server) if server.kind == "stdio" else [],

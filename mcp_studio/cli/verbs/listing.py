@@ -152,7 +152,10 @@ def _history(config: Config, names: list[str], out: Output) -> int:
 def _saved_calls(config: Config, out: Output) -> int:
     """Calls with a name; what cannot be used is told, and costs nothing else."""
     loaded = saved_folders(config).load()
-    rows = [(one.name, one.where, one.ref.kind, str(one.ref), one.description) for one in loaded.calls]
+    rows = [
+        (one.name, one.where + ", pinned" * one.pinned, one.ref.kind, str(one.ref), one.description)
+        for one in loaded.calls
+    ]
     for problem in loaded.failed:
         out.warn(problem)
     failed: list[Json] = [problem._asdict() for problem in loaded.failed]
@@ -182,5 +185,5 @@ def _past(past: Past) -> Json:
 def _saved(one: SavedCall) -> Json:
     return {
         "name": one.name, "where": one.where, "file": str(one.file), "kind": one.ref.kind, "server": one.ref.server,
-        one.ref.kind: one.ref.name, "description": one.description, "arguments": one.arguments,
+        one.ref.kind: one.ref.name, "description": one.description, "pinned": one.pinned, "arguments": one.arguments,
     }  # fmt: skip

@@ -79,7 +79,6 @@ class Secrets:
 
 
 _LARGE = 20_000
-_WIDE = 60
 
 
 def run(options: Options, out: Output) -> int:
@@ -111,41 +110,37 @@ async def _replay(
     secrets = Secrets(studio, out.options.values("--set"))
     approved = out.options.flag("--yes")
     results: list[Result] = []
-    several = len(plan.servers) > 1
     replayer = Replayer(studio.caller, recording, approved=approved, ignore=ignore, fill=secrets.fill)
     async for result in replayer.run(plan.steps, servers):
         results.append(result)
-        _print(result, several, out)
+        _print(result, len(plan.servers) > 1, out)
     return _end(results, plan.left_out, out)
 
 
-def _end(results: list[Result], left: tuple[tuple[str, int, str], ...], out: Output) -> int:
+def _end(results: list[Result], left: tuple[planning.LeftOut, ...], out: Output) -> int:
     counts = summary(results)
     told = ", ".join(f"{counts[word]:,} {word}" for word in VERDICTS if counts[word])
     out.note(f"{counts['steps']:,} request{'s' * (counts['steps'] != 1)}: {told}")
     result: Json = {
         "summary": counts,
         "steps": [_json(one) for one in results],
-        "left_out": [{"method": method, "times": times, "reason": why} for method, times, why in left],
+        "left_out": [one._asdict() for one in left],
     }
     if out.asker.refused:
         return out.fail(out.asker.refused[0], {"result": result})
-    good = counts["same"] + counts["new"]
-    if good < counts["steps"]:
+    if bad := counts["steps"] - counts["same"] - counts["new"]:
         out.flush()
-        bad = counts["steps"] - good
         return out.fail(StudioError(f"{bad:,} of {counts['steps']:,} are not as recorded."), {"result": result})
     return out.done(result)
 
 
 def _print(result: Result, several: bool, out: Output) -> None:
     step = result.step
-    where = f"{step.server}: " if several else ""
     times = " → ".join(f"{ms:.0f} ms" for ms in (step.ms, result.ms) if ms is not None)
     said = f"  {result.said}" if result.said else f"  {times}" if times else ""
-    out.data(out.redactor.text(f"{result.verdict:<8} {where}{step.subject}{said}"))
+    out.data(out.redactor.text(f"{result.verdict:<8} {f'{step.server}: ' * several}{step.subject}{said}"))
     for one in result.differences:
-        out.data(f"         {difference_line(one, _WIDE)}")
+        out.data(f"         {difference_line(one)}")
     out.flush()
 
 
@@ -161,12 +156,9 @@ def _json(result: Result) -> Json:
 
 def _difference(one: Difference) -> Json:
     told: dict[str, Json] = {"kind": one.kind, "path": path_text(one.path)}
-    if one.was != one.path and one.kind != "more":
-        told["was"] = path_text(one.was)
-    if one.kind in ("removed", "changed", "type"):
-        told["before"] = _bounded(one.before)
-    if one.kind in ("added", "changed", "type"):
-        told["after"] = _bounded(one.after)
+    told |= {"was": path_text(one.was)} if one.was != one.path and one.kind != "more" else {}
+    told |= {"before": _bounded(one.before)} if one.kind in ("removed", "changed", "type") else {}
+    told |= {"after": _bounded(one.after)} if one.kind in ("added", "changed", "type") else {}
     return told
 
 

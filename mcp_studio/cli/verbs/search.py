@@ -13,7 +13,6 @@ from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import RISKS, Output, table
 from mcp_studio.cli.targets import configured, select
 from mcp_studio.errors import StudioError
-from mcp_studio.jsontext import Json
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.safetext import safe
 from mcp_studio.search.engine import MEANT
@@ -46,19 +45,16 @@ def run(options: Options, out: Output) -> int:
             await _listed(studio, kinds, out)
         scope = Scope(kinds=frozenset(kinds) or None)
         asked = studio.index.ask(text, method=method, scope=scope, limit=limit, once=True)
-        return _end(await (meant(asked, studio, options.seconds()) if method in MEANT else asked), method, out)
+        found = await (meant(asked, studio, options.seconds()) if method in MEANT else asked)
+        result = found.as_json()
+        if not found.hits:
+            return out.fail(_nothing(found, method, out), {"result": result})
+        for line in _lines(found):
+            out.data(line)
+        out.note(_summary(found))
+        return out.done(result)
 
     return execute(chosen, out, body, answers=not offline, connects=not offline)
-
-
-def _end(found: Found, method: str, out: Output) -> int:
-    result = _json(found)
-    if not found.hits:
-        return out.fail(_nothing(found, method, out), {"result": result})
-    for line in _lines(found):
-        out.data(line)
-    out.note(_summary(found))
-    return out.done(result)
 
 
 async def meant(asked: Coroutine[Any, Any, Found], studio: Studio, seconds: float | None) -> Found:
@@ -119,8 +115,7 @@ def _nothing(found: Found, method: str, out: Output) -> StudioError:
 
 
 def _lines(found: Found) -> list[str]:
-    rows = [_row(hit) for hit in found.hits]
-    lines: list[str] = []
+    rows, lines = [_row(hit) for hit in found.hits], list[str]()
     for row, line, hit in zip(rows, table(rows), found.hits, strict=True):
         lines.append(line)
         if why := " · ".join(said(reason, row[-1]) for reason in hit.reasons):
@@ -154,20 +149,3 @@ def _summary(found: Found) -> str:
     shown = f"{len(found.hits):,} of {found.total:,}" if len(found.hits) < found.total else f"{found.total:,}"
     how = "used last and most first" if found.method == "used" else f"found by {found.method}"
     return f"{shown}, {how}, among {found.of:,} in {found.ms:.0f} ms. {found.note}".rstrip()
-
-
-def _json(found: Found) -> dict[str, Json]:
-    return {
-        "query": found.query.text, "method": found.method, "total": found.total, "of": found.of,
-        "hits": [_hit(hit) for hit in found.hits], "note": found.note, "ms": round(found.ms, 2),
-    }  # fmt: skip
-
-
-def _hit(hit: Hit) -> Json:
-    ref, view = hit.ref, hit.entry.view if hit.entry is not None else None
-    return {
-        "ref": str(ref), "server": ref.server, "name": ref.name, "kind": ref.kind, "score": round(hit.score, 6),
-        "reasons": [{"field": one.field, "words": list(one.words), "text": one.text} for one in hit.reasons],
-        "title": view.title if view is not None else "", "description": view.description if view is not None else "",
-        "remembered": hit.entry is not None and hit.entry.remembered,
-    }  # fmt: skip

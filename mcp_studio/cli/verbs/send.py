@@ -9,7 +9,7 @@ from mcp_studio.cli.arguments import given_bytes, given_json, given_object
 from mcp_studio.cli.engine import connected, execute
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
-from mcp_studio.cli.targets import configured, select, server_and_words
+from mcp_studio.cli.targets import of_server
 from mcp_studio.errors import LimitExceeded, StudioError, UsageError
 from mcp_studio.jsontext import Json, JsonProblem, dumps, items_of, loads, mapping, pretty
 from mcp_studio.present.outcomes import ToolError
@@ -24,13 +24,11 @@ _BESIDE = {"stderr": "stderr", "stray": "stdout", "note": "note"}
 
 def run(options: Options, out: Output) -> int:
     """Send, and return the exit code."""
-    config, frames = configured(out), options.values("--frame")
-    server, words = server_and_words(config, options, options.words, 0 if frames else 1)
-    out.server = server
+    frames = options.values("--frame")
+    chosen, server, words = of_server(out, options.words, 0 if frames else 1)
     if not server or not (words or frames):
         what = "server" if words or frames else "method"
         raise UsageError(f"Which {what}?", hint="mcp-studio send [SERVER] METHOD|--frame TEXT")
-    chosen = select(config, [server])
     if options.flag("--no-handshake"):
         chosen = replace(chosen, servers={server: replace(chosen.servers[server], enabled=False)})
     making = _written(options) if frames else _composed(words[0], options)
@@ -38,11 +36,9 @@ def run(options: Options, out: Output) -> int:
 
 
 def _written(options: Options) -> Frames:
-    frames: list[bytes] = []
-    for text in options.values("--frame"):
-        data = given_bytes("--frame", text)
-        # The last newline of a file belongs to the file.
-        frames.append(data.removesuffix(b"\n") if text == "-" or text.startswith("@") else data)
+    given = [(text, given_bytes("--frame", text)) for text in options.values("--frame")]
+    # The last newline of a file belongs to the file.
+    frames = [data.removesuffix(b"\n") if text == "-" or text.startswith("@") else data for text, data in given]
     return lambda sender: iter(frames)
 
 

@@ -6,6 +6,7 @@ import asyncio
 import shlex
 import sys
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 
 from mcp_studio.cli import verbs
 from mcp_studio.cli.arguments import standard_input
@@ -14,7 +15,7 @@ from mcp_studio.cli.grammar import VERBS
 from mcp_studio.cli.options import Options, help_text, parse, show
 from mcp_studio.cli.output import INTERRUPTED, Output
 from mcp_studio.cli.questions import Asker
-from mcp_studio.cli.targets import configured, select, server_and_words, with_secrets
+from mcp_studio.cli.targets import of_server, with_secrets
 from mcp_studio.cli.terminal import EndOfInput, Lines, prompt, say
 from mcp_studio.config.model import Config
 from mcp_studio.config.table import nearest
@@ -30,12 +31,10 @@ _OWN = ("--answer", "--json", "--quiet")
 
 def run(options: Options, out: Output) -> int:
     """Do what the lines say; the exit code of the first of a pipe that failed, and 0 on a terminal."""
-    config = configured(out)
-    server, _ = server_and_words(config, options, options.words, 0)
-    if not server and config.servers:
+    chosen, server, _ = of_server(out, options.words, 0)
+    if not server:
         raise UsageError("Which server?", hint="mcp-studio shell SERVER")
-    config = with_secrets(select(config, [server] if server else []), options, out)
-    out.server, out.lines = server, True
+    config, out.lines = with_secrets(chosen, options, out), True
     with asyncio.Runner() as runner:
         shell = Shell(config, server, out, runner)
         try:
@@ -43,7 +42,7 @@ def run(options: Options, out: Output) -> int:
         except KeyboardInterrupt:
             return INTERRUPTED
         finally:
-            runner.run(shell.close())
+            runner.run(shell.ends.aclose())
 
 
 class Shell:
@@ -54,34 +53,13 @@ class Shell:
     """
 
     def __init__(self, config: Config, server: str, out: Output, runner: asyncio.Runner) -> None:
-        self.config = config
-        self._server = server
-        self._out = out
-        self._runner = runner
-        self._lines = Lines()
-        self._terminal = sys.stdin.isatty()
-        self._rules = Asker(out).rules
-        self._studio = runner.run(self._open())
-
-    async def _open(self) -> Studio:
-        opened: asyncio.Future[Studio] = asyncio.get_running_loop().create_future()
-        self._leaving, self._holding = asyncio.Event(), asyncio.create_task(self._hold(opened))
-        await asyncio.wait((self._holding, opened), return_when=asyncio.FIRST_COMPLETED)
-        if not opened.done():
-            self._holding.result()
-        return opened.result()
-
-    async def _hold(self, opened: asyncio.Future[Studio]) -> None:
-        async with Studio.open(self.config, Paths.default(), can_ask=True, origin="command line") as studio:
-            for rule in reversed(self._rules):
-                studio.rules.add(rule)
-            opened.set_result(studio)
-            await self._leaving.wait()
-
-    async def close(self) -> None:
-        """Close the studio."""
-        self._leaving.set()
-        await self._holding
+        self.config, self._server, self._out, self._runner = config, server, out, runner
+        self._lines, self._terminal = Lines(), sys.stdin.isatty()
+        rules, self.ends = Asker(out).rules, AsyncExitStack()
+        opened = Studio.open(config, Paths.default(), can_ask=True, origin="command line")
+        self._studio = runner.run(self.ends.enter_async_context(opened))
+        for rule in reversed(rules):
+            self._studio.rules.add(rule)
 
     def serve(self) -> int:
         """Connect, read lines and do what they say, until `exit` or the end of input."""
@@ -146,7 +124,7 @@ class Shell:
         options.command = whole.command
         out.take(options)
         standard_input.cache_clear()  # each line reads anew
-        return verbs.run(options, out)
+        return verbs.load(options.verb).run(options, out)
 
     def run(self, body: Callable[[Studio], Awaitable[int]]) -> int:
         """Run something in the studio; Ctrl-C cancels it, and it may take its time for that.

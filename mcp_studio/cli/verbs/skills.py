@@ -3,32 +3,24 @@
 from __future__ import annotations
 
 from mcp_studio.call.call import Succeeded
-from mcp_studio.call.skills import SkillReading
+from mcp_studio.call.skills import WORDS, SkillReading
 from mcp_studio.catalog.skills import Skill, offered
 from mcp_studio.cli.engine import connected, end, execute
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
-from mcp_studio.cli.targets import configured, select, server_and_words
+from mcp_studio.cli.targets import of_server
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.present.blocks import resource_text
 from mcp_studio.safetext import safe
 from mcp_studio.studio import Studio
 
-_WORDS = {
-    "verified": "is what its entry says",
-    "unverifiable": "cannot be verified: the server makes its files as they are read",
-}
-
 
 def run(options: Options, out: Output) -> int:
     """List or show, and return the exit code: 1 where a skill is not what its entry says."""
-    config = configured(out)
-    server, words = server_and_words(config, options, options.words, 2)
+    chosen, server, words = of_server(out, options.words, 2)
     if words and not server:
         raise UsageError(f"Which server has the skill {words[0]}?", hint="mcp-studio skills SERVER SKILL")
-    chosen = select(config, [server] if server else [])
-    out.server = server
     if words:
         return execute(chosen, out, lambda studio: _shown(studio, server, words[0], "".join(words[1:]), out))
     return execute(chosen, out, lambda studio: _listed(studio, server, out), answers=False)
@@ -65,7 +57,7 @@ async def _shown(studio: Studio, server: str, skill: str, file: str, out: Output
         return end(reading.outcome, out, resource_text)
     if not reading.usable:
         return _refused(reading, out)
-    for note in (*reading.skill.notes, f"{reading.uri} {_WORDS[reading.verdict.state]}"):
+    for note in (*reading.skill.notes, f"{reading.uri} {WORDS[reading.verdict.state]}"):
         out.note(note)
     result, out.ms = reading.outcome.result, reading.outcome.ms
     out.data(resource_text(result).removesuffix("\n"))
@@ -73,8 +65,8 @@ async def _shown(studio: Studio, server: str, skill: str, file: str, out: Output
 
 
 def _verdict(reading: SkillReading) -> dict[str, Json]:
-    findings: Json = list(reading.verdict.findings)
-    return {"uri": reading.uri, "state": reading.verdict.state, "findings": findings, "skill": _json(reading.skill)}
+    state, findings = reading.verdict
+    return {"uri": reading.uri, "state": state, "findings": [*findings], "skill": _json(reading.skill)}
 
 
 def _refused(reading: SkillReading, out: Output) -> int:

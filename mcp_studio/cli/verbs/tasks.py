@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
 
 from mcp_studio.call.call import CallOutcome, Cancelled, TimedOut
 from mcp_studio.cli.engine import Narration, connected, end, execute
 from mcp_studio.cli.grammar import TASK_ACTIONS
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
-from mcp_studio.cli.targets import configured, select, server_and_words
+from mcp_studio.cli.targets import of_server
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.session.connection import Limit, limit_of
 from mcp_studio.session.tasks import Task
@@ -23,11 +22,9 @@ _PATIENCE = 5.0
 
 def run(options: Options, out: Output) -> int:
     """Do it, and return the exit code."""
-    config, words = configured(out), list(options.words)
+    words = list(options.words)
     action = words.pop(0) if words and words[0] in TASK_ACTIONS else "list"
-    server, words = server_and_words(config, options, words, 0 if action == "list" else 1)
-    out.server = server
-    chosen = select(config, [server] if server else [])
+    chosen, server, words = of_server(out, words, 0 if action == "list" else 1)
     if action == "list":
         return execute(chosen, out, lambda studio: _list(studio, server, out))
     if not words or not server:
@@ -90,19 +87,12 @@ async def _list(studio: Studio, server: str, out: Output) -> int:
 
 async def _cancel(studio: Studio, task: Task, out: Output) -> int:
     await studio.tasks.cancel(*task.key)
-    if not await _soon(studio, task, lambda task: task.ended or bool(task.gone)):
-        out.note("the server has taken note of it; the task goes on for now")
-    return _show(studio.tasks.get(*task.key) or task, out, gone=True)
-
-
-async def _soon(studio: Studio, task: Task, when: Callable[[Task], bool]) -> bool:
-    """Wait a little until something holds of a task; whether it does."""
     try:
         async with asyncio.timeout(_PATIENCE):
-            await studio.tasks.until(*task.key, when)
+            await studio.tasks.until(*task.key, lambda one: one.ended or bool(one.gone))
     except TimeoutError:
-        return False
-    return True
+        out.note("the server has taken note of it; the task goes on for now")
+    return _show(studio.tasks.get(*task.key) or task, out, gone=True)
 
 
 def _show(task: Task, out: Output, *, gone: bool = False) -> int:

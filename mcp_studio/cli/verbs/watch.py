@@ -67,33 +67,29 @@ async def _watch(studio: Studio, server: str, uris: list[str], out: Output, leas
 def _print_change(out: Output, heard: tuple[str, str, dict[str, Json]]) -> None:
     server, method, _ = heard
     if method.endswith("/list_changed"):
-        now, kind = time.time(), method.split("/")[1]
-        value: dict[str, Json] = {"changed": kind, "server": server, "time": round(now, 3)}
-        out.line(f"{_clock(now)} {server} list of {kind} changed", value)
+        kind = method.split("/")[1]
+        _print(out, time.time(), f"{server} list of {kind} changed", {"changed": kind, "server": server})
 
 
 def _print_event(out: Output, event: ServerEvent) -> None:
-    now = time.time()
-    out.line(f"{_clock(now)} {event.server} {event.said}", {**event.facts, "time": round(now, 3)})
+    _print(out, time.time(), f"{event.server} {event.said}", event.facts)
 
 
 def _print_log(out: Output, least: int, message: LogMessage) -> None:
     if message.rank >= least:
         value = {"log": message.data, "server": message.server, "level": message.level}
-        value |= {"logger": message.logger or None, "time": round(message.time, 3)}
-        out.line(f"{_clock(message.time)} {message.line}", value)
+        _print(out, message.time, message.line, {**value, "logger": message.logger or None})
 
 
-def _clock(when: float) -> str:
-    return time.strftime("%H:%M:%S", time.localtime(when))
+def _print(out: Output, when: float, text: str, value: dict[str, Json]) -> None:
+    out.line(f"{time.strftime('%H:%M:%S', time.localtime(when))} {text}", {**value, "time": round(when, 3)})
 
 
 class Watcher:
     """Subscribes to resources, prints what is heard of them, and unsubscribes."""
 
     def __init__(self, studio: Studio, out: Output) -> None:
-        self._studio = studio
-        self._out = out
+        self._studio, self._out = studio, out
         self._watched: dict[tuple[str, str], str] = {}
         """Server and URI, and the state of it that was told last."""
         self._over: asyncio.Future[StudioError] = asyncio.get_running_loop().create_future()
@@ -116,8 +112,8 @@ class Watcher:
         """Print that a resource has changed."""
         if (one.server, one.uri) not in self._watched:
             return
-        value: dict[str, Json] = {"updated": one.uri, "server": one.server, "time": round(one.updated, 3)}
-        self._out.line(f"{_clock(one.updated)} {one.server} {one.uri}", {**value, "count": one.updates})
+        value: dict[str, Json] = {"updated": one.uri, "server": one.server, "count": one.updates}
+        _print(self._out, one.updated, f"{one.server} {one.uri}", value)
 
     def subscriptions_changed(self, server: str) -> None:
         """Tell what is watched now and what is not; the end where nothing is."""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.protocol.versions import EXTENSION_TASKS, LATEST_MODERN, RESULT_TYPES, VERSIONS, at_least
 from mcp_studio.protocol.views import header_problem
+from mcp_studio.safetext import hidden_in
 from mcp_studio.trace.lint.methods import INPUT_REQUESTS, check_asking, declares
 from mcp_studio.trace.lint.rules import Spot, escaped, kind_of, quoted
 
@@ -200,3 +201,24 @@ def _input_required(method: str, result: dict[str, Json], client: Json) -> Itera
             yield from check_asking(wanted, mapping(asked.get("params")), client, where)
         else:
             yield Spot("input-required", f"{quoted(wanted)} cannot be asked for in a result.", where)
+
+
+_ORDERS = re.compile(
+    r"(?is)\b(?:ignore|disregard|forget)\b.{0,40}\b(?:instructions?|rules|prompts?)\b"
+    r"|\bdo(?:n't| not) (?:tell|inform|mention|reveal|show)\b.{0,30}\b(?:user|person|human|anyone)\b"
+    r"|\bsystem prompt\b|<(?:important|system|secret|instructions?)>"
+    r"|\b(?:always|first|must)\b.{0,30}\b(?:read|send|include|pass)\b.{0,60}"
+    r"(?:~/|\.ssh|\.env\b|password|api key|credential)"
+)
+"""What a description says that is meant for a model, and against the person whose model it is."""
+_READ = 20_000
+"""Characters of a description that are looked at."""
+
+
+def caution_of(description: str) -> str:
+    """What is suspicious about a description; empty where nothing is."""
+    found = _ORDERS.search(description[:_READ])
+    said = [f'its description gives orders to a model ("{" ".join(found[0].split())[:60]}")'] if found else []
+    if not description.isascii() and hidden_in(description):
+        said.append("its description has characters that cannot be seen")
+    return ", and ".join(said)

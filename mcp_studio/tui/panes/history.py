@@ -233,7 +233,7 @@ def _line(row: SavedCall | Past, width: int, selected: bool) -> Line:
     if isinstance(row, SavedCall):
         name = cut(safe(row.name, 80), max(8, width // 2), more=signs.more)
         head: list[Piece] = [(f"{signs.mark} ", "accent"), (name, "")]
-        end, look = f" {row.where}", "dim"
+        end, look = f" {'pinned, ' * row.pinned}{row.where}", "dim"
         what = safe(row.description, 200) or what
     else:
         sign, look = _LOOKS.get(row.kind, ("bad", "bad"))

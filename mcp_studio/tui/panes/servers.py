@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from textual import getters, on
@@ -14,6 +15,8 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input
 
+from mcp_studio.call.reload import Reloader
+from mcp_studio.call.saved import folders
 from mcp_studio.catalog.listing import KINDS
 from mcp_studio.config.model import ServerConfig, Untrusted
 from mcp_studio.errors import ConfigError, ConnectionLost, StudioError, Unreachable
@@ -155,6 +158,8 @@ class ServersPane(Pane, scope="servers"):
         """Groups whose members are not shown."""
         self._by_state = False
         """Whether the list is sorted by state, not as it is configured."""
+        self._watched: dict[str, tuple[str, ...]] = {}
+        """Globs of the servers whose files are watched."""
         self._drafts: dict[str, Draft] = {}
         """Entries that were left unsaved, by the name of their server; a new one has none."""
 
@@ -197,9 +202,24 @@ class ServersPane(Pane, scope="servers"):
             state = row.status.state
             if state == "needs_auth" and not (name in before and before[name].status.state == state):
                 self.app.say(f"{safe(name, 60)} needs a sign-in: enter on it in the servers (1).", "warning")
+            globs = self.app.studio.manager.config(name).watch
+            if globs != self._watched.get(name, ()):
+                self._watched[name] = globs
+                self.app.attempt(self, self._reload(name, globs), f"watch {name}")
         if self._scope not in self._rows:
             self._scope_to("")
         self._fill()
+
+    async def _reload(self, name: str, globs: tuple[str, ...]) -> None:
+        """Start a server again whenever its files change, and say what that changes; the worker before has ended."""
+        studio = self.app.studio
+        places = folders(studio.paths, Path.cwd(), studio.config.settings.calls)
+        reloader = Reloader(studio.caller, studio.catalog, studio.redactor, places, name)
+        if globs:
+            async for one in reloader.run(globs, calls=False):
+                bad, doubtful = one.error is not None, one.breaking or one.other
+                if one.files:
+                    self.app.say(one.said, "error" if bad else "warning" if doubtful else "information")
 
     def _row(self, name: str, headed: Collection[str]) -> ServerRow:
         studio = self.app.studio

@@ -56,7 +56,7 @@ class CopyAs(Dialog[None]):
 
     def body(self) -> Iterable[Widget]:
         last = mapping(self.app.studio.memory.drafts.get(_DRAFT)).get("last")
-        options = [Option(form.title, id=form.id) for form in sorted(FORMATS, key=lambda form: form.id != last)]
+        options = [Option(FORMATS[form], id=form) for form in sorted(FORMATS, key=lambda form: form != last)]
         yield OptionList(*options)
         yield Checkbox("With secret arguments (never with secrets of the server)", compact=True)
         yield Static(id="note", markup=False)

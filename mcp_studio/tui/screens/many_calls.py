@@ -309,7 +309,7 @@ class LoadTest(RunDialog):
 def figures_of(load: Load, width: int, height: int) -> Content:
     """How far a run is and how it goes, in so many cells and lines."""
     parts = [f"{count:,} {kind}" for kind, count in load.outcomes.most_common()]
-    parts += [f"{load.flying:,} running"] if load.running else []
+    parts += [f"{load.sent - load.done:,} running"] if load.running else []
     parts.append(f"{units.size(load.bytes)} received")
     head = f"{load.done:,} of {load.total:,} · {load.rate:,.0f}/s · {load.seconds:.1f} s"
     lines = [

@@ -97,6 +97,7 @@ class SaveCall(FillIn):
             "name": {"type": "string", "minLength": 1, "maxLength": 80},
             "description": {"type": "string"},
             "for": {"oneOf": _WHERE, "description": f"the project: {self._folders.project}"},
+            "pinned": {"type": "boolean", "description": "watch mode makes it again after changes"},
         }
         properties |= {title: {"type": "string", "description": _SECRET} for title in self._rows}
         return {"type": "object", "properties": properties, "required": ["name", "for"]}
@@ -106,6 +107,7 @@ class SaveCall(FillIn):
         value: Value = {"name": file_stem(ref.name.rpartition("://")[2], "call"), "for": self._folders.usual}
         if earlier is not None:
             value = {"name": earlier.name, "description": earlier.description, "for": earlier.where}
+            value |= {"pinned": True} if earlier.pinned else {}
         for title, path in self._rows.items():
             if name := _keyring_name(earlier, path):
                 value[title] = name
@@ -132,6 +134,7 @@ class SaveCall(FillIn):
             without_secrets(draft.sent, self._secrets, self._stored()),
             str(value.get("description") or "").strip(),
             "project" if value.get("for") == "project" else "personal",
+            pinned=value.get("pinned") is True,
         )
         return with_secrets_of(self._earlier, saved)
 

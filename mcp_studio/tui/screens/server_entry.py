@@ -37,6 +37,7 @@ _NOTES = {
     "client_info": "Who we say that we are: name, version, title.",
     "enabled": "It starts with the studio.",
     "start": "demand: the first call starts it, not the studio.",
+    "watch": "It starts again when such files change, as **/*.py from its folder.",
     "trust": "Trust this server's annotations.",
     "cache_ttl": "Seconds for which a resource is given again, whatever the server says; 0 is for ever.",
     "filter": "Secrets and personal data in results. mark: count them; mask: also put marks in their place.",

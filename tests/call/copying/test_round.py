@@ -61,12 +61,6 @@ def test_prompts_and_resources_are_read_back(kind: EntryKind, name: str) -> None
         assert (pasted.kind, pasted.name, pasted.value(typing)) == (kind, name, value or {}), made.text
 
 
-def test_what_python_cannot_say_is_said() -> None:
-    made = copy_as(subject({"a": loads("1e400", exact=True)}), "python")
-    assert made.text == "" and "too large" in made.why_not
-    assert copy_as(subject({"a": loads("1e400", exact=True)}), "json").text == '{\n  "a": 1e400\n}'
-
-
 def test_what_is_nested_too_deeply_for_python_is_said() -> None:
     value: Json = []
     for _ in range(150):
