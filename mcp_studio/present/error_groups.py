@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from mcp_studio.errors import StudioError
-from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping
+from mcp_studio.jsontext import Json, items_of, loads_or, mapping
 from mcp_studio.safetext import safe
 from mcp_studio.trace.message import Recording, WireMessage
 from mcp_studio.trace.statistics import pattern_of
@@ -76,9 +76,7 @@ def text_of(entry: WireMessage, body: bytes) -> str:
         return "no answer: the connection ended"
     if entry.size > _LARGEST:
         return f"an answer of {entry.size:,} bytes"
-    try:
-        value = loads(body)
-    except (JsonProblem, StudioError, RecursionError):
+    if (value := loads_or(body)) is None:
         return "an answer that cannot be read"
     said = next((text for one in (value if isinstance(value, list) else [value]) if (text := _words(one))), "")
     return safe(" ".join(said[: 4 * _WORDS].split()), _WORDS) or "it gives no reason"

@@ -10,8 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from mcp_studio.errors import LimitExceeded
-from mcp_studio.jsontext import JsonProblem, loads
+from mcp_studio.jsontext import loads_or
 from mcp_studio.trace.message import GREETINGS, KINDS, Recording, WireMessage
 
 Sort = Literal["banner", "log", "json", "broken", "trace", "text"]
@@ -92,13 +91,7 @@ def _is_stray(entry: WireMessage) -> bool:
 
 def _is_message(text: bytes) -> bool:
     """Something that was meant as a message and is wrong in another way, which the lint tells."""
-    if b'"jsonrpc"' not in text or len(text) >= _READ:
-        return False
-    try:
-        loads(text)
-    except (JsonProblem, LimitExceeded):
-        return False
-    return True
+    return b'"jsonrpc"' in text and len(text) < _READ and loads_or(text) is not None
 
 
 def _burst(trace: Recording, before: int, newest_first: list[WireMessage], after: int) -> Burst:

@@ -20,18 +20,7 @@ from mcp_studio.trace.disk.writer import Writer
 from mcp_studio.trace.lint.examiner import examine, typical
 from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.trace.lint.rules import Finding
-from mcp_studio.trace.message import (
-    UNTIMED,
-    Block,
-    Columns,
-    Direction,
-    MessageKind,
-    Outcome,
-    Reader,
-    Span,
-    WireMessage,
-)
-from mcp_studio.trace.statistics import Durations
+from mcp_studio.trace.message import Block, Columns, Direction, MessageKind, Outcome, Reader, Span, WireMessage
 
 LARGE = 1 << 20
 """Bodies with more bytes are redacted beside the event loop."""
@@ -164,8 +153,6 @@ class TraceStore:
         """The number of the newest entry."""
         self.revision = 0
         """Changes with every entry and every answer."""
-        self.durations = Durations()
-        """Of answered requests of ours; handshakes and waiting for a person do not count."""
         self._ledgers: dict[str, Ledger] = {}
         self.wronged: Signal[str] = Signal()
         """The server on which the lint has found its first error or warning, or that has printed a stray line."""
@@ -297,8 +284,6 @@ class TraceStore:
         response.probe |= span.request.probe
         self.revised(span.request)
         self.revised(response)
-        if span.direction == "out" and span.ms is not None and not span.asked and span.method not in UNTIMED:
-            self.durations.add(span.ms)
 
     def gave_up(self, span: Span, outcome: Outcome) -> None:
         """Nobody waits for the answer of a span any more."""

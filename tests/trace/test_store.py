@@ -41,34 +41,6 @@ def test_secrets_never_enter() -> None:
     assert entry.size == 42
 
 
-def test_percentiles_come_from_answered_requests() -> None:
-    store = TraceStore(Redactor())
-    assert store.durations.percentile(0.5) is None
-    request = store.add("s", "out", "request", b"{}")
-    span = store.opened(request)
-    store.settled(span, store.add("s", "in", "result", b"{}"), failed=False)
-    assert span.outcome == "ok" and store.durations.percentile(0.5) == span.ms
-
-
-def test_percentiles_leave_out_handshakes_and_calls_that_waited_for_a_person() -> None:
-    store = TraceStore(Redactor())
-
-    def settle(method: str, asked: bool = False) -> None:
-        request = store.add("s", "out", "request", b"{}")
-        request.method = method
-        span = store.opened(request)
-        if asked:
-            store.opened(store.add("s", "in", "request", b"{}"), parent=span)
-        store.settled(span, store.add("s", "in", "result", b"{}"), failed=False)
-
-    settle("initialize")
-    settle("server/discover")
-    settle("tools/call", asked=True)
-    assert store.durations.percentile(0.95) is None
-    settle("tools/call")
-    assert store.durations.count == 1
-
-
 def test_a_large_body_is_redacted_beside_the_loop_and_never_shown_before() -> None:
     redactor = Redactor()
     redactor.learn("s3cret-value")

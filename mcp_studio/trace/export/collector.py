@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
 from mcp_studio import __version__
-from mcp_studio.errors import LimitExceeded, StudioError, Unreachable, UsageError
-from mcp_studio.jsontext import Json, JsonProblem, dumps, loads, mapping
+from mcp_studio.errors import StudioError, Unreachable, UsageError
+from mcp_studio.jsontext import Json, dumps, loads_or, mapping
 from mcp_studio.limits import KB
 from mcp_studio.protocol import versions
 from mcp_studio.protocol.versions import Context
@@ -356,10 +356,7 @@ def _status(request: Item, answer: Item | None, attributes: Attributes) -> Statu
 
 
 def _parsed(frame: bytes) -> dict[str, Json]:
-    try:
-        return mapping(loads(frame)) if len(frame) <= _LARGE else {}
-    except (JsonProblem, LimitExceeded):
-        return {}
+    return mapping(loads_or(frame)) if len(frame) <= _LARGE else {}
 
 
 def _event(finding: Finding, end: int) -> Event:

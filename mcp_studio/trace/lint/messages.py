@@ -14,17 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from mcp_studio.jsontext import Json, items_of, mapping
+from mcp_studio.protocol import versions
 from mcp_studio.protocol.events import Outgoing, RequestId
-from mcp_studio.protocol.versions import (
-    HEADER_MISMATCH,
-    LOG_LEVELS,
-    META_LOG_LEVEL,
-    META_SUBSCRIPTION,
-    METHOD_NOT_FOUND,
-    MISSING_CAPABILITY,
-    NAMED,
-    UNSUPPORTED_VERSION,
-)
 from mcp_studio.trace.lint.rules import Spot, kind_in, kind_of, quoted
 
 if TYPE_CHECKING:
@@ -57,7 +48,7 @@ _LONG_ID = 1_000
 _JSONRPC_CODES = (-32700, -32600, -32601, -32602, -32603)
 _RETIRED = -32002
 """No such resource, of earlier versions; -32602 in 2026-07-28."""
-_MODERN_CODES = (HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION)
+_MODERN_CODES = (versions.HEADER_MISMATCH, versions.MISSING_CAPABILITY, versions.UNSUPPORTED_VERSION)
 
 
 def check_envelope(value: Json, modern: bool) -> Iterator[Spot]:
@@ -178,7 +169,7 @@ class Requests:
         meta = mapping(params.get("_meta"))
         token = meta.get("progressToken")
         request = self._sent[identity] = Sent(
-            method, version, META_LOG_LEVEL in meta, mapping(params.get("notifications"))
+            method, version, versions.META_LOG_LEVEL in meta, mapping(params.get("notifications"))
         )
         if isinstance(token, (int, str)):
             self._tokens[token] = request
@@ -280,7 +271,7 @@ def _is_finite(value: Json) -> bool:
 def check_log(params: dict[str, Json], requests: Requests, modern: bool) -> Iterator[Spot]:
     """`notifications/message`: one of the levels, and in the stateless era only where a request asked for logs."""
     level = params.get("level")
-    if level not in LOG_LEVELS:
+    if level not in versions.LOG_LEVELS:
         text = f"The level is {quoted(level)}; it must be one of the eight of RFC 5424."
         yield Spot("log-level", text, "/params/level")
     if modern and not requests.wants_logs():
@@ -299,7 +290,7 @@ def check_change(
 
 
 def _on_subscription(method: str, params: dict[str, Json], requests: Requests) -> Iterator[Spot]:
-    request = requests.get(mapping(params.get("_meta")).get(META_SUBSCRIPTION))
+    request = requests.get(mapping(params.get("_meta")).get(versions.META_SUBSCRIPTION))
     if request is None or (request.state == "open" and request.method != "subscriptions/listen"):
         yield Spot("subscription-id", f"{method} does not name a subscription that exists.", "/params/_meta")
     elif request.state != "open":
@@ -363,7 +354,7 @@ class Exchanges:
         if not out.modern or out.kind != "request" or exchange.verb != "POST":
             return
         wanted = {"mcp-method": out.method, "mcp-protocol-version": out.version}
-        if out.method in NAMED:
+        if out.method in versions.NAMED:
             wanted["mcp-name"] = out.target
         for name, value in wanted.items():
             header = exchange.headers.get(name)
@@ -408,7 +399,7 @@ class Exchanges:
         """A JSON-RPC error came in on an exchange (2026-07-28: an unknown method is also HTTP status 404)."""
         exchange = self._known.get(number)
         # Where it comes on a stream, the head had gone out already.
-        if exchange is None or not exchange.modern or exchange.stream or code != METHOD_NOT_FOUND:
+        if exchange is None or not exchange.modern or exchange.stream or code != versions.METHOD_NOT_FOUND:
             return
         if exchange.status not in (0, 404):
             text = f"An unknown method is answered with status {exchange.status}; it must be 404."
