@@ -157,7 +157,7 @@ class Load:
         p50, p95, p99 = (self.durations.percentile(share) for share in (0.5, 0.95, 0.99))
         some = self.durations.count > 0
         times = {
-            "p50": p50, "p95": p95, "p99": p99, "mean": self.durations.mean,
+            "p50": p50, "p95": p95, "p99": p99, "mean": self.durations.total / self.durations.count if some else None,
             "min": self.durations.least if some else None, "max": self.durations.most if some else None,
         }  # fmt: skip
         return {

@@ -203,10 +203,9 @@ def structured(result: Json) -> tuple[bool, Json]:
     if "structuredContent" in known:
         return True, known["structuredContent"]
     blocks = blocks_of(result)
-    if len(blocks) == 1 and blocks[0].kind == "text" and blocks[0].text.lstrip()[:1] in ("{", "["):
-        value = loads_or(blocks[0].text, exact=True) if len(blocks[0].text) <= JSON_MOST else None
-        return value is not None, value
-    return False, None
+    text = blocks[0].text if len(blocks) == 1 and blocks[0].kind == "text" else ""
+    value = loads_or(text, exact=True) if text.lstrip()[:1] in ("{", "[") and len(text) <= JSON_MOST else None
+    return value is not None, value
 
 
 def structured_text(result: Json, indent: int | None = 2) -> str:

@@ -85,13 +85,10 @@ def _is_stray(entry: WireMessage) -> bool:
     """Whether an entry is a line of standard output that is no message."""
     if entry.kind == "stray":
         return True
-    within = entry.direction == "in" and not entry.exchange and not entry.by_hand
-    return within and not _is_message(text_of(entry))
-
-
-def _is_message(text: bytes) -> bool:
-    """Something that was meant as a message and is wrong in another way, which the lint tells."""
-    return b'"jsonrpc"' in text and len(text) < _READ and loads_or(text) is not None
+    text = text_of(entry)
+    # What was meant as a message and is wrong in another way is told by the lint.
+    message = b'"jsonrpc"' in text and len(text) < _READ and loads_or(text) is not None
+    return entry.direction == "in" and not entry.exchange and not entry.by_hand and not message
 
 
 def _burst(trace: Recording, before: int, newest_first: list[WireMessage], after: int) -> Burst:

@@ -18,9 +18,7 @@ def duration(ms: float) -> str:
 
 def seconds(count: float) -> str:
     """Seconds in few characters: `12 s`, `3 min`, `5 h`."""
-    if count < 100:
-        return f"{count:.0f} s"
-    return f"{count / 60:.0f} min" if count < 6000 else f"{count / 3600:.0f} h"
+    return f"{count:.0f} s" if count < 100 else f"{count / 60:.0f} min" if count < 6000 else f"{count / 3600:.0f} h"
 
 
 def plural(count: int, word: str) -> str:

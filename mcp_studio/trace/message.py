@@ -249,15 +249,19 @@ class Reader(Protocol):
 
     def blocks(self, below: int) -> Iterator[Block]:
         """All bodies of entries with numbers under `below`, the newest block first."""
+        ...
 
     def body(self, number: int) -> bytes:
         """The body of one entry; empty where it is not kept any more."""
+        ...
 
     def findings(self, number: int) -> tuple[Finding, ...]:
         """What the lint says about one entry."""
+        ...
 
     def close(self) -> None:
         """No more reading."""
+        ...
 
 
 class Recording(Protocol):
@@ -266,18 +270,22 @@ class Recording(Protocol):
     @property
     def columns(self) -> Columns:
         """What is known of every entry; to be asked for again rather than kept."""
+        ...
 
     @property
     def total(self) -> int:
         """The number of the newest entry."""
+        ...
 
     @property
     def revision(self) -> int:
         """Changes with everything that changes."""
+        ...
 
     @property
     def first_number(self) -> int:
         """The number of the oldest entry kept."""
+        ...
 
     def __len__(self) -> int: ...
 
@@ -285,18 +293,24 @@ class Recording(Protocol):
 
     def entry(self, number: int) -> WireMessage | None:
         """The entry with a number, its span with it; None when it is not kept."""
+        ...
 
     async def body(self, entry: WireMessage) -> bytes:
         """The whole body, also of what is large and on disk, without blocking the event loop."""
+        ...
 
     def reader(self) -> Reader:
         """For another thread; made on the event loop, it knows all entries up to that moment."""
+        ...
 
     def mark(self, number: int, on: bool) -> None:
         """Mark an entry, or no longer."""
+        ...
 
     def comment(self, number: int, text: str) -> None:
         """Keep a comment on an entry; empty removes it."""
+        ...
 
     def comment_on(self, number: int) -> str:
         """The comment on an entry, or nothing."""
+        ...

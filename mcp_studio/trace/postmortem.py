@@ -164,20 +164,14 @@ def examine(
             found[kind if kind in found else "frame"].append(number)
         if kind == "request" and columns.outcome[row] == _LOST:
             found["lost"].append(number)
-    return Mortem(
-        server,
-        ending,
-        ended,
-        _began(trace, server, first),
-        last,
-        ready,
-        message or ending.text,
-        _entries(trace, found["lost"][:_FLIGHTS]),
-        tuple(map(head_of, _entries(trace, found["stderr"][:_STDERR]))),
-        tuple(map(head_of, _entries(trace, found["stray"][:_STRAY]))),
-        len(found["stray"]),
-        _entries(trace, found["frame"][:_FRAMES]),
+    lost, stderr, stray, frames = (
+        _entries(trace, found[kind][:most])
+        for kind, most in (("lost", _FLIGHTS), ("stderr", _STDERR), ("stray", _STRAY), ("frame", _FRAMES))
     )
+    return Mortem(
+        server, ending, ended, _began(trace, server, first), last, ready, message or ending.text, lost,
+        tuple(map(head_of, stderr)), tuple(map(head_of, stray)), len(found["stray"]), frames,
+    )  # fmt: skip
 
 
 def endings(trace: Recording, server: str = "", most: int = 50) -> list[Mortem]:

@@ -16,7 +16,7 @@ from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
 from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.trace.lint.linter import Linter
-from mcp_studio.trace.lint.rules import worst
+from mcp_studio.trace.lint.rules import weight
 from mcp_studio.trace.message import GREETINGS, LISTEN, MessageKind, Span, WireMessage
 from mcp_studio.trace.store import TraceStore
 
@@ -411,7 +411,7 @@ class ServerTap:
 
     def says(self, warning: str) -> bool:
         """Whether a finding on the newest frame says already what this warning about it says."""
-        found = self._current is not None and worst(self._current.findings) in ("error", "warning")
+        found = self._current is not None and weight(self._current.findings) > 1
         if found:
             self.store.ledger(self.server).cover(warning)
         return found

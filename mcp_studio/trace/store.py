@@ -128,7 +128,7 @@ class TraceStore:
     """Implements `message.Recording` for what is going on.
 
     With a disk all entries are kept there, the newest also in memory. Without one, or once it has failed, entries are
-    in memory up to a number and a size; the oldest go first and are counted in `dropped`.
+    in memory up to a number and a size; the oldest go first.
 
     Readers poll `total`, which only grows, or `revision`; index 0 is the entry with the number `first_number`.
     """
@@ -169,11 +169,6 @@ class TraceStore:
         if entry is None:
             raise IndexError(index)
         return entry
-
-    @property
-    def dropped(self) -> int:
-        """Entries that had to go."""
-        return self.first_number - 1
 
     @property
     def columns(self) -> Columns:

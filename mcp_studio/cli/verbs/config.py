@@ -12,7 +12,7 @@ from mcp_studio.call.saved import folders
 from mcp_studio.cli.grammar import VERBS
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
-from mcp_studio.cli.targets import from_command, target_text
+from mcp_studio.cli.targets import from_command, learn, target_text
 from mcp_studio.cli.terminal import EndOfInput, can_ask, confirm, typed
 from mcp_studio.config.expand import uses
 from mcp_studio.config.importers import foreign_files, parse_paste, suggest_name
@@ -74,9 +74,7 @@ def _load(files: list[Path]) -> Config:
 
 def _loaded(options: Options, out: Output) -> Config:
     config = _load(_files(options))
-    for server in config.servers.values():
-        for secret in server.secrets:
-            out.redactor.learn(secret)
+    learn(config, out)
     return config
 
 

@@ -161,7 +161,8 @@ class Requests:
     def __init__(self) -> None:
         # A dict passes over all that it has lost to find its oldest.
         self._sent: OrderedDict[RequestId, Sent] = OrderedDict()
-        self._tokens: OrderedDict[RequestId, Sent] = OrderedDict()
+        self.tokens: OrderedDict[RequestId, Sent] = OrderedDict()
+        """By the progress tokens that they carried."""
         self._received: dict[RequestId, None] = {}
 
     def add(self, identity: RequestId, method: str, version: str, params: dict[str, Json]) -> None:
@@ -172,20 +173,16 @@ class Requests:
             method, version, versions.META_LOG_LEVEL in meta, mapping(params.get("notifications"))
         )
         if isinstance(token, (int, str)):
-            self._tokens[token] = request
+            self.tokens[token] = request
         if len(self._sent) > _REMEMBERED:
             over = next((name for name, one in self._sent.items() if one.state != "open"), identity)
             del self._sent[over]
-        if len(self._tokens) > _REMEMBERED:
-            del self._tokens[next(iter(self._tokens))]
+        if len(self.tokens) > _REMEMBERED:
+            del self.tokens[next(iter(self.tokens))]
 
     def get(self, identity: Json) -> Sent | None:
         """The request with an id, whether it is open or over."""
         return self._sent.get(identity) if isinstance(identity, (int, str)) else None
-
-    def with_token(self, token: RequestId) -> Sent | None:
-        """The request that carried a progress token."""
-        return self._tokens.get(token)
 
     def wants_logs(self) -> bool:
         """Whether an open request carries a log level."""
@@ -248,7 +245,7 @@ def check_progress(params: dict[str, Json], requests: Requests) -> Iterator[Spot
             usable = False
             text = f"The {name} is {kind_in(params, name)}; it must be a usable number."
             yield Spot("progress-type", text, f"/params/{name}")
-    request = requests.with_token(token)
+    request = requests.tokens.get(token)
     if request is None:
         text = "No request carried the token of this progress."
         yield Spot("progress-without-token", text, "/params/progressToken")
@@ -335,7 +332,8 @@ class Exchanges:
     def __init__(self) -> None:
         self._known: dict[int, Exchange] = {}
         self._session = ""
-        self._answered = False
+        self.answered = False
+        """The handshake is done: a stream that is opened from now on is one of Streamable HTTP."""
         self._beside = False
         """Whether answers come on a stream of their own: it was opened before the handshake, so this is HTTP+SSE."""
 
@@ -372,7 +370,7 @@ class Exchanges:
         headers = _lower(response.headers)
         media = headers.get("content-type", "").split(";", 1)[0].strip().lower()
         exchange.status, exchange.stream = response.status, media == "text/event-stream"
-        if exchange.verb == "GET" and exchange.stream and not self._answered:
+        if exchange.verb == "GET" and exchange.stream and not self.answered:
             self._beside = True
         if wrong := self._session_problem(headers.get("mcp-session-id"), exchange):
             yield Spot("http-session", wrong)
@@ -380,10 +378,6 @@ class Exchanges:
         wanted = exchange.kind != "request" or (request is not None and request.state == "open")
         if exchange.verb == "POST" and 200 <= response.status < 300 and wanted and not self._beside:
             yield from _success(exchange, media)
-
-    def answered(self) -> None:
-        """The handshake is done: a stream that is opened from now on is one of Streamable HTTP."""
-        self._answered = True
 
     def leftover(self, number: int, frame: bytes) -> Iterator[Spot]:
         """A frame that nobody took: a body where none belongs, or an event that is no message."""

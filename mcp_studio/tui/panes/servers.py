@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -41,6 +42,16 @@ _LONGEST = 24
 """Cells of a name at most, where there are others to be told beside it."""
 
 
+_SHORT = {"needs_auth": "sign in", "disabled": "off", "idle": "waiting"}
+
+
+def _state_short(status: Status) -> str:
+    """The state in one or two words, for a narrow row: `retry 4 s`, `off`."""
+    if status.state == "retrying" and (left := status.retry_at - time.monotonic()) > 0.5:
+        return f"retry {left:.0f} s"
+    return _SHORT.get(status.state, status.state)
+
+
 class ServerRow(NamedTuple):
     """What is shown of one server."""
 
@@ -61,7 +72,7 @@ class ServerRow(NamedTuple):
         """What it offers, or what is the matter; the longest first, for rows of any width."""
         if self.signing_in:
             return ("signing in",)
-        now = self.offers if self.status.state == "ready" else connections.state_short(self.status)
+        now = self.offers if self.status.state == "ready" else _state_short(self.status)
         if self.why and self.status.state == "failed":
             return (self.why,)
         return (f"{self.why}, {now}", now) if self.why else (now, now.split()[-1])
