@@ -131,6 +131,14 @@ def loads(data: bytes | str, *, exact: bool = False, most: int = DEFAULT.depth, 
     return value
 
 
+def loads_or(data: bytes | str, otherwise: Json = None, *, exact: bool = False, values: int = 0) -> Json:
+    """The same, or `otherwise` where it is no JSON or exceeds a limit."""
+    try:
+        return loads(data, exact=exact, values=values)
+    except (JsonProblem, LimitExceeded):
+        return otherwise
+
+
 def _is_flat(brackets: bytes) -> bool:
     """Whether the brackets of a text cancel out in a few rounds, as in ten thousand tools: a walk over all values takes
     a third of reading them. Brackets inside strings may hide some levels, up to the thousand that are ever read.

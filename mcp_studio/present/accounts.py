@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from mcp_studio.auth.model import Account, AuthStep
 from mcp_studio.jsontext import Json
+from mcp_studio.present.units import plural
 from mcp_studio.safetext import safe
 
 _HOW = {
@@ -25,24 +26,12 @@ _NAMES: Mapping[str, str] = {
 }  # fmt: skip
 
 
-def span(seconds: float) -> str:
-    """A time that is left, or ago: `14:05`, `3 h 20 min`, `12 days`; never below zero."""
-    left = max(0, int(seconds))
-    if left < 3_600:
-        return f"{left // 60}:{left % 60:02}"
-    if left < 86_400:
-        return f"{left // 3_600} h {left % 3_600 // 60} min"
-    days = left // 86_400
-    return f"{days:,} day{'' if days == 1 else 's'}"
-
-
 def rough_span(seconds: float) -> str:
     """A length of time in its largest unit, for sentences: `59 minutes`."""
     for size, name in ((86_400 * 365, "years"), (86_400, "days"), (3_600, "hours"), (60, "minutes")):
         if seconds >= 2 * size:
             return f"{int(seconds // size):,} {name}"
-    count = int(seconds)
-    return f"{count} second{'' if count == 1 else 's'}"
+    return plural(max(0, int(seconds)), "second")
 
 
 def validity(account: Account, now: float | None = None) -> str:
@@ -67,18 +56,14 @@ def moment(epoch: float, now: float) -> str:
         written = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(epoch))
     except (OverflowError, ValueError, OSError):
         return "no time that can be read"
-    return f"{written}, in {span(epoch - now)}" if epoch > now else f"{written}, {span(now - epoch)} ago"
+    return f"{written}, in {rough_span(epoch - now)}" if epoch > now else f"{written}, {rough_span(now - epoch)} ago"
 
 
 def account_rows(account: Account, now: float) -> list[tuple[str, str]]:
     """Everything but the claims and the token itself, each with its name."""
-    if not account.expires:
-        expires = "the authorization server does not say"
-    elif account.expires > now:
-        expires = moment(account.expires, now)
-    else:
-        then = "; the next call renews it" if account.refreshable else ""
-        expires = f"{moment(account.expires, now)}: it has expired{then}"
+    expires = moment(account.expires, now) if account.expires else "the authorization server does not say"
+    if 0 < account.expires <= now:
+        expires += ": it has expired" + ("; the next call renews it" if account.refreshable else "")
     rows = [
         ("issuer", safe(account.issuer, 600) or "not known"),
         ("scopes", safe(" ".join(account.scopes), 1_000) or "none are named"),

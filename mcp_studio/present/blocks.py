@@ -6,8 +6,7 @@ import binascii
 from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
-from mcp_studio.errors import LimitExceeded
-from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping, pretty, printable
+from mcp_studio.jsontext import Json, items_of, loads_or, mapping, pretty, printable
 from mcp_studio.present import units
 from mcp_studio.protocol.views import is_app
 from mcp_studio.safetext import safe
@@ -204,13 +203,9 @@ def structured(result: Json) -> tuple[bool, Json]:
     if "structuredContent" in known:
         return True, known["structuredContent"]
     blocks = blocks_of(result)
-    if len(blocks) == 1 and blocks[0].kind == "text" and blocks[0].text.lstrip()[:1] in ("{", "["):
-        if len(blocks[0].text) <= JSON_MOST:
-            try:
-                return True, loads(blocks[0].text, exact=True)
-            except (JsonProblem, LimitExceeded):
-                return False, None
-    return False, None
+    text = blocks[0].text if len(blocks) == 1 and blocks[0].kind == "text" else ""
+    value = loads_or(text, exact=True) if text.lstrip()[:1] in ("{", "[") and len(text) <= JSON_MOST else None
+    return value is not None, value
 
 
 def structured_text(result: Json, indent: int | None = 2) -> str:
@@ -228,10 +223,7 @@ def structured_text(result: Json, indent: int | None = 2) -> str:
 def _says(texts: list[str], value: Json) -> bool:
     """Whether texts are a value: as JSON, as it is, or an item each."""
     if len(texts) == 1:
-        try:
-            return texts[0] == value or equal(loads(texts[0]), value)
-        except (JsonProblem, LimitExceeded):
-            return False
+        return texts[0] == value or equal(loads_or(texts[0], texts[0]), value)
     items = items_of(value)
     return len(texts) == len(items) > 0 and all(map(_says, ([text] for text in texts), items))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
@@ -35,56 +34,30 @@ _LINES = 12
 """Lines of the body under an error that is told in text."""
 
 
+_TONES: Mapping[str, Tone] = {"ready": "ok", "failed": "bad", "needs_auth": "bad", "disabled": "off"}
+_PLAIN = {
+    "ready": "is connected", "connecting": "is connecting", "idle": "waits for its turn to start",
+    "disabled": "is off", "stopping": "is stopping",
+}  # fmt: skip
+"""States that need no reason."""
+
+
 def tone(status: Status) -> Tone:
     """How the state of a connection is coloured."""
-    match status.state:
-        case "ready":
-            return "ok"
-        case "failed" | "needs_auth":
-            return "bad"
-        case "disabled":
-            return "off"
-        case _:
-            return "busy"
-
-
-def state_short(status: Status) -> str:
-    """The state in one or two words, for a narrow row: `retry 4 s`, `off`."""
-    match status.state:
-        case "retrying":
-            left = status.retry_at - time.monotonic()
-            return f"retry {left:.0f} s" if left > 0.5 else "retrying"
-        case "needs_auth":
-            return "sign in"
-        case "disabled":
-            return "off"
-        case "idle":
-            return "waiting"
-        case state:
-            return state
+    return _TONES.get(status.state, "busy")
 
 
 def state_words(status: Status) -> str:
     """The state in a sentence, with the reason where there is one."""
     name = safe(status.server)
     why = safe(status.error.message) if status.error else ""
-    match status.state:
-        case "ready":
-            return f"{name} is connected."
-        case "connecting":
-            return f"{name} is connecting."
-        case "idle":
-            return f"{name} waits for its turn to start."
-        case "disabled":
-            return f"{name} is off."
-        case "stopping":
-            return f"{name} is stopping."
-        case "retrying":
-            return f"{name} is not connected, and is tried again (attempt {status.attempt}). {why}".strip()
-        case "needs_auth":
-            return f"{name} needs a sign-in. {why if adds(why) else ''}".strip()
-        case "failed":
-            return why if why.startswith(name) else f"{name} failed. {why}".strip()
+    if status.state in _PLAIN:
+        return f"{name} {_PLAIN[status.state]}."
+    if status.state == "retrying":
+        return f"{name} is not connected, and is tried again (attempt {status.attempt}). {why}".strip()
+    if status.state == "needs_auth":
+        return f"{name} needs a sign-in. {why if adds(why) else ''}".strip()
+    return why if why.startswith(name) else f"{name} failed. {why}".strip()
 
 
 def hint(error: StudioError) -> str:
@@ -121,12 +94,9 @@ def http_parts(error: StudioError, *, why: str | None = None) -> list[Part]:
 
 def http_json(http: HttpAnswer, redactor: Redactor) -> dict[str, Json]:
     """Status, headers in their order, and the beginning of the body."""
-    return {
-        "status": http.status,
-        "reason": redactor.text(http.reason),
-        "headers": [[name, value] for name, value in redactor.headers(http.headers)],
-        "body": redactor.text(http.body),
-    }
+    headers: Json = [[name, value] for name, value in redactor.headers(http.headers)]
+    reason, body = redactor.text(http.reason), redactor.text(http.body)
+    return {"status": http.status, "reason": reason, "headers": headers, "body": body}
 
 
 def http_lines(http: dict[str, Json]) -> Iterator[str]:

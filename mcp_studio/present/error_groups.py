@@ -6,11 +6,10 @@ import asyncio
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from mcp_studio.errors import StudioError
-from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping
+from mcp_studio.jsontext import Json, items_of, loads_or, mapping
 from mcp_studio.safetext import safe
 from mcp_studio.trace.message import Recording, WireMessage
-from mcp_studio.trace.statistics import pattern_of
+from mcp_studio.trace.statistics import Numbers, pattern_of
 
 _LARGEST = 256 * 1024
 """Bytes of an answer that is read for its words."""
@@ -40,6 +39,10 @@ class Errors:
         self._recording = recording
         self._known: dict[int, ErrorGroup] = {}
 
+    async def by_server(self, numbers: Numbers) -> dict[str, list[ErrorGroup]]:
+        """What the errors say that were counted of each server."""
+        return {server: await self.top(tally.wrong) for server, tally in numbers.servers.items()}
+
     async def top(self, numbers: Iterable[int]) -> list[ErrorGroup]:
         """Groups of these entries, the largest first; entries that are not kept any more are left out.
 
@@ -47,23 +50,19 @@ class Errors:
             numbers: as `Tally.wrong` has them.
         """
         wanted = sorted(set(numbers))
-        new = [number for number in wanted if number not in self._known]
-        for place, number in enumerate(new):
-            await self._read(number)
+        for place, number in enumerate(wanted):
+            if number not in self._known:
+                await self._read(number)
             if place % _PART == 0:
                 await asyncio.sleep(0)  # bodies that are in memory are there at once: keys come between them
         self._known = {number: self._known[number] for number in wanted if number in self._known}
-        return _grouped(self._known.values())
+        return grouped(self._known.values())
 
     async def _read(self, number: int) -> None:
         entry = self._recording.entry(number)
-        if entry is None:
-            return
-        try:
+        if entry is not None:
             text = text_of(entry, await self._recording.body(entry) if entry.size <= _LARGEST else b"")
-        except (StudioError, OSError):
-            return
-        self._known[number] = ErrorGroup(entry.server, entry.method, entry.target, text, 1, number, entry.time)
+            self._known[number] = ErrorGroup(entry.server, entry.method, entry.target, text, 1, number, entry.time)
 
 
 def text_of(entry: WireMessage, body: bytes) -> str:
@@ -76,9 +75,7 @@ def text_of(entry: WireMessage, body: bytes) -> str:
         return "no answer: the connection ended"
     if entry.size > _LARGEST:
         return f"an answer of {entry.size:,} bytes"
-    try:
-        value = loads(body)
-    except (JsonProblem, StudioError, RecursionError):
+    if (value := loads_or(body)) is None:
         return "an answer that cannot be read"
     said = next((text for one in (value if isinstance(value, list) else [value]) if (text := _words(one))), "")
     return safe(" ".join(said[: 4 * _WORDS].split()), _WORDS) or "it gives no reason"
@@ -92,9 +89,10 @@ def _words(message: Json) -> str:
     return next((text for text in texts if isinstance(text, str) and text.strip()), "")
 
 
-def _grouped(errors: Iterable[ErrorGroup]) -> list[ErrorGroup]:
+def grouped(errors: Iterable[ErrorGroup]) -> list[ErrorGroup]:
+    """Those that say the same as one, with the text and the time of the last of them; the largest first."""
     groups: dict[tuple[str, ...], ErrorGroup] = {}
     for one in errors:
         key = one.server, one.method, one.target, pattern_of(one.text)
-        groups[key] = one._replace(times=groups[key].times + 1) if key in groups else one
+        groups[key] = one._replace(times=groups[key].times + one.times) if key in groups else one
     return sorted(groups.values(), key=lambda group: (-group.times, -group.newest))

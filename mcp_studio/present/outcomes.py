@@ -14,7 +14,7 @@ from mcp_studio.call.call import (
     ToolFailed,
 )
 from mcp_studio.errors import ConnectionLost, InputNeeded, LimitExceeded, StudioError
-from mcp_studio.jsontext import Json, JsonProblem, loads, mapping, printable
+from mcp_studio.jsontext import Json, loads_or, mapping, printable
 from mcp_studio.present.blocks import result_text, structured_text
 from mcp_studio.present.connections import Tone, hint
 from mcp_studio.present.units import duration, seconds, size
@@ -157,9 +157,4 @@ def answers(entry: WireMessage | None) -> list[str]:
 
 
 def _part(entry: WireMessage | None, key: str) -> dict[str, Json]:
-    if entry is None or entry.size > _READ:
-        return {}
-    try:
-        return mapping(mapping(loads(entry.body)).get(key))
-    except (JsonProblem, LimitExceeded):
-        return {}
+    return {} if entry is None or entry.size > _READ else mapping(mapping(loads_or(entry.body)).get(key))

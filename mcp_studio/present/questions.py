@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-import re
 import time
 
 from mcp_studio.config.model import AnswerRule
-from mcp_studio.config.settings import to_table
 from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import InputRequest
@@ -25,7 +23,6 @@ KINDS = {
 _EVERY = {
     "elicitation": "every form", "url": "every page", "sampling": "every sampling request", "any": "everything",
 }  # fmt: skip
-_SECRETS = r"(?i)passw(or)?d|passphrase|passcode|api[ _-]?key|\bsecret|\btoken\b|\bPIN\b|\bcredit card\b"
 
 
 _REQUESTS = {
@@ -74,11 +71,6 @@ def _last_words(params: dict[str, Json]) -> str:
     return ""
 
 
-def about_secrets(request: InputRequest) -> bool:
-    """Whether the words of a question speak of a password, a token or the like."""
-    return re.search(_SECRETS, request.message) is not None
-
-
 def rule_line(rule: AnswerRule) -> str:
     """A rule in one line: what it does, and for which questions."""
     parts = [f"{rule.action} {_EVERY[rule.kind]} of {rule.server if rule.server != '*' else 'any server'}"]
@@ -91,14 +83,3 @@ def rule_line(rule: AnswerRule) -> str:
     if rule.wait:
         parts.append(f"after {rule.wait:g} s")
     return safe(", ".join(parts), 300)
-
-
-def toml_of(rule: AnswerRule) -> str:
-    """The `[[answer]]` table of a rule; in words, where TOML cannot say it."""
-    import tomlkit
-    from tomlkit.exceptions import TOMLKitError
-
-    try:
-        return tomlkit.dumps({"answer": [to_table(rule)]}).strip()
-    except TOMLKitError:
-        return "Its values cannot be written as TOML, which knows no null."

@@ -10,8 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from mcp_studio.errors import LimitExceeded
-from mcp_studio.jsontext import JsonProblem, loads
+from mcp_studio.jsontext import loads_or
 from mcp_studio.trace.message import GREETINGS, KINDS, Recording, WireMessage
 
 Sort = Literal["banner", "log", "json", "broken", "trace", "text"]
@@ -86,19 +85,10 @@ def _is_stray(entry: WireMessage) -> bool:
     """Whether an entry is a line of standard output that is no message."""
     if entry.kind == "stray":
         return True
-    within = entry.direction == "in" and not entry.exchange and not entry.by_hand
-    return within and not _is_message(text_of(entry))
-
-
-def _is_message(text: bytes) -> bool:
-    """Something that was meant as a message and is wrong in another way, which the lint tells."""
-    if b'"jsonrpc"' not in text or len(text) >= _READ:
-        return False
-    try:
-        loads(text)
-    except (JsonProblem, LimitExceeded):
-        return False
-    return True
+    text = text_of(entry)
+    # What was meant as a message and is wrong in another way is told by the lint.
+    message = b'"jsonrpc"' in text and len(text) < _READ and loads_or(text) is not None
+    return entry.direction == "in" and not entry.exchange and not entry.by_hand and not message
 
 
 def _burst(trace: Recording, before: int, newest_first: list[WireMessage], after: int) -> Burst:

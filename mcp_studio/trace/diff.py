@@ -11,8 +11,8 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Any, Literal, NamedTuple, cast
 
-from mcp_studio.errors import LimitExceeded, UsageError
-from mcp_studio.jsontext import Json, JsonProblem, loads, mapping
+from mcp_studio.errors import UsageError
+from mcp_studio.jsontext import Json, loads_or, mapping
 from mcp_studio.redact import MARK
 
 KEYS = ("id", "name", "uri", "uriTemplate", "key")
@@ -210,10 +210,7 @@ async def compare(before: bytes, after: bytes, ignore: Ignore = USUAL) -> tuple[
 
 def value_of(data: bytes) -> Json:
     """A body as it is compared: as text where it is no JSON, or has too many values."""
-    try:
-        return loads(data, values=_VALUES)
-    except (JsonProblem, LimitExceeded):
-        return data.decode("utf-8", "replace")
+    return loads_or(data, data.decode("utf-8", "replace"), values=_VALUES)
 
 
 class _Walk:
@@ -346,11 +343,8 @@ def _inner(old: str, new: str) -> tuple[Json, Json] | None:
     """Two texts as the JSON that they are, where both are arrays or objects."""
     if old[:1] not in ("{", "[") or new[:1] not in ("{", "[") or len(old) + len(new) > _TEXT:
         return None
-    try:
-        before, after = loads(old), loads(new)
-    except (JsonProblem, LimitExceeded):
-        return None
-    return (before, after) if type(before) is type(after) else None
+    before, after = loads_or(old), loads_or(new)
+    return (before, after) if before is not None and type(before) is type(after) else None
 
 
 def path_of(at: At) -> Path:

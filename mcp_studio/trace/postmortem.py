@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import signal
-from array import array
 from collections.abc import Iterator
 from itertools import islice
 from typing import Literal, NamedTuple
@@ -96,7 +95,6 @@ _LARGE = 64 * 1024
 _STARTED = re.compile(r"started (.*) as process ", re.S)
 _NOTE = KINDS.index("note") | DIRECTIONS.index("none") << 4
 _LOST = OUTCOMES.index("lost") + 1
-_MESSAGES: frozenset[str] = frozenset(("request", "notification", "result", "error", "invalid", "http"))
 
 
 @record(frozen=True)
@@ -157,30 +155,23 @@ def examine(
     columns = trace.columns
     numbers = list(_back(trace, server, max(first, trace.first_number, last - _SCANNED), last))
     ended = time or (columns.time[numbers[0] - columns.first] if numbers else 0.0)
-    stderr, stray, frames = list[int](), list[int](), list[int]()
+    found: dict[str, list[int]] = {"stderr": [], "stray": [], "note": [], "frame": [], "lost": []}
     for number in numbers:
         row = number - columns.first
         kind = columns.kind_of(row)
-        if kind == "stderr":
-            stderr.append(number)
-        elif kind == "stray":
-            stray.append(number)
-        elif kind in _MESSAGES and not (kind == "http" and columns.target[row]):
-            frames.append(number)  # what signing in asks of other servers says nothing about the end of this one
-    return Mortem(
-        server,
-        ending,
-        ended,
-        _began(trace, server, first),
-        last,
-        ready,
-        message or ending.text,
-        _lost(trace, server, first, last),
-        tuple(map(head_of, _entries(trace, stderr[:_STDERR]))),
-        tuple(map(head_of, _entries(trace, stray[:_STRAY]))),
-        len(stray),
-        _entries(trace, frames[:_FRAMES]),
+        if not (kind == "http" and columns.target[row]):
+            # What signing in asks of other servers says nothing about the end of this one.
+            found[kind if kind in found else "frame"].append(number)
+        if kind == "request" and columns.outcome[row] == _LOST:
+            found["lost"].append(number)
+    lost, stderr, stray, frames = (
+        _entries(trace, found[kind][:most])
+        for kind, most in (("lost", _FLIGHTS), ("stderr", _STDERR), ("stray", _STRAY), ("frame", _FRAMES))
     )
+    return Mortem(
+        server, ending, ended, _began(trace, server, first), last, ready, message or ending.text, lost,
+        tuple(map(head_of, stderr)), tuple(map(head_of, stray)), len(found["stray"]), frames,
+    )  # fmt: skip
 
 
 def endings(trace: Recording, server: str = "", most: int = 50) -> list[Mortem]:
@@ -211,20 +202,15 @@ def _back(trace: Recording, server: str, first: int, last: int) -> Iterator[int]
             yield number
 
 
-def _rows(values: array[int], value: int, start: int, end: int) -> Iterator[int]:
-    """The rows of a column of bytes that have a value, newest first."""
-    data = values.tobytes()
-    while (end := data.rfind(value, max(0, start), max(0, end))) >= 0:
-        yield end
-
-
 def _notes(trace: Recording, server: str = "", below: int = 0) -> Iterator[WireMessage]:
     """Notes on a server, or on all of them, newest first."""
     columns = trace.columns
-    wanted = columns.servers.get(server)
+    wanted, kinds = columns.servers.get(server), columns.kind.tobytes()
     end = below - columns.first if below else len(columns)
-    for row in islice(_rows(columns.kind, _NOTE, 0, end), _SCANNED):
-        entry = trace.entry(columns.first + row) if not server or columns.server[row] == wanted else None
+    for _ in range(_SCANNED):
+        if (end := kinds.rfind(_NOTE, 0, max(0, end))) < 0:
+            return
+        entry = trace.entry(columns.first + end) if not server or columns.server[end] == wanted else None
         if entry is not None:
             yield entry
 
@@ -245,19 +231,6 @@ def _began(trace: Recording, server: str, first: int) -> float:
     columns = trace.columns
     wanted, rows = columns.servers.get(server), range(max(0, first - columns.first), len(columns))
     return next((columns.time[row] for row in rows if columns.server[row] == wanted), 0.0)
-
-
-def _lost(trace: Recording, server: str, first: int, last: int) -> tuple[WireMessage, ...]:
-    """The requests that stayed without an answer, in their order."""
-    columns = trace.columns
-    found: list[WireMessage] = []
-    for row in _rows(columns.outcome, _LOST, first - columns.first, last - columns.first + 1):
-        entry = trace.entry(columns.first + row) if columns.kind_of(row) == "request" else None
-        if entry is not None and entry.server == server:
-            found.append(entry)
-        if len(found) == _FLIGHTS:
-            break
-    return tuple(reversed(found))
 
 
 def _entries(trace: Recording, newest_first: list[int]) -> tuple[WireMessage, ...]:

@@ -7,6 +7,7 @@ from array import array
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from itertools import chain
 from typing import NamedTuple
 
@@ -50,11 +51,8 @@ def select(recording: Recording, query: Query, above: int = 0) -> array[int]:
     Raises:
         TooSlow: a regex takes too long.
     """
-    reader = recording.reader()
-    try:
+    with closing(recording.reader()) as reader:
         parts = [part.numbers for part in scan(take(recording), query, reader, above)]
-    finally:
-        reader.close()
     found = array("Q")
     for part in reversed(parts):
         found.extend(part)

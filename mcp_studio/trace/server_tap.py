@@ -16,7 +16,7 @@ from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
 from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.trace.lint.linter import Linter
-from mcp_studio.trace.lint.rules import worst
+from mcp_studio.trace.lint.rules import weight
 from mcp_studio.trace.message import GREETINGS, LISTEN, MessageKind, Span, WireMessage
 from mcp_studio.trace.store import TraceStore
 
@@ -174,18 +174,6 @@ class HttpEntry(NamedTuple):
         return next((value for key, value in self.headers if key.lower() == name), "")
 
 
-def request_text(request: HttpRequest, redactor: Redactor) -> bytes:
-    """`POST https://…`, the headers, and the body."""
-    first = f"{request.method} {redactor.url(request.url)}"
-    return _text(first, request.headers, request.body, redactor)
-
-
-def response_text(response: HttpResponse, redactor: Redactor) -> bytes:
-    """`200 OK`, the headers, and the body; or why there is no answer."""
-    first = f"{response.status} {response.reason}".rstrip() if response.status else f"failed: {response.error}"
-    return _text(redactor.text(first), response.headers, response.body, redactor)
-
-
 def read(text: bytes) -> HttpEntry:
     """The parts of such an entry."""
     head, _, body = text.partition(_GAP)
@@ -203,7 +191,8 @@ def redacted(text: bytes, redactor: Redactor) -> bytes:
     return head + _GAP + redactor.body(entry.header("content-type"), entry.body) if entry.body else head
 
 
-def _text(first: str, headers: Headers, body: bytes, redactor: Redactor) -> bytes:
+def http_text(first: str, headers: Headers, body: bytes, redactor: Redactor) -> bytes:
+    """The first line, the headers, and the body."""
     lines = (f"{name}: {value}" for name, value in redactor.headers(headers))
     head = "\n".join((first, *lines)).encode("utf-8", "replace").replace(_GAP, b"\n")
     if not body:
@@ -290,7 +279,8 @@ class ServerTap:
 
     def http_request(self, request: HttpRequest) -> None:
         """An HTTP request, secrets redacted; one of signing in says what it is for, and is nothing for the lint."""
-        text = request_text(request, self._redactor)
+        first = f"{request.method} {self._redactor.url(request.url)}"
+        text = http_text(first, request.headers, request.body, self._redactor)
         entry = self.store.add(self.server, "out", "http", text, exchange=request.exchange)
         entry.method, entry.target = request.method, request.purpose
         self.store.revised(entry)
@@ -299,7 +289,8 @@ class ServerTap:
 
     def http_response(self, response: HttpResponse) -> None:
         """An HTTP response, or why there was none."""
-        text = response_text(response, self._redactor)
+        first = f"{response.status} {response.reason}".rstrip() if response.status else f"failed: {response.error}"
+        text = http_text(self.clean(first), response.headers, response.body, self._redactor)
         entry = self.store.add(self.server, "in", "http", text, exchange=response.exchange)
         entry.method, entry.target = text.split(b"\n", 1)[0].decode("utf-8", "replace")[:80], response.purpose
         self.store.revised(entry)
@@ -420,7 +411,7 @@ class ServerTap:
 
     def says(self, warning: str) -> bool:
         """Whether a finding on the newest frame says already what this warning about it says."""
-        found = self._current is not None and worst(self._current.findings) in ("error", "warning")
+        found = self._current is not None and weight(self._current.findings) > 1
         if found:
             self.store.ledger(self.server).cover(warning)
         return found

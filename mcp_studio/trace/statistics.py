@@ -11,30 +11,36 @@ import random
 import re
 import time
 from array import array
-from bisect import bisect_right, insort
-from collections import Counter, deque
-from collections.abc import Iterable
-from typing import NamedTuple, TypeVar
+from bisect import bisect_left, insort
+from collections import deque
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from itertools import chain
+from typing import Literal, NamedTuple, TypeVar
 
-from mcp_studio.trace.message import ASKED, DIRECTIONS, KINDS, OTHER, OUTCOMES, PROBE, UNTIMED, Columns, Recording
+from mcp_studio.trace import message as bits
+from mcp_studio.trace.message import DIRECTIONS, GREETINGS, KINDS, OTHER, OUTCOMES, Columns, Recording
+from mcp_studio.trace.postmortem import head_of, read
 
 EXACT = 4_000
 """Durations that are kept; of more it is a random sample."""
 LONGEST = 1e12
 """Milliseconds; durations are shorter."""
-_LEAST = 0.01
-"""Milliseconds; where a histogram begins."""
-_STEPS = ((1, 1.25, 1.6, 2, 2.5, 3.2, 4, 5, 6.3, 8), (1, 2, 5), (1,))
-"""Where bars begin in each power of ten: at many round numbers, or at few."""
+BOUNDS = (
+    0.1, 0.2, 0.5, 1, 2, 5,
+    10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 120_000, 300_000,
+)  # fmt: skip
+"""Milliseconds that divide durations into buckets: those of OpenTelemetry's conventions for MCP, and finer ones for
+servers on this machine."""
 
 
 class Bar(NamedTuple):
     """One bar of a histogram."""
 
     begin: float
-    """Milliseconds, included."""
-    end: float
     """Milliseconds, not included."""
+    end: float
+    """Milliseconds, included; infinite for what is longer than all bounds."""
     height: int
     """How many durations."""
 
@@ -48,6 +54,8 @@ class Durations:
         """Milliseconds of all together."""
         self.least = math.inf
         self.most = 0.0
+        self.buckets = [0] * (len(BOUNDS) + 1)
+        """How many were at most as long as each of `BOUNDS`, and longer than the one before; then the rest."""
         self._sample: array[float] = array("f")
         """Ascending."""
         self._chance = random.Random(0)
@@ -58,52 +66,68 @@ class Durations:
         self.total += ms
         self.least = min(self.least, ms)
         self.most = max(self.most, ms)
+        self.buckets[bisect_left(BOUNDS, ms)] += 1
         if self.count > EXACT:
             if self._chance.random() * self.count >= EXACT:
                 return
             del self._sample[self._chance.randrange(EXACT)]
         insort(self._sample, ms)
 
-    @property
-    def exact(self) -> bool:
-        """Whether percentiles are those of all values."""
-        return self.count <= EXACT
-
-    @property
-    def mean(self) -> float | None:
-        """Milliseconds; None without any."""
-        return self.total / self.count if self.count else None
-
     def percentile(self, share: float) -> float | None:
         """The duration in milliseconds that this share of them stays under (nearest rank); None without any."""
         rank = math.ceil(share * len(self._sample))
         return self._sample[max(0, rank - 1)] if self._sample else None
 
-    def histogram(self, most: int = 16) -> list[Bar]:
-        """Bars of about one width on a logarithmic scale, without empty ones at the ends.
-
-        Args:
-            most: how many there may be: they are as narrow as that lets them, and a power of ten wide at most.
-        """
-        if not self.count:
-            return []
-        edges: list[float] = []
-        values = [max(value, _LEAST) for value in self._sample]
-        for steps in _STEPS:
-            edges = [step * 10.0**power for power in range(-2, 14) for step in steps]
-            first, last = bisect_right(edges, values[0]) - 1, bisect_right(edges, values[-1])
-            edges = edges[first : last + 1]
-            if len(edges) <= most + 1:
-                break
-        heights = Counter(bisect_right(edges, value) - 1 for value in values)
-        share = self.count / len(values)
-        return [Bar(edges[at], edges[at + 1], round(heights[at] * share)) for at in range(len(edges) - 1)]
+    def histogram(self) -> list[Bar]:
+        """A bar for each bucket, without empty ones at the ends."""
+        filled = [at for at, height in enumerate(self.buckets) if height]
+        edges = (0.0, *BOUNDS, math.inf)
+        whole = range(filled[0], filled[-1] + 1) if filled else ()
+        return [Bar(edges[at], edges[at + 1], self.buckets[at]) for at in whole]
 
 
 _CHANGING = re.compile(r"0x[0-9a-fA-F]+|\b[0-9a-fA-F]{8,}(?:-[0-9a-fA-F]{4,})*\b|\d+(?:\.\d+)?")
 _WEIGHT = 0.1
 _ERRORS = 200
 """Numbers of the newest errors that are known one by one."""
+
+
+class Link:
+    """How the connections to a server held: each until a note tells of its end, or another one begins."""
+
+    def __init__(self) -> None:
+        self.reconnects = 0
+        """Connections after the first one of a recording."""
+        self.seen = 0.0
+        """When the newest entry came, in seconds since the epoch."""
+        self._before = 0.0
+        self._since = 0.0
+        self._begun = 0
+
+    def begin(self, method: str, request: int, number: int, at: float) -> None:
+        """A handshake or discovery is answered. On a connection that stands, only a handshake that was asked for after
+        it began opens another one: one of 2026-07-28 may be discovered any number of times.
+        """
+        if not self._since or (method == GREETINGS[0] and request > self._begun):
+            self.reconnects += self._begun > 0
+            self.end(self.seen)
+            self._since, self._begun = at, number
+        self.seen = at
+
+    def end(self, at: float) -> None:
+        """The connection is over."""
+        if self._since:
+            self._before += max(0.0, at - self._since)
+        self._since = 0.0
+
+    def leave(self) -> None:
+        """The recording is over: what comes is of another one."""
+        self.end(self.seen)
+        self._begun = 0
+
+    def uptime(self, now: float = 0.0) -> float:
+        """Seconds that it was connected; a connection that stands counts until `now`, or its newest entry."""
+        return self._before + (max(0.0, (now or self.seen) - self._since) if self._since else 0.0)
 
 
 class Tally:
@@ -133,6 +157,11 @@ class Tally:
         self.wrong: deque[int] = deque(maxlen=_ERRORS)
         """Numbers of the newest entries that tell of errors; of a request without an answer its own."""
 
+    @cached_property
+    def link(self) -> Link:
+        """Of a server: how its connections held."""
+        return Link()
+
     @property
     def errors(self) -> int:
         """Refused, failed and lost ones."""
@@ -159,16 +188,6 @@ class Tally:
         """The same for 99 of 100."""
         return self.durations.percentile(0.99)
 
-    @property
-    def most(self) -> float | None:
-        """The longest, in milliseconds."""
-        return self.durations.most if self.durations.count else None
-
-    @property
-    def bytes(self) -> int:
-        """Of requests and answers together."""
-        return self.bytes_in + self.bytes_out
-
     def rate(self, start: int) -> float:
         """How many a second since the start of the trace, to its own newest."""
         return self.count / max(1.0, self.last - start) if start else 0.0
@@ -183,7 +202,9 @@ class Tally:
             self.average = ms if self.average is None else self.average + _WEIGHT * (ms - self.average)
 
 
-NAMED = {"tools/call": "tool", "prompts/get": "prompt", "resources/read": "resource"}
+NAMED: Mapping[str, Literal["tool", "prompt", "resource"]] = {
+    "tools/call": "tool", "prompts/get": "prompt", "resources/read": "resource",
+}  # fmt: skip
 """Requests whose target has figures of its own, and what it is."""
 
 
@@ -216,8 +237,8 @@ _OPEN = 20_000
 """Requests without an answer, and frames that are not understood yet, that are come back to."""
 _OURS, _THEIRS, _NOTICE, _LOOSE = range(4)
 """Requests of ours, of the server; notifications; answers to nothing."""
-_REQUEST, _NOTIFICATION, _ERROR, _INVALID = (
-    KINDS.index(kind) for kind in ("request", "notification", "error", "invalid")
+_REQUEST, _NOTIFICATION, _RESULT, _ERROR, _INVALID, _NOTE = (
+    KINDS.index(kind) for kind in ("request", "notification", "result", "error", "invalid", "note")
 )
 _IN = DIRECTIONS.index("in")
 _FAILED, _REFUSED, _CANCELLED, _LOST = (
@@ -253,16 +274,18 @@ class Numbers:
         columns = self._recording.columns
         return max(0, columns.first + len(columns) - max(self._next, columns.first))
 
-    @property
-    def until(self) -> float:
-        """When the newest entry came that was looked at, in seconds since the epoch."""
-        columns = self._recording.columns
-        row = min(self._next - columns.first, len(columns)) - 1
-        return columns.time[row] if row >= 0 else float(self.start)
-
     def of(self, server: str, method: str, target: str) -> Tally | None:
         """The figures of one tool, prompt or resource; None before it was used."""
         return self.targets.get(Target(server, method, target))
+
+    def add(self, recording: Recording) -> None:
+        """Count all of another recording too. Numbers of entries are those of that one from now on."""
+        self._recording, self._next, self._open = recording, 0, {}
+        for server in self.servers.values():
+            server.link.leave()
+        for tally in chain((self.total,), self.servers.values(), self.methods.values(), self.targets.values()):
+            tally.wrong.clear()
+        self.look(math.inf)
 
     def look(self, budget: float = BUDGET) -> bool:
         """Take over what is new; False when some of it has to wait for the next look.
@@ -288,6 +311,8 @@ class Numbers:
             kind = columns.kind[row]
             if kind & 15 <= _ERROR:
                 self._message(columns, row, kind & 15, kind >> 4 == _IN)
+            elif kind & 15 == _NOTE:
+                self._noted(columns, row)
             elif kind & 15 == _INVALID and row > len(columns) - _CHUNK:  # it may be understood in a moment
                 self._open[row + columns.first] = None
         while len(self._open) > _OPEN:
@@ -317,11 +342,19 @@ class Numbers:
             self._open.pop(link, None)
             self._ended(columns, row, side)
             failed = outcome == _FAILED
-            if failed or ((outcome == _REFUSED or kind == _ERROR) and not columns.flags[row] & PROBE):
+            if failed or ((outcome == _REFUSED or kind == _ERROR) and not columns.flags[row] & bits.PROBE):
                 for tally in tallies:
                     tally.failed += failed
                     tally.refused += not failed
                     tally.wrong.append(number)
+
+    def _noted(self, columns: Columns, row: int) -> None:
+        """A note may tell of the end of a connection."""
+        server = columns.servers.texts[columns.server[row]]
+        link, entry = self._server(columns, row).link, self._recording.entry(row + columns.first)
+        link.seen = columns.time[row]
+        if entry is not None and read(server, head_of(entry)) is not None:
+            link.end(link.seen)
 
     def _ended(self, columns: Columns, row: int, side: int) -> None:
         """A notification, an answer, or a request that was given up."""
@@ -329,13 +362,16 @@ class Numbers:
         second = int(at) if math.isfinite(at) else 0  # it may stand otherwise in a file that somebody gave us
         self.start = self.start or second
         ms = columns.ms(row)
-        if ms is not None and columns.flags[columns.link[row] - columns.first] & ASKED:
+        if ms is not None and columns.flags[columns.link[row] - columns.first] & bits.ASKED:
             ms = None
         for tally in self._tallies(columns, row, side):
             tally.end(second, ms if ms is None or ms < LONGEST else 0.0)
-        server = self._server(columns, row)
+        server, method = self._server(columns, row), columns.methods.texts[columns.method[row]]
         server.notices += side == _NOTICE
         server.questions += side == _THEIRS
+        server.link.seen = at
+        if method in GREETINGS and columns.kind[row] & 15 == _RESULT:
+            server.link.begin(method, columns.link[row], row + columns.first, at)
 
     def _given_up(self, columns: Columns, row: int, side: int) -> None:
         """A request that no answer will come to."""
@@ -369,7 +405,7 @@ class Numbers:
         """Those for which an entry is one more."""
         server, method = columns.servers.texts[columns.server[row]], columns.methods.texts[columns.method[row]]
         found: list[Tally] = []
-        if side == _OURS and method not in UNTIMED:
+        if side == _OURS and method not in bits.UNTIMED:
             found += [self.total, self._server(columns, row)]
         if side != _LOOSE:
             key = Method(server, method, side == _THEIRS, side == _NOTICE)

@@ -20,18 +20,7 @@ from mcp_studio.trace.disk.writer import Writer
 from mcp_studio.trace.lint.examiner import examine, typical
 from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.trace.lint.rules import Finding
-from mcp_studio.trace.message import (
-    UNTIMED,
-    Block,
-    Columns,
-    Direction,
-    MessageKind,
-    Outcome,
-    Reader,
-    Span,
-    WireMessage,
-)
-from mcp_studio.trace.statistics import Durations
+from mcp_studio.trace.message import Block, Columns, Direction, MessageKind, Outcome, Reader, Span, WireMessage
 
 LARGE = 1 << 20
 """Bodies with more bytes are redacted beside the event loop."""
@@ -139,7 +128,7 @@ class TraceStore:
     """Implements `message.Recording` for what is going on.
 
     With a disk all entries are kept there, the newest also in memory. Without one, or once it has failed, entries are
-    in memory up to a number and a size; the oldest go first and are counted in `dropped`.
+    in memory up to a number and a size; the oldest go first.
 
     Readers poll `total`, which only grows, or `revision`; index 0 is the entry with the number `first_number`.
     """
@@ -164,8 +153,6 @@ class TraceStore:
         """The number of the newest entry."""
         self.revision = 0
         """Changes with every entry and every answer."""
-        self.durations = Durations()
-        """Of answered requests of ours; handshakes and waiting for a person do not count."""
         self._ledgers: dict[str, Ledger] = {}
         self.wronged: Signal[str] = Signal()
         """The server on which the lint has found its first error or warning, or that has printed a stray line."""
@@ -182,11 +169,6 @@ class TraceStore:
         if entry is None:
             raise IndexError(index)
         return entry
-
-    @property
-    def dropped(self) -> int:
-        """Entries that had to go."""
-        return self.first_number - 1
 
     @property
     def columns(self) -> Columns:
@@ -297,8 +279,6 @@ class TraceStore:
         response.probe |= span.request.probe
         self.revised(span.request)
         self.revised(response)
-        if span.direction == "out" and span.ms is not None and not span.asked and span.method not in UNTIMED:
-            self.durations.add(span.ms)
 
     def gave_up(self, span: Span, outcome: Outcome) -> None:
         """Nobody waits for the answer of a span any more."""

@@ -218,6 +218,8 @@ class MainScreen(Screen[None]):
             self.header.show()
             self.servers.tick()
             self.catalog.tick()
+            if self.call.draft is None:
+                self.call.refresh_entry()
         self.arrangement.save()
 
     # What panes say to one another

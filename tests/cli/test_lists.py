@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
-from tests.cli.kit import Done, cli
+from tests.cli.kit import RAW, Done, cli
 from tests.support import python_server
 from tests.support_servers import http_server
 
@@ -72,3 +75,67 @@ def test_what_is_only_remembered_has_no_heading() -> None:
         assert first.code == 0 and first.out.startswith("tools\n")
         refused = cli("list", "--url", url)
     assert (refused.code, refused.out) == (3, "")
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with two servers, one of which was never used, and three sessions, in one of which the server died."""
+    home = tmp_path_factory.mktemp("home")
+    configured = "".join(
+        f'[servers.{name}]\ncommand = "{RAW[0]}"\nargs = {list(RAW[1:])}\n' for name in ("one", "idle")
+    )
+    (home / "config").mkdir()
+    (home / "config" / "config.toml").write_text(configured)
+    env = {"MCP_STUDIO_HOME": str(home)}
+    assert cli("call", "one.echo", "text=x", **env).code == 0
+    assert cli("call", "one.fail", "--yes", **env).code == 5
+    dying = python_server("raw_faults", "--fault", "killed-mid-call")
+    assert cli("call", "echo", "text=x", "--", *dying, **env).code == 4
+    return home
+
+
+def test_figures_of_what_was_recorded_stand_beside_the_present_state(recorded: Path) -> None:
+    env = {"MCP_STUDIO_HOME": str(recorded)}
+    done = cli("list", "servers", "--metrics", **env)
+    assert done.code == 0 and "3 sessions since" in done.err
+    lines = done.out.splitlines()
+    assert max(map(len, lines[:6])) <= 80 and lines[0].split()[1:5] == ["ms", "calls", "errors", "ok"]
+    cells = {line.split()[0]: line.split()[1:4] for line in reversed(lines[1:7])}
+    assert cells["echo"] == ["1", "0", "100.0%"] and cells["fail"] == ["1", "1", "0.0%"] and cells["idle"][2] == "-"
+    assert any(line.startswith("one · stdio · up ") and line.endswith("1x It went wrong.") for line in lines)
+    assert any(line.startswith("idle · stdio") for line in lines) and any(
+        line.startswith("target · not configured · up ") for line in lines
+    )
+    result = cli("list", "servers", "--metrics", "--json", **env).json["result"]
+    figures = {(one["server"], one["target"]): one for one in result}
+    whole, gone = figures["one", None], figures["target", None]
+    assert whole["state"] == "stdio" and whole["reconnects"] == 0 and whole["uptime_s"] > 0 and whole["p99"] > 0
+    assert whole["last_error"]["text"] == "It went wrong." and whole["top_errors"][0]["count"] == 1
+    assert gone["lost"] == 1 and gone["top_errors"] == [{"count": 1, "text": "no answer: the connection ended"}]
+    only = cli("list", "servers", "--metrics", "--server", "idle", "--limit", "1", "--json", **env).json["result"]
+    assert [(one["server"], one["count"]) for one in only] == [("idle", 0)]
+    assert "none of that name" in cli("list", "servers", "--metrics", "--server", "nope", **env).err
+    assert cli("list", "tools", "--metrics", **env).code == 2 and cli("list", "--limit", "3", **env).code == 2
+
+
+def test_the_same_figures_are_a_prometheus_file(recorded: Path) -> None:
+    text = cli("list", "servers", "--metrics", "--prometheus", MCP_STUDIO_HOME=str(recorded)).out
+    kinds: dict[str, str] = {}
+    samples: dict[str, float] = {}
+    for line in text.splitlines():
+        if line.startswith("# TYPE"):
+            _, _, name, kinds[name] = line.split()
+        elif not line.startswith("# HELP"):
+            found = re.fullmatch(r'(\w+)(\{(?:\w+="(?:[^"\\\n]|\\[\\n"])*",?)+\}) (\S+)', line)
+            assert found is not None, line
+            family = re.sub(r"_(bucket|sum|count)$", "", found[1])
+            assert kinds[found[1] if found[1] in kinds else family] and found[1] + found[2] not in samples
+            samples[found[1] + found[2]] = float(found[3])
+    assert {kinds[name] for name in kinds if name.endswith("_total")} == {"counter"}
+    assert kinds["mcp_studio_duration_seconds"] == "histogram" and kinds["mcp_studio_duration_p95_seconds"] == "gauge"
+    echo = '{server="one",kind="tool",name="echo"'
+    assert samples[f"mcp_studio_calls_total{echo}}}"] == 1 == samples[f"mcp_studio_duration_seconds_count{echo}}}"]
+    assert samples[f'mcp_studio_duration_seconds_bucket{echo},le="+Inf"}}'] == 1
+    buckets = [value for name, value in samples.items() if name.startswith(f"mcp_studio_duration_seconds_bucket{echo}")]
+    assert buckets == sorted(buckets) and len(buckets) > 10
+    assert samples['mcp_studio_server_errors_total{server="target"}'] == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -18,6 +19,7 @@ import pytest
 from mcp_studio.cli.main import run
 from tests.cli.kit import Done, argv, environment, raw
 from tests.support import ROOT, python_server
+from tests.trace.export.test_collector import listening, partial
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +84,30 @@ def test_one_call_is_a_tree_a_body_is_its_bytes_and_two_are_compared(place: Path
         assert trace(place, "last", *words).code == 2, words
 
 
+async def test_a_collector_gets_spans_or_figures_and_the_person_hears_how_many(place: Path) -> None:
+    async with listening(partial(1, "late"), partial(2, "old")) as one:
+        done = await asyncio.to_thread(trace, place, "last", "--to", one.url, "--header", "X-Key: v")
+        assert done.code == 0 and "x-key: v" in one.heads[0].lower()
+        assert re.fullmatch(r"sent \d+ spans to the collector\nit did not want 1 span. late\n", done.err)
+        done = await asyncio.to_thread(trace, place, "last", "--stats", "--to", one.url)
+        assert re.fullmatch(r"sent \d+ points to the collector\nit did not want 2 points. old\n", done.err)
+        assert one.heads[1].startswith("POST /v1/metrics ")
+        (scope,) = one.bodies[1]["resourceMetrics"][0]["scopeMetrics"]
+        metrics = {metric["name"]: metric for metric in scope["metrics"]}
+        calls = metrics["mcp_studio.calls"]["sum"]
+        assert calls["isMonotonic"] and calls["aggregationTemporality"] == "AGGREGATION_TEMPORALITY_CUMULATIVE"
+        (point,) = calls["dataPoints"]
+        named = {label["key"]: label["value"]["stringValue"] for label in point["attributes"]}
+        assert named == {
+            "mcp_studio.server": "target", "mcp.method.name": "tools/call", "gen_ai.tool.name": "echo",
+        } and point["asInt"] == "1" and 0 < int(point["startTimeUnixNano"]) < int(point["timeUnixNano"])  # fmt: skip
+        (times,) = metrics["mcp_studio.duration"]["histogram"]["dataPoints"]
+        assert times["count"] == "1" and sum(map(int, times["bucketCounts"])) == 1
+        assert len(times["bucketCounts"]) == len(times["explicitBounds"]) + 1 and times["sum"] == times["max"]
+        gone = await asyncio.to_thread(trace, place, "last", "--stats", "--to", "http://127.0.0.1:9")
+        assert gone.code == 4 and "cannot be reached" in gone.err
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
@@ -89,7 +115,7 @@ def test_one_call_is_a_tree_a_body_is_its_bytes_and_two_are_compared(place: Path
         ("--follow --jsonl --output x", "--output and --follow"), ("--header A:b", "--header needs --to"),
         ("--stats --limit 3", "--limit and --stats"), ("--jsonl --to http://h", "--jsonl and --to"),
         ("--export otlp --to http://h --output x", "--output and --to"), ("--limit 0", "whole number"),
-        ("--export jsonl --to http://h", "--export otlp alone"), ("--to a:4318", "begins with http://"),
+        ("--export otlp --to http://h", "--export and --to"), ("--to a:4318", "begins with http://"),
     ],
 )  # fmt: skip
 def test_options_that_do_not_fit_are_refused(place: Path, words: str, says: str) -> None:

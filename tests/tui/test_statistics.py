@@ -76,8 +76,8 @@ async def test_calls_are_counted_live_and_a_row_leads_to_its_messages() -> None:
         dialog = await stage.dialog(Statistics)
         await stage.shows(
             "Calls +Methods +Servers",
-            r"Name +Count.+Errors +p50 +p95 +Max",
-            "Show messages +Sort: next column +Copy +Close",
+            r"Name +Count.+Errors +Avg +p50 +p95 +p99",
+            "Show messages +Errors +Sort +Copy +Close",
         )
         await stage.shows("fail  3 times · 3 failed", "3x ", r"raw  fail +3 +100%")
         await called("echo", 6)
@@ -94,3 +94,11 @@ async def test_calls_are_counted_live_and_a_row_leads_to_its_messages() -> None:
         await stage.press("enter")
         await stage.until(lambda: stage.main.trace.query_line.field.value == 'server:"raw" tool:"fail"', "the query")
         await stage.until(lambda: stage.main.trace.table.row_count == 6, "six messages of three calls")
+        await stage.press("i")
+        dialog = await stage.dialog(Statistics)
+        await stage.shows(r"fail  3 times|echo  8 times")
+        dialog.table.move_cursor(row=next(at for at in range(2) if "fail" in str(dialog.table.get_row_at(at)[0])))
+        await stage.shows("fail  3 times")
+        await stage.press("e")
+        wanted = 'server:"raw" tool:"fail" status:error'
+        await stage.until(lambda: stage.main.trace.query_line.field.value == wanted, "the query for errors")

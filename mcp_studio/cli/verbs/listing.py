@@ -17,6 +17,7 @@ from mcp_studio.cli.grammar import LIST_KINDS
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output, clock, entry_rows
 from mcp_studio.cli.targets import configured, select, target_text
+from mcp_studio.cli.verbs import load
 from mcp_studio.config.model import Config, ServerConfig
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import StudioError, UsageError
@@ -39,12 +40,13 @@ def run(options: Options, out: Output) -> int:
         raise UsageError(
             f"`list` lists one of {', '.join(LIST_KINDS)}, not `{wrong}`.", hint=nearest(wrong, LIST_KINDS)
         )
-    if word == "servers":
-        return _servers(config, out)
-    if word == "groups":
-        return _groups(config, out)
-    if word == "saved":
-        return _saved_calls(config, out)
+    if options.flag("--metrics") and word != "servers":
+        raise UsageError("--metrics is about servers.", hint="mcp-studio list servers --metrics")
+    if options.flag("--metrics"):
+        states = {server.name: _state(server) or server.kind for server in config.servers.values()}
+        return load("trace").recorded(states, out)
+    if plain := {"servers": _servers, "groups": _groups, "saved": _saved_calls}.get(word):
+        return plain(config, out)
     chosen = select(config, options.values("--server"))
     kinds: tuple[EntryKind, ...] = tuple(kind for kind in KINDS if word in ("", kind + "s"))
     server = out.server = chosen.only

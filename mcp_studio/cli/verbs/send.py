@@ -10,8 +10,8 @@ from mcp_studio.cli.engine import connected, execute
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import of_server
-from mcp_studio.errors import LimitExceeded, StudioError, UsageError
-from mcp_studio.jsontext import Json, JsonProblem, dumps, items_of, loads, mapping, pretty
+from mcp_studio.errors import StudioError, UsageError
+from mcp_studio.jsontext import Json, dumps, items_of, loads_or, mapping, pretty
 from mcp_studio.present.outcomes import ToolError
 from mcp_studio.protocol.events import NONE, request
 from mcp_studio.session.raw import RawExchange, RawSender
@@ -91,26 +91,19 @@ def _report(exchange: RawExchange, out: Output) -> Json:
             continue
         text = body.decode("utf-8", "replace")
         if entry.direction == "out":
-            came.append({"kind": "sent", "message": _json(body, text)})
+            came.append({"kind": "sent", "message": loads_or(body, text, exact=True)})
         elif entry.kind in _BESIDE:
             if exchange.error is None or text != exchange.error.message:
                 out.note(f"{_BESIDE[entry.kind]}: {text}")
             came.append({"kind": entry.kind, "text": out.redactor.text(text)})
         else:
-            message = _json(body, text)
+            message = loads_or(body, text, exact=True)
             out.data(message if isinstance(message, str) else pretty(message))
             came.append({"kind": entry.kind, "message": message})
     return {
         "sent": out.redactor.text(exchange.frame.decode("utf-8", "replace")), "answered": bool(exchange.answers),
         "problem": exchange.problem or None, "came": came,
     }  # fmt: skip
-
-
-def _json(body: bytes, text: str) -> Json:
-    try:
-        return loads(body, exact=True)
-    except (JsonProblem, LimitExceeded):
-        return text
 
 
 def _verdict(exchange: RawExchange, waited: float) -> StudioError | None:
@@ -122,7 +115,7 @@ def _verdict(exchange: RawExchange, waited: float) -> StudioError | None:
     if not exchange.answered.is_set():
         return StudioError(f"No answer within {waited:g} s.", hint="--wait SECONDS waits longer.")
     for answer in exchange.answers:
-        value = _json(answer, "")
+        value = loads_or(answer, "", exact=True)
         for message in map(mapping, items_of(value) if isinstance(value, list) else [value]):
             if "error" in message:
                 return StudioError("The server answered with an error.")

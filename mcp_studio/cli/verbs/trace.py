@@ -6,7 +6,8 @@ import asyncio
 import sys
 import time
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from io import BytesIO
 from pathlib import Path
 
@@ -17,15 +18,17 @@ from mcp_studio.cli.output import Output, clock
 from mcp_studio.errors import ConfigError, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.paths import Paths
+from mcp_studio.present import metrics
 from mcp_studio.present.differences import difference_line
-from mcp_studio.present.trace import entry_json, prometheus, session_json, tally_json, tree_json
+from mcp_studio.present.error_groups import ErrorGroup, Errors, grouped
+from mcp_studio.present.trace import entry_json, session_json, tree_json
 from mcp_studio.present.units import plural, size
 from mcp_studio.safetext import safe
 from mcp_studio.trace.diff import compare
 from mcp_studio.trace.disk.session import Bundle, Session
 from mcp_studio.trace.disk.sessions import SessionInfo, delete, describe, find, sessions
 from mcp_studio.trace.export.bundle import open_recording
-from mcp_studio.trace.export.collector import send
+from mcp_studio.trace.export.collector import Sent, send, send_metrics
 from mcp_studio.trace.export.formats import export
 from mcp_studio.trace.export.item import Source
 from mcp_studio.trace.export.jsonl import head_line, line_of
@@ -34,7 +37,7 @@ from mcp_studio.trace.query.parser import QueryError, parse
 from mcp_studio.trace.query.terms import Query
 from mcp_studio.trace.search import select
 from mcp_studio.trace.server_tap import beginning
-from mcp_studio.trace.statistics import Tally, numbers_of
+from mcp_studio.trace.statistics import Numbers, Tally, Target, numbers_of
 from mcp_studio.trace.tree import tree
 
 _SESSIONS = 30
@@ -43,6 +46,8 @@ _ROWS = 1_000
 """Entries that a table, and the envelope, have at most unless `--limit` says otherwise; the newest of them."""
 _TAIL = 10
 """The same with `--follow`."""
+_COUNTED = 100
+"""Sessions whose figures are told unless `--limit` says otherwise."""
 _MOST = 10**9
 _POLL = 0.25
 """Seconds between two looks at what a running studio writes."""
@@ -60,8 +65,10 @@ def run(options: Options, out: Output) -> int:
         return _list(options, out)
     if options.flag("--delete"):
         return _delete(options, out)
-    recording = _open(options.words[0], out)
+    recording = open_recording(options.words[0], _folder())
     try:
+        if recording.problem:
+            out.warn(recording.problem)
         query = parse(" ".join(options.words[1:]), _now(recording))
         return _answer(recording, query, options, out)
     except QueryError as error:
@@ -103,12 +110,10 @@ def _list(options: Options, out: Output) -> int:
     limit = options.count("--limit", _MOST) or _SESSIONS
     found = sessions(_folder(), limit + 1)
     heads = ("session", "state", "began", "messages", "size", "servers", "made by")
-    out.table([_session_row(one) for one in found[:limit]], heads)
     if len(found) > limit:
         out.note(f"the newest {limit:,}; --limit N shows more")
-    elif not found:
-        out.note(f"there is no session in {_folder()}")
-    return out.done([session_json(info) for info in found[:limit]])
+    rows, facts = [_session_row(one) for one in found[:limit]], [session_json(one) for one in found[:limit]]
+    return out.listing(rows, facts, empty=f"there is no session in {_folder()}", heads=heads)
 
 
 def _session_row(info: SessionInfo) -> tuple[str, ...]:
@@ -117,34 +122,18 @@ def _session_row(info: SessionInfo) -> tuple[str, ...]:
     return info.name, info.state, began, f"{info.entries:,}", size(info.bytes), ", ".join(info.servers), what
 
 
-def _open(name: str, out: Output) -> Session:
-    """Open a session by its name, or a file.
-
-    Raises:
-        StudioError: there is none, or it cannot be read.
-    """
-    recording = open_recording(name, _folder())
-    if recording.problem:
-        out.warn(recording.problem)
-    return recording
-
-
 def _delete(options: Options, out: Output) -> int:
     paths = [find(_folder(), word) for word in options.words]
-    for path in paths:
-        if path.parent != _folder():
-            raise UsageError(f"{path} is not one of the sessions here.", hint="It is a file of yours: delete it so.")
     for path in paths:
         delete(path)
         out.note(f"{path.stem} is deleted")
     return out.done({"deleted": [path.stem for path in paths]})
 
 
-def _now(recording: Recording) -> float:
+def _now(recording: Session) -> float:
     """What `since:10m` counts from: the present of a running session, the end of one that is over."""
-    if (isinstance(recording, Session) and recording.info.state == "running") or not len(recording):
-        return time.time()
-    return recording.columns.time[-1]
+    live = recording.info.state == "running" or not len(recording)
+    return time.time() if live else recording.columns.time[-1]
 
 
 def _name(recording: Recording) -> str:
@@ -252,11 +241,8 @@ def _body(recording: Recording, number: int, out: Output) -> int:
 
 
 def _bodies(recording: Recording, *numbers: int) -> list[bytes]:
-    reader = recording.reader()
-    try:
+    with closing(recording.reader()) as reader:
         return [reader.body(number) for number in numbers]
-    finally:
-        reader.close()
 
 
 def _diff(recording: Recording, options: Options, out: Output) -> int:
@@ -265,11 +251,8 @@ def _diff(recording: Recording, options: Options, out: Output) -> int:
         raise UsageError("--diff takes two numbers: --diff 17,23", hint="The first column of the table has them.")
     old, new = _bodies(recording, *(_number(recording, text) for text in given))
     lines = [out.redactor.text(difference_line(one, 100)) for one in asyncio.run(compare(old, new))]
-    for line in lines:
-        out.data(line)
-    if not lines:
-        out.note("they are the same, but for ids and times")
-    return out.done({"same": not lines, "differences": lines})
+    facts: Json = {"same": not lines, "differences": lines}
+    return out.listing([(line,) for line in lines], facts, empty="they are the same, but for ids and times")
 
 
 # What belongs to an entry
@@ -279,11 +262,9 @@ def _show_tree(recording: Recording, number: int, out: Output) -> int:
     root = tree(recording, number)
     assert root is not None, "the number was checked"
     entry = tree_json(recording, root)
-    reader = recording.reader()
     out.data(f"{safe(entry['server'], 40)} · {clock(entry['time'])}")
-    for line in _tree_lines(entry, reader):
-        out.data(line)
-    reader.close()
+    with closing(recording.reader()) as reader:
+        out.data("\n".join(_tree_lines(entry, reader)))
     return out.done(entry)
 
 
@@ -303,28 +284,55 @@ def _tree_lines(entry: dict[str, Json], reader: Reader, indent: str = "") -> Ite
 def _statistics(recording: Recording, numbers: Sequence[int] | None, out: Output) -> int:
     """The figures of entries, of all where none are chosen."""
     counted = numbers_of(recording, _all(recording, numbers))
+    errors = asyncio.run(Errors(recording).by_server(counted))
+    goes_out = out.options.flag("--prometheus") or out.options.flag("--to")
+    return _figures(metrics.metrics_of(counted, {}, errors, methods=not goes_out), counted.start, out, {})
+
+
+def recorded(states: Mapping[str, str], out: Output) -> int:
+    """The figures of servers in the newest sessions; returns the exit code.
+
+    Args:
+        states: how those that are configured are now, in words.
+    """
+    kept = [one for one in sessions(_folder(), out.options.count("--limit", _MOST) or _COUNTED) if one.entries]
+    since = min((info.began for info in kept), default=time.time())
+    out.note(f"{plural(len(kept), 'session')} since {clock(since)}; --limit N takes the newest N")
+    rows, wanted = asyncio.run(_counted(kept)), out.options.values("--server")
+    rows += [metrics.Metrics(Target(name, "", ""), Tally()) for name in states.keys() - {one.of.server for one in rows}]
+    if unknown := next((name for name in wanted if all(name != one.of.server for one in rows)), ""):
+        raise UsageError(f"There is no server `{unknown}`, and none of that name was recorded.")
+    return _figures([one for one in rows if not wanted or one.of.server in wanted], since, out, states)
+
+
+async def _counted(kept: Sequence[SessionInfo]) -> list[metrics.Metrics]:
+    """The figures of sessions together, the oldest first."""
+    numbers: Numbers | None = None
+    errors: dict[str, list[ErrorGroup]] = {}
+    for info in reversed(kept):
+        session = Session(info.path)
+        numbers = numbers or Numbers(session)
+        numbers.add(session)
+        for server, found in (await Errors(session).by_server(numbers)).items():
+            errors[server] = grouped((*errors.get(server, ()), *found))
+        session.close()
+    return metrics.metrics_of(numbers, {}, errors) if numbers else []
+
+
+def _figures(rows: Sequence[metrics.Metrics], since: float, out: Output, states: Mapping[str, str]) -> int:
+    """Print figures as a table, JSON or a Prometheus file, or send them where `--to` says."""
+    meters, to = metrics.meters_of(rows), out.options.value("--to")
+    if to:
+        return _told(send_metrics(meters, since, to, out.redactor, headers=out.options.headers), "point", out)
     if out.options.flag("--prometheus"):
-        out.data(prometheus(counted))
+        out.data("\n".join(metrics.prometheus(meters)))
         return out.done()
-    rows = [("", "", "", counted.total), *((name, "", "", tally) for name, tally in sorted(counted.servers.items()))]
-    rows += [(one.server, one.method, "", tally) for one, tally in sorted(counted.methods.items())]
-    rows += [(one.server, one.method, one.target, tally) for one, tally in sorted(counted.targets.items())]
-    out.table(
-        [(server or "all", f"{method} {target}".strip() or "requests", *_figures(tally))
-         for server, method, target, tally in rows],
-        heads=("server", "what", "count", "errors", "p50 ms", "p95 ms", "p99 ms", "max ms", "bytes"),
-    )  # fmt: skip
-    result: list[Json] = [
-        {"server": server or None, "method": method or None, "target": target or None, **tally_json(tally)}
-        for server, method, target, tally in rows
-    ]
-    return out.done(result)
-
-
-def _figures(tally: Tally) -> tuple[str, str, str, str, str, str, str]:
-    p50, p95, p99, most = ("-" if ms is None else f"{ms:,.1f}" for ms in (tally.p50, tally.p95, tally.p99, tally.most))
-    errors = f"{tally.errors:,} ({tally.error_rate:.0%})" if tally.errors else "0"
-    return f"{tally.count:,}", errors, p50, p95, p99, most, size(tally.bytes)
+    out.table([metrics.figures_row(one) for one in rows], metrics.HEADS)
+    for one in rows:
+        if not one.of.method:
+            state = states.get(one.of.server, "not configured" * bool(states))
+            out.data(" · ".join(filter(None, (one.of.server, state, *metrics.server_facts(one)))))
+    return out.done([{**metrics.metrics_json(one), "state": states.get(one.of.server)} for one in rows])
 
 
 # What goes out
@@ -332,9 +340,7 @@ def _figures(tally: Tally) -> tuple[str, str, str, str, str, str, str]:
 
 def _export(recording: Recording, numbers: Sequence[int] | None, options: Options, out: Output) -> int:
     to, file = options.value("--to"), options.value("--output")
-    format = options.value("--export") or ("otlp" if to else "jsonl")
-    if to and format != "otlp":
-        raise UsageError("--to names a collector, and that takes --export otlp alone.")
+    format = options.value("--export") or "jsonl"
     if not (to or file) and (out.json or (format == "bundle" and sys.stdout.isatty())):
         raise UsageError("This needs a file.", hint="--output FILE")
     if (limit := options.count("--limit", _MOST)) is not None:
@@ -344,7 +350,8 @@ def _export(recording: Recording, numbers: Sequence[int] | None, options: Option
     except ConfigError as error:
         out.warn(error.message)
     if to:
-        return asyncio.run(send_to_collector(recording, numbers, to, options.headers, out))
+        sent = asyncio.run(send(recording, numbers, to, out.redactor, headers=options.headers))
+        return _told(sent, "span", out)
     out.flush()
     screen = BytesIO() if sys.stdout.isatty() else None
     target = Path(file) if file else screen or sys.stdout.buffer
@@ -357,16 +364,9 @@ def _export(recording: Recording, numbers: Sequence[int] | None, options: Option
     return 0
 
 
-async def send_to_collector(
-    recording: Recording, numbers: Sequence[int] | None, to: str, headers: Iterable[tuple[str, str]], out: Output
-) -> int:
-    """Send the requests among these entries, or all, to the collector at an address; returns the exit code.
-
-    Raises:
-        StudioError: see `collector.send`.
-    """
-    sent = await send(recording, numbers, to, out.redactor, headers=headers)
-    out.note(f"sent {plural(sent.spans, 'span')} to the collector")
+def _told(sent: Sent, noun: str, out: Output) -> int:
+    """Say what a collector took."""
+    out.note(f"sent {plural(sent.taken, noun)} to the collector")
     if sent.rejected:
-        out.note(f"it did not want {plural(sent.rejected, 'span')}. {sent.message}".strip())
-    return out.done({"sent": sent.spans, "rejected": sent.rejected, "message": sent.message or None})
+        out.note(f"it did not want {plural(sent.rejected, noun)}. {sent.message}".strip())
+    return out.done({"sent": sent.taken, "rejected": sent.rejected, "message": sent.message or None})

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from mcp_studio.errors import StudioError
-from mcp_studio.jsontext import Json, JsonProblem, loads
+from mcp_studio.jsontext import Json, loads_or
 from mcp_studio.trace.disk import format
 from mcp_studio.trace.lint.rules import Finding, findings_from_json
 from mcp_studio.trace.message import Block
 
 _EMPTY = Block(0, [])
+_BODIES = "SELECT first, ends, data FROM bodies WHERE first < ? ORDER BY first DESC LIMIT 1"
 _LONGEST = 1 << 20
 """Bytes of one extra."""
 
@@ -40,8 +41,7 @@ class DiskReader:
 
     def blocks(self, below: int) -> Iterator[Block]:
         """All bodies of entries with numbers under `below`, the newest block first; damaged ones are left out."""
-        query = "SELECT first, ends, data FROM bodies WHERE first < ? ORDER BY first DESC LIMIT 1"
-        while found := self._rows(query, below):
+        while found := self._rows(_BODIES, below):
             first = found[0][0]
             if not isinstance(first, int) or not 0 < first < below:
                 return
@@ -53,8 +53,7 @@ class DiskReader:
         """The body of one entry; empty where it is not kept, or cannot be read."""
         block = self._block
         if not block.first <= number < block.first + len(block.bodies):
-            query = "SELECT first, ends, data FROM bodies WHERE first <= ? ORDER BY first DESC LIMIT 1"
-            found = self._rows(query, number)
+            found = self._rows(_BODIES, number + 1)
             block = (self._checked(found[0]) if found else None) or _EMPTY
             if number >= block.first + len(block.bodies):
                 return self._large_body(number)
@@ -66,10 +65,7 @@ class DiskReader:
         found = self._rows(
             "SELECT value FROM extra WHERE number = ? AND name = ? AND length(value) < ?", number, name, _LONGEST
         )
-        try:
-            return loads(found[0][0]) if found and isinstance(found[0][0], str) else None
-        except (JsonProblem, StudioError):
-            return None
+        return loads_or(found[0][0]) if found and isinstance(found[0][0], str) else None
 
     def findings(self, number: int) -> tuple[Finding, ...]:
         """What the lint says about one entry."""

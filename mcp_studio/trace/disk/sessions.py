@@ -77,16 +77,13 @@ def describe(path: Path) -> SessionInfo:
 
 
 def find(folder: Path, name: str) -> Path:
-    """The session that is meant: a word of `NAMES`, a file anywhere, a name in the folder, or how just one name begins.
+    """The session that is meant: a word of `NAMES`, a name in the folder, or how just one name begins.
 
     Raises:
         UsageError: there is none, or several begin so.
     """
     if name in NAMES:
         return _newest(folder, name)
-    given = Path(name).expanduser()
-    if given.is_file():
-        return given
     stem = name.removesuffix(format.ENDING)
     files = sorted(_files(folder))
     fitting = [file for file in files if file.stem == stem] or [file for file in files if file.stem.startswith(stem)]

@@ -1,5 +1,5 @@
-"""The requests of a recording as OpenTelemetry's spans, sent to a collector by OpenTelemetry's exporter for OTLP over
-HTTP, or written as it encodes them (the extra `otlp`).
+"""The requests of a recording as OpenTelemetry's spans, and its figures as metrics, sent to a collector by
+OpenTelemetry's exporters for OTLP over HTTP; spans also written as they encode them (the extra `otlp`).
 
 A request that carried a `traceparent` has the ids of that; all others get some that are the same each time the same
 recording is sent, so that a collector takes nothing twice.
@@ -8,16 +8,19 @@ recording is sent, so that a collector takes nothing twice.
 from __future__ import annotations
 
 import logging
+import time
 from base64 import b64decode
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from hashlib import blake2b
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
 from mcp_studio import __version__
-from mcp_studio.errors import LimitExceeded, StudioError, Unreachable, UsageError
-from mcp_studio.jsontext import Json, JsonProblem, dumps, loads, mapping
+from mcp_studio.config.servers import wrong_address
+from mcp_studio.errors import StudioError, Unreachable, UsageError
+from mcp_studio.jsontext import Json, dumps, loads_or, mapping
 from mcp_studio.limits import KB
 from mcp_studio.protocol import versions
 from mcp_studio.protocol.versions import Context
@@ -25,15 +28,20 @@ from mcp_studio.redact import Redactor
 from mcp_studio.trace.export.item import Item, Progress, Source, run
 from mcp_studio.trace.lint.rules import Finding
 from mcp_studio.trace.message import BY_HAND, LISTEN, Recording
+from mcp_studio.trace.statistics import BOUNDS, Durations, Target
 from mcp_studio.trace.tree import parent_of
 
 if TYPE_CHECKING:
+    from opentelemetry.sdk.metrics.export import MetricsData
+    from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import Event, ReadableSpan
+    from opentelemetry.sdk.util.instrumentation import InstrumentationScope
     from opentelemetry.trace import SpanContext, Status
     from requests import Response
 
 PATH = "/v1/traces"
-"""Where spans go at a collector whose address names no path (OTLP over HTTP)."""
+METRICS_PATH = "/v1/metrics"
+"""Where spans and metrics go at a collector whose address names no path (OTLP over HTTP)."""
 _BATCH = 500
 _TIME = 10.0
 """Seconds for one batch; within them a collector that is busy gets it once more, after some pauses."""
@@ -43,10 +51,23 @@ _IDS = ("traceId", "spanId", "parentSpanId")
 _EXCERPT = 300
 
 
+class Meter(NamedTuple):
+    """One metric, of some servers or of what was used of them."""
+
+    name: str
+    unit: str
+    about: str
+    counter: bool
+    """It only grows."""
+    points: Sequence[tuple[Target, float | Durations]]
+    """Without a method, of a server."""
+
+
 class Sent(NamedTuple):
     """What a collector took."""
 
-    spans: int
+    taken: int
+    """Spans, or points of metrics."""
     rejected: int = 0
     """Of them, those that it did not want."""
     message: str = ""
@@ -68,46 +89,56 @@ async def send(
         UsageError: the address is none, there are no requests, or the extra is not installed.
         StudioError: the collector could not be reached, or did not take them; what it took before, it has.
     """
-    place = address(url)
+    place = address(url, PATH)
     sent = Sent(0)
 
     def consume(source: Source) -> None:
         nonlocal sent
-        collector = _Collector(place, dict(headers), redactor)
-        try:
+        with closing(_Collector("spans", place, dict(headers), redactor)) as collector:
             spans = spans_of(source)
             while batch := list(islice(spans, _BATCH)):
-                collector.take(batch)
-        finally:
-            collector.close()
+                collector.take(batch, len(batch))
         sent = collector.sent
 
     await run(recording, numbers, redactor, consume, told=told, leave=True)
     return sent
 
 
-def address(url: str) -> str:
-    """The whole address of a collector.
+def send_metrics(
+    meters: Sequence[Meter], since: float, url: str, redactor: Redactor, *, headers: Iterable[tuple[str, str]] = ()
+) -> Sent:
+    """Send metrics as they are now, counted since a moment; blocks for some seconds at the most.
+
+    Raises:
+        StudioError: as `send`.
+    """
+    with closing(_Collector("metrics", address(url, METRICS_PATH), dict(headers), redactor)) as collector:
+        collector.take(_metrics(meters, _nanos(since), _nanos(time.time())), sum(len(one.points) for one in meters))
+    return collector.sent
+
+
+def address(url: str, path: str) -> str:
+    """The whole address of a collector; the path is for one that has none.
 
     Raises:
         UsageError: it is none that can be posted to.
     """
-    try:
-        parts = urlsplit(url.strip())
-        fits = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:
-        parts, fits = urlsplit(""), False
-    if not fits:
+    place = url.strip()
+    if wrong_address(place) or not place.startswith("http"):
         hint = "Such as http://localhost:4318, where a collector usually listens."
         raise UsageError("A collector is named by an address that begins with http:// or https://.", hint=hint)
-    return urlunsplit(parts._replace(path=PATH)) if parts.path in ("", "/") else url.strip()
+    parts = urlsplit(place)
+    return urlunsplit(parts._replace(path=path)) if parts.path in ("", "/") else place
 
 
 class _Collector:
-    """Gives spans to the exporter, and says what came of it; in a thread."""
+    """Gives spans or metrics to the exporter, and says what came of it; for one thread."""
 
-    def __init__(self, place: str, headers: dict[str, str], redactor: Redactor) -> None:
+    def __init__(
+        self, what: Literal["spans", "metrics"], place: str, headers: dict[str, str], redactor: Redactor
+    ) -> None:
         try:
+            from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
             from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
             from requests import Session
         except ImportError:
@@ -117,16 +148,17 @@ class _Collector:
         self._session = Session()
         self._session.stream = True
         self._session.hooks["response"] = [self._answered]
-        self._exporter = OTLPSpanExporter(place, headers=headers, timeout=_TIME, session=self._session)
-        self._place = place
+        exporter = OTLPSpanExporter if what == "spans" else OTLPMetricExporter
+        self._exporter: Any = exporter(place, headers=headers, timeout=_TIME, session=self._session)
+        self._what, self._place = what, place
         self._redactor = redactor
         self._answers: list[tuple[int, str, bytes]] = []
         self.sent = Sent(0)
 
-    def take(self, spans: list[ReadableSpan]) -> None:
-        """Send some spans; raises `StudioError` where they were not taken."""
+    def take(self, batch: list[ReadableSpan] | MetricsData, count: int) -> None:
+        """Send so many; raises `StudioError` where they were not taken."""
         self._answers.clear()
-        self._exporter.export(spans)
+        self._exporter.export(batch)
         if not self._answers:
             text = f"The collector at {self._place} cannot be reached, or did not answer within {_TIME:g} s."
             raise Unreachable(self._redactor.text(text), hint="Is it running, and does it take OTLP over HTTP there?")
@@ -135,10 +167,10 @@ class _Collector:
             raise self._refused(status, reason, self._redactor.bytes(body))
         rejected, message = _partial_success(body)
         message = self._redactor.text(message)[:500] or self.sent.message
-        self.sent = Sent(self.sent.spans + len(spans), self.sent.rejected + rejected, message)
+        self.sent = Sent(self.sent.taken + count, self.sent.rejected + rejected, message)
 
     def close(self) -> None:
-        """No more spans."""
+        """No more of them."""
         self._exporter.shutdown()
 
     def _answered(self, response: Response, *_args: Any, **_more: Any) -> None:
@@ -147,16 +179,15 @@ class _Collector:
         response.close()
 
     def _refused(self, status: int, reason: str, body: bytes) -> StudioError:
-        text = (
-            f"The collector {urlsplit(self._place).netloc.rpartition('@')[2]} did not take the spans: {status} {reason}"
-        )
+        host = urlsplit(self._place).netloc.rpartition("@")[2]
+        text = f"The collector {host} did not take the {self._what}: {status} {reason}"
         if answer := " ".join(body[:_EXCERPT].decode("utf-8", "replace").split()):
             text += f": {answer}"
         return StudioError(text.rstrip(".") + ".")
 
 
 def _partial_success(body: bytes) -> tuple[int, str]:
-    """How many spans a collector did not want, and why."""
+    """How many spans, or points of metrics, a collector did not want, and why: the answer to both has the same form."""
     from google.protobuf.message import DecodeError
     from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
@@ -185,7 +216,44 @@ def write(source: Source) -> Iterator[bytes]:
 
 
 def _missing() -> UsageError:
-    return UsageError("Spans need OpenTelemetry's exporter, which is not installed.", hint=_INSTALL)
+    return UsageError("This needs OpenTelemetry's exporter, which is not installed.", hint=_INSTALL)
+
+
+def _metrics(meters: Sequence[Meter], since: int, now: int) -> MetricsData:
+    """The metrics as OpenTelemetry has them."""
+    from opentelemetry.sdk.metrics import export as sdk
+
+    bounds = [bound / 1000 for bound in BOUNDS]
+
+    def metric(one: Meter) -> sdk.Metric:
+        numbers: list[sdk.NumberDataPoint] = []
+        times: list[sdk.HistogramDataPoint] = []
+        for target, value in one.points:
+            labels: Attributes = {"mcp_studio.server": target.server}
+            if target.method:
+                labels |= {"mcp.method.name": target.method, _TARGETS[target.method]: target.target}
+            if isinstance(value, Durations):
+                least, most, total = (ms / 1000 for ms in (value.least if value.count else 0, value.most, value.total))
+                found = value.count, total, value.buckets, bounds, least, most
+                times.append(sdk.HistogramDataPoint(labels, since, now, *found))
+            else:
+                numbers.append(sdk.NumberDataPoint(labels, since, now, value))
+        kind = sdk.AggregationTemporality.CUMULATIVE
+        data = sdk.Histogram(times, kind) if times else sdk.Sum(numbers, kind, True) if one.counter else None
+        return sdk.Metric(one.name, one.about, one.unit, data or sdk.Gauge(numbers))
+
+    resource, scope = _origin()
+    scoped = sdk.ScopeMetrics(scope, [metric(one) for one in meters if one.points], "")
+    return sdk.MetricsData([sdk.ResourceMetrics(resource, [scoped], "")])
+
+
+def _origin() -> tuple[Resource, InstrumentationScope]:
+    """Who measured."""
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.util.instrumentation import InstrumentationScope
+
+    resource = Resource({"service.name": "mcp-studio", "service.version": __version__})
+    return resource, InstrumentationScope("mcp-studio", __version__)
 
 
 # ---------------------------------------------------------------------- spans
@@ -221,15 +289,11 @@ def spans_of(source: Source) -> Iterator[ReadableSpan]:
 
 class _Spans:
     def __init__(self, source: Source) -> None:
-        from opentelemetry.sdk.resources import Resource
-        from opentelemetry.sdk.util.instrumentation import InstrumentationScope
-
         self._source = source
         self._columns = columns = source.columns
         begin = columns.time[0] if len(columns) else 0.0
         self._seed = f"{begin!r} {columns.first} {' '.join(columns.servers.texts[:20])}"
-        self._resource = Resource({"service.name": "mcp-studio", "service.version": __version__})
-        self._scope = InstrumentationScope("mcp-studio", __version__)
+        self._resource, self._scope = _origin()
 
     def span(self, number: int) -> ReadableSpan:
         """The span of the request with a number."""
@@ -356,10 +420,7 @@ def _status(request: Item, answer: Item | None, attributes: Attributes) -> Statu
 
 
 def _parsed(frame: bytes) -> dict[str, Json]:
-    try:
-        return mapping(loads(frame)) if len(frame) <= _LARGE else {}
-    except (JsonProblem, LimitExceeded):
-        return {}
+    return mapping(loads_or(frame)) if len(frame) <= _LARGE else {}
 
 
 def _event(finding: Finding, end: int) -> Event:

@@ -13,28 +13,19 @@ from functools import cached_property, lru_cache
 from threading import Thread
 from typing import NamedTuple
 
-from mcp_studio.errors import LimitExceeded, UsageError
-from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping
+from mcp_studio.errors import UsageError
+from mcp_studio.jsontext import Json, items_of, loads_or, mapping
 from mcp_studio.protocol.versions import META_SERVER, MODERN_VERSIONS
 from mcp_studio.redact import Redactor
+from mcp_studio.trace import message as bits
 from mcp_studio.trace.lint.rules import Finding
-from mcp_studio.trace.message import (
-    DIRECTIONS,
-    GREETINGS,
-    KINDS,
-    SEVERITY,
-    Columns,
-    Direction,
-    MessageKind,
-    Reader,
-    Recording,
-)
+from mcp_studio.trace.message import Columns, Reader, Recording
 from mcp_studio.trace.search import comments_of
 from mcp_studio.trace.server_tap import redacted
 from mcp_studio.trace.store import LARGE
 
 _LARGEST = 1 << 20
-_REQUEST, _HTTP, _RESULT = KINDS.index("request"), KINDS.index("http"), KINDS.index("result")
+_REQUEST, _HTTP, _RESULT = bits.KINDS.index("request"), bits.KINDS.index("http"), bits.KINDS.index("result")
 _ADDRESS = re.compile(r"[A-Z]+ (\S+)")
 
 
@@ -45,8 +36,8 @@ class Item(NamedTuple):
     time: float
     """Seconds since the epoch."""
     server: str
-    direction: Direction
-    kind: MessageKind
+    direction: bits.Direction
+    kind: bits.MessageKind
     body: bytes
     size: int
     """Bytes on the wire."""
@@ -107,7 +98,7 @@ class Source:
         columns = self.columns
         wanted = {columns.server[number - columns.first] for number in self.numbers}
         found: dict[int, dict[str, Json]] = {server: {} for server in wanted}
-        greetings = {number for name in GREETINGS if (number := columns.methods.get(name)) is not None}
+        greetings = {number for name in bits.GREETINGS if (number := columns.methods.get(name)) is not None}
         for row, kind in enumerate(columns.kind):
             server = columns.server[row]
             if server not in found:
@@ -135,7 +126,7 @@ class Source:
         columns, clean = self.columns, self.clean
         row = number - columns.first
         findings: tuple[Finding, ...] = ()
-        if columns.flags[row] >> SEVERITY & 3:
+        if columns.flags[row] >> bits.SEVERITY & 3:
             findings = tuple(
                 one._replace(text=clean(one.text), pointer=clean(one.pointer)) for one in self._reader.findings(number)
             )
@@ -143,8 +134,8 @@ class Source:
             number,
             columns.time[row],
             clean(columns.servers.texts[columns.server[row]]),
-            DIRECTIONS[columns.kind[row] >> 4],
-            KINDS[columns.kind[row] & 15],
+            bits.DIRECTIONS[columns.kind[row] >> 4],
+            bits.KINDS[columns.kind[row] & 15],
             self.body(number),
             columns.size[row],
             clean(columns.methods.texts[columns.method[row]]),
@@ -205,10 +196,7 @@ def _address(head: bytes, redactor: Redactor) -> dict[str, Json]:
 
 def _greeting(frame: bytes) -> dict[str, Json]:
     """Specification 2025-11-25, lifecycle, and 2026-07-28, server/discover."""
-    try:
-        result = mapping(mapping(loads(frame)).get("result"))
-    except (JsonProblem, LimitExceeded):
-        return {}
+    result = mapping(mapping(loads_or(frame)).get("result"))
     meta = mapping(result.get("_meta"))
     info = mapping(result.get("serverInfo") or meta.get(META_SERVER))
     offered = items_of(result.get("supportedVersions"))

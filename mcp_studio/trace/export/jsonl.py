@@ -10,7 +10,7 @@ from typing import cast
 
 from mcp_studio import __version__
 from mcp_studio.errors import LimitExceeded, UsageError
-from mcp_studio.jsontext import Json, JsonProblem, dumps, has_more_values, loads, mapping
+from mcp_studio.jsontext import Json, JsonProblem, dumps, has_more_values, loads, loads_or, mapping
 from mcp_studio.trace.export.item import Item, Source
 from mcp_studio.trace.lint.rules import SEVERITIES, Finding
 from mcp_studio.trace.message import ASKED, BY_HAND, DIRECTIONS, KINDS, MARKED, OUTCOMES, PROBE
@@ -98,10 +98,7 @@ def read_head(line: bytes, place: str) -> dict[str, Json]:
     Raises:
         UsageError: it is another format, or a version that this studio does not know.
     """
-    try:
-        head = mapping(loads(line))
-    except (JsonProblem, LimitExceeded):
-        head = {}
+    head = mapping(loads_or(line))
     version = head.get("version")
     if head.get("format") != FORMAT or type(version) is not int:
         raise UsageError(f"{place} is no recording of mcp-studio.", hint="A recording begins with a line that says so.")

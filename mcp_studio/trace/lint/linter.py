@@ -10,16 +10,8 @@ from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping
 from mcp_studio.protocol.events import Outgoing, RequestId
 from mcp_studio.protocol.message import Failure, Malformed, Message, Notification, Parsed, Request, Response
 from mcp_studio.protocol.versions import META_CAPABILITIES, META_VERSION, MODERN_VERSIONS, VERSIONS
+from mcp_studio.trace.lint import messages
 from mcp_studio.trace.lint.ledger import Ledger, attach
-from mcp_studio.trace.lint.messages import (
-    Exchanges,
-    Requests,
-    check_bytes,
-    check_change,
-    check_envelope,
-    check_log,
-    check_progress,
-)
 from mcp_studio.trace.lint.methods import check_notification, check_request, check_use
 from mcp_studio.trace.lint.results import LISTS, Pages, check_result
 from mcp_studio.trace.lint.rules import Spot, found
@@ -51,8 +43,8 @@ class Linter:
     def begins(self, first: int = 0) -> None:
         """Another connection, whose messages begin with this number."""
         self._ledger.begins(first)
-        self._requests = Requests()
-        self._exchanges = Exchanges()
+        self._requests = messages.Requests()
+        self._exchanges = messages.Exchanges()
         self._pages = Pages()
         self._subscribed: set[str] = set()
         self._usable: set[str] = set()
@@ -98,10 +90,10 @@ class Linter:
                 self._request(message.id, message.method, self._version, message.params)
             elif isinstance(message, Malformed):
                 self._spoiled += 1
-        spots = list(check_bytes(frame))
+        spots = list(messages.check_bytes(frame))
         if len(frame) <= _READ:
             try:
-                spots += check_envelope(loads(frame), self._modern)
+                spots += messages.check_envelope(loads(frame), self._modern)
             except (JsonProblem, LimitExceeded) as problem:
                 spots.append(Spot("not-json", f"It is not JSON: {problem}"))
         self._attach(entry, spots)
@@ -123,7 +115,7 @@ class Linter:
     def received(self, entry: WireMessage, frame: bytes) -> None:
         """A frame came in."""
         if not frame.isascii():
-            self._attach(entry, check_bytes(frame))
+            self._attach(entry, messages.check_bytes(frame))
 
     def understood(self, entry: WireMessage, parsed: Parsed) -> None:
         """What the frame turned out to be."""
@@ -146,7 +138,7 @@ class Linter:
                 return  # a limit of ours, and no fault of the server
             yield Spot("not-json" if message.unread == "no JSON" else "too-deep", _sentence(message.reason))
             return
-        yield from check_envelope(value, self._modern)
+        yield from messages.check_envelope(value, self._modern)
         if isinstance(message, Notification):
             yield from self._notification(message.method, message.params)
         elif isinstance(message, Response):
@@ -160,11 +152,11 @@ class Linter:
     def _notification(self, method: str, params: dict[str, Json]) -> Iterator[Spot]:
         yield from check_notification(method, self._version, self._server)
         if method == "notifications/progress":
-            yield from check_progress(params, self._requests)
+            yield from messages.check_progress(params, self._requests)
         elif method == "notifications/message":
-            yield from check_log(params, self._requests, self._modern)
+            yield from messages.check_log(params, self._requests, self._modern)
         else:
-            yield from check_change(method, params, self._requests, self._subscribed, self._modern)
+            yield from messages.check_change(method, params, self._requests, self._subscribed, self._modern)
 
     def _response(self, entry: WireMessage, message: Response) -> Iterator[Spot]:
         request, spots = self._requests.answer(message.id)
@@ -209,7 +201,7 @@ class Linter:
         self._version, self._modern = version, version in MODERN_VERSIONS
         self._server = result.get("capabilities")
         self._usable.clear()
-        self._exchanges.answered()
+        self._exchanges.answered = True
         self._ledger.speaks(entry.number, version)
         return version
 

@@ -14,17 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from mcp_studio.jsontext import Json, items_of, mapping
+from mcp_studio.protocol import versions
 from mcp_studio.protocol.events import Outgoing, RequestId
-from mcp_studio.protocol.versions import (
-    HEADER_MISMATCH,
-    LOG_LEVELS,
-    META_LOG_LEVEL,
-    META_SUBSCRIPTION,
-    METHOD_NOT_FOUND,
-    MISSING_CAPABILITY,
-    NAMED,
-    UNSUPPORTED_VERSION,
-)
 from mcp_studio.trace.lint.rules import Spot, kind_in, kind_of, quoted
 
 if TYPE_CHECKING:
@@ -57,7 +48,7 @@ _LONG_ID = 1_000
 _JSONRPC_CODES = (-32700, -32600, -32601, -32602, -32603)
 _RETIRED = -32002
 """No such resource, of earlier versions; -32602 in 2026-07-28."""
-_MODERN_CODES = (HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION)
+_MODERN_CODES = (versions.HEADER_MISMATCH, versions.MISSING_CAPABILITY, versions.UNSUPPORTED_VERSION)
 
 
 def check_envelope(value: Json, modern: bool) -> Iterator[Spot]:
@@ -170,7 +161,8 @@ class Requests:
     def __init__(self) -> None:
         # A dict passes over all that it has lost to find its oldest.
         self._sent: OrderedDict[RequestId, Sent] = OrderedDict()
-        self._tokens: OrderedDict[RequestId, Sent] = OrderedDict()
+        self.tokens: OrderedDict[RequestId, Sent] = OrderedDict()
+        """By the progress tokens that they carried."""
         self._received: dict[RequestId, None] = {}
 
     def add(self, identity: RequestId, method: str, version: str, params: dict[str, Json]) -> None:
@@ -178,23 +170,19 @@ class Requests:
         meta = mapping(params.get("_meta"))
         token = meta.get("progressToken")
         request = self._sent[identity] = Sent(
-            method, version, META_LOG_LEVEL in meta, mapping(params.get("notifications"))
+            method, version, versions.META_LOG_LEVEL in meta, mapping(params.get("notifications"))
         )
         if isinstance(token, (int, str)):
-            self._tokens[token] = request
+            self.tokens[token] = request
         if len(self._sent) > _REMEMBERED:
             over = next((name for name, one in self._sent.items() if one.state != "open"), identity)
             del self._sent[over]
-        if len(self._tokens) > _REMEMBERED:
-            del self._tokens[next(iter(self._tokens))]
+        if len(self.tokens) > _REMEMBERED:
+            del self.tokens[next(iter(self.tokens))]
 
     def get(self, identity: Json) -> Sent | None:
         """The request with an id, whether it is open or over."""
         return self._sent.get(identity) if isinstance(identity, (int, str)) else None
-
-    def with_token(self, token: RequestId) -> Sent | None:
-        """The request that carried a progress token."""
-        return self._tokens.get(token)
 
     def wants_logs(self) -> bool:
         """Whether an open request carries a log level."""
@@ -257,7 +245,7 @@ def check_progress(params: dict[str, Json], requests: Requests) -> Iterator[Spot
             usable = False
             text = f"The {name} is {kind_in(params, name)}; it must be a usable number."
             yield Spot("progress-type", text, f"/params/{name}")
-    request = requests.with_token(token)
+    request = requests.tokens.get(token)
     if request is None:
         text = "No request carried the token of this progress."
         yield Spot("progress-without-token", text, "/params/progressToken")
@@ -280,7 +268,7 @@ def _is_finite(value: Json) -> bool:
 def check_log(params: dict[str, Json], requests: Requests, modern: bool) -> Iterator[Spot]:
     """`notifications/message`: one of the levels, and in the stateless era only where a request asked for logs."""
     level = params.get("level")
-    if level not in LOG_LEVELS:
+    if level not in versions.LOG_LEVELS:
         text = f"The level is {quoted(level)}; it must be one of the eight of RFC 5424."
         yield Spot("log-level", text, "/params/level")
     if modern and not requests.wants_logs():
@@ -299,7 +287,7 @@ def check_change(
 
 
 def _on_subscription(method: str, params: dict[str, Json], requests: Requests) -> Iterator[Spot]:
-    request = requests.get(mapping(params.get("_meta")).get(META_SUBSCRIPTION))
+    request = requests.get(mapping(params.get("_meta")).get(versions.META_SUBSCRIPTION))
     if request is None or (request.state == "open" and request.method != "subscriptions/listen"):
         yield Spot("subscription-id", f"{method} does not name a subscription that exists.", "/params/_meta")
     elif request.state != "open":
@@ -344,7 +332,8 @@ class Exchanges:
     def __init__(self) -> None:
         self._known: dict[int, Exchange] = {}
         self._session = ""
-        self._answered = False
+        self.answered = False
+        """The handshake is done: a stream that is opened from now on is one of Streamable HTTP."""
         self._beside = False
         """Whether answers come on a stream of their own: it was opened before the handshake, so this is HTTP+SSE."""
 
@@ -363,7 +352,7 @@ class Exchanges:
         if not out.modern or out.kind != "request" or exchange.verb != "POST":
             return
         wanted = {"mcp-method": out.method, "mcp-protocol-version": out.version}
-        if out.method in NAMED:
+        if out.method in versions.NAMED:
             wanted["mcp-name"] = out.target
         for name, value in wanted.items():
             header = exchange.headers.get(name)
@@ -381,7 +370,7 @@ class Exchanges:
         headers = _lower(response.headers)
         media = headers.get("content-type", "").split(";", 1)[0].strip().lower()
         exchange.status, exchange.stream = response.status, media == "text/event-stream"
-        if exchange.verb == "GET" and exchange.stream and not self._answered:
+        if exchange.verb == "GET" and exchange.stream and not self.answered:
             self._beside = True
         if wrong := self._session_problem(headers.get("mcp-session-id"), exchange):
             yield Spot("http-session", wrong)
@@ -389,10 +378,6 @@ class Exchanges:
         wanted = exchange.kind != "request" or (request is not None and request.state == "open")
         if exchange.verb == "POST" and 200 <= response.status < 300 and wanted and not self._beside:
             yield from _success(exchange, media)
-
-    def answered(self) -> None:
-        """The handshake is done: a stream that is opened from now on is one of Streamable HTTP."""
-        self._answered = True
 
     def leftover(self, number: int, frame: bytes) -> Iterator[Spot]:
         """A frame that nobody took: a body where none belongs, or an event that is no message."""
@@ -408,7 +393,7 @@ class Exchanges:
         """A JSON-RPC error came in on an exchange (2026-07-28: an unknown method is also HTTP status 404)."""
         exchange = self._known.get(number)
         # Where it comes on a stream, the head had gone out already.
-        if exchange is None or not exchange.modern or exchange.stream or code != METHOD_NOT_FOUND:
+        if exchange is None or not exchange.modern or exchange.stream or code != versions.METHOD_NOT_FOUND:
             return
         if exchange.status not in (0, 404):
             text = f"An unknown method is answered with status {exchange.status}; it must be 404."

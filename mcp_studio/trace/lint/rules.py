@@ -44,11 +44,6 @@ def weight(findings: tuple[Finding, ...]) -> int:
     return max((len(SEVERITIES) - SEVERITIES.index(finding.severity) for finding in findings), default=0)
 
 
-def worst(findings: tuple[Finding, ...]) -> Severity | None:
-    """The worst severity; None without findings."""
-    return SEVERITIES[-weight(findings)] if findings else None
-
-
 def findings_to_json(findings: tuple[Finding, ...]) -> Json:
     """What the lint says about an entry, to be stored beside it."""
     return [[one.severity, one.rule, one.text, one.section, one.pointer] for one in findings]

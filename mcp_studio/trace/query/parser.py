@@ -366,10 +366,6 @@ def _is(token: Token, now: float) -> Term:
     return _flag_is(FLAGS[flag]) if flag in FLAGS else _SIGN_IN
 
 
-def _text(token: Token, now: float) -> Term:
-    return _sought(token).term()
-
-
 class Key(NamedTuple):
     """One key."""
 
@@ -402,7 +398,7 @@ KEYS: dict[str, Key] = {
     "until": Key("at this time or earlier", "until:12:30", _time("<=")),
     "finding": Key("the lint found something at least so bad", "finding:error", _finding, tuple(LEVELS)),
     "is": Key(_PROPERTY, "is:marked", _is, _IS),
-    "text": Key("the body alone", 'text:"not found"', _text),
+    "text": Key("the body alone", 'text:"not found"', lambda token, now: _sought(token).term()),
 }
 """By their names, in the order of the help."""
 ALIASES = {"dir": "direction", "duration": "ms", "took": "ms", "uri": "resource"}

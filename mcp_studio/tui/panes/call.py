@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -21,13 +22,14 @@ from mcp_studio.call.call import Call
 from mcp_studio.catalog.listing import KINDS, Change, Entry, Ref
 from mcp_studio.errors import StudioError, Unreachable
 from mcp_studio.jsontext import Json, dumps, mapping
-from mcp_studio.present import connections, definition, outcomes, units
+from mcp_studio.present import connections, definition, metrics, outcomes, units
 from mcp_studio.protocol.views import ResourceView, ToolView
 from mcp_studio.safetext import safe
 from mcp_studio.schema.field import SchemaProblem, defaults, errors
 from mcp_studio.schema.place import named, pointer
 from mcp_studio.session.tasks import Task
 from mcp_studio.studio import Studio
+from mcp_studio.trace.statistics import Target
 from mcp_studio.tui.call_draft import CallDraft, draft_of
 from mcp_studio.tui.form.choices import Offer
 from mcp_studio.tui.form.json_editor import JsonEditor
@@ -580,5 +582,11 @@ def _summary(studio: Studio, name: str) -> Iterator[str]:
         counts = {kind: len(listing(name, kind).entries) for kind in KINDS}
         offers = [units.plural(count, kind) for kind, count in counts.items() if count]
         yield f"offers {', '.join(offers) or 'nothing'}"
+    if (tally := studio.numbers.servers.get(name)) is not None:
+        spent = [cost for ref, cost in studio.caller.costs.items() if ref.server == name]
+        one = metrics.Metrics(Target(name, "", ""), tally, sum(spent) if spent else None)
+        figures = zip(metrics.HEADS[1:], metrics.figures_row(one)[1:], strict=True)
+        yield f"\n{' · '.join(f'{head} {cell}' for head, cell in figures)} ms"
+        yield " · ".join(metrics.server_facts(one, time.time() * (status.state == "ready")))
     if status.instructions:
         yield f"\n{safe(status.instructions, _INSTRUCTIONS, lines=True)}"

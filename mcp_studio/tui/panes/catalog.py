@@ -22,7 +22,6 @@ from mcp_studio.protocol.views import PromptView, ResourceView, ToolView
 from mcp_studio.safetext import safe
 from mcp_studio.search import names
 from mcp_studio.session.groups import MARK
-from mcp_studio.trace.statistics import Numbers
 from mcp_studio.tui.call_draft import draft_of
 from mcp_studio.tui.panes.pane import Pane
 from mcp_studio.tui.panes.tasks import TaskList
@@ -140,6 +139,8 @@ class CatalogPane(Pane, scope="catalog"):
         """The one server that is shown; empty for all."""
         self._counts: dict[str, str] = {}
         """What stands behind the word of each tab."""
+        self._counted = 0
+        """The revision of the figures that the rows show."""
         self._folded: set[str] = set()
         self._filtered: dict[EntryKind, tuple[tuple[Entry, ...], NameFilter]] = {}
         """The entries of each kind that were filtered last, and their filter."""
@@ -152,7 +153,7 @@ class CatalogPane(Pane, scope="catalog"):
 
     def on_mount(self) -> None:
         self.show_title("Catalog")
-        self._numbers = Numbers(self.app.studio.trace)
+        self._numbers = self.app.studio.numbers
         self.filter.display = False
         self.refresh_lists()
 
@@ -219,9 +220,9 @@ class CatalogPane(Pane, scope="catalog"):
 
     def tick(self) -> None:
         """Show how often and how fast tools were called; called once a second."""
-        before = self._numbers.revision
         self._numbers.look()
-        if self._numbers.revision != before:
+        if self._numbers.revision != self._counted:
+            self._counted = self._numbers.revision
             self.entries.refresh()
 
     def _label_tabs(self) -> None:

@@ -72,7 +72,8 @@ class StudioHeader(Horizontal):
         offers = [(kind, sum(len(studio.catalog.listing(name, kind).entries) for name in names)) for kind in KINDS]
         parts = [units.plural(count, kind) for kind, count in offers if count]
         yield "catalog", *(Content(" · ".join(parts[:most])) for most in range(len(parts), 0, -1))
-        p50, p95 = studio.trace.durations.percentile(0.5), studio.trace.durations.percentile(0.95)
+        studio.numbers.look()
+        p50, p95 = studio.numbers.total.p50, studio.numbers.total.p95
         if p50 is None or p95 is None:
             yield "calls", Content("")
         else:

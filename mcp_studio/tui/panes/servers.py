@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -59,6 +60,16 @@ class Heading(NamedTuple):
     folded: bool
 
 
+_SHORT = {"needs_auth": "sign in", "disabled": "off", "idle": "waiting"}
+
+
+def _state_short(status: Status) -> str:
+    """The state in one or two words, for a narrow row: `retry 4 s`, `off`."""
+    if status.state == "retrying" and (left := status.retry_at - time.monotonic()) > 0.5:
+        return f"retry {left:.0f} s"
+    return _SHORT.get(status.state, status.state)
+
+
 class ServerRow(NamedTuple):
     """What is shown of one server."""
 
@@ -86,7 +97,7 @@ class ServerRow(NamedTuple):
         """What it offers, or what is the matter; the longest first, for rows of any width."""
         if self.signing_in:
             return ("signing in",)
-        state = self.offers if self.status.state == "ready" else connections.state_short(self.status)
+        state = self.offers if self.status.state == "ready" else _state_short(self.status)
         if self.on_demand and self.status.state == "disabled":
             state = "on demand"
         group = "" if self.headed or not self.group else f"@{safe(self.group, 20)}"

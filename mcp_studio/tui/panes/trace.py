@@ -22,6 +22,7 @@ from mcp_studio.schema.place import remove
 from mcp_studio.trace.diff import path_text
 from mcp_studio.trace.message import COMMENTED, MARKED, UNTIMED, Recording, WireMessage
 from mcp_studio.trace.postmortem import endings
+from mcp_studio.trace.statistics import Numbers
 from mcp_studio.tui.panes.pane import Pane
 from mcp_studio.tui.views.exchange import ExchangeView
 from mcp_studio.tui.views.query_line import QueryLine
@@ -397,7 +398,8 @@ class TracePane(Pane, scope="trace"):
         """Statistics: how often, how fast, what failed."""
         from mcp_studio.tui.screens.statistics import Statistics
 
-        self.app.push_screen(Statistics(self.recording), self.show_query)
+        numbers = self.app.studio.numbers if self._session is None else Numbers(self.recording)
+        self.app.push_screen(Statistics(self.recording, numbers), self.show_query)
 
     def action_save(self) -> None:
         """Export the exchange, what is marked or filtered, or everything."""

@@ -65,7 +65,7 @@ def _parts(studio: Studio, kept: str, now: str) -> Parts:
             (f"kept  {kept}", ""),
         ],
         "Trace": [
-            (f"{trace.total:,} entries, {len(trace):,} kept, {trace.dropped:,} dropped", ""),
+            (f"{trace.total:,} entries, {len(trace):,} kept, {trace.first_number - 1:,} dropped", ""),
             (trace.problem, "$text-warning"),
             (f"on disk: {on_disk}", ""),
             (str(folder), ""),

@@ -13,6 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Select, Static
 
 from mcp_studio.config.model import AnswerRule, RuleAction
+from mcp_studio.config.settings import to_table
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.present import questions
 from mcp_studio.safetext import safe
@@ -83,7 +84,7 @@ class AnswerRuleDialog(Dialog[None]):
     def look(self) -> None:
         """The rule as it is written, and what is left out of it."""
         rule, file = self.rule, self.app.studio.paths.answers_file
-        written = safe(questions.toml_of(rule), 6_000, lines=True)
+        written = safe(_toml(rule), 6_000, lines=True)
         parts: Parts = [(f"Written at the top of {file}\n", "$quiet"), written]
         typed = mapping(self._answer.content) | mapping(self._form.value if self._form is not None else None)
         left = [safe(name, 60) for name in sorted(typed) if name not in mapping(rule.content)]
@@ -106,3 +107,14 @@ class AnswerRuleDialog(Dialog[None]):
         self.app.studio.rules.add(rule)
         self.app.say(f"From now on: {questions.rule_line(rule)}.")
         self.dismiss(None)
+
+
+def _toml(rule: AnswerRule) -> str:
+    """The `[[answer]]` table of a rule; in words, where TOML cannot say it."""
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    try:
+        return tomlkit.dumps({"answer": [to_table(rule)]}).strip()
+    except TOMLKitError:
+        return "Its values cannot be written as TOML, which knows no null."

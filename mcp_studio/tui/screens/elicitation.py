@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import cast
 
@@ -12,7 +13,6 @@ from textual.widgets import Button, Static
 
 from mcp_studio.call.secrets import may_hold_secrets, secret_places
 from mcp_studio.jsontext import Json, items_of
-from mcp_studio.present import questions
 from mcp_studio.present.browser import open_page
 from mcp_studio.safetext import safe
 from mcp_studio.schema.field import defaults, errors, is_secret
@@ -27,6 +27,9 @@ from mcp_studio.urls import judge
 DECLINE, CANCEL, LATER = Choice("decline", "Decline"), Choice("cancel", "Cancel"), Choice("back", "Later")
 _ADDRESS = 10_000
 """Characters of an address that are shown."""
+
+_SECRETS = r"(?i)passw(or)?d|passphrase|passcode|api[ _-]?key|\bsecret|\btoken\b|\bPIN\b|\bcredit card\b"
+"""What a question says that asks for a secret."""
 
 
 class RequestDialog(Dialog[Answer]):
@@ -104,7 +107,7 @@ class Elicitation(RequestDialog):
         warning = ""
         if names or may_hold_secrets(self._form):
             warning = f"{names or 'A field'} looks like a secret. A server should not request passwords in a form."
-        elif questions.about_secrets(self.request):
+        elif re.search(_SECRETS, self.request.message):
             warning = "It speaks of a secret. A server should not request passwords or tokens in a form."
         for text in (warning, *self._form.problems[:3]):
             if text:

@@ -130,7 +130,7 @@ class Export(Dialog[None]):
         studio, address = self.app.studio, self.last_places[True]
         sent = await send(self._recording, part.numbers, address, studio.redactor, told=self._told)
         left = f" It rejected {sent.rejected:,} of them. {sent.message}" if sent.rejected else ""
-        return f"Sent {units.plural(sent.spans, 'span')} to the collector.{left}"
+        return f"Sent {units.plural(sent.taken, 'span')} to the collector.{left}"
 
     def _told(self, done: int, total: int) -> None:
         self._say(f"{done:,} of {total:,} messages", "$quiet")

@@ -14,7 +14,7 @@ from textual.widgets import Button, Static
 from mcp_studio.catalog.listing import KINDS, Listing
 from mcp_studio.config.model import Kind, ServerConfig
 from mcp_studio.jsontext import mapping, printable
-from mcp_studio.present import connections, crashes, servers, units
+from mcp_studio.present import connections, crashes, metrics, servers, units
 from mcp_studio.present.definition import icons
 from mcp_studio.safetext import safe
 from mcp_studio.sandbox import walls
@@ -28,6 +28,8 @@ Part = str | tuple[str, str]
 _STDERR_LINES = 200
 """Newest lines shown."""
 _FINDINGS = 60
+_USED = 30
+"""Rows of figures."""
 _PAUSE = 0.5
 """Seconds between two looks at it."""
 _COLOURS = {"ok": "$state-ready", "busy": "$state-busy", "bad": "$state-failed", "off": "$quiet"}
@@ -128,6 +130,7 @@ def _parts(studio: Studio, name: str) -> Iterator[Part]:
     connection = studio.manager.supervisor(name).connection
     if connection is not None and status.modern and config.kind == "http":
         yield f"  {'answered':<10}{units.seconds(time.monotonic() - connection.heard)} ago\n"
+    yield from _section("Metrics", _metrics(studio, name, status))
     yield from _section("Offers", _offers(studio, name))
     yield from _section("Notifications", _notifications(studio, name))
     yield from _section(f"Findings: {servers.finding_counts(ledger)}", _findings(ledger))
@@ -145,6 +148,15 @@ def _parts(studio: Studio, name: str) -> Iterator[Part]:
     for title, value in (("it declares", status.capabilities), ("the studio declared", declared)):
         yield from _section(f"Capabilities that {title}", _lines(printable(value)) if value else ())
     yield from _section("Instructions for models", _lines(status.instructions or ""))
+
+
+def _metrics(studio: Studio, name: str, status: Status) -> Iterator[str]:
+    """The figures of the server, and of what was used of it most often."""
+    some = [one for one in metrics.metrics_of(studio.numbers, studio.caller.costs, {}) if one.of.server == name]
+    for row in [metrics.HEADS, *map(metrics.figures_row, some[:_USED])] if some else ():
+        yield f"{row[0]:<18.18}{''.join(f'{cell:>7}' for cell in row[1:])}"
+    if some:
+        yield " · ".join(metrics.server_facts(some[0], time.time() * (status.state == "ready")))
 
 
 def _section(title: str, lines: Iterable[Part]) -> Iterator[Part]:

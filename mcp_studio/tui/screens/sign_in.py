@@ -20,7 +20,7 @@ from mcp_studio.config.model import Keeping, ServerConfig
 from mcp_studio.errors import StudioError
 from mcp_studio.present import browser as browsers
 from mcp_studio.present import connections, questions, units
-from mcp_studio.present.accounts import span, validity
+from mcp_studio.present.accounts import validity
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.session.state import Status
@@ -428,7 +428,8 @@ def _warnings(*texts: str) -> Parts:
 def _browser(run: SignIn, *, has_browser: bool) -> Parts:
     """Where the page leads, and how the browser comes back."""
     page = judge(run.authorization_url)
-    left = f"  {span(run.until - time.monotonic())} left" if run.until else ""
+    seconds = max(0, int(run.until - time.monotonic()))
+    left = f"  {seconds // 60}:{seconds % 60:02} left" if run.until else ""
     where = "Your browser has the page" if run.opened else "The page waits for you"
     parts: Parts = [(where, "bold"), (f"{left}\n", "$quiet"), *_row("host", page.host or "none", "bold $accent")]
     parts += _row("network", page.ascii_host if page.ascii_host != page.host else "", "bold $accent")

@@ -15,9 +15,10 @@ from textual.widgets import DataTable, Static, Tab, Tabs
 
 from mcp_studio.present import units
 from mcp_studio.present.error_groups import Errors
+from mcp_studio.present.metrics import Metrics, server_facts
 from mcp_studio.safetext import safe
 from mcp_studio.trace.message import OTHER, Recording
-from mcp_studio.trace.statistics import NAMED, Durations, Numbers, Tally
+from mcp_studio.trace.statistics import EXACT, NAMED, Durations, Numbers, Tally, Target
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.query_line import quoted
@@ -29,7 +30,7 @@ _MOST = 500
 """Rows that are shown; sorting says which."""
 _BAD = 0.05
 """The share of errors from which on it is told in the colour of errors, below it in that of warnings."""
-TITLES = ("Name", "Count", "Errors", "p50", "p95", "Max")
+TITLES = ("Name", "Count", "Errors", "Avg", "p50", "p95", "p99")
 _WIDTH, _LABEL = 7, 16
 """Cells of a column with figures, and of the bounds in front of a bar."""
 
@@ -52,9 +53,10 @@ def figures_of(tally: Tally) -> dict[str, tuple[float, str]]:
     return {
         "Count": (tally.count, f"{tally.count:,}"),
         "Errors": (tally.errors, f"{tally.error_rate * 100:.3g}%" if tally.errors else ""),
+        "Avg": (tally.average or 0.0, took_text(tally.average)),
         "p50": (tally.p50 or 0.0, took_text(tally.p50)),
         "p95": (tally.p95 or 0.0, took_text(tally.p95)),
-        "Max": (tally.most or 0.0, took_text(tally.most)),
+        "p99": (tally.p99 or 0.0, took_text(tally.p99)),
     }
 
 
@@ -106,10 +108,10 @@ def facts(row: StatRow, start: int) -> Content:
     ended = [units.plural(tally.count, "time"), *(f"{count:,} {word}" for count, word in named if count)]
     rate = tally.rate(start)
     often = f"{rate:,.3g}/s" if rate >= 1 else f"{60 * rate:.2g}/min"
-    more = [often, f"{units.size(tally.bytes_in)} in", f"{units.size(tally.bytes_out)} out"]
+    more = [often, *server_facts(Metrics(Target("", "", ""), tally))]
     more += [units.plural(tally.notices, "notification")] if tally.notices else []
     more += [f"{units.plural(tally.questions, 'request')} of the server"] if tally.questions else []
-    times = times_line(tally.durations) + ("" if tally.durations.exact else " · percentiles of a sample")
+    times = times_line(tally.durations) + (" · percentiles of a sample" * (tally.durations.count > EXACT))
     look = "$state-failed" if tally.errors else ""
     return Content.assemble(
         (row.name, "bold"), ("  " + " · ".join(ended), look), f"\n{times}", ("\n" + " · ".join(more), "$quiet")
@@ -127,12 +129,12 @@ def times_line(times: Durations) -> str:
 
 def histogram(durations: Durations, width: int, height: int) -> Content:
     """A line for each bar: its bounds, the bar, how many; at most so many lines, so wide."""
-    bars = durations.histogram(height)[-height:]
+    bars = durations.histogram()[-height:]
     most = max((bar.height for bar in bars), default=0)
     room = max(1, width - _LABEL - 3 - len(f"{most:,}"))
     lines = (
         Content.assemble(
-            (f"{f'{_edge(bar.begin)} - {_edge(bar.end)}':>{_LABEL}} ", "$quiet"),
+            (f"{f'{_edge(bar.begin)} - {_edge(min(bar.end, durations.most))}':>{_LABEL}} ", "$quiet"),
             (glyphs().full * -(-bar.height * room // most), "$primary"),
             f" {bar.height:,}",
         )
@@ -161,14 +163,14 @@ class Statistics(Dialog[str]):
     }
     """
     choices = (
-        Choice("open", "Show messages", "primary"), Choice("sort", "Sort: next column"), Choice("copy", "Copy"),
-        Choice("back", "Close"),
+        Choice("open", "Show messages", "primary"), Choice("errors", "Errors"),
+        Choice("sort", "Sort"), Choice("copy", "Copy"), Choice("back", "Close"),
     )  # fmt: skip
     table = getters.query_one(DataTable)
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: Recording, numbers: Numbers) -> None:
         super().__init__()
-        self._numbers = Numbers(recording)
+        self._numbers = numbers
         self._errors = Errors(recording)
         self._rows: list[StatRow] = []
         self._sort, self._backward = "Count", False
@@ -258,6 +260,11 @@ class Statistics(Dialog[str]):
         """Show its messages in the trace."""
         if self._row is not None:
             self.dismiss(self._row.query)
+
+    def action_errors(self) -> None:
+        """Show those of its messages that tell of errors."""
+        if self._row is not None:
+            self.dismiss(f"{self._row.query} status:error")
 
     @on(DataTable.HeaderSelected)
     def _sort_by(self, event: DataTable.HeaderSelected) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 from google.protobuf.json_format import MessageToDict
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTracePartialSuccess,
     ExportTraceServiceRequest,
@@ -28,7 +29,7 @@ OK: Reply = (200, b"", "")
 
 
 def partial(rejected: int, message: str) -> Reply:
-    """Of some spans the collector wants nothing."""
+    """Of some spans, or points of metrics, the collector wants nothing."""
     success = ExportTracePartialSuccess(rejected_spans=rejected, error_message=message)
     return 200, ExportTraceServiceResponse(partial_success=success).SerializeToString(), ""
 
@@ -47,7 +48,8 @@ class Collector:
             length = next(line for line in head.splitlines() if line.lower().startswith("content-length"))
             self.heads.append(head)
             body = await reader.readexactly(int(length.split(":")[1]))
-            self.bodies.append(MessageToDict(ExportTraceServiceRequest.FromString(body)))
+            kind = ExportMetricsServiceRequest if "/v1/metrics" in head else ExportTraceServiceRequest
+            self.bodies.append(MessageToDict(kind.FromString(body)))
             status, body, extra = self._answers.pop(0) if self._answers else OK
             head = f"HTTP/1.1 {status} Said\r\nContent-Length: {len(body)}\r\nConnection: close\r\n{extra}\r\n"
             writer.write(head.encode() + body)
@@ -90,7 +92,7 @@ def test_many_spans_go_in_several_messages(monkeypatch: pytest.MonkeyPatch) -> N
     async def main() -> None:
         async with listening() as one:
             came = await send(recorded(items), None, one.url, Redactor(), told=lambda *far: told.append(far))
-            assert came.spans == 1_250 and len(one.bodies) == 13
+            assert came.taken == 1_250 and len(one.bodies) == 13
             ids = [span["spanId"] for body in one.bodies for span in body["resourceSpans"][0]["scopeSpans"][0]["spans"]]
             assert len(set(ids)) == 1_250
 
@@ -110,7 +112,7 @@ def test_an_answer_that_makes_no_sense_costs_nothing(body: bytes) -> None:
 
 def test_a_collector_that_is_busy_is_asked_again() -> None:
     came, one = sent((503, b"", "Retry-After: 0\r\n"), (429, b"", "Retry-After: 0\r\n"), OK)
-    assert came.spans == 3 and len(one.bodies) == 3
+    assert came.taken == 3 and len(one.bodies) == 3
     with pytest.raises(StudioError, match="503 Said"):
         sent(*[(503, b"", "Retry-After: 99\r\n")] * 3)
 
@@ -155,10 +157,10 @@ def test_it_does_not_follow_to_another_place() -> None:
 @pytest.mark.parametrize("url", ["", "localhost:4318", "ftp://x", "http://", "ws://x", "http://[", "file:///etc/x"])
 def test_what_is_no_address_is_refused(url: str) -> None:
     with pytest.raises(UsageError, match="http://"):
-        address(url)
+        address(url, "/v1/traces")
 
 
 def test_a_path_that_is_named_is_kept() -> None:
-    wanted: Callable[[str], str] = address
-    assert wanted("http://a:4318") == "http://a:4318/v1/traces" == wanted("http://a:4318/")
-    assert wanted("https://a/x/v1/traces?k=1") == "https://a/x/v1/traces?k=1"
+    for path in ("/v1/traces", "/v1/metrics"):
+        assert address("http://a:4318", path) == f"http://a:4318{path}" == address("http://a:4318/", path)
+        assert address("https://a/x/v1/traces?k=1", path) == "https://a/x/v1/traces?k=1"

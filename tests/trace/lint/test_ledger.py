@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mcp_studio.trace.lint.ledger import Ledger
-from mcp_studio.trace.lint.rules import Finding, worst
+from mcp_studio.trace.lint.rules import Finding, weight
 from tests.support import run
 from tests.trace.lint.kit import Talk
 
@@ -61,7 +61,7 @@ def test_a_flood_of_wrong_messages_is_one_line_and_every_message_is_marked() -> 
         talk.hear(b'{"jsonrpc":"2.0","id":%d,"result":{}}' % (number + 100))
     (group,) = talk.ledger.groups()
     assert group.count == 5_000 and group.first.rule == "orphan-response"
-    assert worst(talk.newest.findings) == "error" and talk.newest.findings[0].number == talk.newest.number
+    assert weight(talk.newest.findings) == 3 and talk.newest.findings[0].number == talk.newest.number
 
 
 def test_what_is_wrong_with_a_message_of_ours_is_on_it_and_not_counted() -> None:

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+from mcp_studio.redact import Redactor
 from mcp_studio.trace import statistics as module
-from mcp_studio.trace.message import ASKED, KINDS, OTHER, OUTCOMES, PROBE
+from mcp_studio.trace.message import ASKED, KINDS, OTHER, OUTCOMES, PROBE, Direction, MessageKind, WireMessage
 from mcp_studio.trace.statistics import Method, Numbers, numbers_of
+from mcp_studio.trace.store import TraceStore
 from tests.trace.made import Made
 
 
@@ -203,5 +205,66 @@ def test_numbers_of_a_selection_have_both_ends_of_every_request() -> None:
     by_request = numbers_of(made, [ends[1] - 1])
     by_answer = numbers_of(made, [ends[1], ends[1] - 1, 999])
     for numbers in (by_request, by_answer):
-        assert (numbers.total.count, numbers.total.bytes) == (1, 400)
+        assert (numbers.total.count, numbers.total.bytes_in + numbers.total.bytes_out) == (1, 400)
         assert numbers.total.p50 == pytest.approx(20, rel=1e-3)
+
+
+def greeted(made: Made, at: float, method: str = "initialize") -> int:
+    """A connection begins."""
+    return made.answer(made.request(method, time=at, server="demo"), time=at, server="demo")
+
+
+@pytest.mark.parametrize(
+    ("note", "uptime"),
+    [("demo ended with exit code 3", 20), ("demo is slow", 90), ("other ended with exit code 3", 90)],
+)
+def test_connections_last_until_a_note_tells_of_their_end_or_another_begins(note: str, uptime: float) -> None:
+    store = TraceStore(Redactor())
+
+    def add(at: float, direction: Direction, kind: MessageKind, text: str = "", method: str = "") -> WireMessage:
+        entry = store.add("demo", direction, kind, text.encode())
+        entry.time, entry.method = at, method
+        store.columns.time[-1] = at
+        store.revised(entry)
+        return entry
+
+    def greet(at: float) -> None:
+        span = store.opened(add(at, "out", "request", method="initialize"))
+        store.settled(span, add(at, "in", "result"), failed=False)
+
+    greet(1_000.0)
+    add(1_010.0, "none", "note", note)
+    greet(1_080.0)
+    add(1_090.0, "in", "notification", method="notifications/message")
+    numbers = Numbers(store)
+    assert numbers.look(60)
+    link = numbers.servers["demo"].link
+    assert (link.reconnects, link.uptime()) == (1, uptime)
+    assert link.uptime(1_100.0) == uptime + 10
+
+
+def test_only_handshakes_begin_a_connection_anew_while_one_stands() -> None:
+    made = Made()
+    early = made.request("initialize", time=1_000.0, server="demo")
+    for at in (1_001.0, 1_002.0, 1_003.0):
+        greeted(made, at, "server/discover")
+    made.answer(early, time=1_004.0, server="demo")
+    numbers = looked(made)
+    assert numbers.servers["demo"].link.reconnects == 0, "one connection, discovered three times"
+    greeted(made, 1_005.0)
+    numbers.look(60)
+    assert numbers.servers["demo"].link.reconnects == 1
+
+
+def test_recordings_are_counted_together_and_their_gaps_are_no_uptime() -> None:
+    first, second = Made(), Made()
+    for made, begin in ((first, 1_000.0), (second, 9_000.0)):
+        greeted(made, begin)
+        call(made, ms=10, at=begin + 5, outcome="tool error" if made is second else "ok")
+    numbers = looked(first)
+    numbers.add(second.recording)
+    tool = numbers.of("demo", "tools/call", "add")
+    assert tool is not None and (tool.count, tool.errors, tool.durations.count) == (2, 1, 2)
+    assert list(tool.wrong) == [4], "of the newest recording"
+    link = numbers.servers["demo"].link
+    assert (link.reconnects, round(link.uptime())) == (0, 10)

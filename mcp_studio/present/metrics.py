@@ -1,0 +1,152 @@
+"""Figures of servers and of what was used of them: one model for tables, JSON, Prometheus and OpenTelemetry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import accumulate
+from typing import NamedTuple
+
+from mcp_studio.catalog.listing import Ref
+from mcp_studio.jsontext import Json, dumps
+from mcp_studio.present import units
+from mcp_studio.present.error_groups import ErrorGroup
+from mcp_studio.safetext import safe
+from mcp_studio.trace.export.collector import Meter
+from mcp_studio.trace.statistics import BOUNDS, NAMED, Durations, Numbers, Tally, Target
+
+HEADS = ("server, ms", "calls", "errors", "ok", "avg", "p50", "p95", "p99")
+_TOP = 5
+"""Errors of one server that are told."""
+
+
+class Metrics(NamedTuple):
+    """The figures of one server, or of one tool, prompt or resource of it."""
+
+    of: Target
+    """Without a target it is about all calls of the method, and without a method about the server itself."""
+    tally: Tally
+    cost: float | None = None
+    """Of all its calls together; None where none is declared."""
+    errors: tuple[ErrorGroup, ...] = ()
+    """Of a server: what its errors say, most often first."""
+
+
+def metrics_of(
+    numbers: Numbers, costs: Mapping[Ref, float], errors: Mapping[str, Iterable[ErrorGroup]], *, methods: bool = False
+) -> list[Metrics]:
+    """Each server, and after it what was used of it.
+
+    Args:
+        numbers: after a `look`.
+        costs: of all calls of a tool together, where they cost something.
+        errors: of each server, most often first.
+        methods: each method too.
+    """
+    used = [Metrics(Target(*one[:2], ""), tally) for one, tally in sorted(numbers.methods.items()) if methods]
+    for one, tally in sorted(numbers.targets.items()):
+        used.append(Metrics(one, tally, costs.get(Ref(NAMED[one.method], one.server, one.target))))
+    found: list[Metrics] = []
+    for server, tally in sorted(numbers.servers.items()):
+        own = [one for one in used if one.of.server == server]
+        spent = [one.cost for one in own if one.cost is not None]
+        whole = Metrics(Target(server, "", ""), tally, sum(spent) if spent else None, tuple(errors.get(server, ())))
+        found += [whole, *own]
+    return found
+
+
+def metrics_json(one: Metrics) -> dict[str, Json]:
+    """The figures for programs; times in milliseconds."""
+    tally, link = one.tally, one.tally.link
+    most = tally.durations.most
+    times = {"average": tally.average, "p50": tally.p50, "p95": tally.p95, "p99": tally.p99, "max": most or None}
+    figures: dict[str, Json] = {
+        "server": one.of.server, "method": one.of.method or None, "target": one.of.target or None,
+        "count": tally.count, "errors": tally.errors, "refused": tally.refused, "tool_errors": tally.failed,
+        "lost": tally.lost, "cancelled": tally.cancelled, "success_rate": round(1 - tally.error_rate, 6),
+        **{name: ms and round(ms, 3) for name, ms in times.items()},
+        "bytes_in": tally.bytes_in, "bytes_out": tally.bytes_out, "cost": one.cost,
+    }  # fmt: skip
+    if one.of.method:
+        return figures
+    last = max(one.errors, key=lambda error: error.at, default=None)
+    top: list[Json] = [{"count": error.times, "text": error.text} for error in one.errors[:_TOP]]
+    return {
+        **figures, "reconnects": link.reconnects, "uptime_s": round(link.uptime(), 3),
+        "last_error": {"at": last.at, "text": last.text} if last else None, "top_errors": top,
+    }  # fmt: skip
+
+
+def figures_row(one: Metrics) -> tuple[str, ...]:
+    """The cells of a table under `HEADS`."""
+    tally = one.tally
+    times = ("-" if ms is None else f"{ms:.{ms < 100:d}f}" for ms in (tally.average, tally.p50, tally.p95, tally.p99))
+    name = f"  {safe(one.of.target or one.of.method, 24)}" if one.of.method else safe(one.of.server, 26)
+    success = f"{1 - tally.error_rate:.1%}" if tally.count else "-"
+    return name, f"{tally.count:,}", f"{tally.errors:,}", success, *times
+
+
+def server_facts(one: Metrics, now: float = 0.0) -> list[str]:
+    """What else is known of a server, in a few words each; `now` where it is connected at this moment."""
+    tally, link, up = one.tally, one.tally.link, one.tally.link.uptime(now)
+    found = [f"up {units.duration(up * 1000)}"] if up else []
+    found += [units.plural(link.reconnects, "reconnect")] if link.reconnects else []
+    found += [f"{units.size(tally.bytes_in)} in", f"{units.size(tally.bytes_out)} out"]
+    found += [] if one.cost is None else [f"cost {one.cost:.6g}"]
+    return found + [f"{error.times:,}x {safe(error.text, 60)}" for error in one.errors[:2]]
+
+
+_Value = Callable[[Metrics], float | Durations | None]
+_METERS: tuple[tuple[str, str, bool, str, _Value], ...] = (
+    ("calls", "", True, "Requests that were answered or given up.", lambda one: one.tally.count),
+    ("errors", "", True, "Requests that were refused, failed or lost.", lambda one: one.tally.errors),
+    ("received", "By", True, "Bytes from the server.", lambda one: one.tally.bytes_in),
+    ("sent", "By", True, "Bytes to the server.", lambda one: one.tally.bytes_out),
+    ("duration", "s", False, "Time from request to answer.", lambda one: one.tally.durations),
+    ("duration.average", "s", False, "Its moving average.", lambda one: (one.tally.average or 0) / 1000),
+    ("duration.p50", "s", False, "Half of the answers took less.", lambda one: (one.tally.p50 or 0) / 1000),
+    ("duration.p95", "s", False, "95 of 100 answers took less.", lambda one: (one.tally.p95 or 0) / 1000),
+    ("duration.p99", "s", False, "99 of 100 answers took less.", lambda one: (one.tally.p99 or 0) / 1000),
+    ("cost", "", True, "What the calls cost, as it is declared.", lambda one: one.cost),
+)
+_OF_SERVERS: tuple[tuple[str, str, bool, str, _Value], ...] = (
+    ("reconnects", "", True, "Connections after the first one.", lambda one: one.tally.link.reconnects),
+    ("connected", "s", True, "Time with a connection.", lambda one: one.tally.link.uptime()),
+)
+
+
+def meters_of(metrics: Iterable[Metrics]) -> list[Meter]:
+    """All figures as metrics: those of servers apart from those of tools, prompts and resources, which are in them."""
+    rows, found = list(metrics), list[Meter]()
+    for scope, table in ((".server", _METERS + _OF_SERVERS), ("", _METERS)):
+        some = [one for one in rows if bool(one.of.method) != bool(scope)]
+        for name, unit, counter, about, value in table:
+            timed = [one for one in some if one.tally.durations.count or not name.startswith("duration")]
+            points = [(one.of, number) for one in timed if (number := value(one)) is not None]
+            found += [Meter(f"mcp_studio{scope}.{name}", unit, about, counter, points)] if points else []
+    return found
+
+
+def prometheus(meters: Iterable[Meter]) -> Iterator[str]:
+    """Metrics as the lines of a Prometheus text file."""
+    for meter in meters:
+        suffix = {"s": "_seconds", "By": "_bytes"}.get(meter.unit, "")
+        name = meter.name.replace(".", "_") + suffix + "_total" * meter.counter
+        kind = "histogram" if isinstance(meter.points[0][1], Durations) else "counter" if meter.counter else "gauge"
+        yield f"# HELP {name} {meter.about}\n# TYPE {name} {kind}"
+        for target, value in meter.points:
+            named = {"kind": NAMED[target.method], "name": target.target} if target.method else {}
+            labels = {"server": target.server, **named}
+            if isinstance(value, Durations):
+                edges = (*(f"{bound / 1000:g}" for bound in BOUNDS), "+Inf")
+                for edge, count in zip(edges, accumulate(value.buckets), strict=True):
+                    yield _sample(f"{name}_bucket", {**labels, "le": edge}, count)
+                yield _sample(f"{name}_sum", labels, value.total / 1000)
+                yield _sample(f"{name}_count", labels, value.count)
+            else:
+                yield _sample(name, labels, value)
+
+
+def _sample(name: str, labels: Mapping[str, str], value: float) -> str:
+    # JSON escapes what has to be escaped here, backslash, quote and newline; other controls are gone by then.
+    shown = ",".join(f"{key}={dumps(safe(text, 2_000)).decode()}" for key, text in labels.items())
+    return f"{name}{{{shown}}} {value:.15g}"
