@@ -8,8 +8,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from mcp_studio.errors import LimitExceeded
-from mcp_studio.jsontext import Json, JsonProblem, loads, mapping, pretty
+from mcp_studio.jsontext import Json, loads_or, mapping, pretty
 from mcp_studio.limits import MB
 from mcp_studio.record import record
 
@@ -139,8 +138,8 @@ def write_atomically(file: Path, data: bytes, *, mode: int = 0o600) -> None:
 def read_object(file: Path, *, largest: int = 8 * MB, exact: bool = False) -> dict[str, Json]:
     """The JSON object in a small file of ours; empty where there is none that can be read."""
     try:
-        return mapping(loads(file.read_bytes(), exact=exact)) if file.stat().st_size <= largest else {}
-    except (OSError, JsonProblem, LimitExceeded):
+        return mapping(loads_or(file.read_bytes(), exact=exact)) if file.stat().st_size <= largest else {}
+    except OSError:
         return {}
 
 

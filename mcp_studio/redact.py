@@ -13,7 +13,7 @@ from __future__ import annotations
 import binascii
 import re
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from itertools import chain
 from json.encoder import encode_basestring, encode_basestring_ascii
@@ -180,14 +180,13 @@ class Redactor:
         re.error: one of `names` is not a regular expression.
     """
 
-    def __init__(self, names: Iterable[str] = ()) -> None:
+    def __init__(self, names: Collection[str] = ()) -> None:
         self._told: dict[tuple[str, str], tuple[Literal, ...]] = {}
         self._literals: tuple[Literal, ...] = ()
         self._guard = threading.Lock()
         self._sessions: dict[str, int] = {}
-        given = tuple(names)
-        plain = [name for name in given if re.fullmatch(r"[\w.-]+", name)]
-        patterns = [name.removeprefix("(?i)") for name in given if name not in plain]
+        plain = [name for name in names if re.fullmatch(r"[\w.-]+", name)]
+        patterns = [name.removeprefix("(?i)") for name in names if name not in plain]
         parts = [f"^{re.escape(name)}$" for name in plain] + [f"(?:{pattern})" for pattern in patterns]
         self._names = re.compile("|".join(parts), re.IGNORECASE) if parts else None
         anchors = [_ANCHOR.pattern, *(re.escape(name.lower().encode()) for name in plain)]

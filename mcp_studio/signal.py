@@ -28,6 +28,5 @@ class Signal(Generic[T]):
 
     def emit(self, event: T) -> None:
         """Tell all listeners; a listener must be cheap and must not raise."""
-        if self._listeners:
-            for listener in tuple(self._listeners):
-                listener(event)
+        for listener in tuple(self._listeners):
+            listener(event)

@@ -11,8 +11,7 @@ from pathlib import Path
 from mcp_studio.call.call import OUTCOMES, Call, said_of
 from mcp_studio.call.history import LARGEST_ENTRY
 from mcp_studio.call.policy import Judgement, Origin
-from mcp_studio.errors import LimitExceeded
-from mcp_studio.jsontext import Json, JsonProblem, dumps, loads, mapping
+from mcp_studio.jsontext import Json, dumps, loads_or, mapping
 from mcp_studio.limits import MB
 from mcp_studio.redact import Redactor
 
@@ -70,11 +69,7 @@ class Audit:
             if not file.is_file():
                 continue
             with file.open("rb") as stream:
-                for line in stream:
-                    try:
-                        yield mapping(loads(line))
-                    except (JsonProblem, LimitExceeded):
-                        continue
+                yield from filter(None, (mapping(loads_or(line)) for line in stream))
 
     def _put_aside(self) -> None:
         self.file.replace(self.file.with_name(f"{self.file.stem}-{time.time_ns()}.jsonl"))

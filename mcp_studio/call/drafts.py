@@ -8,8 +8,7 @@ from pathlib import Path
 from mcp_studio.call.history import History
 from mcp_studio.call.secrets import SecretFilter
 from mcp_studio.call.store import Saver, read_end
-from mcp_studio.errors import StudioError
-from mcp_studio.jsontext import Json, JsonProblem, dumps, loads, mapping
+from mcp_studio.jsontext import Json, dumps, loads_or, mapping
 from mcp_studio.paths import write_atomically
 from mcp_studio.redact import Redactor
 
@@ -79,8 +78,8 @@ class Drafts:
 
 def _read(file: Path) -> dict[str, Json]:
     try:
-        value = mapping(loads(read_end(file, _MOST_READ), exact=True))
-    except (OSError, JsonProblem, StudioError):
+        value = mapping(loads_or(read_end(file, _MOST_READ), exact=True))
+    except OSError:
         return {}
     return mapping(value.get("drafts")) if value.get("version") == _FORMAT else {}
 

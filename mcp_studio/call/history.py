@@ -16,7 +16,7 @@ from mcp_studio.call.secrets import SecretFilter
 from mcp_studio.call.store import Journal, Saver
 from mcp_studio.catalog.listing import KINDS, EntryKind, Ref
 from mcp_studio.errors import StudioError
-from mcp_studio.jsontext import Json, JsonProblem, dumps, items_of, loads, mapping
+from mcp_studio.jsontext import Json, dumps, items_of, loads_or, mapping
 from mcp_studio.record import record
 from mcp_studio.safetext import safe
 from mcp_studio.signal import Signal
@@ -98,10 +98,7 @@ def newest(lines: list[bytes], keep: int) -> list[bytes]:
 
 def past_of(line: bytes) -> Past | None:
     """A line read; None where it makes no sense."""
-    try:
-        raw = mapping(loads(line, exact=True))
-    except (JsonProblem, StudioError):
-        return None
+    raw = mapping(loads_or(line, exact=True))
     kinds: list[EntryKind] = [kind for kind in KINDS if kind == raw.get("kind")]
     server, name, at = raw.get("server"), raw.get("name"), raw.get("at")
     if not kinds or not isinstance(server, str) or not isinstance(name, str) or not isinstance(at, (int, float)):

@@ -134,9 +134,9 @@ class SecretFilter(NamedTuple):
             if item is None or isinstance(item, bool) or item == "":
                 return False
             name = path[-1] if path else None
-            if isinstance(name, str) and (self.hides(name) or self.redact(name) != name):
+            if isinstance(name, str) and self.hides(name):
                 return True
-            return isinstance(item, str) and self.redact(item) != item
+            return any(self.redact(text) != text for text in (name, item) if isinstance(text, str))
 
         def clean(item: Json, path: Path) -> object:  # one frame for each level
             if is_secret(path, item):

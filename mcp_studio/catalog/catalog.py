@@ -167,14 +167,9 @@ class Catalog:
         self._listings.setdefault(listing.server, {})[listing.kind] = listing
         self.changed.emit((listing.server, listing.kind))
 
-    def include(self, server: str) -> None:
-        """Make a server known, so that its place in the order is that of the configuration."""
-        self._listings.setdefault(server, {})
-
     def arrange(self, servers: Iterable[str]) -> None:
-        """Bring the servers into this order, which is that of the configuration."""
-        known = self._listings
-        self._listings = {name: known[name] for name in servers if name in known} | known
+        """Make these servers known, in this order, which is that of the configuration."""
+        self._listings = {name: self._listings.get(name, {}) for name in servers} | self._listings
 
     def clear(self, server: str) -> None:
         """A server has failed: what it offered is listed no more, and `find` alone still knows it until it is back."""
@@ -187,11 +182,10 @@ class Catalog:
         """Drop all listings of a server."""
         self.seen.forget(server)
         self.skills.forget(server)
-        known = self._listings.pop(server, None) is not None
+        self._listings.pop(server, None)
         for kind in KINDS:
             self._away.pop((server, kind), None)
-            if known:
-                self.changed.emit((server, kind))
+            self.changed.emit((server, kind))
 
     @property
     def servers(self) -> tuple[str, ...]:

@@ -137,11 +137,9 @@ class Listing(NamedTuple):
     gone: tuple[Entry, ...] = ()
     """What it does not list any more, until the person has looked at that."""
 
-    def stale(self, now: float | None = None) -> bool:
+    def stale(self) -> bool:
         """Whether the time has passed for which the server calls the list fresh."""
-        if self.hint is None or not self.read_at:
-            return False
-        return (time.monotonic() if now is None else now) >= self.read_at + self.hint.ttl
+        return self.hint is not None and self.read_at > 0 and time.monotonic() >= self.read_at + self.hint.ttl
 
     @property
     def changes(self) -> tuple[Change, ...]:

@@ -6,9 +6,9 @@ import hashlib
 import os
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import field
 from pathlib import Path
-from typing import cast
 
 from mcp_studio.catalog.listing import KINDS, EntryKind
 from mcp_studio.config.model import ServerConfig
@@ -58,13 +58,9 @@ def recall(file: Path) -> Memory:
 
 def remember(file: Path, memory: Memory, redact: Callable[[bytes], bytes] = bytes) -> None:
     """Write a memory without secrets; a disk that refuses costs the memory and nothing else."""
-    value: dict[str, Json] = {"version": _FORMAT, "era": memory.era, "listings": cast("Json", memory.listings)}
-    if memory.seen:
-        value["seen"] = cast("Json", memory.seen)
-    try:
+    value = {"version": _FORMAT, "era": memory.era, "listings": memory.listings, "seen": memory.seen}
+    with suppress(OSError):
         write_atomically(file, redact(dumps(value)))
-    except OSError:
-        return
 
 
 class Memories:

@@ -6,8 +6,7 @@ import os
 import re
 from typing import Literal, NamedTuple
 
-from mcp_studio.errors import LimitExceeded
-from mcp_studio.jsontext import Json, JsonProblem, loads, mapping
+from mcp_studio.jsontext import Json, loads_or, mapping
 
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """Versions agreed on by `initialize`, oldest first."""
@@ -176,10 +175,7 @@ def of_frame(frame: bytes) -> dict[str, Json]:
     """The trace context in the `_meta` of a message, the members that are texts; empty where there is none."""
     if not any(b'"%b"' % key.encode() in frame for key in KEYS) or len(frame) > _LARGE:
         return {}
-    try:
-        message = mapping(loads(frame))
-    except (JsonProblem, LimitExceeded):
-        return {}
+    message = mapping(loads_or(frame))
     meta = mapping(mapping(message.get("params", message.get("result"))).get("_meta"))
     return {key: meta[key] for key in KEYS if isinstance(meta.get(key), str)}
 

@@ -131,7 +131,7 @@ class ConnectionManager:
             raise UsageError(f"There is a server {config.name!r} already.", hint="Choose another name.")
         supervisor = Supervisor(config, self)
         self._supervisors[config.name] = supervisor
-        self._catalog.include(config.name)
+        self._catalog.arrange(self._supervisors)
         self.refresher.show_remembered(config, self.memories.recall(config))
         supervisor.task = self._spawn(supervisor.run())
         self.changed.emit(config.name)

@@ -85,7 +85,7 @@ _METHODS: dict[str, Meant] = {"tools/call": "tool", "prompts/get": "prompt", "re
 FLAGS = frozenset(
     "--json --quiet --yes --unchecked --no-cache --logs --task --detach --last --notification"
     " --no-handshake --with-secrets --traceparent --follow --jsonl --stats --delete --keyring"
-    " --failover --prometheus --events --pin --once --project"
+    " --failover --prometheus --events --pin --once --project --metrics"
     " --insecure --no-browser --client --offline -q -y".split()
 )
 """Options of ours without a value."""

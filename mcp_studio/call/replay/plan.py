@@ -9,8 +9,8 @@ from itertools import islice
 from typing import NamedTuple, cast
 
 from mcp_studio.call.secrets import walk
-from mcp_studio.errors import LimitExceeded, StudioError
-from mcp_studio.jsontext import Json, JsonProblem, loads, mapping
+from mcp_studio.errors import StudioError
+from mcp_studio.jsontext import Json, loads_or, mapping
 from mcp_studio.protocol.versions import META_CAPABILITIES, META_CLIENT, META_LOG_LEVEL, META_VERSION, TASK_RESULT
 from mcp_studio.record import record
 from mcp_studio.redact import MARK
@@ -259,10 +259,7 @@ async def _body(recording: Recording, number: int) -> dict[str, Json]:
     if entry is None:
         return {}
     data = await recording.body(entry)
-    try:
-        return mapping(await asyncio.to_thread(loads, data) if len(data) > _LARGE else loads(data))
-    except (JsonProblem, LimitExceeded):
-        return {}
+    return mapping(await asyncio.to_thread(loads_or, data) if len(data) > _LARGE else loads_or(data))
 
 
 async def _final(recording: Recording, step: Step) -> dict[str, Json]:
