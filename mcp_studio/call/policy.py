@@ -158,7 +158,7 @@ class Policy:
         else:
             quiet = trusted and tool is not None and tool.read_only
             rule = "programs may call read-only tools of trusted servers"
-        return Judgement("allow" if quiet else "ask", rule)
+        return Judgement("allow", "no rule asks about it") if quiet else Judgement("ask", rule)
 
     def _candidates(self, shape: _Shape) -> list[_Candidate]:
         """The rules that may be for calls of a shape; kept, since a thousand patterns take a while."""

@@ -81,7 +81,7 @@ class Groups:
         """The server that lists a resource or template, else the one with a template that the address fits.
 
         Raises:
-            UsageError: there is none, or there are several.
+            UsageError: there is none, or there are several that are not of one group.
         """
         entries = (*self._catalog.entries("resource"), *self._catalog.entries("template"))
         known = [entry.ref for entry in entries if not entry.remembered]
@@ -91,10 +91,16 @@ class Groups:
             found = {ref.server for ref in some[:_TEMPLATES] if fits(ref.name, uri)}
         if not found:
             raise UsageError(f"No server has the resource `{uri}`.{suggestion(uri, [ref.name for ref in known])}")
-        if len(found) > 1:
-            names = ", ".join(name for name in self._manager.names() if name in found)
-            raise UsageError(f"Several servers have the resource `{uri}`: {names}.", hint="Name one of them.")
-        return found.pop()
+        names = [name for name in self._manager.names() if name in found]
+        if len(names) > 1 and (len({self.of(name) for name in names}) > 1 or not self.of(names[0])):
+            listed = ", ".join(names)
+            raise UsageError(f"Several servers have the resource `{uri}`: {listed}.", hint="Name one of them.")
+        return max(names, key=self._rank)
+
+    def _rank(self, server: str) -> tuple[bool, bool, bool, int]:
+        """What matters where a group has a resource: there are no figures of each."""
+        ready, preferred = self._manager.status(server).state == "ready", self.by_hand(server) == "preferred"
+        return server not in self._drained, ready, preferred, self._manager.config(server).priority
 
     def others(self, server: str, tool: str) -> tuple[str, ...]:
         """The members that could take a call of a server's tool, best first; none where it has no group."""

@@ -132,13 +132,17 @@ NONE = "No server has the resource `raw://notes/a/b`. Did you mean raw://note"
     ("uri", "others", "found"),
     [
         ("note://count", "", "s"), ("raw://note", "", "t"), ("raw://notes/ada", "", "t"),
-        ("raw://notes/ada", "u", BOTH), ("raw://notes/a/b", "", NONE),
+        ("raw://notes/ada", "u", BOTH), ("raw://notes/a/b", "", NONE), ("raw://notes/ada", "v", "v"),
     ],
 )  # fmt: skip
 async def test_a_resource_without_a_server_is_read_of_the_one_that_lists_it_or_has_a_template(
     uri: str, others: str, found: str
 ) -> None:
-    twins = [stdio(python_server("raw_server"), name) for name in ("t", *others)]
+    group = "twins" if others == "v" else ""  # of which the one that comes first is asked
+    twins = [
+        replace(stdio(python_server("raw_server"), name), group=group, priority=priority)
+        for priority, name in enumerate(("t", *others))
+    ]
     async with opened(stdio(python_server("sdk_cached")), *twins) as studio:
         if len(found) == 1:
             call = studio.read_resource("", uri)
