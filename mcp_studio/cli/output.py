@@ -107,16 +107,14 @@ class Output:
         self.log_level = options.value("--log-level")
         """The least level of log messages that are said; empty for none."""
 
-    def data(self, text: object) -> None:
-        """Print a text on standard output, as many lines as it has; nothing with `--json`."""
-        if not self.json:
-            raw = text if isinstance(text, str) else str(text)
-            _write(sys.stdout, safe(raw, max(len(raw), 1), lines=True) + "\n")
+    def data(self, *texts: object) -> None:
+        """Print texts on standard output, as many lines as each has; nothing with `--json`."""
+        for text in () if self.json else map(str, texts):
+            _write(sys.stdout, safe(text, max(len(text), 1), lines=True) + "\n")
 
     def table(self, rows: Sequence[Sequence[str]], heads: Sequence[str] = ()) -> None:
         """Print rows with aligned columns, under heads where there are any of both."""
-        for line in table([heads, *rows] if rows and heads else rows):
-            self.data(line)
+        self.data(*table([heads, *rows] if rows and heads else rows))
 
     def listing(self, rows: Sequence[Sequence[str]], facts: Json, *, empty: str, heads: Sequence[str] = ()) -> int:
         """Print a table, or say that there is nothing, and end well; returns the exit code."""
@@ -134,9 +132,9 @@ class Output:
         """Have everything read now that is printed."""
         sys.stdout.flush()
 
-    def note(self, text: object) -> None:
-        """Say something on standard error, on one line."""
-        if not self.quiet:
+    def note(self, *texts: object) -> None:
+        """Say something on standard error, each on one line."""
+        for text in () if self.quiet else texts:
             _write(sys.stderr, safe(self.redactor.text(str(text))) + "\n")
 
     def once(self, text: str) -> None:
@@ -153,9 +151,10 @@ class Output:
             if not self.quiet:
                 self._address(request.url)
 
-    def warn(self, text: object) -> None:
+    def warn(self, *texts: object) -> None:
         """Say on standard error what is wrong, though it goes on; also with `--quiet`."""
-        self._say("warning", "33", text)
+        for text in texts:
+            self._say("warning", "33", text)
 
     def fail(self, error: StudioError, detail: dict[str, Json] | None = None) -> int:
         """Tell why it did not work, as text or as the envelope; returns the exit code.

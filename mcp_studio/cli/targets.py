@@ -230,11 +230,14 @@ def configured(out: Output) -> Config:
         return out.shell.config
     config = configuration(out.options, Paths.default(), target(out.options), secrets=False)
     learn(config, out)
-    for problem in config.problems:
-        out.warn(problem)
-    for question in config.untrusted:
-        out.note(f"{question.file} is not in use: agree to it by `mcp-studio config trust`")
+    tell_problems(config, out)
     return config
+
+
+def tell_problems(config: Config, out: Output) -> None:
+    """Say what is wrong with a configuration, and which files nobody has agreed to."""
+    out.warn(*config.problems)
+    out.note(*(f"{one.file} is not in use: agree to it by `mcp-studio config trust`" for one in config.untrusted))
 
 
 def learn(config: Config, out: Output) -> None:

@@ -159,8 +159,7 @@ def _copied(studio: Studio, intent: Intent, uri: str, out: Output) -> int:
     copy = copy_as(subject, options.value("--as"), secrets=options.flag("--with-secrets"))
     if copy.why_not:
         raise StudioError(copy.why_not)
-    for remark in copy.remarks:
-        out.note(remark)
+    out.note(*copy.remarks)
     out.data(copy.text.removesuffix("\n"))
     return out.done({"form": copy.id, "text": copy.text, "remarks": list(copy.remarks)})
 
@@ -172,8 +171,7 @@ async def _complete(studio: Studio, plan: Plan, out: Output) -> int:
     found = await studio.caller.complete(ref, argument, start, known)
     if not found.declared:
         out.warn(f"{ref.server} declares no completions, so it was not asked")
-    for value in found.values:
-        out.data(value)
+    out.data(*found.values)
     if found.count:
         out.note(f"{found.count} values")
     return out.done({"values": list(found.values), "total": found.total, "hasMore": found.has_more})
@@ -247,8 +245,7 @@ async def _watched(load: Load, out: Output) -> bool:
 
 def _ended(load: Load, out: Output, interrupted: bool) -> int:
     out.ms = load.seconds * 1000
-    for problem in load.problems:
-        out.warn(problem)
+    out.warn(*load.problems)
     if refused := out.asker.refused:
         what = "One question" if len(refused) == 1 else f"{len(refused):,} questions"
         out.warn(f"{what} had no answer: {refused[0].message}")

@@ -77,8 +77,8 @@ def _end(one: Round, reloader: Reloader, out: Output) -> int:
 def _print(one: Round, studio: Studio, out: Output) -> None:
     if out.json and out.lines:
         out.line("", _json(one, out))
-    for line in _lines(one, studio):
-        out.data(safe(out.redactor.text(line), 4_000))  # one line, whatever a tool calls itself
+    # Each is one line, whatever a tool calls itself.
+    out.data(*(safe(out.redactor.text(line), 4_000) for line in _lines(one, studio)))
     out.flush()
 
 

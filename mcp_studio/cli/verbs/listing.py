@@ -64,10 +64,9 @@ async def _page(studio: Studio, server: str, kind: EntryKind, cursor: str | None
     await ready(studio, server, out)
     page = await list_page(studio.manager.connection(server), kind, cursor)
     entries = salvage(server, kind, page.items)
-    for row in entry_rows(entries):
-        out.data(row)
-    for problem in filter(None, (page.problem, page.hint.problem if page.hint else "", *problems_of(entries))):
-        out.warn(f"{server}, {kind}s: {problem}")
+    out.data(*entry_rows(entries))
+    problems = filter(None, (page.problem, page.hint.problem if page.hint else "", *problems_of(entries)))
+    out.warn(*(f"{server}, {kind}s: {problem}" for problem in problems))
     if page.hint is not None:
         out.note(f"fresh for {page.hint.ttl:g} s, {page.hint.scope}")
     if page.following is None:
@@ -89,12 +88,10 @@ async def _listed(studio: Studio, kinds: tuple[EntryKind, ...], out: Output) -> 
         _tell(studio, kind, out)
         if entries and len(kinds) > 1:
             out.data(f"{kind}s")
-        for row in entry_rows(entries, indent="  " * (len(kinds) > 1)):
-            out.data(row)
+        out.data(*entry_rows(entries, indent="  " * (len(kinds) > 1)))
     out.result = result
     if errors:
-        for error in errors[:-1]:
-            out.warn(error.message)
+        out.warn(*(error.message for error in errors[:-1]))
         return out.fail(errors[-1], {"result": result})
     listings = [(kind, studio.catalog.listing(name, kind)) for kind in kinds for name in names]
     if failed := dict.fromkeys(kind for kind, listing in listings if listing.error and not listing.entries):
@@ -145,8 +142,9 @@ def _state(server: ServerConfig) -> str:
 
 def _history(config: Config, names: list[str], out: Output) -> int:
     """Calls that have ended, newest first; `names` are of servers, or of what was called."""
-    history = History(Paths.default().state / "history.jsonl", config.settings.history)
-    found = [past for past in asyncio.run(history.of()) if not names or {*names} & {*_names(past)}]
+    found = asyncio.run(History(Paths.default().state / "history.jsonl", config.settings.history).of())
+    if names:
+        found = [past for past in found if {*names} & {past.ref.server, str(past.ref), past.ref.name}]
     empty = f"no calls are remembered{f' of {names[0]}' if names else ''}"
     return out.listing([_row(past) for past in found], {"history": [_past(past) for past in found]}, empty=empty)
 
@@ -158,15 +156,10 @@ def _saved_calls(config: Config, out: Output) -> int:
         (one.name, one.where + ", pinned" * one.pinned, one.ref.kind, str(one.ref), one.description)
         for one in loaded.calls
     ]
-    for problem in loaded.failed:
-        out.warn(problem)
+    out.warn(*loaded.failed)
     failed: list[Json] = [problem._asdict() for problem in loaded.failed]
     facts: Json = {"saved": [_saved(one) for one in loaded.calls], "failed": failed}
     return out.listing(rows, facts, empty="no calls are saved; mcp-studio call SERVER.TOOL … --save NAME saves one")
-
-
-def _names(past: Past) -> tuple[str, ...]:
-    return past.ref.server, str(past.ref), past.ref.name
 
 
 def _row(past: Past) -> tuple[str, ...]:

@@ -139,8 +139,7 @@ def _print(result: Result, several: bool, out: Output) -> None:
     times = " → ".join(f"{ms:.0f} ms" for ms in (step.ms, result.ms) if ms is not None)
     said = f"  {result.said}" if result.said else f"  {times}" if times else ""
     out.data(out.redactor.text(f"{result.verdict:<8} {f'{step.server}: ' * several}{step.subject}{said}"))
-    for one in result.differences:
-        out.data(f"         {difference_line(one)}")
+    out.data(*(f"         {difference_line(one)}" for one in result.differences))
     out.flush()
 
 

@@ -114,8 +114,7 @@ def _checked(studio: Studio, servers: list[str], file: str, out: Output) -> int:
     if "tools" not in locked:
         raise UsageError(f"{file} is no lock file.", hint="mcp-studio pins export FILE writes one.")
     found = drift(locked, studio.catalog, servers)
-    for one in found:
-        out.data(str(one))
+    out.data(*found)
     if not found:
         return out.done([])
     words = f"{len(found)} tools are not what {file} says."

@@ -49,8 +49,7 @@ def run(options: Options, out: Output) -> int:
         result = found.as_json()
         if not found.hits:
             return out.fail(_nothing(found, method, out), {"result": result})
-        for line in _lines(found):
-            out.data(line)
+        out.data(*_lines(found))
         out.note(_summary(found))
         return out.done(result)
 

@@ -57,8 +57,7 @@ async def _shown(studio: Studio, server: str, skill: str, file: str, out: Output
         return end(reading.outcome, out, resource_text)
     if not reading.usable:
         return _refused(reading, out)
-    for note in (*reading.skill.notes, f"{reading.uri} {WORDS[reading.verdict.state]}"):
-        out.note(note)
+    out.note(*reading.skill.notes, f"{reading.uri} {WORDS[reading.verdict.state]}")
     result, out.ms = reading.outcome.result, reading.outcome.ms
     out.data(resource_text(result).removesuffix("\n"))
     return out.done({**_verdict(reading), "result": result})
@@ -71,7 +70,6 @@ def _verdict(reading: SkillReading) -> dict[str, Json]:
 
 def _refused(reading: SkillReading, out: Output) -> int:
     """Extension, Verification on Read: what does not match must not be used."""
-    for finding in reading.verdict.findings:
-        out.warn(finding)
+    out.warn(*reading.verdict.findings)
     hint = "It was not printed; `mcp-studio read` prints it all the same."
     return out.fail(StudioError(f"{reading.uri} is not what its entry says.", hint=hint), _verdict(reading))
