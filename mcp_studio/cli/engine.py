@@ -145,6 +145,13 @@ async def connect_all(studio: Studio, out: Output) -> dict[str, StudioError]:
     return {name: one for name, one in failed.items() if isinstance(one, StudioError)}
 
 
+async def reachable(studio: Studio, out: Output) -> list[str]:
+    """Wait for all servers; warns of those that are not ready, and gives the others."""
+    failed = await connect_all(studio, out)
+    out.warn(*(f"{name} could not be asked: {error.message}" for name, error in failed.items()))
+    return [name for name in studio.manager.names() if name not in failed]
+
+
 class Narration:
     """Says how far something is, at most ten times a second, and the last of it in any case."""
 

@@ -16,7 +16,7 @@ from mcp_studio.call.saved import folders
 from mcp_studio.cli.grammar import VERBS
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
-from mcp_studio.cli.targets import from_command, learn, select, target_text, tell_problems
+from mcp_studio.cli.targets import from_command, learn, select, state_text, target_text, tell_problems
 from mcp_studio.cli.terminal import EndOfInput, can_ask, confirm, typed
 from mcp_studio.config.clients import Client, client_named, foreign_files, places
 from mcp_studio.config.expand import uses
@@ -113,13 +113,13 @@ def _show(_: list[str], options: Options, out: Output) -> int:
     rows += [("key", f"{name} = {pressed}") for name, pressed in settings.keys.items()]
     out.table(rows + [("server", out.redactor.text(_line(server))) for server in config.servers.values()])
     tell_problems(config, out)
-    out.result = {
+    facts: Json = {
         "files": list(config.files), "theme": settings.theme, "secrets": settings.secrets, "limits": limits,
         "servers": {name: _masked(server, out) for name, server in config.servers.items()},
         "problems": [str(problem) for problem in config.problems],
         "untrusted": [question.file for question in config.untrusted],
     }  # fmt: skip
-    out.done()
+    out.done(facts)
     return 2 if config.problems else 0
 
 
@@ -129,9 +129,8 @@ def _masked(server: ServerConfig, out: Output) -> Json:
 
 
 def _line(server: ServerConfig) -> str:
-    state = "" if server.enabled else "  (disabled)"
-    insecure = "  (INSECURE: any certificate is accepted)" if server.tls.insecure else ""
-    return f"{server.name}  {target_text(server)}{state}{insecure}"
+    state = state_text(server)
+    return f"{server.name}  {target_text(server)}{f'  ({state})' if state else ''}"
 
 
 def _add(words: list[str], options: Options, out: Output) -> int:

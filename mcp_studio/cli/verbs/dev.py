@@ -68,7 +68,6 @@ def _end(one: Round, reloader: Reloader, out: Output) -> int:
         write_object(Path(file), {"version": 1, "surface": reloader.surface, "answers": reloader.answers})
         out.note(f"written: {file}")
     elif one.breaking or one.other:
-        out.flush()
         words = f"{plural(len(one.breaking), 'breaking change')}, {plural(len(one.other), 'other answer')}."
         return out.fail(StudioError(words), {"result": result})
     return out.done(result)

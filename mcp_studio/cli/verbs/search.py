@@ -98,8 +98,7 @@ async def _listed(studio: Studio, kinds: Sequence[EntryKind], out: Output) -> No
             continue
         for kind in kinds or KINDS:
             listing = studio.catalog.listing(name, kind)
-            for problem in filter(None, (listing.error, listing.capped)):
-                out.warn(f"{name}, {kind}s: {problem}")
+            out.warn_of_list(name, kind, listing.error, listing.capped)
 
 
 def _nothing(found: Found, method: str, out: Output) -> StudioError:
