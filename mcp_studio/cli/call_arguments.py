@@ -17,7 +17,7 @@ from mcp_studio.call.secrets import secret_places
 from mcp_studio.catalog.catalog import suggestion
 from mcp_studio.catalog.listing import EntryKind, Ref
 from mcp_studio.cli.arguments import given_object, with_pairs
-from mcp_studio.cli.engine import connect_all, connected
+from mcp_studio.cli.engine import connected, reachable
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.questions import Asker
@@ -76,13 +76,11 @@ def _plan_named(options: Options, config: Config, option: str, what: str) -> Pla
         UsageError: a word is missing, or names nothing.
         ConfigError: it names a server that was left out because of a mistake in its entry.
     """
-    words = list(options.words)
-    name = options.value(option)
+    words, name = list(options.words), options.value(option)
     named = bool(name)
-    if not name:
-        if not words:
-            raise UsageError(f"Which {what}?", hint=f"mcp-studio {options.verb} SERVER.{what.upper()}")
-        name = words.pop(0)
+    if not (named or words):
+        raise UsageError(f"Which {what}?", hint=f"mcp-studio {options.verb} SERVER.{what.upper()}")
+    name = name or words.pop(0)
     if (on := options.value("--on")) and options.verb == "call":
         parts = list(config.servers) if on == "all" else on.split(",")
         many = [members_of(config, one[1:]) if one.startswith(MARK) else [one] for one in parts]
@@ -156,8 +154,7 @@ async def located(studio: Studio, plan: Plan, out: Output, *kinds: EntryKind) ->
     if plan.server and not plan.group:
         await connected(studio, plan.server, out)
     else:
-        for name, error in (await connect_all(studio, out)).items():
-            out.warn(f"{name} could not be asked: {error.message}")
+        await reachable(studio, out)
     if plan.group:
         ref = Ref(kinds[0], plan.server, plan.name)
         if not studio.catalog.find(ref):

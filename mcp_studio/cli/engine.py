@@ -94,8 +94,8 @@ async def within(studio: Studio, out: Output, body: Body, *, answers: bool) -> i
             await ends.enter_async_context(out.asker.answering(studio.inbox))
         code = await body(studio)
         # A renewed token leaves behind one that may be used up.
-        for words in studio.signing.unsaved:
-            out.warn(f"{words} It ends with this command: sign in again, once tokens can be stored.")
+        again = "It ends with this command: sign in again, once tokens can be stored."
+        out.warn(*(f"{words} {again}" for words in studio.signing.unsaved))
         return code
 
 
@@ -145,6 +145,13 @@ async def connect_all(studio: Studio, out: Output) -> dict[str, StudioError]:
     return {name: one for name, one in failed.items() if isinstance(one, StudioError)}
 
 
+async def reachable(studio: Studio, out: Output) -> list[str]:
+    """Wait for all servers; warns of those that are not ready, and gives the others."""
+    failed = await connect_all(studio, out)
+    out.warn(*(f"{name} could not be asked: {error.message}" for name, error in failed.items()))
+    return [name for name in studio.manager.names() if name not in failed]
+
+
 class Narration:
     """Says how far something is, at most ten times a second, and the last of it in any case."""
 
@@ -183,14 +190,11 @@ async def outcome_of(call: Call, out: Output) -> CallOutcome:
     out.asker.unless_answered(lambda: call.as_task is not None and call.cancel())
     try:
         outcome = await call.wait()
-        for attempt in call.tried:
-            out.note(f"{attempt.server} could not serve it, so it went on: {attempt.why}")
+        out.note(*(f"{one.server} could not serve it, so it went on: {one.why}" for one in call.tried))
         out.server = call.ref.server
         if call.tried:
             out.more["tried"] = [one._asdict() for one in call.tried]
-        for warning in manager.status(server).warnings:
-            if warning not in known:
-                out.note(f"{server} {warning}")
+        out.note(*(f"{server} {warning}" for warning in manager.status(server).warnings if warning not in known))
         if isinstance(outcome, Lost) and outcome.sent:
             out.ending = await mortem_when_known(manager, call)
         return outcome
@@ -220,10 +224,8 @@ def check_file(options: Options) -> None:
 def end(outcome: CallOutcome, out: Output, show: Callable[[Json], str] = result_text) -> int:
     """Print how a call ended, or write its result to the file of `--output`; returns the exit code."""
     out.ms = outcome.ms
-    for problem in outcome.problems:
-        out.warn(problem)
-    for note in outcome.notes:
-        out.note(note)
+    out.warn(*outcome.problems)
+    out.note(*outcome.notes)
     if outcome.sensitive:
         out.more["sensitive"] = dict(outcome.sensitive)
     if isinstance(outcome, Succeeded) and outcome.cached:
@@ -255,8 +257,7 @@ def _failed(outcome: CallOutcome, out: Output) -> int:
     if not isinstance(outcome, Lost) or out.ending is None:
         return out.fail(error)
     code = out.fail(error, {"ending": crashes.as_json(out.ending)})
-    for name, value in crashes.facts(out.ending):
-        out.note(f"  {name:<9}  {value}")
+    out.note(*(f"  {name:<9}  {value}" for name, value in crashes.facts(out.ending)))
     return code
 
 

@@ -48,7 +48,6 @@ TIMEOUT = Option("--timeout", "give up connecting, and waiting for an answer, af
 SERVER = Option("--server", "only this server (may be repeated where a verb is about several)", "NAME")
 JSON = Option("--json", 'print one JSON object: {"ok", "result" or "error", "server", "ms"}')
 QUIET = Option("--quiet", "say nothing on standard error but errors", short="-q")
-STUDIO = (*TARGET, *REMOTE, TIMEOUT, *BENDING)
 COMMON = (*TARGET, *REMOTE, TIMEOUT, SERVER, JSON, QUIET, *BENDING)
 
 
@@ -116,7 +115,7 @@ VERBS: dict[str, Verb] = {
         "[URL | -- COMMAND ARGS…] [--config FILE]…     open the studio\n"
         "demo                                          open it on the bundled demo server\n"
         "VERB …",
-        shared=STUDIO,
+        shared=(*TARGET, *REMOTE, TIMEOUT, *BENDING),
     ),
     "list": Verb(
         "what servers offer: servers, groups, tools, resources, templates, prompts; history, saved",
@@ -168,10 +167,7 @@ VERBS: dict[str, Verb] = {
         "read a resource",
         "read [SERVER] URI [key=value…] [options] [-- COMMAND ARGS…]",
         "A URI template such as `file:///{path}` is filled with the values. A list is key:=JSON.",
-        (
-            *(ARGS, OUTPUT),
-            *(NO_CACHE, *MEMORY, *COPYING, LOG_LEVEL, ANSWER),
-        ),
+        (ARGS, OUTPUT, NO_CACHE, *MEMORY, *COPYING, LOG_LEVEL, ANSWER),
         apart=(("--output", "--as"),),
     ),
     "get": Verb(

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from mcp_studio.catalog.listing import Entry, doubts_of
 from mcp_studio.cli.options import Options
@@ -83,7 +83,6 @@ class Output:
         """The server that the verb is about, for the envelope."""
         self.more: dict[str, Json] = {}
         """Further members of the envelope."""
-        self.result: Json = None
         self.shell: Shell | None = None
         """What keeps the studio open for several verbs, where something does."""
         self.noted: set[str] = set()
@@ -107,16 +106,14 @@ class Output:
         self.log_level = options.value("--log-level")
         """The least level of log messages that are said; empty for none."""
 
-    def data(self, text: object) -> None:
-        """Print a text on standard output, as many lines as it has; nothing with `--json`."""
-        if not self.json:
-            raw = text if isinstance(text, str) else str(text)
-            _write(sys.stdout, safe(raw, max(len(raw), 1), lines=True) + "\n")
+    def data(self, *texts: object) -> None:
+        """Print texts on standard output, as many lines as each has; nothing with `--json`."""
+        for text in () if self.json else map(str, texts):
+            sys.stdout.write(safe(text, max(len(text), 1), lines=True) + "\n")
 
     def table(self, rows: Sequence[Sequence[str]], heads: Sequence[str] = ()) -> None:
         """Print rows with aligned columns, under heads where there are any of both."""
-        for line in table([heads, *rows] if rows and heads else rows):
-            self.data(line)
+        self.data(*table([heads, *rows] if rows and heads else rows))
 
     def listing(self, rows: Sequence[Sequence[str]], facts: Json, *, empty: str, heads: Sequence[str] = ()) -> int:
         """Print a table, or say that there is nothing, and end well; returns the exit code."""
@@ -127,17 +124,17 @@ class Output:
 
     def line(self, text: str, value: dict[str, Json]) -> None:
         """Print one line at once: the text, or the object with `--json`."""
-        _write(sys.stdout, (printable(value, indent=None) if self.json else safe(text, max(len(text), 1))) + "\n")
+        sys.stdout.write((printable(value, indent=None) if self.json else safe(text, max(len(text), 1))) + "\n")
         sys.stdout.flush()
 
     def flush(self) -> None:
         """Have everything read now that is printed."""
         sys.stdout.flush()
 
-    def note(self, text: object) -> None:
-        """Say something on standard error, on one line."""
-        if not self.quiet:
-            _write(sys.stderr, safe(self.redactor.text(str(text))) + "\n")
+    def note(self, *texts: object) -> None:
+        """Say something on standard error, each on one line."""
+        for text in () if self.quiet else texts:
+            sys.stderr.write(safe(self.redactor.text(str(text))) + "\n")
 
     def once(self, text: str) -> None:
         """The same, but not what was said so before."""
@@ -153,9 +150,14 @@ class Output:
             if not self.quiet:
                 self._address(request.url)
 
-    def warn(self, text: object) -> None:
+    def warn(self, *texts: object) -> None:
         """Say on standard error what is wrong, though it goes on; also with `--quiet`."""
-        self._say("warning", "33", text)
+        for text in texts:
+            self._say("warning", "33", text)
+
+    def warn_of_list(self, server: str, kind: str, *problems: str) -> None:
+        """Say what is wrong with a list of a server; problems that are empty are none."""
+        self.warn(*(f"{server}, {kind}s: {problem}" for problem in problems if problem))
 
     def fail(self, error: StudioError, detail: dict[str, Json] | None = None) -> int:
         """Tell why it did not work, as text or as the envelope; returns the exit code.
@@ -164,12 +166,13 @@ class Output:
             detail: further members of the envelope's `error`, beside those of the error itself.
         """
         detail = {**error.detail, **(detail or {})}
+        self.flush()  # what was printed stands before it, also where both go to one file
         self._say("error", "31", error.message)
         if detail.get("asked") == "url":
             self._address(str(detail["url"]))
         text = self.redactor.text(error.hint)
         for line in text.splitlines():
-            _write(sys.stderr, "  " + safe(line) + "\n")
+            sys.stderr.write("  " + safe(line) + "\n")
         if self.json:
             message = {"kind": _KINDS.get(error.exit_code, "failure"), "message": self.redactor.text(error.message)}
             hint = {"hint": text} if text else {}
@@ -189,14 +192,13 @@ class Output:
             if os.environ.get("MCP_STUDIO_DEBUG"):
                 raise
             hint = "This is a mistake in mcp-studio. MCP_STUDIO_DEBUG=1 shows where."
-            return self.fail(
-                StudioError(f"Something unexpected went wrong: {type(error).__name__}: {error}", hint=hint)
-            )
+            message = f"Something unexpected went wrong: {type(error).__name__}: {error}"
+            return self.fail(StudioError(message, hint=hint))
 
     def done(self, result: Json = None) -> int:
         """End well: print the envelope where one is wanted; returns the exit code."""
         if self.json:
-            self.envelope({"ok": True, "result": self.result if result is None else result})
+            self.envelope({"ok": True, "result": result})
         # Now, and not only when the servers are closed.
         sys.stdout.flush()
         return 0
@@ -213,19 +215,13 @@ class Output:
         """Print an envelope; `server` and `ms` are added."""
         ms = (time.perf_counter() - self._began) * 1000 if self.ms is None else self.ms
         whole = {**value, **self.more, "server": self.server or None, "ms": round(ms, 1)}
-        _write(sys.stdout, printable(whole, indent=None if self.lines else 2) + "\n")
+        sys.stdout.write(printable(whole, indent=None if self.lines else 2) + "\n")
 
     def _address(self, url: str) -> None:
         # Whole: without what looks like a secret in it, as a state does, nobody could use it.
-        _write(sys.stderr, f"  {safe(url, 8_192)}\n")
+        sys.stderr.write(f"  {safe(url, 8_192)}\n")
 
     def _say(self, word: str, colour: str, text: object) -> None:
         if sys.stderr.isatty() and not os.environ.get("NO_COLOR"):
             word = f"\x1b[{colour}m{word}\x1b[0m"
-        _write(sys.stderr, f"{word}: {safe(self.redactor.text(str(text)))}\n")
-
-
-def _write(stream: TextIO, text: str) -> None:
-    stream.write(text)
-    if stream is sys.stderr:
-        stream.flush()
+        sys.stderr.write(f"{word}: {safe(self.redactor.text(str(text)))}\n")

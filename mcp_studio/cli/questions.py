@@ -177,17 +177,14 @@ async def fill(request: InputRequest, lines: Lines, redactor: Redactor) -> None:
     """
     frame(request.message)
     form = build(request.schema, strict=True)
-    for problem in form.problems:
-        say(safe(problem))
-    say(_HELP)
+    say(*map(safe, form.problems), _HELP)
     while True:
         value: dict[str, Json] = {}
         for field in form.fields:
             value |= await _ask(field, request.server, lines, redactor)
         if not (wrong := errors(quick(form, value))):
             break
-        for problem in wrong:
-            say(f"{safe(problem.place)}: {safe(problem.message)}")
+        say(*(f"{safe(problem.place)}: {safe(problem.message)}" for problem in wrong))
         if not form.fields:
             raise Left("cancel")
     # Specification, client/elicitation: let the person review before it is sent.
@@ -260,9 +257,7 @@ async def _visit(request: InputRequest, inbox: Inbox, lines: Lines) -> None:
     say(f"The page is at {safe(page.host or 'no host')}")
     if page.ascii_host != page.host:
         say(f"  which the network knows as {safe(page.ascii_host)}")
-    say(f"  {safe(request.url, 8_192)}")
-    for warning in page.warnings:
-        say(f"  {warning}")
+    say(f"  {safe(request.url, 8_192)}", *(f"  {warning}" for warning in page.warnings))
     if page.refusal:
         say(f"  {page.refusal} It is not opened.")
         raise Left("decline")

@@ -31,14 +31,12 @@ _CANCELLING = 2.0
 """Seconds for a sign-in to come to its end once it is cancelled."""
 
 
-async def no_browser(_: str) -> bool:
-    """For `Accounts.browser`: the controller opens the page, and knows then whether that went well."""
-    return False
-
-
 @record(eq=False)
 class SignInController:
-    """Shows how a sign-in goes, and asks for what it needs from a person."""
+    """Shows how a sign-in goes, and asks for what it needs from a person.
+
+    It opens the page itself, and knows then whether that went well: the studio of the command line has no browser.
+    """
 
     sign_in: SignIn
     note: Callable[[str], None]
@@ -118,16 +116,13 @@ class SignInController:
         """Ask a person for what is needed now; where that comes to nothing, the sign-in is over."""
         sign_in = self.sign_in
         try:
-            match sign_in.state:
-                case "choosing":
-                    named = f"{sign_in.server} names several authorization servers: {', '.join(sign_in.choices)}."
-                    raise SignInNeeded(named, hint=f"Name one: {self.finish} --issuer URL")
-                case "client":
-                    raise client_needed(sign_in, self.finish)
-                case "browser":
-                    await self._ask_in_browser()
-                case _:
-                    pass
+            if sign_in.state == "choosing":
+                named = f"{sign_in.server} names several authorization servers: {', '.join(sign_in.choices)}."
+                raise SignInNeeded(named, hint=f"Name one: {self.finish} --issuer URL")
+            if sign_in.state == "client":
+                raise client_needed(sign_in, self.finish)
+            if sign_in.state == "browser":
+                await self._ask_in_browser()
         except (Left, EndOfInput):
             say("")
             sign_in.cancel()
@@ -139,8 +134,7 @@ class SignInController:
         """Show the page, open it, and take the address that the browser ends on."""
         sign_in, url = self.sign_in, self.sign_in.authorization_url
         say(f"Sign in at {safe(urlsplit(url).hostname)}:\n\n{safe(url, _LONGEST)}\n")
-        for warning in sign_in.warnings:
-            say(f"  {safe(warning)}")
+        say(*(f"  {safe(warning)}" for warning in sign_in.warnings))
         opened = await self._open()
         returns = sign_in.started_callback
         if self.lines is None and not (opened and returns):  # nobody is here: `--redirect` finishes it
@@ -180,13 +174,11 @@ async def put(request: InputRequest, studio: Studio, lines: Lines, note: Callabl
     """
     waiting = f" ({request.subject} is waiting)" if request.subject else ""
     say(safe(wants(request.server, request.message, how=waiting)))
-    for reason in request.reasons:
-        say(f"  {safe(reason, 600)}")
+    say(*(f"  {safe(reason, 600)}" for reason in request.reasons))
     if not await agrees(lines, "Sign in now?"):
         request.answer("decline")
         return
     assert request.sign_in is not None, "it is about a sign-in"
-    studio.signing.accounts.browser = no_browser
     sign_in, finish = request.sign_in(), command(studio.manager.config(request.server))
     try:
         await SignInController(sign_in, note, lines, studio.config.settings.browser, finish=finish).follow()

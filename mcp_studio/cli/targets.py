@@ -176,9 +176,8 @@ def configuration(options: Options, paths: Paths, own: ServerConfig | None, *, s
     if options.verb not in ("", "demo"):
         # A verb ends when its answer is there: a server that does not leave at once is told to.
         settings = replace(settings, limits=replace(settings.limits, leave=min(settings.limits.leave, _LEAVE)))
-    config = replace(
-        config, settings=replace(settings, traceparent=settings.traceparent or options.flag("--traceparent"))
-    )
+    settings = replace(settings, traceparent=settings.traceparent or options.flag("--traceparent"))
+    config = replace(config, settings=settings)
     if own is not None:
         broken = tuple(problem for problem in config.problems if not problem.key.startswith("servers."))
         return replace(config, servers={own.name: own}, problems=broken, untrusted=())
@@ -230,11 +229,14 @@ def configured(out: Output) -> Config:
         return out.shell.config
     config = configuration(out.options, Paths.default(), target(out.options), secrets=False)
     learn(config, out)
-    for problem in config.problems:
-        out.warn(problem)
-    for question in config.untrusted:
-        out.note(f"{question.file} is not in use: agree to it by `mcp-studio config trust`")
+    tell_problems(config, out)
     return config
+
+
+def tell_problems(config: Config, out: Output) -> None:
+    """Say what is wrong with a configuration, and which files nobody has agreed to."""
+    out.warn(*config.problems)
+    out.note(*(f"{one.file} is not in use: agree to it by `mcp-studio config trust`" for one in config.untrusted))
 
 
 def learn(config: Config, out: Output) -> None:
@@ -252,25 +254,42 @@ def select(config: Config, names: Sequence[str]) -> Config:
         UsageError: there is no such server, or none at all.
         ConfigError: it was left out because of a mistake in its entry.
     """
-    for name in names:
-        if name not in config.servers:
-            raise _unknown(config, name)
+    if unknown := [name for name in names if name not in config.servers]:
+        name, problem = unknown[0], config.problem_of(unknown[0])
+        if problem is not None:
+            message = f"The server `{name}` cannot be used: {problem}"
+            raise ConfigError(message, file=problem.file, key=problem.key)
+        hint = nearest(name, config.servers) or "`mcp-studio list servers` shows the configured servers."
+        raise UsageError(f"There is no server `{name}`.", hint=hint)
     servers = {name: replace(config.servers[name], enabled=True, start="") for name in names}
     if not names:
         servers = {name: replace(server, start="") for name, server in config.servers.items() if server.enabled}
-    if not servers:
-        raise _nothing(config)
-    return replace(config, servers=servers)
+    if servers:
+        return replace(config, servers=servers)
+    if broken := next((one for one in config.problems if not one.key), None):
+        raise _broken(broken)
+    if config.servers:
+        raise UsageError("All configured servers are disabled.", hint="Name one: --server NAME")
+    hint = "Give one with --url URL or -- COMMAND ARGS…, or add one: mcp-studio config add …"
+    raise UsageError("No servers are configured.", hint=hint)
 
 
 def of_server(out: Output, words: Sequence[str], most: int) -> tuple[Config, str, list[str]]:
     """What a verb on `[SERVER] WORD…` works on, the server that is named or the only one, and the other words.
 
+    Args:
+        most: so many of the other words are taken; one more is the name of a server.
+
     Raises:
-        UsageError, ConfigError: see `server_and_words` and `select`.
+        UsageError: there are more words.
+        UsageError, ConfigError: see `select`.
     """
-    config = configured(out)
-    out.server, rest = server_and_words(config, out.options, words, most)
+    config, server, rest = configured(out), server_option(out.options), list(words)
+    if not server and rest and (rest[0] in config.servers or len(rest) > most):
+        server = rest.pop(0)
+    if len(rest) > most:
+        raise UsageError(f"`{rest[most]}` is too much.")
+    out.server = server or config.only
     return select(config, [out.server] if out.server else []), out.server, rest
 
 
@@ -280,42 +299,15 @@ def target_text(server: ServerConfig) -> str:
     return written.url or " ".join((written.command, *written.args))
 
 
+def state_text(server: ServerConfig) -> str:
+    """What is unusual about an entry; empty where nothing is."""
+    insecure = "INSECURE: any certificate is accepted" if server.tls.insecure else ""
+    return ", ".join(filter(None, ("" if server.enabled else "disabled", insecure)))
+
+
 def server_option(options: Options) -> str:
     """The value of `--server`, for verbs that are about one."""
     names = options.values("--server")
     if len(names) > 1:
         raise UsageError(f"`{options.verb}` is about one server.")
     return names[0] if names else ""
-
-
-def server_and_words(config: Config, options: Options, words: Sequence[str], most: int) -> tuple[str, list[str]]:
-    """The server that `[SERVER] WORD…` names, or the only one that can be meant, and the other words.
-
-    Args:
-        most: so many of the other words are taken; one more is the name of a server.
-
-    Raises:
-        UsageError: there are more words.
-    """
-    server, rest = server_option(options), list(words)
-    if not server and rest and (rest[0] in config.servers or len(rest) > most):
-        server = rest.pop(0)
-    if len(rest) > most:
-        raise UsageError(f"`{rest[most]}` is too much.")
-    return server or config.only, rest
-
-
-def _unknown(config: Config, name: str) -> UsageError | ConfigError:
-    if problem := config.problem_of(name):
-        return ConfigError(f"The server `{name}` cannot be used: {problem}", file=problem.file, key=problem.key)
-    hint = nearest(name, config.servers) or "`mcp-studio list servers` shows the configured servers."
-    return UsageError(f"There is no server `{name}`.", hint=hint)
-
-
-def _nothing(config: Config) -> UsageError | ConfigError:
-    if broken := next((one for one in config.problems if not one.key), None):
-        return _broken(broken)
-    if config.servers:
-        return UsageError("All configured servers are disabled.", hint="Name one: --server NAME")
-    hint = "Give one with --url URL or -- COMMAND ARGS…, or add one: mcp-studio config add …"
-    return UsageError("No servers are configured.", hint=hint)

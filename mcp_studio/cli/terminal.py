@@ -34,9 +34,10 @@ def can_ask() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def say(text: str) -> None:
-    """One line of our own words; foreign parts of it have to be safe already."""
-    prompt(text + "\n")
+def say(*lines: str) -> None:
+    """Lines of our own words; foreign parts of them have to be safe already."""
+    for line in lines:
+        prompt(line + "\n")
 
 
 def prompt(text: str) -> None:
@@ -47,8 +48,7 @@ def prompt(text: str) -> None:
 
 def frame(text: str) -> None:
     """Foreign text behind a bar on every line: a server cannot draw what looks like ours."""
-    for line in safe(text, 20_000, lines=True).split("\n"):
-        say(f"  │ {line}")
+    say(*(f"  │ {line}" for line in safe(text, 20_000, lines=True).split("\n")))
 
 
 class Lines:

@@ -157,7 +157,12 @@ def test_where_nothing_can_be_set_aside_that_is_the_reason(monkeypatch: pytest.M
 
 async def test_without_anybody_a_browser_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     waiting = asyncio.Event()
-    monkeypatch.setattr(sign_in_module, "say", lambda text: waiting.set() if text.startswith("Waiting 15 m") else None)
+
+    def say(*lines: str) -> None:
+        if any(line.startswith("Waiting 15 m") for line in lines):
+            waiting.set()
+
+    monkeypatch.setattr(sign_in_module, "say", say)
     sign_in = Acted("browser")
     following = asyncio.ensure_future(guided(sign_in, None, "true"))
     await waiting.wait()

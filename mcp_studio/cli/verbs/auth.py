@@ -15,7 +15,7 @@ from mcp_studio.cli.engine import execute
 from mcp_studio.cli.grammar import VERBS
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
-from mcp_studio.cli.sign_in import SignInController, no_browser
+from mcp_studio.cli.sign_in import SignInController
 from mcp_studio.cli.targets import configured, select, with_secrets
 from mcp_studio.cli.terminal import Lines, can_ask, typed
 from mcp_studio.config.expand import see_to
@@ -127,18 +127,18 @@ def _private(option: str, question: str, out: Output) -> str:
 
 
 async def _sign_in(studio: Studio, server: ServerConfig, redirect: str, out: Output) -> int:
-    options, tap = out.options, studio.manager.supervisor(server.name).tap
-    studio.signing.accounts.browser, studio.signing.accounts.stays = no_browser, False
+    options, accounts, tap = out.options, studio.signing.accounts, studio.manager.supervisor(server.name).tap
+    accounts.stays = False
     if not server.auth.alone:
-        await studio.signing.accounts.unlock()  # before anything is sent, not after a browser
-    if redirect:
-        sign_in = studio.signing.accounts.sign_in(server, tap, redirect_url=redirect)
-    else:
-        scopes = await _scopes(studio, server, options)
-        sign_in = studio.signing.accounts.sign_in(server, tap, scopes=scopes)
+        await accounts.unlock()  # before anything is sent, not after a browser
+    wanted = [scope for text in options.values("--scope") for scope in text.split()]
+    known = await accounts.account(server) if wanted else None
+    # Besides what the server names: asking for more must not lose what there is.
+    scopes = tuple(dict.fromkeys([*(known.scopes if known else ()), *wanted]))
+    sign_in = accounts.sign_in(server, tap, scopes=scopes, redirect_url=redirect)
     if server.tls.insecure:
         out.warn("Any certificate is accepted (insecure): whoever is on the way can take the sign-in.")
-    if studio.signing.accounts.keeping == "memory":
+    if accounts.keeping == "memory":
         out.warn("What signing in brings is stored in memory only: it ends with this command.")
     browser = NONE if options.flag("--no-browser") else studio.config.settings.browser
     lines = Lines() if can_ask() else None
@@ -150,13 +150,6 @@ async def _sign_in(studio: Studio, server: ServerConfig, redirect: str, out: Out
         return out.fail(error, {"steps": steps_json(sign_in.steps)})
     assert sign_in.account is not None, "the sign-in is done"
     return await _try_token(studio, server, sign_in.account, steps_json(sign_in.steps), out)
-
-
-async def _scopes(studio: Studio, server: ServerConfig, options: Options) -> tuple[str, ...]:
-    """What to ask for besides what the server names: asking for more must not lose what there is."""
-    wanted = [scope for text in options.values("--scope") for scope in text.split()]
-    known = await studio.signing.accounts.account(server) if wanted else None
-    return tuple(dict.fromkeys([*(known.scopes if known else ()), *wanted]))
 
 
 async def _try_token(studio: Studio, server: ServerConfig, account: Account, steps: Json, out: Output) -> int:
@@ -198,9 +191,9 @@ async def _status(config: Config, named: list[ServerConfig], out: Output) -> int
         if not why and not (account and usable(account)):
             missing.append(server)
         rows.append(_row(server.name, account, why or "no"))
-        absent: Json = {"resource": resource_or_none(server), "signedIn": False, "how": why or None}
-        known = as_json(account) if account else {"server": server.name, **absent}
-        found.append(_with_claims(account) if named and account else known)
+        resource = resource_or_none(server)
+        absent: Json = {"server": server.name, "resource": resource, "signedIn": False, "how": why or None}
+        found.append(absent if account is None else _with_claims(account) if named else as_json(account))
         if named:
             _print(server, account, why, out)
     if not named:

@@ -17,7 +17,7 @@ from mcp_studio.call.policy import tool_of
 from mcp_studio.catalog.listing import Ref, doubts_of
 from mcp_studio.cli.arguments import expanded, refuse_wrong, template_form, texts
 from mcp_studio.cli.call_arguments import Intent, Plan, intent_of, located, plan_of
-from mcp_studio.cli.engine import Narration, connect_all, end, execute, outcome_of
+from mcp_studio.cli.engine import Narration, end, execute, outcome_of, reachable
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import configured
@@ -26,6 +26,7 @@ from mcp_studio.jsontext import Json
 from mcp_studio.present.blocks import messages_text, resource_text
 from mcp_studio.present.differences import difference_line
 from mcp_studio.present.outcomes import ToolError
+from mcp_studio.present.units import plural
 from mcp_studio.protocol.tasks import support_of
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.schema.check import quick
@@ -88,10 +89,8 @@ async def _call(studio: Studio, plan: Plan, out: Output) -> int:
 
 async def _on_many(studio: Studio, plan: Plan, out: Output) -> int:
     """The same call on several servers at once, each result beside the first one."""
-    failed = await connect_all(studio, out)
-    for name, error in failed.items():
-        out.warn(f"{name} could not be asked: {error.message}")
-    refs = [Ref("tool", name, plan.name) for name in plan.on if name not in failed]
+    there = await reachable(studio, out)
+    refs = [Ref("tool", name, plan.name) for name in there]
     refs = [ref for ref in refs if studio.catalog.find(ref)]
     if not refs:
         raise UsageError(f"None of {', '.join(plan.on)} has the tool {plan.name}.")
@@ -104,14 +103,14 @@ async def _on_many(studio: Studio, plan: Plan, out: Output) -> int:
     for ref, outcome in zip(refs, outcomes, strict=True):
         result = getattr(outcome, "result", None)
         found = [difference_line(one) for one in diff(base, result)]
-        beside = "" if ref is refs[0] else f"{len(found)} differences" if found else "the same"
+        beside = "" if ref is refs[0] else plural(len(found), "difference") if found else "the same"
         rows.append((ref.server, OUTCOMES[type(outcome)], f"{outcome.ms:,.1f} ms", beside or said_of(outcome)))
         rows += [("", "", "", line) for line in found]
         facts.append({"server": ref.server, "outcome": OUTCOMES[type(outcome)], "ms": round(outcome.ms, 1),
                       "said": said_of(outcome) or None, "result": result, "differences": [*found]})  # fmt: skip
     out.table(rows)
-    if wrong := [one for one in outcomes if not isinstance(one, Succeeded)] + [*failed]:
-        return out.fail(StudioError(f"{len(wrong)} of the calls failed."), {"result": facts})
+    if wrong := len(plan.on) - len(there) + sum(not isinstance(one, Succeeded) for one in outcomes):
+        return out.fail(StudioError(f"{wrong} of the calls failed."), {"result": facts})
     return out.done(facts)
 
 
@@ -159,8 +158,7 @@ def _copied(studio: Studio, intent: Intent, uri: str, out: Output) -> int:
     copy = copy_as(subject, options.value("--as"), secrets=options.flag("--with-secrets"))
     if copy.why_not:
         raise StudioError(copy.why_not)
-    for remark in copy.remarks:
-        out.note(remark)
+    out.note(*copy.remarks)
     out.data(copy.text.removesuffix("\n"))
     return out.done({"form": copy.id, "text": copy.text, "remarks": list(copy.remarks)})
 
@@ -172,8 +170,7 @@ async def _complete(studio: Studio, plan: Plan, out: Output) -> int:
     found = await studio.caller.complete(ref, argument, start, known)
     if not found.declared:
         out.warn(f"{ref.server} declares no completions, so it was not asked")
-    for value in found.values:
-        out.data(value)
+    out.data(*found.values)
     if found.count:
         out.note(f"{found.count} values")
     return out.done({"values": list(found.values), "total": found.total, "hasMore": found.has_more})
@@ -247,18 +244,15 @@ async def _watched(load: Load, out: Output) -> bool:
 
 def _ended(load: Load, out: Output, interrupted: bool) -> int:
     out.ms = load.seconds * 1000
-    for problem in load.problems:
-        out.warn(problem)
+    out.warn(*load.problems)
     if refused := out.asker.refused:
-        what = "One question" if len(refused) == 1 else f"{len(refused):,} questions"
-        out.warn(f"{what} had no answer: {refused[0].message}")
+        out.warn(f"{plural(len(refused), 'question')} had no answer: {refused[0].message}")
     figures = load.figures()
     out.data(_text(load, figures))
     if interrupted:
         return out.interrupted(result=figures)
     if not load.wrong and not load.why:
         return out.done(figures)
-    out.flush()
     words = f"{load.wrong:,} of {load.done:,} calls failed{f'; it ended early: {load.why}' if load.why else ''}."
     only_tools = load.wrong == load.outcomes["tool error"] and not load.why
     return out.fail((ToolError if only_tools else StudioError)(words), {"result": figures})

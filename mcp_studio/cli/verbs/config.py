@@ -16,7 +16,7 @@ from mcp_studio.call.saved import folders
 from mcp_studio.cli.grammar import VERBS
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
-from mcp_studio.cli.targets import from_command, learn, select, target_text
+from mcp_studio.cli.targets import from_command, learn, select, state_text, target_text, tell_problems
 from mcp_studio.cli.terminal import EndOfInput, can_ask, confirm, typed
 from mcp_studio.config.clients import Client, client_named, foreign_files, places
 from mcp_studio.config.expand import uses
@@ -82,13 +82,8 @@ def _load(files: list[Path]) -> Config:
 def _written(files: list[Path], out: Output) -> Config:
     """Entries as they are written; what is wrong is told."""
     config = written(Paths.default(), Path.cwd(), files=files)
-    _warn(config.problems, out)
+    out.warn(*config.problems)
     return config
-
-
-def _warn(problems: Iterable[Problem | str], out: Output) -> None:
-    for problem in problems:
-        out.warn(problem)
 
 
 def _loaded(options: Options, out: Output) -> Config:
@@ -117,16 +112,14 @@ def _show(_: list[str], options: Options, out: Output) -> int:
     rows += [("policy", f"{rule.tools} -> {rule.verdict}") for rule in settings.policy]
     rows += [("key", f"{name} = {pressed}") for name, pressed in settings.keys.items()]
     out.table(rows + [("server", out.redactor.text(_line(server))) for server in config.servers.values()])
-    _warn(config.problems, out)
-    for question in config.untrusted:
-        out.note(f"{question.file} is not in use: agree to it by `mcp-studio config trust`")
-    out.result = {
+    tell_problems(config, out)
+    facts: Json = {
         "files": list(config.files), "theme": settings.theme, "secrets": settings.secrets, "limits": limits,
         "servers": {name: _masked(server, out) for name, server in config.servers.items()},
         "problems": [str(problem) for problem in config.problems],
         "untrusted": [question.file for question in config.untrusted],
     }  # fmt: skip
-    out.done()
+    out.done(facts)
     return 2 if config.problems else 0
 
 
@@ -136,9 +129,8 @@ def _masked(server: ServerConfig, out: Output) -> Json:
 
 
 def _line(server: ServerConfig) -> str:
-    state = "" if server.enabled else "  (disabled)"
-    insecure = "  (INSECURE: any certificate is accepted)" if server.tls.insecure else ""
-    return f"{server.name}  {target_text(server)}{state}{insecure}"
+    state = state_text(server)
+    return f"{server.name}  {target_text(server)}{f'  ({state})' if state else ''}"
 
 
 def _add(words: list[str], options: Options, out: Output) -> int:
@@ -154,7 +146,7 @@ def _add(words: list[str], options: Options, out: Output) -> int:
             problems.clear()
             found = read_text(f'{{"mcpServers": {text}\n}}', problems)
         servers = list(found.values())
-        _warn(problems, out)
+        out.warn(*problems)
     elif words:
         if wrong := wrong_address(words[0]):
             raise UsageError(f"`{words[0]}` {wrong}.", hint="A command stands behind --.")
@@ -216,9 +208,7 @@ def _trust(_: list[str], options: Options, out: Output) -> int:
         return out.done([])
     store = TrustStore(Paths.default().trust_file)
     for question in config.untrusted:
-        out.note(f"{question.file} would use:")
-        for line in _starts(question):
-            out.note(f"  {line}")
+        out.note(f"{question.file} would use:", *_starts(question))
         _agree("Use it?", options)
         store.agree(question.digest, question.file)
         out.note("It is in use from now on, until it changes.")
@@ -235,8 +225,8 @@ def _starts(question: Untrusted) -> list[str]:
     for server in question.servers:
         names = ", ".join((*server.env, *server.inherit_env))
         parts = (server.cwd and f"in {server.cwd}", names and f"environment: {names}", *cautions(server))
-        rows.append(safe(_line(server) + "".join(f"  ({part})" for part in parts if part)))
-    return rows or ["settings only, no servers"]
+        rows.append("  " + safe(_line(server) + "".join(f"  ({part})" for part in parts if part)))
+    return rows or ["  settings only, no servers"]
 
 
 def _import(words: list[str], options: Options, out: Output) -> int:
@@ -250,7 +240,7 @@ def _import(words: list[str], options: Options, out: Output) -> int:
         trouble = f", {units.plural(len(problems), 'problem')}" if problems else ""
         rows.append((client, str(file), units.plural(len(config.servers), "server") + trouble))
         facts.append({"client": client, "file": str(file), "servers": [*config.servers], "problems": [*problems]})
-        _warn(problems, out)
+        out.warn(*problems)
     return out.listing(rows, facts, empty="There are no configuration files of other clients here.")
 
 
@@ -268,8 +258,7 @@ def _export(words: list[str], options: Options, out: Output) -> int:
     file = next((file for file in files if file.is_file()), files[0])
     entries = _entries(client, chosen, out)
     before, after = merged(client, file, entries)
-    for line in unified_diff(before.splitlines(), after.splitlines(), str(file), str(file), n=1, lineterm=""):
-        out.note(line)
+    out.note(*unified_diff(before.splitlines(), after.splitlines(), str(file), str(file), n=1, lineterm=""))
     if before == after:
         out.note(f"{file} says so already")
     else:
@@ -416,6 +405,5 @@ def _remove_secret(config: Config, out: Output, name: str) -> int:
         raise ConfigError(f"There is no secret `{name}`.", hint=nearest(name, known))
     out.note(f"removed {name}")
     users = _uses(config).get(name, [])
-    for use in users:
-        out.warn(f"{use['where']} uses it still ({use['file']})")
+    out.warn(*(f"{use['where']} uses it still ({use['file']})" for use in users))
     return out.done({"name": name, "used": users})

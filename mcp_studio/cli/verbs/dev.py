@@ -68,7 +68,6 @@ def _end(one: Round, reloader: Reloader, out: Output) -> int:
         write_object(Path(file), {"version": 1, "surface": reloader.surface, "answers": reloader.answers})
         out.note(f"written: {file}")
     elif one.breaking or one.other:
-        out.flush()
         words = f"{plural(len(one.breaking), 'breaking change')}, {plural(len(one.other), 'other answer')}."
         return out.fail(StudioError(words), {"result": result})
     return out.done(result)
@@ -77,8 +76,8 @@ def _end(one: Round, reloader: Reloader, out: Output) -> int:
 def _print(one: Round, studio: Studio, out: Output) -> None:
     if out.json and out.lines:
         out.line("", _json(one, out))
-    for line in _lines(one, studio):
-        out.data(safe(out.redactor.text(line), 4_000))  # one line, whatever a tool calls itself
+    # Each is one line, whatever a tool calls itself.
+    out.data(*(safe(out.redactor.text(line), 4_000) for line in _lines(one, studio)))
     out.flush()
 
 

@@ -58,9 +58,8 @@ async def _examine(studio: Studio, out: Output) -> int:
         facts, error = await _examined(studio, server)
         found.append(facts)
         code = code or (error.exit_code if error is not None else 0)
-        for line in _lines(facts, studio):
-            out.data(safe(line, _LONGEST))  # one line, whatever the server calls itself
-        out.data("")
+        # Each is one line, whatever the server calls itself.
+        out.data(*(safe(line, _LONGEST) for line in _lines(facts, studio)), "")
     if not code:
         return out.done(found)
     if out.json:

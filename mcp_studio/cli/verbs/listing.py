@@ -16,9 +16,9 @@ from mcp_studio.cli.engine import connect_all, execute, ready
 from mcp_studio.cli.grammar import LIST_KINDS
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output, clock, entry_rows
-from mcp_studio.cli.targets import configured, select, target_text
+from mcp_studio.cli.targets import configured, select, state_text, target_text
 from mcp_studio.cli.verbs import load
-from mcp_studio.config.model import Config, ServerConfig
+from mcp_studio.config.model import Config
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json, dumps
@@ -37,13 +37,12 @@ def run(options: Options, out: Output) -> int:
     if word == "history" and len(words) <= 2:
         return _history(config, [*words[1:], *options.values("--server")], out)
     if wrong := next((one for one in words if one not in LIST_KINDS), "".join(words[1:2])):
-        raise UsageError(
-            f"`list` lists one of {', '.join(LIST_KINDS)}, not `{wrong}`.", hint=nearest(wrong, LIST_KINDS)
-        )
+        hint = nearest(wrong, LIST_KINDS)
+        raise UsageError(f"`list` lists one of {', '.join(LIST_KINDS)}, not `{wrong}`.", hint=hint)
     if options.flag("--metrics") and word != "servers":
         raise UsageError("--metrics is about servers.", hint="mcp-studio list servers --metrics")
     if options.flag("--metrics"):
-        states = {server.name: _state(server) or server.kind for server in config.servers.values()}
+        states = {server.name: state_text(server) or server.kind for server in config.servers.values()}
         return load("trace").recorded(states, out)
     if plain := {"servers": _servers, "groups": _groups, "saved": _saved_calls}.get(word):
         return plain(config, out)
@@ -64,16 +63,12 @@ async def _page(studio: Studio, server: str, kind: EntryKind, cursor: str | None
     await ready(studio, server, out)
     page = await list_page(studio.manager.connection(server), kind, cursor)
     entries = salvage(server, kind, page.items)
-    for row in entry_rows(entries):
-        out.data(row)
-    for problem in filter(None, (page.problem, page.hint.problem if page.hint else "", *problems_of(entries))):
-        out.warn(f"{server}, {kind}s: {problem}")
+    out.data(*entry_rows(entries))
+    out.warn_of_list(server, kind, page.problem, page.hint.problem if page.hint else "", *problems_of(entries))
     if page.hint is not None:
         out.note(f"fresh for {page.hint.ttl:g} s, {page.hint.scope}")
-    if page.following is None:
-        out.note("this is the last page")
-    else:
-        out.note(f"next page: --page={shlex.quote(page.following)}")
+    following = page.following
+    out.note("this is the last page" if following is None else f"next page: --page={shlex.quote(following)}")
     hint = {"ttlMs": round(page.hint.ttl * 1000), "cacheScope": page.hint.scope} if page.hint else {}
     found: list[Json] = [entry.as_json(doubts_of(entries)) for entry in entries]
     return out.done({kind + "s": found, "nextCursor": page.following, **hint})
@@ -89,17 +84,14 @@ async def _listed(studio: Studio, kinds: tuple[EntryKind, ...], out: Output) -> 
         _tell(studio, kind, out)
         if entries and len(kinds) > 1:
             out.data(f"{kind}s")
-        for row in entry_rows(entries, indent="  " * (len(kinds) > 1)):
-            out.data(row)
-    out.result = result
+        out.data(*entry_rows(entries, indent="  " * (len(kinds) > 1)))
     if errors:
-        for error in errors[:-1]:
-            out.warn(error.message)
+        out.warn(*(error.message for error in errors[:-1]))
         return out.fail(errors[-1], {"result": result})
     listings = [(kind, studio.catalog.listing(name, kind)) for kind in kinds for name in names]
     if failed := dict.fromkeys(kind for kind, listing in listings if listing.error and not listing.entries):
         return out.fail(StudioError(f"Not everything could be listed: {', '.join(failed)}s."), {"result": result})
-    return out.done()
+    return out.done(result)
 
 
 def _tell(studio: Studio, kind: EntryKind, out: Output) -> None:
@@ -111,14 +103,13 @@ def _tell(studio: Studio, kind: EntryKind, out: Output) -> None:
             doubts[_DOUBTS:] = [f"{len(doubts) - _DOUBTS:,} more are listed twice or look like others"]
         counts = ", ".join(f"{count:,} {what}" for what, count in Counter(one.kind for one in listing.changes).items())
         seen = f"± {counts} since they were looked at last in the studio" if counts else ""
-        for problem in filter(None, (listing.error, listing.capped, *listing.problems, *doubts, seen)):
-            out.warn(f"{name}, {kind}s: {problem}")
+        out.warn_of_list(name, kind, listing.error, listing.capped, *listing.problems, *doubts, seen)
 
 
 def _servers(config: Config, out: Output) -> int:
     servers = config.servers.values()
     targets = {server.name: out.redactor.text(target_text(server)) for server in servers}
-    rows = [(server.name, server.kind, _state(server), targets[server.name]) for server in servers]
+    rows = [(server.name, server.kind, state_text(server), targets[server.name]) for server in servers]
     facts: list[Json] = [
         {
             "name": server.name, "transport": server.kind, "target": targets[server.name], "enabled": server.enabled,
@@ -133,20 +124,16 @@ def _servers(config: Config, out: Output) -> int:
 def _groups(config: Config, out: Output) -> int:
     """Groups with their members in the order of their priority."""
     members = sorted((one for one in config.servers.values() if one.group), key=lambda one: (one.group, -one.priority))
-    rows = [(one.group, one.name, f"priority {one.priority}", one.kind, _state(one)) for one in members]
+    rows = [(one.group, one.name, f"priority {one.priority}", one.kind, state_text(one)) for one in members]
     facts: list[Json] = [{"group": one.group, "server": one.name, "priority": one.priority} for one in members]
     return out.listing(rows, facts, empty='There are no groups; an entry joins one by group = "NAME".')
 
 
-def _state(server: ServerConfig) -> str:
-    marks = ("" if server.enabled else "disabled", "INSECURE: any certificate" if server.tls.insecure else "")
-    return ", ".join(filter(None, marks))
-
-
 def _history(config: Config, names: list[str], out: Output) -> int:
     """Calls that have ended, newest first; `names` are of servers, or of what was called."""
-    history = History(Paths.default().state / "history.jsonl", config.settings.history)
-    found = [past for past in asyncio.run(history.of()) if not names or {*names} & {*_names(past)}]
+    found = asyncio.run(History(Paths.default().state / "history.jsonl", config.settings.history).of())
+    if names:
+        found = [past for past in found if {*names} & {past.ref.server, str(past.ref), past.ref.name}]
     empty = f"no calls are remembered{f' of {names[0]}' if names else ''}"
     return out.listing([_row(past) for past in found], {"history": [_past(past) for past in found]}, empty=empty)
 
@@ -158,15 +145,10 @@ def _saved_calls(config: Config, out: Output) -> int:
         (one.name, one.where + ", pinned" * one.pinned, one.ref.kind, str(one.ref), one.description)
         for one in loaded.calls
     ]
-    for problem in loaded.failed:
-        out.warn(problem)
+    out.warn(*loaded.failed)
     failed: list[Json] = [problem._asdict() for problem in loaded.failed]
     facts: Json = {"saved": [_saved(one) for one in loaded.calls], "failed": failed}
     return out.listing(rows, facts, empty="no calls are saved; mcp-studio call SERVER.TOOL … --save NAME saves one")
-
-
-def _names(past: Past) -> tuple[str, ...]:
-    return past.ref.server, str(past.ref), past.ref.name
 
 
 def _row(past: Past) -> tuple[str, ...]:

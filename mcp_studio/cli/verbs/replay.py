@@ -19,6 +19,7 @@ from mcp_studio.errors import ConfigError, StudioError, UsageError
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.paths import Paths
 from mcp_studio.present.differences import difference_line, value_text
+from mcp_studio.present.units import plural
 from mcp_studio.redact import MARK
 from mcp_studio.schema.place import get_or_none, put
 from mcp_studio.studio import Studio
@@ -108,9 +109,8 @@ async def _replay(
     for left in plan.left_out:
         out.note(f"left out: {left.method} {left.reason}" + (f" ({left.times:,} times)" if left.times > 1 else ""))
     secrets = Secrets(studio, out.options.values("--set"))
-    approved = out.options.flag("--yes")
     results: list[Result] = []
-    replayer = Replayer(studio.caller, recording, approved=approved, ignore=ignore, fill=secrets.fill)
+    replayer = Replayer(studio.caller, recording, approved=out.options.flag("--yes"), ignore=ignore, fill=secrets.fill)
     async for result in replayer.run(plan.steps, servers):
         results.append(result)
         _print(result, len(plan.servers) > 1, out)
@@ -120,7 +120,7 @@ async def _replay(
 def _end(results: list[Result], left: tuple[planning.LeftOut, ...], out: Output) -> int:
     counts = summary(results)
     told = ", ".join(f"{counts[word]:,} {word}" for word in VERDICTS if counts[word])
-    out.note(f"{counts['steps']:,} request{'s' * (counts['steps'] != 1)}: {told}")
+    out.note(f"{plural(counts['steps'], 'request')}: {told}")
     result: Json = {
         "summary": counts,
         "steps": [_json(one) for one in results],
@@ -129,7 +129,6 @@ def _end(results: list[Result], left: tuple[planning.LeftOut, ...], out: Output)
     if out.asker.refused:
         return out.fail(out.asker.refused[0], {"result": result})
     if bad := counts["steps"] - counts["same"] - counts["new"]:
-        out.flush()
         return out.fail(StudioError(f"{bad:,} of {counts['steps']:,} are not as recorded."), {"result": result})
     return out.done(result)
 
@@ -139,8 +138,7 @@ def _print(result: Result, several: bool, out: Output) -> None:
     times = " → ".join(f"{ms:.0f} ms" for ms in (step.ms, result.ms) if ms is not None)
     said = f"  {result.said}" if result.said else f"  {times}" if times else ""
     out.data(out.redactor.text(f"{result.verdict:<8} {f'{step.server}: ' * several}{step.subject}{said}"))
-    for one in result.differences:
-        out.data(f"         {difference_line(one)}")
+    out.data(*(f"         {difference_line(one)}" for one in result.differences))
     out.flush()
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from mcp_studio.call.audit import Audit
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.catalog.pins import drift, lock, pinned
-from mcp_studio.cli.engine import connect_all, execute
+from mcp_studio.cli.engine import execute, reachable
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output, clock
 from mcp_studio.cli.targets import configured, select
@@ -52,11 +52,8 @@ def _audit(options: Options, out: Output) -> int:
 
     def matches(line: dict[str, Json]) -> bool:
         text = printable(line, indent=None).casefold()
-        return (
-            fnmatchcase(_tool(line), pattern)
-            and verdict in ("", line.get("verdict"))
-            and all(word in text for word in words)
-        )
+        fits = fnmatchcase(_tool(line), pattern) and verdict in ("", line.get("verdict"))
+        return fits and all(word in text for word in words)
 
     log = Audit(Paths.default().state / "audit.jsonl", out.redactor, "")
     found = [line for line in log.lines() if matches(line)][-limit:]
@@ -87,10 +84,7 @@ def _pins(options: Options, out: Output) -> int:
 
 
 async def _pinned(studio: Studio, action: str, words: list[str], out: Output) -> int:
-    errors = await connect_all(studio, out)
-    for name, error in errors.items():
-        out.warn(f"{name} could not be asked: {error.message}")
-    servers = [name for name in studio.manager.names() if name not in errors]
+    servers = await reachable(studio, out)
     changed = [entry for entry in studio.catalog.entries("tool", servers) if entry.change]
     if action == "accept":
         chosen = [entry for entry in changed if not words or str(entry.ref) in words]
@@ -114,8 +108,7 @@ def _checked(studio: Studio, servers: list[str], file: str, out: Output) -> int:
     if "tools" not in locked:
         raise UsageError(f"{file} is no lock file.", hint="mcp-studio pins export FILE writes one.")
     found = drift(locked, studio.catalog, servers)
-    for one in found:
-        out.data(str(one))
+    out.data(*found)
     if not found:
         return out.done([])
     words = f"{len(found)} tools are not what {file} says."

@@ -49,8 +49,7 @@ def run(options: Options, out: Output) -> int:
         result = found.as_json()
         if not found.hits:
             return out.fail(_nothing(found, method, out), {"result": result})
-        for line in _lines(found):
-            out.data(line)
+        out.data(*_lines(found))
         out.note(_summary(found))
         return out.done(result)
 
@@ -99,8 +98,7 @@ async def _listed(studio: Studio, kinds: Sequence[EntryKind], out: Output) -> No
             continue
         for kind in kinds or KINDS:
             listing = studio.catalog.listing(name, kind)
-            for problem in filter(None, (listing.error, listing.capped)):
-                out.warn(f"{name}, {kind}s: {problem}")
+            out.warn_of_list(name, kind, listing.error, listing.capped)
 
 
 def _nothing(found: Found, method: str, out: Output) -> StudioError:

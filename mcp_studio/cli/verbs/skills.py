@@ -12,6 +12,7 @@ from mcp_studio.cli.targets import of_server
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.present.blocks import resource_text
+from mcp_studio.present.units import plural
 from mcp_studio.safetext import safe
 from mcp_studio.studio import Studio
 
@@ -41,7 +42,7 @@ def _row(skill: Skill) -> tuple[str, ...]:
     about = safe(skill.description.strip().split("\n", 1)[0], 160)
     if wrong := (*skill.errors, *skill.notes):
         about = f"({wrong[0]}) {about}".rstrip()
-    files = "made when read" if skill.dynamic else f"{len(skill.files)} file{'s' * (len(skill.files) != 1)}"
+    files = "made when read" if skill.dynamic else plural(len(skill.files), "file")
     return skill.server, skill.name or "(no name)", files, skill.uri or "(no uri)", about
 
 
@@ -55,10 +56,11 @@ async def _shown(studio: Studio, server: str, skill: str, file: str, out: Output
     reading = await studio.skill(server, skill, file)
     if out.asker.refused or not isinstance(reading.outcome, Succeeded):
         return end(reading.outcome, out, resource_text)
-    if not reading.usable:
-        return _refused(reading, out)
-    for note in (*reading.skill.notes, f"{reading.uri} {WORDS[reading.verdict.state]}"):
-        out.note(note)
+    if not reading.usable:  # extension, Verification on Read: what does not match must not be used
+        out.warn(*reading.verdict.findings)
+        hint = "It was not printed; `mcp-studio read` prints it all the same."
+        return out.fail(StudioError(f"{reading.uri} is not what its entry says.", hint=hint), _verdict(reading))
+    out.note(*reading.skill.notes, f"{reading.uri} {WORDS[reading.verdict.state]}")
     result, out.ms = reading.outcome.result, reading.outcome.ms
     out.data(resource_text(result).removesuffix("\n"))
     return out.done({**_verdict(reading), "result": result})
@@ -67,11 +69,3 @@ async def _shown(studio: Studio, server: str, skill: str, file: str, out: Output
 def _verdict(reading: SkillReading) -> dict[str, Json]:
     state, findings = reading.verdict
     return {"uri": reading.uri, "state": state, "findings": [*findings], "skill": _json(reading.skill)}
-
-
-def _refused(reading: SkillReading, out: Output) -> int:
-    """Extension, Verification on Read: what does not match must not be used."""
-    for finding in reading.verdict.findings:
-        out.warn(finding)
-    hint = "It was not printed; `mcp-studio read` prints it all the same."
-    return out.fail(StudioError(f"{reading.uri} is not what its entry says.", hint=hint), _verdict(reading))

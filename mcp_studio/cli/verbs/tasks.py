@@ -97,8 +97,7 @@ async def _cancel(studio: Studio, task: Task, out: Output) -> int:
 
 def _show(task: Task, out: Output, *, gone: bool = False) -> int:
     """Print how a task is; one that is gone is a failure, unless it was meant to go."""
-    for problem in task.problems:
-        out.warn(problem)
+    out.warn(*task.problems)
     if task.gone and not gone:
         return out.fail(StudioError(task.gone), {"task": task.as_json()})
     out.table([(name, "" if value is None else str(value)) for name, value in task.as_json().items()])
