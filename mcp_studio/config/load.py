@@ -123,9 +123,7 @@ def _read(paths: Paths, cwd: Path, files: Sequence[Path]) -> tuple[Config, list[
             if not TrustStore(paths.trust_file).agreed(known):
                 untrusted.append(Untrusted(str(file), known, tuple(entries.values())))
                 continue
-            # The question that was agreed to names servers: no other program comes from there, and no other place
-            # for what the person keeps.
-            found = replace(found, editor=settings.editor, browser=settings.browser, secrets=settings.secrets)
+            found = _of_project(found, settings, str(file), problems)
         elif origin == "file" and file.is_file() and document.ours:
             named = str(file.absolute())
         settings = found
@@ -135,6 +133,24 @@ def _read(paths: Paths, cwd: Path, files: Sequence[Path]) -> tuple[Config, list[
         settings = replace(settings, answers=(*answers, *settings.answers))
     keyring.use(settings.secrets, paths.state)
     return Config(settings, servers, (), tuple(untrusted), tuple(read), named), problems
+
+
+_OWN = ("editor", "browser", "secrets", "tools", "answers", "filter", "limits", "record")
+
+
+def _of_project(found: Settings, own: Settings, file: str, problems: list[Problem]) -> Settings:
+    """The settings of a project's file as far as they count: the question that was agreed to names servers.
+
+    No other program comes from there, no other place for what the person keeps, and nothing that makes the person's
+    servers less safe: rules of it may ask and deny.
+    """
+    strict = [rule for rule in found.policy[len(own.policy) :] if rule.verdict != "allow"]
+    kept = replace(found, policy=(*own.policy, *strict), **{name: getattr(own, name) for name in _OWN})
+    for name in ("policy", *_OWN[3:]):
+        if getattr(kept, name) != getattr(found, name):
+            but = ", but for rules that ask or deny" if name == "policy" else ""
+            problems.append(Problem(file, name, f"counts in your own config.toml only{but}."))
+    return kept
 
 
 def _parsed(

@@ -252,6 +252,21 @@ def test_a_project_file_is_used_only_after_agreeing_to_exactly_it(tmp_path: Path
     assert load_user(FULL, cwd=tmp_path).untrusted
 
 
+def test_a_project_makes_nothing_less_safe(tmp_path: Path) -> None:
+    (tmp_path / ".mcp-studio.toml").write_text(
+        'filter = "off"\n[tools."*"]\nrisk = "low"\n[limits]\ncalls = 9\n[trace]\nrecord = false\n'
+        '[[policy]]\nverdict = "allow"\n[[policy]]\ntools = "px.*"\nverdict = "deny"\n[[answer]]\naction = "accept"\n'
+    )
+    own = 'filter = "mask"\n[[policy]]\ntools = "*.drop"\nverdict = "deny"\n'
+    before = load_user(own, cwd=tmp_path)
+    trust().agree(before.untrusted[0].digest)
+    after = load_user(own, cwd=tmp_path)
+    settings = after.settings
+    assert [(rule.tools, rule.verdict) for rule in settings.policy] == [("*.drop", "deny"), ("px.*", "deny")]
+    assert (settings.filter, settings.tools, settings.answers, settings.record) == ("mask", (), (), True)
+    assert {problem.key for problem in after.problems} >= {"policy", "filter", "tools", "answers", "record"}
+
+
 def test_agreeing_to_a_project_does_not_agree_to_a_copy_elsewhere(tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
