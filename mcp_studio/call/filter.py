@@ -31,7 +31,7 @@ _PERSONAL = {
     # Each begins where nothing of its kind stands before it, and takes a bounded number of characters: linear time.
     "email": (r"(?<![\w.+-])[\w.+-]{1,64}+@(?:[\w-]{1,63}\.){1,10}[^\W\d_]{2,24}(?![\w-])", "‹e-mail›"),
     "iban": (r"(?<!\w)[A-Z]{2}\d\d(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?!\w)", "‹IBAN›"),
-    "card": (r"(?<![\w.+-])\d(?:[ -]?\d){12,18}(?![\w-])", "‹card›"),
+    "card": (r"(?<![\w.+-])\d(?:[ \xa0\u202f-]?\d){12,39}+(?!\w)", "‹card›"),
     "phone": (
         r"(?<![\w+])(?:\+[1-9]|00[1-9]\d{0,2}[ /-])(?:[ ()./-]{0,2}\d){6,14}(?!\w)"
         r"|(?<![\w.-])\(?[2-9]\d\d\)?[ .-]\d{3}[.-]\d{4}(?![\w-])",
@@ -119,20 +119,27 @@ class _Look:
 
     def _personal(self, kind: str, found: re.Match[str]) -> str:
         text, mask = found[0], _PERSONAL[kind][1]
-        length = _card(text) if kind == "card" else _iban(text) if kind == "iban" else len(text)
-        return self._found(kind, mask) + text[length:] if length else text
+        start, end = _card(text) if kind == "card" else (0, _iban(text) if kind == "iban" else len(text))
+        if not end:
+            return text
+        return text[:start] + self._found(kind, mask) + _PATTERNS[kind].sub(partial(self._personal, kind), text[end:])
 
     def _found(self, kind: str, mask: str) -> str:
         self.counts[kind] += 1
         return mask
 
 
-def _card(text: str) -> int:
-    """The length of a card number: of a length and beginning that issuers give, with the check digit of Luhn."""
-    digits = [int(digit) for digit in text if digit.isdigit()]
-    doubled = (sum(divmod(2 * digit, 10)) for digit in digits[-2::-2])
-    begins = digits[0] in (3, 4, 5, 6) or 2_221 <= int("".join(map(str, digits[:4]))) <= 2_720
-    return len(text) if begins and (sum(digits[::-2]) + sum(doubled)) % 10 == 0 else 0
+def _card(text: str) -> tuple[int, int]:
+    """Where a card number is among groups of digits: by its beginning, which issuers give, and Luhn's check digit."""
+    at = [place for place, sign in enumerate(text) if sign.isdigit()]
+    for first, start in enumerate(at):
+        begins = text[start] in "3456" or 2_221 <= int("".join(text[one] for one in at[first : first + 4])) <= 2_720
+        for last in at[first + 12 : first + 19] if begins and not text[start - 1 : start].isdigit() else ():
+            digits = [int(sign) for sign in text[start : last + 1] if sign.isdigit()]
+            doubled = (sum(divmod(2 * digit, 10)) for digit in digits[-2::-2])
+            if not text[last + 1 : last + 2].isdigit() and (sum(digits[::-2]) + sum(doubled)) % 10 == 0:
+                return start, last + 1
+    return 0, 0
 
 
 def _iban(text: str) -> int:

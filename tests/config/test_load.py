@@ -255,7 +255,8 @@ def test_a_project_file_is_used_only_after_agreeing_to_exactly_it(tmp_path: Path
 def test_a_project_makes_nothing_less_safe(tmp_path: Path) -> None:
     (tmp_path / ".mcp-studio.toml").write_text(
         'filter = "off"\n[tools."*"]\nrisk = "low"\n[limits]\ncalls = 9\n[trace]\nrecord = false\n'
-        '[[policy]]\nverdict = "allow"\n[[policy]]\ntools = "px.*"\nverdict = "deny"\n[[answer]]\naction = "accept"\n'
+        '[[policy]]\ntools = "*"\nverdict = "allow"\n[[policy]]\ntools = "px.*"\nverdict = "deny"\n'
+        '[[answer]]\naction = "accept"\n'
     )
     own = 'filter = "mask"\n[[policy]]\ntools = "*.drop"\nverdict = "deny"\n'
     before = load_user(own, cwd=tmp_path)
