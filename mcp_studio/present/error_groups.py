@@ -72,7 +72,7 @@ def text_of(entry: WireMessage, body: bytes) -> str:
         body: its own; empty where it is too large to be read for that.
     """
     if entry.kind == "request":
-        return "no answer: the connection ended"
+        return "no answer came"
     if entry.size > _LARGEST:
         return f"an answer of {entry.size:,} bytes"
     if (value := loads_or(body)) is None:

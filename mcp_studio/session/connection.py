@@ -488,7 +488,7 @@ class Connection:
                     await self._transport.send(out)
 
     def _give_up(self, identity: RequestId, reason: str) -> None:
-        self._tap.gave_up(identity)
+        self._tap.gave_up(identity, lost=reason == "timed out")
         self._transport.abandon(identity)
         self._put(self.core.cancel(identity, reason))
         self.on_given_up(identity)

@@ -111,7 +111,7 @@ def test_figures_of_what_was_recorded_stand_beside_the_present_state(recorded: P
     whole, gone = figures["one", None], figures["target", None]
     assert whole["state"] == "stdio" and whole["reconnects"] == 0 and whole["uptime_s"] > 0 and whole["p99"] > 0
     assert whole["last_error"]["text"] == "It went wrong." and whole["top_errors"][0]["count"] == 1
-    assert gone["lost"] == 1 and gone["top_errors"] == [{"count": 1, "text": "no answer: the connection ended"}]
+    assert gone["lost"] == 1 and gone["top_errors"] == [{"count": 1, "text": "no answer came"}]
     only = cli("list", "servers", "--metrics", "--server", "idle", "--limit", "1", "--json", **env).json["result"]
     assert [(one["server"], one["count"]) for one in only] == [("idle", 0)]
     assert "none of that name" in cli("list", "servers", "--metrics", "--server", "nope", **env).err

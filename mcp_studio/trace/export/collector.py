@@ -409,7 +409,7 @@ def _status(request: Item, answer: Item | None, attributes: Attributes) -> Statu
         return Status()
     attributes["error.type"] = outcome.replace(" ", "_")
     if outcome != "error":
-        why = "The connection ended before the answer came." if outcome == "lost" else None
+        why = "No answer came." if outcome == "lost" else None
         return Status(StatusCode.ERROR, why)
     error = mapping(_parsed(answer.body if answer else b"").get("error"))
     code, message = error.get("code"), error.get("message")

@@ -112,7 +112,7 @@ def test_a_tool_call_says_what_was_called() -> None:
         ("error", b'{"id":2,"error":"broken"}', "_OTHER", None),
         ("error", b"[" * 900, "_OTHER", None),
         ("cancelled", b"", "cancelled", None),
-        ("lost", b"", "lost", "The connection ended before the answer came."),
+        ("lost", b"", "lost", "No answer came."),
     ],
 )
 def test_what_failed_says_how(outcome: str, answer: bytes, kind: str, why: str | None) -> None:

@@ -70,7 +70,7 @@ def test_hostile_answers_are_safe_bounded_words() -> None:
     assert text_of(answer(1, {}), b"{") == "an answer that cannot be read"
     assert text_of(answer(1, {}), b'{"result": {"content": 5}}') == "it gives no reason"
     request = WireMessage(1, 0.0, "demo", "out", "request", b"", 0)
-    assert text_of(request, b"{}") == "no answer: the connection ended"
+    assert text_of(request, b"{}") == "no answer came"
 
 
 def test_the_code_of_an_error_is_no_changing_number() -> None:
