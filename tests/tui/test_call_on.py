@@ -86,6 +86,6 @@ async def test_tools_of_a_group_are_listed_once_and_go_to_its_best_member() -> N
         await stage.told("@pair.echo goes to two now.")
         assert stage.main.call.draft is not None and stage.main.call.draft.entry.ref.server == "two"
         await stage.press("escape", "home", "space")
-        await stage.shows("▸ @pair +6\\D+▾ one")
+        await stage.shows("▸ @pair +6.*\\n. ▾ one")
         await stage.press("slash", *"echo")
         await stage.shows("3 of 18")  # a filter finds single tools

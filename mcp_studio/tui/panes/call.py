@@ -582,11 +582,10 @@ def _summary(studio: Studio, name: str) -> Iterator[str]:
         counts = {kind: len(listing(name, kind).entries) for kind in KINDS}
         offers = [units.plural(count, kind) for kind, count in counts.items() if count]
         yield f"offers {', '.join(offers) or 'nothing'}"
-    if (tally := studio.numbers.servers.get(name)) is not None:
-        spent = [cost for ref, cost in studio.caller.costs.items() if ref.server == name]
-        one = metrics.Metrics(Target(name, "", ""), tally, sum(spent) if spent else None)
-        figures = zip(metrics.HEADS[1:], metrics.figures_row(one)[1:], strict=True)
-        yield f"\n{' · '.join(f'{head} {cell}' for head, cell in figures)} ms"
-        yield " · ".join(metrics.server_facts(one, time.time() * (status.state == "ready")))
+    for one in metrics.metrics_of(studio.numbers, studio.caller.costs, {}):
+        if one.of == Target(name, "", ""):
+            figures = zip(metrics.HEADS[1:], metrics.figures_row(one)[1:], strict=True)
+            yield f"\n{' · '.join(f'{head} {cell}' for head, cell in figures)} ms"
+            yield " · ".join(metrics.server_facts(one, time.time() * (status.state == "ready")))
     if status.instructions:
         yield f"\n{safe(status.instructions, _INSTRUCTIONS, lines=True)}"

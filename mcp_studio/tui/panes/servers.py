@@ -109,14 +109,7 @@ class ServerRow(NamedTuple):
     @property
     def text(self) -> str:
         """What a filter looks at."""
-        words = (
-            self.status.server,
-            self.transport,
-            self.address,
-            self.status.state,
-            f"@{self.group}",
-            *self.matters[:1],
-        )
+        words = self.status.server, self.transport, self.address, self.status.state, f"@{self.group}", self.matters[0]
         return " ".join(words).casefold()
 
 
@@ -314,7 +307,7 @@ class ServersPane(Pane, scope="servers"):
         sign, look = _TONES[tone]
         longest = max((len(name) for name in self._rows), default=0)
         inset = 2 if any(row.headed for row in self._rows.values()) else 0
-        names = min(longest, _LONGEST, max(8, width - 15 - inset)) + inset
+        names = min(longest, _LONGEST, max(8, width - 8 - inset)) + inset
         lead = " " * inset if row.headed else ""
         name = fit(safe(row.status.server), names - len(lead), more=glyphs().more)
         words = self.filter.value.split()

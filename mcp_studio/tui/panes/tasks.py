@@ -122,8 +122,7 @@ class TaskDialog(Dialog[bool]):
     )  # fmt: skip
 
     def __init__(self, task: Task) -> None:
-        super().__init__()
-        self.title = f"Task of {task.subject}"
+        super().__init__(f"Task of {task.subject}")
         self._shown_task = task
 
     def body(self) -> Iterable[Widget]:

@@ -165,8 +165,7 @@ class Comment(Dialog[None]):
     choices = (Choice("save", "Save", "primary"), Choice("back", "Cancel"))
 
     def __init__(self, recording: Recording, entry: WireMessage) -> None:
-        super().__init__()
-        self.title = f"Comment on message {entry.number}"
+        super().__init__(f"Comment on message {entry.number}")
         self._recording = recording
         self._entry = entry
 

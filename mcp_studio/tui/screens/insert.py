@@ -43,8 +43,7 @@ class InsertDialog(Dialog[T]):
     choices = (Choice("submit", "Insert", "primary"), Choice("back", "Cancel"))
 
     def __init__(self, title: str) -> None:
-        super().__init__()
-        self.title = title
+        super().__init__(title)
         self._note = Static(id="note")
 
     def note(self, text: str, look: str = "") -> None:

@@ -52,8 +52,7 @@ class Logs(Dialog[int]):
     rows = getters.query_one("#log", VirtualList)
 
     def __init__(self, server: str) -> None:
-        super().__init__()
-        self.title = f"Log of {server or 'all servers'}"
+        super().__init__(f"Log of {server or 'all servers'}")
         self._server = server
         self._stamp: object = None
         self._names = 0

@@ -33,8 +33,7 @@ class Pages(Dialog[None]):
     view = getters.query_one(JsonView)
 
     def __init__(self, server: str, kind: EntryKind) -> None:
-        super().__init__()
-        self.title = f"{METHODS[kind][0]} of {server}"
+        super().__init__(f"{METHODS[kind][0]} of {server}")
         self._server = server
         self._kind: EntryKind = kind
         self._following: str | None = None

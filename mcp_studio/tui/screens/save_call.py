@@ -43,8 +43,7 @@ class FillIn(Dialog[Value | None]):
     form = getters.query_one(FormView)
 
     def __init__(self, title: str, about: str, schema: Json, value: Value) -> None:
-        super().__init__()
-        self.title = title
+        super().__init__(title)
         self._about = about
         self._form = FormView(build(schema, strict=True), value)
 

@@ -30,8 +30,6 @@ _STDERR_LINES = 200
 _FINDINGS = 60
 _USED = 30
 """Rows of figures."""
-_PAUSE = 0.5
-"""Seconds between two looks at it."""
 _COLOURS = {"ok": "$state-ready", "busy": "$state-busy", "bad": "$state-failed", "off": "$quiet"}
 _SEVERITIES = {"error": ("bad", "$text-error"), "warning": ("warning", "$text-warning"), "hint": ("dot", "$quiet")}
 _SUBSCRIPTIONS = {
@@ -43,6 +41,7 @@ class ServerDetails(Dialog[str]):
     """Drawn anew when the server's state changes; answers the action that the person wants done with it."""
 
     DEFAULT_CLASSES = "-broad"
+    every = 0.5
     choices = (
         Choice("repeat", "Reconnect"),
         Choice("edit", "Edit"),
@@ -63,12 +62,9 @@ class ServerDetails(Dialog[str]):
     """
 
     def __init__(self, server: str) -> None:
-        super().__init__()
+        super().__init__(server)
         self._server = server
         self._text = ""
-
-    def heading(self) -> str:
-        return self._server
 
     def body(self) -> Iterable[Widget]:
         yield Static(id="facts", markup=False)
@@ -79,8 +75,6 @@ class ServerDetails(Dialog[str]):
             studio.manager.look(self._server, kind)
         first = {"needs_auth": "#sign_in", "failed": "#repeat", "disabled": "#repeat"}
         self.query_one(first.get(studio.manager.status(self._server).state, "#back"), Button).focus()
-        self._look()
-        self.set_interval(_PAUSE, self._look)
         self.run_worker(studio.trace.examine(self._server))
 
     async def run_action(self, action: str, namespaces: Mapping[str, DOMNode] | None = None) -> None:
@@ -93,7 +87,7 @@ class ServerDetails(Dialog[str]):
     def action_copy(self) -> None:
         self.app.copy(self._text)
 
-    def _look(self) -> None:
+    def look(self) -> None:
         studio = self.app.studio
         if self._server not in studio.manager.names():
             self.dismiss(None)

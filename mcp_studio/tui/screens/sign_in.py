@@ -121,7 +121,8 @@ class SignInDialog(Dialog[Answer]):
     redirect = getters.query_one("#redirect", Input)
 
     def __init__(self, config: ServerConfig, request: InputRequest | None = None) -> None:
-        super().__init__()
+        waits = f" · {request.subject} is waiting" if request and request.subject else ""
+        super().__init__(f"Sign in to {config.name}{waits}")
         self._config = config
         self._server = config.name
         self._request = request
@@ -136,10 +137,6 @@ class SignInDialog(Dialog[Answer]):
     @property
     def default(self) -> str:
         return self.offered[self._at][0]
-
-    def heading(self) -> str:
-        title = f"Sign in to {self._server}"
-        return f"{title} · {self._request.subject} is waiting" if self._request and self._request.subject else title
 
     def body(self) -> Iterable[Widget]:
         yield Static(id="about", classes="quiet gap", markup=False)

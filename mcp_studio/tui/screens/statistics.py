@@ -153,6 +153,7 @@ def _edge(ms: float) -> str:
 class Statistics(Dialog[str]):
     """Answers the query with which the trace shows the chosen row."""
 
+    TITLE = "Statistics"
     DEFAULT_CLASSES = "-large"
     DEFAULT_CSS = """
     Statistics {
@@ -176,10 +177,6 @@ class Statistics(Dialog[str]):
         self._sort, self._backward = "Count", False
         self._stamp = -1
 
-    def heading(self) -> str:
-        behind = self._numbers.behind
-        return f"Statistics · {behind:,} more messages to count" if behind else "Statistics"
-
     def body(self) -> Iterable[Widget]:
         yield Tabs(*(Tab(name.capitalize(), id=name) for name in ("calls", "methods", "servers")))
         yield DataTable(cursor_type="row")
@@ -201,7 +198,8 @@ class Statistics(Dialog[str]):
         if caught_up and self._stamp != self._numbers.revision:
             self._stamp = self._numbers.revision
             self._fill()
-        self.retitle(self.heading())
+        behind = self._numbers.behind
+        self.retitle(f"Statistics · {behind:,} more messages to count" if behind else "Statistics")
         self.set_timer(_PAUSE if caught_up else _SOON, self._look)
 
     @on(Tabs.TabActivated)

@@ -40,8 +40,7 @@ class TokenView(Dialog[bool]):
     )  # fmt: skip
 
     def __init__(self, server: str) -> None:
-        super().__init__()
-        self.title = f"Token of {server}"
+        super().__init__(f"Token of {server}")
         self._server = server
         self._account: Account | None = None
 
@@ -145,8 +144,7 @@ class Exchanges(Dialog[None]):
     choices = (Choice("back", "Close"), Choice("copy", "Copy"))
 
     def __init__(self, step: AuthStep) -> None:
-        super().__init__()
-        self.title = f"{step.title}: {units.plural(len(step.exchanges), 'exchange')}"
+        super().__init__(f"{step.title}: {units.plural(len(step.exchanges), 'exchange')}")
         self._step = step
         self._view = TextView()
 
