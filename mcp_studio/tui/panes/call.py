@@ -550,11 +550,8 @@ class CallPane(Pane, scope="call"):
         """Fill the form from a pasted call."""
         from mcp_studio.tui.screens.copy_as import PasteCall
 
-        def fill(found: tuple[Entry, Json] | None) -> None:
-            if found is not None:
-                self.fill(found[1], found[0])
-
-        self.app.push_screen(PasteCall(self.draft.entry if self.draft else None), fill)
+        dialog = PasteCall(self.draft.entry if self.draft else None)
+        self.app.push_screen(dialog, lambda found: self.fill(found[1], found[0]) if found else None)
 
     def action_example(self) -> None:
         """Fill the form with an example made from the schema."""

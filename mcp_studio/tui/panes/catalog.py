@@ -154,7 +154,6 @@ class CatalogPane(Pane, scope="catalog"):
     def on_mount(self) -> None:
         self.show_title("Catalog")
         self._numbers = self.app.studio.numbers
-        self.filter.display = False
         self.refresh_lists()
 
     def entry_point(self) -> Widget:

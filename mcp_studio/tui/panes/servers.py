@@ -172,7 +172,6 @@ class ServersPane(Pane, scope="servers"):
         yield VirtualList(self._draw, key=_key, id="server-list")
 
     def on_mount(self) -> None:
-        self.filter.display = False
         self.refresh_servers()
 
     def entry_point(self) -> Widget:

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from textual import work
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -17,7 +16,7 @@ import mcp_studio
 from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.trace.disk.sessions import used
-from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts, section
 from mcp_studio.vault.base import beside
 from mcp_studio.vault.keyring import place_in_words
 
@@ -35,8 +34,10 @@ class About(Dialog[None]):
     def body(self) -> Iterable[Widget]:
         yield Static("Looking …", id="facts")
 
-    @work
-    async def on_mount(self) -> None:
+    def on_mount(self) -> None:
+        self.run_worker(self._look())
+
+    async def _look(self) -> None:
         """A keyring takes its time to say how it is."""
         studio = self.app.studio
         kept = studio.config.settings.secrets
@@ -82,8 +83,7 @@ def _parts(studio: Studio, kept: str, now: str) -> Parts:
     parts: Parts = [f"mcp-studio {mcp_studio.__version__}, Python {platform.python_version()}{libraries}"]
     parts.append(f" on {platform.system()} {platform.machine()}\n")
     for title, lines in sections.items():
-        parts += [(f"\n{title}\n", "b $accent")] if lines else []
-        parts += [(f"  {safe(text, 1_000)}\n", look) for text, look in lines if text]
+        parts += section(title, ((safe(text, 1_000), look) for text, look in lines if text))
     return parts
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import ClassVar, NamedTuple, TypeVar
 
@@ -23,9 +23,11 @@ from mcp_studio.safetext import safe
 from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.views.find import SearchView
+from mcp_studio.tui.views.glyphs import glyphs
 
 T = TypeVar("T")
-Parts = list[str | tuple[str, str]]
+Part = str | tuple[str, str]
+Parts = list[Part]
 """Pieces of a `Content`: text that is safe to draw, with or without a style."""
 
 _SCROLLS = {
@@ -197,9 +199,10 @@ class Dialog(ModalScreen[T]):
         self.call_after_refresh(refusal.scroll_visible, animate=False)
 
     def note(self, text: str, look: str = "") -> None:
-        """Say something at its place for that, `#note`."""
+        """Say something at the place for that, `#note`: plain, `quiet`, or `bad` and `warn` with their signs."""
+        sign = {"bad": f"{glyphs().bad} ", "warn": f"{glyphs().warning} "}.get(look, "")
         for place in self.query("#note").results(Static):  # gone, where what runs ends after the dialog
-            place.update(Content.styled(safe(text.strip(), 3_000, lines=True), look))
+            place.set_classes(look).update(Content(sign + safe(text.strip(), 3_000, lines=True)))
 
     def retitle(self, title: str) -> None:
         """Change what stands in the top border."""
@@ -257,6 +260,14 @@ class Confirm(Dialog[bool]):
 
     def action_yes(self) -> None:
         self.dismiss(True)
+
+
+def section(title: str, lines: Iterable[Part]) -> Iterator[Part]:
+    """Lines under a title; nothing where there are none."""
+    for number, line in enumerate(lines):
+        if not number:
+            yield f"\n{title}\n", "bold $accent"
+        yield f"  {line}\n" if isinstance(line, str) else (f"  {line[0]}\n", line[1])
 
 
 def letters(choices: Iterable[Choice]) -> list[str]:

@@ -109,7 +109,7 @@ class Export(Dialog[None]):
             done = await (self._send(part) if self._sends else self._save(part))
         except (StudioError, OSError) as error:
             text = f"{error.message} {error.hint}" if isinstance(error, StudioError) else str(error)
-            self.note(text, "$state-failed")
+            self.note(text, "bad")
         else:
             self.app.say(done)
             self.dismiss(None)
@@ -132,13 +132,13 @@ class Export(Dialog[None]):
         return f"Sent {units.plural(sent.taken, 'span')} to the collector.{left}"
 
     def _told(self, done: int, total: int) -> None:
-        self.note(f"{done:,} of {total:,} messages", "$quiet")
+        self.note(f"{done:,} of {total:,} messages", "quiet")
 
     def action_back(self) -> None:
         """Stop, or leave."""
         if self.workers.cancel_group(self, "export"):
             sent = "what was sent is sent" if self._sends else "nothing was written"
-            self.note(f"Stopped; {sent}.", "$state-failed")
+            self.note(f"Stopped; {sent}.", "bad")
         else:
             self.dismiss(None)
 

@@ -254,7 +254,7 @@ class LoadTest(RunDialog):
     def action_start(self) -> None:
         total, at_once = (int(field.value) if field.value.isdecimal() else 0 for field in self.query(Input))
         if not (0 < total <= MOST and 0 < at_once <= MOST_AT_ONCE):
-            self.note(f"Calls must be from 1 to {MOST:,}, at once from 1 to {MOST_AT_ONCE:,}.", "$state-failed")
+            self.note(f"Calls must be from 1 to {MOST:,}, at once from 1 to {MOST_AT_ONCE:,}.", "bad")
         elif not self.query_one("#start").disabled:
             self.offer(start=False)
             self.query_one("#stop").focus()
@@ -264,9 +264,9 @@ class LoadTest(RunDialog):
         studio, draft, ref = self.app.studio, self._draft, self._draft.entry.ref
         try:
             if ref.kind == "tool":
-                self.note("Waiting for your approval, where a rule or the tool asks for it.", "$quiet")
+                self.note("Waiting for your approval, where a rule or the tool asks for it.", "quiet")
                 if denied := await studio.caller.consent(ref, draft.value, total, at_once, approved=False):
-                    self.note(f"Not started: {denied.rule}.", "$state-failed")
+                    self.note(f"Not started: {denied.rule}.", "bad")
                     return
             self.note("")
             begin = partial(draft.begin, studio, fresh=True, approved=True)

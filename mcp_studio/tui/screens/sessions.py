@@ -110,7 +110,7 @@ class Sessions(Dialog[Opened]):
         try:
             session = await asyncio.to_thread(open_file, path, self.app.studio.redactor.text)
         except StudioError as error:
-            self.note(f"{error.message} {error.hint}", "$state-failed")
+            self.note(f"{error.message} {error.hint}", "bad")
             return
         info = session.info
         title = f"Session of {when(info.began)}, {info.state} · {', '.join(info.servers)}"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import ClassVar, cast
 from weakref import WeakKeyDictionary
 
-from textual import getters, on
+from textual import getters, on, work
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Button, Input, OptionList, Static
@@ -328,12 +328,9 @@ class SignInDialog(Dialog[Answer]):
         if self._run is not None:
             self._run.run_through()
 
-    def action_open_page(self) -> None:
-        if self._run is not None:
-            self.run_worker(self._open(self._run), group="page", exclusive=True)
-
-    async def _open(self, run: SignIn) -> None:
-        if not await run.open_page():
+    @work(group="page", exclusive=True)
+    async def action_open_page(self) -> None:
+        if (run := self._run) is not None and not await run.open_page():
             why = f"Not opened: {run.refusal}" if run.refusal else "There is no browser here. Copy the address."
             self.refuse(why)
 
