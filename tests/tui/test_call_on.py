@@ -21,7 +21,7 @@ async def test_results_stand_beside_one_another_and_are_compared_with_a_base() -
     pair = raw("one", group="pair"), raw("two", "--modern", group="pair"), raw("three")
     async with on_stage(*pair, size=(140, 40)) as stage:
         dialog = await open_on(stage, "echo", {"text": "hello"})
-        await stage.shows("X. one", "X. two", "X. three")
+        await stage.shows(r"\[x\] one", r"\[x\] two", r"\[ \] three")
         await stage.press("down", "down", "space", "ctrl+j")
         await stage.shows("one  the base .*two  1 difference .*three  the same", "(✓ ok .*){3}", "resultType  added")
         await stage.press("b")  # the focus is in the base: the next one takes its place

@@ -29,7 +29,6 @@ from mcp_studio.schema.field import SchemaProblem, defaults, errors
 from mcp_studio.schema.place import named, pointer
 from mcp_studio.session.tasks import Task
 from mcp_studio.studio import Studio
-from mcp_studio.trace.statistics import Target
 from mcp_studio.tui.call_draft import CallDraft, draft_of
 from mcp_studio.tui.form.choices import Offer
 from mcp_studio.tui.form.json_editor import JsonEditor
@@ -580,7 +579,7 @@ def _summary(studio: Studio, name: str) -> Iterator[str]:
         offers = [units.plural(count, kind) for kind, count in counts.items() if count]
         yield f"offers {', '.join(offers) or 'nothing'}"
     for one in metrics.metrics_of(studio.numbers, studio.caller.costs, {}):
-        if one.of == Target(name, "", ""):
+        if one.of.server == name and not one.of.method:
             figures = zip(metrics.HEADS[1:], metrics.figures_row(one)[1:], strict=True)
             yield f"\n{' · '.join(f'{head} {cell}' for head, cell in figures)} ms"
             yield " · ".join(metrics.server_facts(one, time.time() * (status.state == "ready")))

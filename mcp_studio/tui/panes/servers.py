@@ -31,7 +31,7 @@ from mcp_studio.tui.views.line import Line, Piece, cut, fit, mark_matches, sprea
 from mcp_studio.tui.views.virtual_list import VirtualList
 
 if TYPE_CHECKING:
-    from mcp_studio.trace.postmortem import Ending, How, Mortem
+    from mcp_studio.trace.postmortem import How, Mortem
     from mcp_studio.tui.screens.server_form import Draft
 
 _TONES = {"ok": ("on", "ok"), "busy": ("half", "warn"), "bad": ("bad", "bad"), "off": ("off", "dim")}
@@ -115,11 +115,6 @@ class ServerRow(NamedTuple):
 
 def _key(row: Heading | ServerRow) -> tuple[bool, str]:
     return (True, row.group) if isinstance(row, Heading) else (False, row.status.server)
-
-
-def _end_in_short(ending: Ending) -> str:
-    words = _ENDS.get(ending.how, "ended")
-    return words.format(ending.code) if words else crashes.headline(ending).split()[-1]
 
 
 def _error_in_short(error: StudioError) -> str:
@@ -256,7 +251,8 @@ class ServersPane(Pane, scope="servers"):
                 lost = f", {units.plural(len(newest.flights), 'request')} without a reply" if newest.flights else ""
                 self.app.say(f"{crashes.first_line(newest)}{lost}. Enter on the server (1) shows how.", "warning")
         if newest is not None and (status.state in ("failed", "retrying") or name in self._unseen):
-            return _end_in_short(newest.ending)
+            words = _ENDS.get(newest.ending.how, "ended")
+            return words.format(newest.ending.code) if words else crashes.headline(newest.ending).split()[-1]
         return _error_in_short(status.error) if status.error and status.state in ("failed", "retrying") else ""
 
     def tick(self) -> None:

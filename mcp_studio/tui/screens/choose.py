@@ -104,12 +104,12 @@ class TickList(OptionList):
     """Rows that space or enter ticks, or no longer. Textual's `SelectionList` tells them apart by colour alone."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("space", "select", show=False)]
-    _rows: list[tuple[Content, bool | None]]
 
     def show(self, rows: Iterable[tuple[Content, bool | None]]) -> None:
         """Show rows that are ticked, or not, or with None cannot be."""
         self._rows = [*rows]
         self.set_options(Option(self._line(at), disabled=row[1] is None) for at, row in enumerate(self._rows))
+        self.action_first()
 
     @property
     def ticked(self) -> list[int]:

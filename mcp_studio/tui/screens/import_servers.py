@@ -103,7 +103,7 @@ class ImportServers(Dialog[ServerConfig]):
         self.servers.show((_line(one), None if one.taken else True) for one in self._found)
         self.servers.display = self.query_one("#submit").display = bool(self._found)
         if self._found:
-            self.servers.focus().action_first()
+            self.servers.focus()
             self.refresh_bindings()
         self.show_highlighted()
 

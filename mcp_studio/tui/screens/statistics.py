@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 from typing import NamedTuple
 
 from rich.text import Text
@@ -237,11 +236,11 @@ class Statistics(Dialog[str]):
         """Show the times, and what the errors say, of the row under the cursor."""
         row, facts_line, times = self._row, self.query_one("#facts", Static), self.query_one("#times", Static)
         if row is None:
-            facts_line.update("Nothing has been asked yet.")
+            facts_line.update(f"No {self.query_one(Tabs).active or 'calls'} yet.")
         else:
             facts_line.update(facts(row, self._numbers.start))
             times.update(histogram(row.tally.durations, times.size.width - 2, max(1, times.size.height)))
-            self.run_worker(partial(self._read_errors, row.tally.wrong), group="errors", exclusive=True)
+            self.run_worker(self._read_errors(row.tally.wrong), group="errors", exclusive=True)
 
     async def _read_errors(self, numbers: Iterable[int]) -> None:
         said = self.query_one("#said", Static)
