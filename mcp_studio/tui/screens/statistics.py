@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from rich.text import Text
-from textual import getters, on
+from textual import getters, on, work
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.widget import Widget
@@ -240,8 +240,9 @@ class Statistics(Dialog[str]):
         else:
             facts_line.update(facts(row, self._numbers.start))
             times.update(histogram(row.tally.durations, times.size.width - 2, max(1, times.size.height)))
-            self.run_worker(self._read_errors(row.tally.wrong), group="errors", exclusive=True)
+            self._read_errors(row.tally.wrong)
 
+    @work(group="errors", exclusive=True)
     async def _read_errors(self, numbers: Iterable[int]) -> None:
         said = self.query_one("#said", Static)
         groups = await self._errors.top(numbers)
