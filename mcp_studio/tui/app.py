@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Coroutine
-from contextlib import suppress
+from collections.abc import Callable, Coroutine, Generator
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -130,8 +130,14 @@ class StudioApp(GuardedApp):
         return node.run_worker(self._attempt(work), group=group, exclusive=group != "default")
 
     async def _attempt(self, work: Coroutine[Any, Any, None]) -> None:
-        try:
+        with self.failing():
             await work
+
+    @contextmanager
+    def failing(self) -> Generator[None]:
+        """What a server or the disk can make fail; a failure is told."""
+        try:
+            yield
         except (StudioError, OSError) as error:
             self.fail(error)
 

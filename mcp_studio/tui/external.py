@@ -47,9 +47,8 @@ _STEM = 60
 
 def file_stem(words: str, otherwise: str) -> str:
     """The name of a file without its ending, made of somebody's words; `otherwise` stands where these do not do."""
-    plain = (
-        re.sub(r"[^\w.+@-]+", "-", words)[:_STEM].encode()[: LONGEST_NAME - 60].decode("utf-8", "ignore").strip(".-_+@")
-    )
+    short = re.sub(r"[^\w.+@-]+", "-", words)[:_STEM].encode()[: LONGEST_NAME - 60]
+    plain = short.decode("utf-8", "ignore").strip(".-_+@")
     if not plain:
         return otherwise
     return plain if portable(plain) else f"{otherwise}-{plain}"

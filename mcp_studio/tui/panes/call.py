@@ -29,7 +29,6 @@ from mcp_studio.schema.field import SchemaProblem, defaults, errors
 from mcp_studio.schema.place import named, pointer
 from mcp_studio.session.tasks import Task
 from mcp_studio.studio import Studio
-from mcp_studio.trace.statistics import Target
 from mcp_studio.tui.call_draft import CallDraft, draft_of
 from mcp_studio.tui.form.choices import Offer
 from mcp_studio.tui.form.json_editor import JsonEditor
@@ -550,11 +549,8 @@ class CallPane(Pane, scope="call"):
         """Fill the form from a pasted call."""
         from mcp_studio.tui.screens.copy_as import PasteCall
 
-        def fill(found: tuple[Entry, Json] | None) -> None:
-            if found is not None:
-                self.fill(found[1], found[0])
-
-        self.app.push_screen(PasteCall(self.draft.entry if self.draft else None), fill)
+        dialog = PasteCall(self.draft.entry if self.draft else None)
+        self.app.push_screen(dialog, lambda found: self.fill(found[1], found[0]) if found else None)
 
     def action_example(self) -> None:
         """Fill the form with an example made from the schema."""
@@ -582,11 +578,10 @@ def _summary(studio: Studio, name: str) -> Iterator[str]:
         counts = {kind: len(listing(name, kind).entries) for kind in KINDS}
         offers = [units.plural(count, kind) for kind, count in counts.items() if count]
         yield f"offers {', '.join(offers) or 'nothing'}"
-    if (tally := studio.numbers.servers.get(name)) is not None:
-        spent = [cost for ref, cost in studio.caller.costs.items() if ref.server == name]
-        one = metrics.Metrics(Target(name, "", ""), tally, sum(spent) if spent else None)
-        figures = zip(metrics.HEADS[1:], metrics.figures_row(one)[1:], strict=True)
-        yield f"\n{' · '.join(f'{head} {cell}' for head, cell in figures)} ms"
-        yield " · ".join(metrics.server_facts(one, time.time() * (status.state == "ready")))
+    for one in metrics.metrics_of(studio.numbers, studio.caller.costs, {}):
+        if one.of.server == name and not one.of.method:
+            figures = zip(metrics.HEADS[1:], metrics.figures_row(one)[1:], strict=True)
+            yield f"\n{' · '.join(f'{head} {cell}' for head, cell in figures)} ms"
+            yield " · ".join(metrics.server_facts(one, time.time() * (status.state == "ready")))
     if status.instructions:
         yield f"\n{safe(status.instructions, _INSTRUCTIONS, lines=True)}"

@@ -154,7 +154,6 @@ class CatalogPane(Pane, scope="catalog"):
     def on_mount(self) -> None:
         self.show_title("Catalog")
         self._numbers = self.app.studio.numbers
-        self.filter.display = False
         self.refresh_lists()
 
     def entry_point(self) -> Widget:
@@ -324,6 +323,8 @@ class CatalogPane(Pane, scope="catalog"):
         mark, name = self._sign_of(entry), safe(name_of(entry), 300) or "(no name)"
         name += f" #{row.twin}" if row.twin else ""
         where = f"{glyphs().sent} {entry.ref.server}" if row.group else row.beside
+        if row.group and cell_len(name) + len(where) + 4 > width:
+            where = ""  # names that begin alike have to be told apart
         beside: list[Piece] = [(f"  {safe(where, 20)}", "dim")] if where else []
         tail = [*self._tail(entry, width - cell_len(name) - width_of(beside) - 4), *beside]
         room = width - width_of([mark, *tail])

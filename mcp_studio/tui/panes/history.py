@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from textual import getters
+from textual import getters, work
 
 from mcp_studio.call.history import Past
 from mcp_studio.call.saved import Folders, SavedCall, fill, folders
@@ -50,11 +50,9 @@ class HistoryList(VirtualList[SavedCall | Past]):
     def on_mount(self) -> None:
         self.reload()
 
-    def reload(self) -> None:
+    @work(group="history", exclusive=True)
+    async def reload(self) -> None:
         """Read it again."""
-        self.run_worker(self._load(), group="history", exclusive=True)
-
-    async def _load(self) -> None:
         past = await self.app.studio.memory.history.of(self._ref)
         calls = (await asyncio.to_thread(self._saved.places.load)).calls
         self.show([*(one for one in calls if one.ref == self._ref), *past])

@@ -31,7 +31,7 @@ from mcp_studio.tui.views.line import Line, Piece, cut, fit, mark_matches, sprea
 from mcp_studio.tui.views.virtual_list import VirtualList
 
 if TYPE_CHECKING:
-    from mcp_studio.trace.postmortem import Ending, How, Mortem
+    from mcp_studio.trace.postmortem import How, Mortem
     from mcp_studio.tui.screens.server_form import Draft
 
 _TONES = {"ok": ("on", "ok"), "busy": ("half", "warn"), "bad": ("bad", "bad"), "off": ("off", "dim")}
@@ -109,24 +109,12 @@ class ServerRow(NamedTuple):
     @property
     def text(self) -> str:
         """What a filter looks at."""
-        words = (
-            self.status.server,
-            self.transport,
-            self.address,
-            self.status.state,
-            f"@{self.group}",
-            *self.matters[:1],
-        )
+        words = self.status.server, self.transport, self.address, self.status.state, f"@{self.group}", self.matters[0]
         return " ".join(words).casefold()
 
 
 def _key(row: Heading | ServerRow) -> tuple[bool, str]:
     return (True, row.group) if isinstance(row, Heading) else (False, row.status.server)
-
-
-def _end_in_short(ending: Ending) -> str:
-    words = _ENDS.get(ending.how, "ended")
-    return words.format(ending.code) if words else crashes.headline(ending).split()[-1]
 
 
 def _error_in_short(error: StudioError) -> str:
@@ -179,7 +167,6 @@ class ServersPane(Pane, scope="servers"):
         yield VirtualList(self._draw, key=_key, id="server-list")
 
     def on_mount(self) -> None:
-        self.filter.display = False
         self.refresh_servers()
 
     def entry_point(self) -> Widget:
@@ -264,7 +251,8 @@ class ServersPane(Pane, scope="servers"):
                 lost = f", {units.plural(len(newest.flights), 'request')} without a reply" if newest.flights else ""
                 self.app.say(f"{crashes.first_line(newest)}{lost}. Enter on the server (1) shows how.", "warning")
         if newest is not None and (status.state in ("failed", "retrying") or name in self._unseen):
-            return _end_in_short(newest.ending)
+            words = _ENDS.get(newest.ending.how, "ended")
+            return words.format(newest.ending.code) if words else crashes.headline(newest.ending).split()[-1]
         return _error_in_short(status.error) if status.error and status.state in ("failed", "retrying") else ""
 
     def tick(self) -> None:
@@ -314,7 +302,7 @@ class ServersPane(Pane, scope="servers"):
         sign, look = _TONES[tone]
         longest = max((len(name) for name in self._rows), default=0)
         inset = 2 if any(row.headed for row in self._rows.values()) else 0
-        names = min(longest, _LONGEST, max(8, width - 15 - inset)) + inset
+        names = min(longest, _LONGEST, max(8, width - 8 - inset)) + inset
         lead = " " * inset if row.headed else ""
         name = fit(safe(row.status.server), names - len(lead), more=glyphs().more)
         words = self.filter.value.split()

@@ -12,7 +12,6 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Button, Static
 
-from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import printable
 from mcp_studio.present import units
 from mcp_studio.present.units import seconds as age
@@ -20,7 +19,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.session.tasks import Task
 from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.app import StudioApp
-from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts, section
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.line import Line, spread
 from mcp_studio.tui.views.virtual_list import VirtualList
@@ -78,10 +77,8 @@ class TaskList(VirtualList[Task]):
     def action_repeat(self) -> None:
         """Ask the server for it now."""
         if (task := self.row) is not None:
-            try:
+            with self.app.failing():
                 self.app.studio.tasks.poll(*task.key)
-            except StudioError as error:
-                self.app.fail(error)
 
     def action_cancel(self) -> None:
         if (task := self.row) is not None and not task.done:
@@ -122,8 +119,7 @@ class TaskDialog(Dialog[bool]):
     )  # fmt: skip
 
     def __init__(self, task: Task) -> None:
-        super().__init__()
-        self.title = f"Task of {task.subject}"
+        super().__init__(f"Task of {task.subject}")
         self._shown_task = task
 
     def body(self) -> Iterable[Widget]:
@@ -144,10 +140,8 @@ class TaskDialog(Dialog[bool]):
         self.dismiss(True)
 
     def action_poll(self) -> None:
-        try:
+        with self.app.failing():
             self.app.studio.tasks.poll(*self._shown_task.key)
-        except StudioError as error:
-            self.app.fail(error)
 
     def action_cancel(self) -> None:
         self.app.attempt(self, self.app.studio.tasks.cancel(*self._shown_task.key))
@@ -177,9 +171,7 @@ def details(task: Task) -> Content:
         parts.append(("The server lists it; it is asked for only when you ask.\n", "$quiet"))
     parts.append("\n")
     parts += [f"  {name:<9} {value}\n" for name, value in _facts(task) if value]
-    if task.problems:
-        parts.append(("\nWhat the server does wrong\n", "bold $accent"))
-        parts += [(f"  {safe(problem, 300)}\n", "$text-warning") for problem in task.problems]
+    parts += section("What the server does wrong", ((safe(text, 300), "$text-warning") for text in task.problems))
     if task.steps:
         parts.append(("\nTimeline\n", "bold $accent"))
     for step in task.steps:

@@ -16,7 +16,7 @@ import mcp_studio
 from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.trace.disk.sessions import used
-from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts, section
 from mcp_studio.vault.base import beside
 from mcp_studio.vault.keyring import place_in_words
 
@@ -83,8 +83,7 @@ def _parts(studio: Studio, kept: str, now: str) -> Parts:
     parts: Parts = [f"mcp-studio {mcp_studio.__version__}, Python {platform.python_version()}{libraries}"]
     parts.append(f" on {platform.system()} {platform.machine()}\n")
     for title, lines in sections.items():
-        parts += [(f"\n{title}\n", "b $accent")] if lines else []
-        parts += [(f"  {safe(text, 1_000)}\n", look) for text, look in lines if text]
+        parts += section(title, ((safe(text, 1_000), look) for text, look in lines if text))
     return parts
 
 

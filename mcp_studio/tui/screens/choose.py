@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from textual import on
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.events import Key
 from textual.geometry import Offset
@@ -17,6 +18,7 @@ from textual.widgets.option_list import Option
 
 from mcp_studio.safetext import safe
 from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.views.glyphs import glyphs
 
 _SEARCHED = 12
 """Options from which on the list has a search."""
@@ -50,8 +52,7 @@ class Choose(Dialog[str]):
 
     def __init__(self, title: str, options: Sequence[tuple[str, ...]], now: str = "", text: str = "") -> None:
         """`options` are items, or their first parts; the cursor begins on the one that is chosen `now`."""
-        super().__init__()
-        self.title = title
+        super().__init__(title)
         self._text = text
         self._items = [Item(*option) for option in options]
         self._listed = self._items
@@ -97,6 +98,33 @@ class Choose(Dialog[str]):
 def _prompt(item: Item) -> Content:
     note = item.refused or item.note
     return Content.assemble(safe(item.title, 200), (f"  {safe(note, 100)}" if note else "", "$quiet"))
+
+
+class TickList(OptionList):
+    """Rows that space or enter ticks, or no longer. Textual's `SelectionList` tells them apart by colour alone."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("space", "select", show=False)]
+
+    def show(self, rows: Iterable[tuple[Content, bool | None]]) -> None:
+        """Show rows that are ticked, or not, or with None cannot be."""
+        self._rows = [*rows]
+        self.set_options(Option(self._line(at), disabled=row[1] is None) for at, row in enumerate(self._rows))
+        self.action_first()
+
+    @property
+    def ticked(self) -> list[int]:
+        """The numbers of the rows that are ticked."""
+        return [at for at, (_, ticked) in enumerate(self._rows) if ticked]
+
+    def _line(self, at: int) -> Content:
+        text, ticked = self._rows[at]
+        return Content.assemble(f"[{glyphs().dash if ticked is None else 'x' if ticked else ' '}] ", text)
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        text, ticked = self._rows[event.option_index]
+        self._rows[event.option_index] = text, not ticked
+        self.replace_option_prompt_at_index(event.option_index, self._line(event.option_index))
 
 
 class ThemePicker(Dialog[None]):

@@ -85,8 +85,7 @@ class Console(Dialog[None]):
     came = getters.query_one("#came", VirtualList)
 
     def __init__(self, server: str, text: str = "") -> None:
-        super().__init__()
-        self.title = f"Console of {server}"
+        super().__init__(f"Console of {server}")
         self._server = server
         self._begin = text
         self._sent: list[str] = []

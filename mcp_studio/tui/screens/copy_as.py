@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 
-from textual import getters, on
+from textual import getters, on, work
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Button, Checkbox, OptionList, Static, TextArea
@@ -47,8 +47,7 @@ class CopyAs(Dialog[None]):
     forms = getters.query_one(OptionList)
 
     def __init__(self, subject: Subject, recorded: tuple[Recording, int] | None = None) -> None:
-        super().__init__()
-        self.title = f"Copy {subject.ref} as"
+        super().__init__(f"Copy {subject.ref} as")
         self._subject = subject
         self._recorded = recorded
         self._made: Copy | None = None
@@ -64,10 +63,9 @@ class CopyAs(Dialog[None]):
 
     @on(OptionList.OptionHighlighted)
     @on(Checkbox.Changed)
-    def show(self) -> None:
-        self.run_worker(self._make(), exclusive=True)
-
-    async def _make(self) -> None:
+    @work(exclusive=True)
+    async def show(self) -> None:
+        """Show the call in the form under the cursor."""
         form = self.forms.highlighted_option
         if form is None or form.id is None:
             return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import ClassVar, NamedTuple, TypeVar
 
@@ -23,9 +23,11 @@ from mcp_studio.safetext import safe
 from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.views.find import SearchView
+from mcp_studio.tui.views.glyphs import glyphs
 
 T = TypeVar("T")
-Parts = list[str | tuple[str, str]]
+Part = str | tuple[str, str]
+Parts = list[Part]
 """Pieces of a `Content`: text that is safe to draw, with or without a style."""
 
 _SCROLLS = {
@@ -48,7 +50,7 @@ class Choice(NamedTuple):
 class Dialog(ModalScreen[T]):
     """A modal question or view.
 
-    A subclass gives `heading`, `body` and `choices`; the first choice is the default, and `submit` takes it. The letter
+    A subclass gives a title, `body` and `choices`; the first choice is the default, and `submit` takes it. The letter
     that is underlined in a button presses it while no field has the focus. Esc runs `action_back`, which destroys
     nothing.
     """
@@ -98,9 +100,10 @@ class Dialog(ModalScreen[T]):
         """The action of the button that `submit` takes."""
         return self.choices[0].action
 
-    def heading(self) -> str:
-        """What stands in the top border, where it is not `TITLE`; foreign text is made safe here."""
-        return self.title or ""
+    def __init__(self, title: str = "") -> None:
+        """`title` stands in the top border, where it is not `TITLE`; foreign text is made safe here."""
+        super().__init__()
+        self.title = title or self.TITLE
 
     def body(self) -> Iterable[Widget]:
         """The widgets inside."""
@@ -108,7 +111,7 @@ class Dialog(ModalScreen[T]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box") as box:
-            box.border_title = Content(safe(self.heading(), 200))
+            box.border_title = Content(safe(self.title or "", 200))
             inside = [*self.body()]
             if all(widget.id != "refusal" for widget in inside):
                 inside.append(Static(id="refusal", classes="bad", markup=False))
@@ -161,7 +164,7 @@ class Dialog(ModalScreen[T]):
         """Leave; what comes after that, as the second press of a button, changes nothing."""
         return super().dismiss(result) if self.is_active else AwaitComplete.nothing()
 
-    def action_submit(self) -> Awaitable[None] | None:
+    def action_submit(self) -> object:
         """Press the first button."""
         self.app.after_typing(self.query_one(f"#{self.default}", Button).press)
 
@@ -195,9 +198,15 @@ class Dialog(ModalScreen[T]):
         refusal.set_class(bool(text), "-said").update(Content(safe(text, 800)))
         self.call_after_refresh(refusal.scroll_visible, animate=False)
 
-    def retitle(self, heading: str) -> None:
+    def note(self, text: str, look: str = "") -> None:
+        """Say something at the place for that, `#note`: plain, `quiet`, or `bad` and `warn` with their signs."""
+        sign = {"bad": f"{glyphs().bad} ", "warn": f"{glyphs().warning} "}.get(look, "")
+        for place in self.query("#note").results(Static):  # gone, where what runs ends after the dialog
+            place.set_classes(look).update(Content(sign + safe(text.strip(), 3_000, lines=True)))
+
+    def retitle(self, title: str) -> None:
         """Change what stands in the top border."""
-        self.query_one("#box").border_title = Content(safe(heading, 200))
+        self.query_one("#box").border_title = Content(safe(title, 200))
 
 
 class RunDialog(Dialog[None]):
@@ -239,8 +248,7 @@ class Confirm(Dialog[bool]):
 
     def __init__(self, title: str, text: str, yes: str, *, destroys: bool = False) -> None:
         self.choices = (Choice("yes", yes, "error" if destroys else "primary"), Choice("back", "Cancel"))
-        super().__init__()
-        self.title = title
+        super().__init__(title)
         self._text = text
         self._destroys = destroys
 
@@ -252,6 +260,14 @@ class Confirm(Dialog[bool]):
 
     def action_yes(self) -> None:
         self.dismiss(True)
+
+
+def section(title: str, lines: Iterable[Part]) -> Iterator[Part]:
+    """Lines under a title; nothing where there are none."""
+    for number, line in enumerate(lines):
+        if not number:
+            yield f"\n{title}\n", "bold $accent"
+        yield f"  {line}\n" if isinstance(line, str) else (f"  {line[0]}\n", line[1])
 
 
 def letters(choices: Iterable[Choice]) -> list[str]:

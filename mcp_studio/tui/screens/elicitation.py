@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import cast
 
-from textual import getters, on
+from textual import getters, on, work
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Button, Static
@@ -50,11 +50,10 @@ class RequestDialog(Dialog[Answer]):
     """What follows the server's name in the title."""
 
     def __init__(self, request: InputRequest, times: Callable[[InputRequest], str]) -> None:
-        super().__init__()
+        subject = f" · {request.subject} is waiting" if request.subject else ""
+        super().__init__(f"{safe(request.server, 40)} {self.wants}{safe(subject, 80)}")
         self.request = request
         self._times_of = times
-        subject = f" · {request.subject} is waiting" if request.subject else ""
-        self.title = f"{safe(request.server, 40)} {self.wants}{safe(subject, 80)}"
 
     def body(self) -> Iterable[Widget]:
         yield Static(id="times", classes="quiet gap", markup=False)
@@ -133,11 +132,9 @@ class Elicitation(RequestDialog):
         self.request.draft = [event.value, dict(self._view.pending)]
         self.refuse("")
 
-    def action_accept(self) -> None:
+    @work(exclusive=True)
+    async def action_accept(self) -> None:
         """Send what is filled in, once it fits what was requested."""
-        self.run_worker(self._accept(), exclusive=True)
-
-    async def _accept(self) -> None:
         problems = self._view.unreadable or self._view.problems
         if not problems:
             problems = await self.app.studio.checker.check(self.request.schema, self._view.value)
@@ -199,10 +196,8 @@ class UrlElicitation(RequestDialog):
         self.state.update(Content.styled(text, "$state-busy" if request.opened else "$quiet"))
         self.query_one("#done", Button).disabled = not (request.opened or request.completed)
 
-    def action_open_page(self) -> None:
-        self.run_worker(self._open(), exclusive=True)
-
-    async def _open(self) -> None:
+    @work(exclusive=True)
+    async def action_open_page(self) -> None:
         if await open_page(self._page.url, self.app.studio.config.settings.browser):
             self.app.say(f"Opened {safe(self._page.host, 120)} in the browser.")
             self._consent()

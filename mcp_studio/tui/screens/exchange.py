@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from mcp_studio.errors import StudioError, UsageError
+from mcp_studio.errors import UsageError
 from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.trace.diff import Ignore, value_of
@@ -165,8 +165,7 @@ class Comment(Dialog[None]):
     choices = (Choice("save", "Save", "primary"), Choice("back", "Cancel"))
 
     def __init__(self, recording: Recording, entry: WireMessage) -> None:
-        super().__init__()
-        self.title = f"Comment on message {entry.number}"
+        super().__init__(f"Comment on message {entry.number}")
         self._recording = recording
         self._entry = entry
 
@@ -177,18 +176,13 @@ class Comment(Dialog[None]):
 
     @on(Input.Submitted)
     def action_save(self) -> None:
-        try:
+        with self.app.failing():
             self._recording.comment(self._entry.number, self.query_one(Input).value.strip())
-        except StudioError as error:
-            self.app.fail(error)
-        else:
             self.dismiss(None)
 
 
 def toggle_mark(app: StudioApp, recording: Recording, entry: WireMessage) -> None:
     """Mark a message, or no longer."""
     columns = recording.columns
-    try:
+    with app.failing():
         recording.mark(entry.number, not columns.flags[entry.number - columns.first] & MARKED)
-    except StudioError as error:
-        app.fail(error)

@@ -40,11 +40,8 @@ class ExitReport(Dialog[int]):
 
     def __init__(self, server: str, known: Sequence[Mortem] | None = None) -> None:
         super().__init__()
-        self._server = server
         self._known = tuple(self.app.studio.manager.supervisor(server).mortems if known is None else known)
-
-    def heading(self) -> str:
-        return f"Exit report: {self._server}" + (f" · {len(self._known)} times" if len(self._known) > 1 else "")
+        self.title = f"Exit report: {server}" + (f" · {len(self._known)} times" if len(self._known) > 1 else "")
 
     def body(self) -> Iterable[Widget]:
         text = Content("\n\n").join(Content.assemble(*report(one)) for one in reversed(self._known))
@@ -91,11 +88,9 @@ class UnexpectedOutput(Dialog[int]):
         self._server = server
         self._recording = recording or self.app.studio.trace
         self._bursts = stray.bursts(self._recording, server, most=_MOST)
-
-    def heading(self) -> str:
         count = sum(len(burst.lines) for burst in self._bursts)
         newest = f"the newest {_MOST} lines" if count >= _MOST else units.plural(count, "line")
-        return f"Unexpected output: {self._server} · {newest} on stdout"
+        self.title = f"Unexpected output: {server} · {newest} on stdout"
 
     def body(self) -> Iterable[Widget]:
         yield Findable(TextView("\n".join(self._lines()), empty=_NONE))

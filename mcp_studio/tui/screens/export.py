@@ -16,7 +16,6 @@ from textual.widgets import Button, Input, RadioButton, RadioSet, Select, Static
 
 from mcp_studio.errors import StudioError
 from mcp_studio.present import units
-from mcp_studio.safetext import safe
 from mcp_studio.trace.export.collector import PATH, send
 from mcp_studio.trace.export.formats import FORMATS, export
 from mcp_studio.trace.message import MARKED, Columns, Recording, WireMessage
@@ -110,7 +109,7 @@ class Export(Dialog[None]):
             done = await (self._send(part) if self._sends else self._save(part))
         except (StudioError, OSError) as error:
             text = f"{error.message} {error.hint}" if isinstance(error, StudioError) else str(error)
-            self._say(text, "$state-failed")
+            self.note(text, "bad")
         else:
             self.app.say(done)
             self.dismiss(None)
@@ -133,17 +132,13 @@ class Export(Dialog[None]):
         return f"Sent {units.plural(sent.taken, 'span')} to the collector.{left}"
 
     def _told(self, done: int, total: int) -> None:
-        self._say(f"{done:,} of {total:,} messages", "$quiet")
-
-    def _say(self, text: str, look: str) -> None:
-        if self.is_attached:
-            self.query_one("#note", Static).update(Content.styled(safe(text.strip(), 500), look))
+        self.note(f"{done:,} of {total:,} messages", "quiet")
 
     def action_back(self) -> None:
         """Stop, or leave."""
         if self.workers.cancel_group(self, "export"):
             sent = "what was sent is sent" if self._sends else "nothing was written"
-            self._say(f"Stopped; {sent}.", "$state-failed")
+            self.note(f"Stopped; {sent}.", "bad")
         else:
             self.dismiss(None)
 

@@ -33,7 +33,7 @@ from mcp_studio.schema.place import NoPlace, Path
 from mcp_studio.schema.text import key_of
 from mcp_studio.tui.external import GROUP, NoEditor, edit_outside, find_editor
 from mcp_studio.tui.screens.choose import Choose
-from mcp_studio.tui.screens.insert import InsertFile, Meaning, Paste, When, kind_of, shape
+from mcp_studio.tui.screens.insert import InsertFile, Paste, When, kind_of, shape
 
 if TYPE_CHECKING:
     from mcp_studio.tui.app import StudioApp
@@ -164,12 +164,8 @@ class FieldHelp:
 
     def paste(self, text: str, verb: str = "Paste into") -> None:
         """See what a text would be in the field, and take it."""
-
-        def put(found: Meaning | None) -> None:
-            if found is not None:
-                self._put(found.value)
-
-        self._app.push_screen(Paste(f"{verb} {safe(self._name, 60)}", self._field, text), put)
+        dialog = Paste(f"{verb} {safe(self._name, 60)}", self._field, text)
+        self._app.push_screen(dialog, lambda found: self._put(found.value) if found else None)
 
     def _omit(self) -> None:
         self._model.clear(self._row)

@@ -50,8 +50,7 @@ class Help(Dialog[Action]):
     options = getters.query_one("#found", OptionList)
 
     def __init__(self, place: str, sections: Sequence[Section]) -> None:
-        super().__init__()
-        self.title = f"Help: {place}"
+        super().__init__(f"Help: {place}")
         self._place = place
         self._sections = sections
         self._shown: list[Action] = []

@@ -12,10 +12,8 @@ from typing import NamedTuple
 
 from textual import getters, on
 from textual.content import Content
-from textual.events import Key
 from textual.widget import Widget
-from textual.widgets import OptionList, Static
-from textual.widgets.option_list import Option
+from textual.widgets import Static
 
 from mcp_studio.config.clients import foreign_files
 from mcp_studio.config.importers import NO_SERVERS
@@ -27,9 +25,9 @@ from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.studio import Studio
 from mcp_studio.tui import server_files
+from mcp_studio.tui.screens.choose import TickList
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.screens.vault import offered
-from mcp_studio.tui.views.glyphs import glyphs
 
 _NOTHING = (
     "No servers found: other clients, such as Claude Code, Cursor or VS Code, have no file with servers in it, "
@@ -67,36 +65,33 @@ def find(studio: Studio) -> tuple[list[Found], list[str]]:
 class ImportServers(Dialog[ServerConfig]):
     """Answers the first server that was added; those that are new are ticked."""
 
+    TITLE = "Import servers from other clients"
     DEFAULT_CLASSES = "-broad"
     DEFAULT_CSS = """
     ImportServers {
-        & OptionList { max-height: 60vh; }
+        & TickList { max-height: 60vh; }
         & #about { height: auto; max-height: 12; margin-top: 1; color: $quiet; }
     }
     FirstStart {
-        & OptionList { max-height: 8; }
+        & TickList { max-height: 8; }
         & #about { max-height: 4; }
         & #keys { margin-top: 1; }
     }
     """
     choices = (Choice("submit", "Import", "primary"), Choice("back", "Cancel"))
-    servers = getters.query_one(OptionList)
+    servers = getters.query_one(TickList)
 
     def __init__(self) -> None:
         super().__init__()
         self._found: list[Found] = []
         self._problems: list[str] = []
-        self._ticked: set[int] = set()
 
     @property
     def default(self) -> str:
         return self.choices[0 if self._found else 1].action
 
-    def heading(self) -> str:
-        return "Import servers from other clients"
-
     def body(self) -> Iterable[Widget]:
-        yield OptionList(compact=True)
+        yield TickList(compact=True)
         yield Static("Looking for the files of other clients …", id="about", markup=False)
 
     def on_mount(self) -> None:
@@ -105,36 +100,14 @@ class ImportServers(Dialog[ServerConfig]):
 
     async def _look(self) -> None:
         self._found, self._problems = await asyncio.to_thread(find, self.app.studio)
-        self._ticked = {number for number, one in enumerate(self._found) if not one.taken}
-        rows = enumerate(self._found)
-        self.servers.add_options(Option(self._line(number), disabled=bool(one.taken)) for number, one in rows)
+        self.servers.show((_line(one), None if one.taken else True) for one in self._found)
         self.servers.display = self.query_one("#submit").display = bool(self._found)
         if self._found:
-            self.servers.focus().action_first()
+            self.servers.focus()
             self.refresh_bindings()
         self.show_highlighted()
 
-    def _line(self, number: int) -> Content:
-        one = self._found[number]
-        tick = glyphs().dash if one.taken else "x" if number in self._ticked else " "
-        name, note = safe(one.server.name, 40), safe(one.taken or one.client, 60)
-        return Content.assemble(f"[{tick}] {name}", (f"  {note}  {safe(what_starts(one.server), 200)}", "$quiet"))
-
-    @on(OptionList.OptionSelected)
-    def toggle(self, event: OptionList.OptionSelected) -> None:
-        """Tick a server, or no longer."""
-        event.stop()
-        self._ticked ^= {event.option_index}
-        self.servers.replace_option_prompt_at_index(event.option_index, self._line(event.option_index))
-
-    async def on_key(self, event: Key) -> None:
-        if event.key == "space" and self.servers.has_focus:
-            event.stop()
-            self.servers.action_select()
-        else:
-            await super().on_key(event)
-
-    @on(OptionList.OptionHighlighted)
+    @on(TickList.OptionHighlighted)
     def show_highlighted(self) -> None:
         """Show what the server under the cursor starts."""
         lines = [_NOTHING]
@@ -149,7 +122,7 @@ class ImportServers(Dialog[ServerConfig]):
         if not self._found:
             super().action_submit()
             return
-        chosen = [self._found[place].server for place in sorted(self._ticked)]
+        chosen = [self._found[place].server for place in self.servers.ticked]
         if chosen:
             self.app.attempt(self, self._add(chosen), "import")
         else:
@@ -174,14 +147,12 @@ class ImportServers(Dialog[ServerConfig]):
 class FirstStart(ImportServers):
     """Where there is no configuration."""
 
+    TITLE = "Welcome to mcp-studio"
     DEFAULT_CLASSES = ""
     choices = (
         Choice("submit", "Import", "primary"), Choice("demo", "Try the demo"),
         Choice("add", "Add a server"), Choice("back", "Close"),
     )  # fmt: skip
-
-    def heading(self) -> str:
-        return "Welcome to mcp-studio"
 
     def body(self) -> Iterable[Widget]:
         yield Static(_WELCOME, classes="gap", markup=False)
@@ -203,6 +174,11 @@ class FirstStart(ImportServers):
     async def action_add(self) -> None:
         self.dismiss(None)
         await self.app.screen_stack[0].run_action("new_server")
+
+
+def _line(one: Found) -> Content:
+    name, note = safe(one.server.name, 40), safe(one.taken or one.client, 60)
+    return Content.assemble(name, (f"  {note}  {safe(what_starts(one.server), 200)}", "$quiet"))
 
 
 def what_starts(server: ServerConfig) -> str:

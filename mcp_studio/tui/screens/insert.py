@@ -16,7 +16,6 @@ from typing import Literal
 from rich.style import Style
 from rich.text import Text as RichText
 from textual import on
-from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import DirectoryTree, Input, OptionList, Static, TextArea
 from textual.widgets.tree import TreeNode
@@ -41,17 +40,6 @@ class InsertDialog(Dialog[T]):
 
     DEFAULT_CSS = "InsertDialog #note { height: auto; margin-top: 1; }"
     choices = (Choice("submit", "Insert", "primary"), Choice("back", "Cancel"))
-
-    def __init__(self, title: str) -> None:
-        super().__init__()
-        self.title = title
-        self._note = Static(id="note")
-
-    def note(self, text: str, look: str = "") -> None:
-        """Say something in the line at the bottom, `bad` and `warn` with their sign."""
-        sign = {"bad": f"{glyphs().bad} ", "warn": f"{glyphs().warning} "}.get(look, "")
-        self._note.set_classes(look)
-        self._note.update(Content(sign + safe(text, 300)))
 
 
 # Text
@@ -87,7 +75,7 @@ class Paste(InsertDialog[Meaning]):
         self._area = AreaEditor(text if len(text) <= LARGEST else "")
 
     def body(self) -> Iterable[Widget]:
-        return self._area, self._note
+        return self._area, Static(id="note")
 
     def on_mount(self) -> None:
         self._area.focus()
@@ -195,7 +183,7 @@ class InsertFile(InsertDialog[str]):
         self._input = Input(placeholder="Path of a file; ~ is your home folder", compact=True)
 
     def body(self) -> Iterable[Widget]:
-        return self._input, FolderTree(Path.cwd()), self._note
+        return self._input, FolderTree(Path.cwd()), Static(id="note")
 
     def on_mount(self) -> None:
         self._input.focus()
@@ -285,7 +273,7 @@ class When(InsertDialog[str]):
         self._input = Input(placeholder=", ".join(_READY[kind]), compact=True)
 
     def body(self) -> Iterable[Widget]:
-        return self._input, OptionList(*_READY[self._kind][:-1], compact=True), self._note
+        return self._input, OptionList(*_READY[self._kind][:-1], compact=True), Static(id="note")
 
     def on_mount(self) -> None:
         self._input.focus()

@@ -22,6 +22,8 @@ from mcp_studio.tui.views.line import Line, Piece, cut, fit, mark_matches, width
 from mcp_studio.tui.views.trace_table import clock
 from mcp_studio.tui.views.virtual_list import VirtualList
 
+_EMPTY = "No log messages. Servers send them during calls, some only once a level was asked for."
+_FILTERED = "No message has this level and all these words."
 _NAMES = 16
 """Cells of the widest column of server names."""
 _LOOKS: dict[str, str] = {"debug": "dim", "notice": "accent", "warning": "warn"} | dict.fromkeys(LOG_LEVELS[4:], "bad")
@@ -52,8 +54,7 @@ class Logs(Dialog[int]):
     rows = getters.query_one("#log", VirtualList)
 
     def __init__(self, server: str) -> None:
-        super().__init__()
-        self.title = f"Log of {server or 'all servers'}"
+        super().__init__(f"Log of {server or 'all servers'}")
         self._server = server
         self._stamp: object = None
         self._names = 0
@@ -89,15 +90,11 @@ class Logs(Dialog[int]):
         rows = studio.logs.messages(self._servers, least=least, words=self._words)
         names = set() if self._server else {row.server for row in rows}
         self._names = min(_NAMES, max(map(len, names))) if len(names) > 1 else 0
-        self.rows.empty = self._empty(bool(self._words or least))
+        hidden = (self._words or least) and any(studio.logs.count(name) for name in self._servers)
+        self.rows.empty = _FILTERED if hidden else _EMPTY
         self.rows.show(rows)
         if following:
             self.rows.action_last()
-
-    def _empty(self, filtered: bool) -> str:
-        if filtered and any(self.app.studio.logs.count(name) for name in self._servers):
-            return "No message has this level and all these words."
-        return "No log messages. Servers send them during calls, some only once a level was asked for."
 
     @on(VirtualList.Highlighted)
     def show_row(self) -> None:

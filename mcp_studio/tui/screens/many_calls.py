@@ -13,8 +13,7 @@ from textual.containers import Horizontal, HorizontalScroll, Vertical
 from textual.content import Content
 from textual.events import Click
 from textual.widget import Widget
-from textual.widgets import Input, ProgressBar, SelectionList, Static
-from textual.widgets.selection_list import Selection
+from textual.widgets import Input, ProgressBar, Static
 
 from mcp_studio.call.call import Call
 from mcp_studio.call.load import MOST, MOST_AT_ONCE, Load, past_of_load
@@ -25,6 +24,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.studio import Studio
 from mcp_studio.tui.call_draft import CallDraft
 from mcp_studio.tui.panes.result import COLOURS, GLYPHS, raw_of
+from mcp_studio.tui.screens.choose import TickList
 from mcp_studio.tui.screens.dialog import Choice, RunDialog
 from mcp_studio.tui.screens.statistics import histogram, times_line
 from mcp_studio.tui.views.diff_view import DiffView
@@ -109,13 +109,13 @@ class CallOn(RunDialog):
     DEFAULT_CLASSES = "-large"
     DEFAULT_CSS = """
     CallOn {
-        & SelectionList { height: auto; max-height: 100%; border: none; padding: 0; background: transparent; }
+        & TickList { max-height: 100%; }
         & #columns { height: 1fr; }
-        & #columns, & #base, & #choose, &.-begun SelectionList { display: none; }
+        & #columns, & #base, & #choose, &.-begun TickList { display: none; }
         &.-begun { & #columns, & #base, & #choose { display: block; } }
     }
     """
-    AUTO_FOCUS = "SelectionList"
+    AUTO_FOCUS = "TickList"
     every = 0.1
     choices = (
         Choice("start", "Call", "primary"), Choice("stop", "Cancel"), Choice("base", "Base"),
@@ -123,8 +123,7 @@ class CallOn(RunDialog):
     )  # fmt: skip
 
     def __init__(self, draft: CallDraft, servers: Sequence[str]) -> None:
-        super().__init__()
-        self.title = f"Call {draft.entry.ref.name} on several servers"
+        super().__init__(f"Call {draft.entry.ref.name} on several servers")
         self._draft = draft
         self._servers = servers
         self._columns: list[Column] = []
@@ -135,8 +134,9 @@ class CallOn(RunDialog):
         group = groups.of(own) if own in manager.names() else ""
         alive = [name for name in self._servers if manager.status(name).state in ("ready", "connecting", "idle")]
         ticked = [name for name in alive if not group or groups.of(name) == group]
-        rows = (Selection(Content(safe(name, 60)), name, name in ticked) for name in self._servers)
-        yield SelectionList[str](*rows, compact=True)
+        rows = TickList(compact=True)
+        rows.show((Content(safe(name, 60)), name in ticked) for name in self._servers)
+        yield rows
         yield HorizontalScroll(id="columns", can_focus=False)
 
     def look(self) -> None:
@@ -147,11 +147,11 @@ class CallOn(RunDialog):
                     column.show(base)
 
     def action_start(self) -> None:
-        chosen = self.query_one(SelectionList).selected
+        chosen = [self._servers[at] for at in self.query_one(TickList).ticked]
         if not chosen:
             self.app.say("No server is ticked; space ticks the one under the cursor.", "warning")
         elif not self.has_class("-running"):
-            self.app.attempt(self, self._run([name for name in self._servers if name in chosen]), "run")
+            self.app.attempt(self, self._run(chosen), "run")
 
     async def _run(self, servers: Sequence[str]) -> None:
         self.offer(start=False)
@@ -189,7 +189,7 @@ class CallOn(RunDialog):
         """Choose other servers."""
         if not self.has_class("-running"):
             self.remove_class("-begun")
-            self.query_one(SelectionList).focus()
+            self.query_one(TickList).focus()
 
     def action_base(self) -> None:
         """Compare with the column that has the focus; where none has it, or it is that, with the next one."""
@@ -235,8 +235,7 @@ class LoadTest(RunDialog):
     )  # fmt: skip
 
     def __init__(self, draft: CallDraft) -> None:
-        super().__init__()
-        self.title = f"Load test: {draft.entry.ref}"
+        super().__init__(f"Load test: {draft.entry.ref}")
         self._draft = draft
         self.load: Load | None = None
         """What runs, or ran last."""
@@ -255,7 +254,7 @@ class LoadTest(RunDialog):
     def action_start(self) -> None:
         total, at_once = (int(field.value) if field.value.isdecimal() else 0 for field in self.query(Input))
         if not (0 < total <= MOST and 0 < at_once <= MOST_AT_ONCE):
-            self._say(f"Calls must be from 1 to {MOST:,}, at once from 1 to {MOST_AT_ONCE:,}.", "$state-failed")
+            self.note(f"Calls must be from 1 to {MOST:,}, at once from 1 to {MOST_AT_ONCE:,}.", "bad")
         elif not self.query_one("#start").disabled:
             self.offer(start=False)
             self.query_one("#stop").focus()
@@ -265,11 +264,11 @@ class LoadTest(RunDialog):
         studio, draft, ref = self.app.studio, self._draft, self._draft.entry.ref
         try:
             if ref.kind == "tool":
-                self._say("Waiting for your approval, where a rule or the tool asks for it.", "$quiet")
+                self.note("Waiting for your approval, where a rule or the tool asks for it.", "quiet")
                 if denied := await studio.caller.consent(ref, draft.value, total, at_once, approved=False):
-                    self._say(f"Not started: {denied.rule}.", "$state-failed")
+                    self.note(f"Not started: {denied.rule}.", "bad")
                     return
-            self._say("", "")
+            self.note("")
             begin = partial(draft.begin, studio, fresh=True, approved=True)
             began, self.load = time.time(), Load(begin, total, at_once)
             try:
@@ -290,9 +289,6 @@ class LoadTest(RunDialog):
         bar.update(total=self.load.total, progress=self.load.done)
         figures = self.query_one("#figures", Static)
         figures.update(figures_of(self.load, max(20, figures.size.width), max(6, self.app.size.height - 16)))
-
-    def _say(self, text: str, look: str) -> None:
-        self.query_one("#note", Static).update(Content.styled(safe(text, 300), look))
 
     def action_stop(self) -> None:
         """Start no more calls, and stop those that run; before there are any, ask no more for approval."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 
-from textual import getters
+from textual import getters, work
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Button, Static
@@ -33,8 +33,7 @@ class Pages(Dialog[None]):
     view = getters.query_one(JsonView)
 
     def __init__(self, server: str, kind: EntryKind) -> None:
-        super().__init__()
-        self.title = f"{METHODS[kind][0]} of {server}"
+        super().__init__(f"{METHODS[kind][0]} of {server}")
         self._server = server
         self._kind: EntryKind = kind
         self._following: str | None = None
@@ -54,11 +53,9 @@ class Pages(Dialog[None]):
         self._following, self._count, self._total = None, 0, 0
         self.action_next()
 
-    def action_next(self) -> None:
+    @work(exclusive=True)
+    async def action_next(self) -> None:
         self.about.update(f"Reading page {self._count + 1} …")
-        self.run_worker(self._read, exclusive=True)
-
-    async def _read(self) -> None:
         try:
             page = await list_page(self.app.studio.manager.connection(self._server), self._kind, self._following)
             raw = await asyncio.to_thread(dumps, page.raw)

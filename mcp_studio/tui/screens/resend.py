@@ -43,7 +43,7 @@ class Resend(RunDialog):
     DEFAULT_CSS = """
     Resend {
         & VirtualList { height: 1fr; margin-top: 1; }
-        & #about { height: auto; min-height: 2; margin-top: 1; color: $quiet; }
+        & #note { height: auto; min-height: 2; margin-top: 1; color: $quiet; }
         &.-running { & Select, & Checkbox { display: none; } }
     }
     """
@@ -64,11 +64,6 @@ class Resend(RunDialog):
         self._results: dict[int, Result] = {}
         """By the number of their step."""
 
-    def heading(self) -> str:
-        counts = summary(self._results.values())
-        done = f"{counts['steps']:,} of {units.plural(len(self._plan.steps), 'request')}"
-        return " · ".join(("Re-send", done, *(f"{counts[word]:,} {word}" for word in VERDICTS if counts[word])))
-
     def body(self) -> Iterable[Widget]:
         manager = self.app.studio.manager
         alive = [name for name in manager.names() if manager.status(name).state not in _DEAD]
@@ -79,7 +74,7 @@ class Resend(RunDialog):
         yield Select(places, value="", allow_blank=False, compact=True)
         yield Checkbox("Approve all calls; what a rule denies is not sent", compact=True)
         yield VirtualList[Step](self._draw, key=lambda step: step.number)
-        yield Static(id="about", markup=False)
+        yield Static(id="note", markup=False)
 
     def on_mount(self) -> None:
         self.run_worker(self._make_plan())
@@ -89,9 +84,9 @@ class Resend(RunDialog):
             self._plan = await asyncio.to_thread(plan, self._recording.columns.snapshot(), self._what)
             left = ", ".join(f"{one.times:,} {one.method}" for one in self._plan.left_out)
             without = f" Left out: {safe(left, 300)}." if left else ""
-            self._say(f"{units.plural(len(self._plan.steps), 'request')} of {self._about}.{without}")
+            self.note(f"{units.plural(len(self._plan.steps), 'request')} of {self._about}.{without}")
         self.rows.show(self._plan.steps)
-        self.retitle(self.heading())
+        self._count()
         if isinstance(self._what, Step):
             self.action_start()
 
@@ -101,11 +96,11 @@ class Resend(RunDialog):
         servers = {one: where or one for one in self._plan.servers}
         away = [name for name in servers.values() if name not in names]
         if not self._plan.steps:
-            self._say("There is nothing here that can be sent again.")
+            self.note("There is nothing here that can be sent again.")
         elif away:
-            self._say(f"{safe(away[0], 60)} is not connected here: choose another server.")
+            self.note(f"{safe(away[0], 60)} is not connected here: choose another server.")
         elif where and len(servers) > 1:
-            self._say(f"These went to {len(servers)} servers ({safe(', '.join(servers), 120)}): choose fewer.")
+            self.note(f"These went to {len(servers)} servers ({safe(', '.join(servers), 120)}): choose fewer.")
         elif not self.has_class("-running"):
             origin = "person" if isinstance(self._what, Step) else "program"
             approved, caller = self.query_one(Checkbox).value, self.app.studio.caller
@@ -129,11 +124,13 @@ class Resend(RunDialog):
         self.offer_pending()
         if self.has_class("-running"):
             self.rows.refresh()
-            self.retitle(self.heading())
+            self._count()
             self._tell()
 
-    def _say(self, text: str) -> None:
-        self.query_one("#about", Static).update(Content(text))
+    def _count(self) -> None:
+        counts = summary(self._results.values())
+        done = f"{counts['steps']:,} of {units.plural(len(self._plan.steps), 'request')}"
+        self.retitle(" · ".join(("Re-send", done, *(f"{counts[word]:,} {word}" for word in VERDICTS if counts[word]))))
 
     @property
     def result(self) -> Result | None:
@@ -149,7 +146,7 @@ class Resend(RunDialog):
             lines += [f"and {units.plural(more, 'more difference')}"] if more > 0 else []
             said = {"same": "The answer is the same as it was.", "new": "It had no answer then."}
             lines.append(safe(result.said, 500) or said.get(result.verdict, ""))
-            self._say("\n".join(filter(None, lines)))
+            self.note("\n".join(filter(None, lines)))
 
     def _draw(self, step: Step, width: int, selected: bool) -> Line:
         result = self._results.get(step.number)

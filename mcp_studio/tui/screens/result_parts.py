@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from textual import on
+from textual import on, work
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
@@ -46,8 +46,7 @@ class Picture(Dialog[None]):
     DEFAULT_CLASSES = "-large"
 
     def __init__(self, block: blocks.Block) -> None:
-        super().__init__()
-        self.title = blocks.headline(block)
+        super().__init__(blocks.headline(block))
         self._block = block
 
     def body(self) -> Iterable[Widget]:
@@ -77,10 +76,8 @@ class SaveResult(Dialog[None]):
         yield Static(Content.assemble(*lines))
 
     @on(Input.Submitted)
-    def action_submit(self) -> None:
-        self.run_worker(self._write(), exclusive=True)
-
-    async def _write(self) -> None:
+    @work(exclusive=True)
+    async def action_submit(self) -> None:
         folder = self.query_one(Input).value.strip() or "."
         try:
             written = await asyncio.to_thread(lambda: write(self._parts, Path(folder).expanduser()))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import cast
 from urllib.parse import unquote, urlsplit
 
-from textual import getters, on
+from textual import getters, on, work
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -82,8 +82,7 @@ class Roots(Dialog[None]):
     form = getters.query_one(FormView)
 
     def __init__(self, server: str) -> None:
-        super().__init__()
-        self.title = f"Roots of {server}"
+        super().__init__(f"Roots of {server}")
         self._server = server
 
     def body(self) -> Iterable[Widget]:
@@ -109,10 +108,8 @@ class Roots(Dialog[None]):
         lines = [f"\n{safe(root.uri, 200)}{_odd(root)}" for root in roots]
         sent.update(Content("".join(["The server gets:", *lines]) if lines else "The server gets no roots."))
 
-    def action_submit(self) -> None:
-        self.run_worker(self._save(), exclusive=True)
-
-    async def _save(self) -> None:
+    @work(exclusive=True)
+    async def action_submit(self) -> None:
         try:
             self.app.say(await keep_roots(self.app.studio, self._server, roots_of(self.form.value)))
             self.dismiss(None)

@@ -43,8 +43,7 @@ class FillIn(Dialog[Value | None]):
     form = getters.query_one(FormView)
 
     def __init__(self, title: str, about: str, schema: Json, value: Value) -> None:
-        super().__init__()
-        self.title = title
+        super().__init__(title)
         self._about = about
         self._form = FormView(build(schema, strict=True), value)
 
@@ -150,9 +149,8 @@ class SaveCall(FillIn):
         except StudioError as problem:
             exists = isinstance(problem, UsageError) and problem.message.endswith("already.")
             self._replaces = saved.name if exists else self._replaces
-            self.app.say(
-                f"Not saved: {problem.message} {'Save again to replace it.' if exists else problem.hint}", "error"
-            )
+            hint = "Save again to replace it." if exists else problem.hint
+            self.app.say(f"Not saved: {problem.message} {hint}", "error")
         return self.written is not None
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import partial
 from typing import NamedTuple
 
 from rich.cells import cell_len
-from textual import getters, on
+from textual import getters, on, work
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.widget import Widget
@@ -113,10 +112,9 @@ class Search(Dialog[tuple[Ref, bool]]):
             self._question = Search.kept = question
             self._ask()
 
-    def _ask(self) -> None:
-        self.run_worker(partial(self._search, self._question), group="search", exclusive=True)
-
-    async def _search(self, question: Question) -> None:
+    @work(group="search", exclusive=True)
+    async def _ask(self) -> None:
+        question = self._question
         try:
             kinds: list[EntryKind] = [kind for kind in KINDS if question.kind in ("", kind)]
             scope = Scope(servers=frozenset((question.server,)) if question.server else None, kinds=frozenset(kinds))

@@ -21,18 +21,15 @@ from mcp_studio.sandbox import walls
 from mcp_studio.session.state import Status
 from mcp_studio.studio import Studio
 from mcp_studio.trace.lint.ledger import Ledger
-from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.panes.result import COLOURS
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Part, section
 from mcp_studio.tui.views.glyphs import glyphs
 
-Part = str | tuple[str, str]
 _STDERR_LINES = 200
 """Newest lines shown."""
 _FINDINGS = 60
 _USED = 30
 """Rows of figures."""
-_PAUSE = 0.5
-"""Seconds between two looks at it."""
-_COLOURS = {"ok": "$state-ready", "busy": "$state-busy", "bad": "$state-failed", "off": "$quiet"}
 _SEVERITIES = {"error": ("bad", "$text-error"), "warning": ("warning", "$text-warning"), "hint": ("dot", "$quiet")}
 _SUBSCRIPTIONS = {
     "active": "subscribed", "wanted": "to be subscribed", "refused": "refused", "lost": "subscribed no longer",
@@ -43,6 +40,7 @@ class ServerDetails(Dialog[str]):
     """Drawn anew when the server's state changes; answers the action that the person wants done with it."""
 
     DEFAULT_CLASSES = "-broad"
+    every = 0.5
     choices = (
         Choice("repeat", "Reconnect"),
         Choice("edit", "Edit"),
@@ -63,12 +61,9 @@ class ServerDetails(Dialog[str]):
     """
 
     def __init__(self, server: str) -> None:
-        super().__init__()
+        super().__init__(server)
         self._server = server
         self._text = ""
-
-    def heading(self) -> str:
-        return self._server
 
     def body(self) -> Iterable[Widget]:
         yield Static(id="facts", markup=False)
@@ -79,8 +74,6 @@ class ServerDetails(Dialog[str]):
             studio.manager.look(self._server, kind)
         first = {"needs_auth": "#sign_in", "failed": "#repeat", "disabled": "#repeat"}
         self.query_one(first.get(studio.manager.status(self._server).state, "#back"), Button).focus()
-        self._look()
-        self.set_interval(_PAUSE, self._look)
         self.run_worker(studio.trace.examine(self._server))
 
     async def run_action(self, action: str, namespaces: Mapping[str, DOMNode] | None = None) -> None:
@@ -93,7 +86,7 @@ class ServerDetails(Dialog[str]):
     def action_copy(self) -> None:
         self.app.copy(self._text)
 
-    def _look(self) -> None:
+    def look(self) -> None:
         studio = self.app.studio
         if self._server not in studio.manager.names():
             self.dismiss(None)
@@ -115,7 +108,7 @@ class ServerDetails(Dialog[str]):
 
 def _parts(studio: Studio, name: str) -> Iterator[Part]:
     status, config, ledger = studio.manager.status(name), studio.manager.config(name), studio.trace.ledger(name)
-    yield f"{connections.state_words(status)}\n", _COLOURS[connections.tone(status)]
+    yield f"{connections.state_words(status)}\n", COLOURS[connections.tone(status)]
     if config.tls.insecure:
         words = f"{connections.INSECURE}: whoever is on the way can read and change everything"
         yield f"{glyphs().warning} {words}\n", "bold $text-error"
@@ -124,30 +117,30 @@ def _parts(studio: Studio, name: str) -> Iterator[Part]:
             yield safe(f"{status.error.hint}\n" if status.error.hint else "", 600, lines=True)
         yield from connections.http_parts(status.error)
     wrong = ledger.uncovered(status.warnings)
-    yield from _section("What it does wrong", [(safe(text, 600), "$text-warning") for text in wrong])
+    yield from section("What it does wrong", [(safe(text, 600), "$text-warning") for text in wrong])
     yield "\n"
     yield from (f"  {name:<10}{text}\n" for name, text in _facts(config, status))
     connection = studio.manager.supervisor(name).connection
     if connection is not None and status.modern and config.kind == "http":
         yield f"  {'answered':<10}{units.seconds(time.monotonic() - connection.heard)} ago\n"
-    yield from _section("Metrics", _metrics(studio, name, status))
-    yield from _section("Offers", _offers(studio, name))
-    yield from _section("Notifications", _notifications(studio, name))
-    yield from _section(f"Findings: {servers.finding_counts(ledger)}", _findings(ledger))
+    yield from section("Metrics", _metrics(studio, name, status))
+    yield from section("Offers", _offers(studio, name))
+    yield from section("Notifications", _notifications(studio, name))
+    yield from section(f"Findings: {servers.finding_counts(ledger)}", _findings(ledger))
     endings = studio.manager.supervisor(name).mortems[-1:]
     ended = [f"{safe(crashes.first_line(one), 200)}. {crashes.meaning(one.ending)}" for one in endings]
-    yield from _section("Exit report", ended)
+    yield from section("Exit report", ended)
     tap = studio.manager.supervisor(name).tap
     stray, count = tap.stray_lines, tap.stray_count
     output = f"Unexpected output on stdout: {units.plural(count, 'line')}"
-    yield from _section(output, [safe(line, 500) for line in stray])
-    yield from _section("stderr", [safe(line, 1_000) for line in tuple(tap.stderr_lines)[-_STDERR_LINES:]])
+    yield from section(output, [safe(line, 500) for line in stray])
+    yield from section("stderr", [safe(line, 1_000) for line in tuple(tap.stderr_lines)[-_STDERR_LINES:]])
     steps = [f"{one.name:<12} {units.duration(one.ms):>9}  {safe(one.detail, 300)}" for one in status.steps]
-    yield from _section("Steps of connecting", steps)
+    yield from section("Steps of connecting", steps)
     declared = status.declared if status.state == "ready" else None
     for title, value in (("it declares", status.capabilities), ("the studio declared", declared)):
-        yield from _section(f"Capabilities that {title}", _lines(printable(value)) if value else ())
-    yield from _section("Instructions for models", _lines(status.instructions or ""))
+        yield from section(f"Capabilities that {title}", _lines(printable(value)) if value else ())
+    yield from section("Instructions for models", _lines(status.instructions or ""))
 
 
 def _metrics(studio: Studio, name: str, status: Status) -> Iterator[str]:
@@ -157,14 +150,6 @@ def _metrics(studio: Studio, name: str, status: Status) -> Iterator[str]:
         yield f"{row[0]:<18.18}{''.join(f'{cell:>7}' for cell in row[1:])}"
     if some:
         yield " · ".join(metrics.server_facts(some[0], time.time() * (status.state == "ready")))
-
-
-def _section(title: str, lines: Iterable[Part]) -> Iterator[Part]:
-    """Lines under a title; nothing where there are none."""
-    for number, line in enumerate(lines):
-        if not number:
-            yield f"\n{title}\n", "bold $accent"
-        yield f"  {line}\n" if isinstance(line, str) else (f"  {line[0]}\n", line[1])
 
 
 def _facts(config: ServerConfig, status: Status) -> Iterator[tuple[str, str]]:

@@ -84,10 +84,10 @@ class ServerForm(Dialog[ServerConfig]):
         Choice("back", "Close"),
     )
     form = getters.query_one(FormView)
-    note = getters.query_one("#note", Static)
+    said = getters.query_one("#note", Static)
 
     def __init__(self, old: ServerConfig | None, drafts: dict[str, Draft]) -> None:
-        super().__init__()
+        super().__init__(f"Edit {old.name}" if old else "Add a server")
         self._old = old
         self._name = old.name if old else ""
         self._drafts = drafts
@@ -97,9 +97,6 @@ class ServerForm(Dialog[ServerConfig]):
     def _blank(self) -> Draft:
         base = self._old or ServerConfig("")
         return Draft(value_of(base), value_of(base), base)
-
-    def heading(self) -> str:
-        return f"Edit {self._name}" if self._old else "Add a server"
 
     def body(self) -> Iterable[Widget]:
         if self._old is None:
@@ -275,5 +272,5 @@ class ServerForm(Dialog[ServerConfig]):
     def _say(self, tone: str, text: str) -> None:
         sign, colour = _TONES.get(tone, ("dot", "$quiet"))
         shown = safe(text, 1_500, lines=True).strip()
-        self.note.update(Content.styled(f"{getattr(glyphs(), sign)} {shown}", colour) if shown else Content(""))
-        self.note.display = bool(shown)
+        self.said.update(Content.styled(f"{getattr(glyphs(), sign)} {shown}", colour) if shown else Content(""))
+        self.said.display = bool(shown)

@@ -11,7 +11,6 @@ from typing import ClassVar
 
 from textual import on
 from textual.binding import BindingType
-from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
@@ -48,12 +47,13 @@ class Sessions(Dialog[Opened]):
         shown: the file that the trace shows now.
     """
 
+    TITLE = "Sessions"
     DEFAULT_CLASSES = "-large"
     DEFAULT_CSS = """
     Sessions {
         & VirtualList { height: 1fr; }
         & Static { height: auto; color: $quiet; }
-        & #about { min-height: 2; margin: 1 0; }
+        & #note { min-height: 2; margin: 1 0; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = bindings("sessions")
@@ -64,14 +64,10 @@ class Sessions(Dialog[Opened]):
         self._shown = shown
         self.rows = VirtualList[SessionInfo](_draw, key=lambda one: one.path, empty="Looking for sessions")
 
-    def heading(self) -> str:
-        size = units.size(sum(one.bytes for one in self.rows.rows))
-        return f"Sessions {len(self.rows.rows):,} · {size}" if self.rows.rows else "Sessions"
-
     def body(self) -> Iterable[Widget]:
         yield Static(_HEADER, markup=False)
         yield self.rows
-        yield Static(id="about", markup=False)
+        yield Static(id="note", markup=False)
         yield Input(placeholder="Or a file: the path of a session or bundle", compact=True)
 
     def on_mount(self) -> None:
@@ -83,7 +79,8 @@ class Sessions(Dialog[Opened]):
         found = await asyncio.to_thread(sessions, folder)
         self.rows.empty = f"There is no session in {folder} yet."
         self.rows.show(sorted(found, key=lambda one: one.began, reverse=True))
-        self.retitle(self.heading())
+        size = units.size(sum(one.bytes for one in found))
+        self.retitle(f"Sessions {len(found):,} · {size}" if found else "Sessions")
 
     @on(VirtualList.Highlighted)
     def _tell(self) -> None:
@@ -92,7 +89,7 @@ class Sessions(Dialog[Opened]):
             shown = "The trace shows it now. " if info.path == self._shown else ""
             gone = f" The first {info.first - 1:,} messages had to go." if info.first > 1 else ""
             about = f"{shown}{info.problem or _ABOUT[_state(info)]}{gone}"
-            self._say(f"{about}\n{info.path} {info.origin} {info.version}")
+            self.note(f"{about}\n{info.path} {info.origin} {info.version}")
 
     @on(Input.Submitted)
     @on(VirtualList.Chosen)
@@ -113,14 +110,11 @@ class Sessions(Dialog[Opened]):
         try:
             session = await asyncio.to_thread(open_file, path, self.app.studio.redactor.text)
         except StudioError as error:
-            self._say(f"{error.message} {error.hint}", "$state-failed")
+            self.note(f"{error.message} {error.hint}", "bad")
             return
         info = session.info
         title = f"Session of {when(info.began)}, {info.state} · {', '.join(info.servers)}"
         self.dismiss((session, f"File {path.name}" if isinstance(session, Bundle) else title))
-
-    def _say(self, text: str, look: str = "") -> None:
-        self.query_one("#about", Static).update(Content.styled(safe(text, 800, lines=True), look))
 
     def action_delete(self) -> None:
         """Delete the one under the cursor, after asking."""

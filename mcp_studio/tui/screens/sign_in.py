@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import ClassVar, cast
 from weakref import WeakKeyDictionary
 
-from textual import getters, on
+from textual import getters, on, work
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Button, Input, OptionList, Static
@@ -121,7 +121,8 @@ class SignInDialog(Dialog[Answer]):
     redirect = getters.query_one("#redirect", Input)
 
     def __init__(self, config: ServerConfig, request: InputRequest | None = None) -> None:
-        super().__init__()
+        waits = f" · {request.subject} is waiting" if request and request.subject else ""
+        super().__init__(f"Sign in to {config.name}{waits}")
         self._config = config
         self._server = config.name
         self._request = request
@@ -136,10 +137,6 @@ class SignInDialog(Dialog[Answer]):
     @property
     def default(self) -> str:
         return self.offered[self._at][0]
-
-    def heading(self) -> str:
-        title = f"Sign in to {self._server}"
-        return f"{title} · {self._request.subject} is waiting" if self._request and self._request.subject else title
 
     def body(self) -> Iterable[Widget]:
         yield Static(id="about", classes="quiet gap", markup=False)
@@ -331,12 +328,9 @@ class SignInDialog(Dialog[Answer]):
         if self._run is not None:
             self._run.run_through()
 
-    def action_open_page(self) -> None:
-        if self._run is not None:
-            self.run_worker(self._open(self._run), group="page", exclusive=True)
-
-    async def _open(self, run: SignIn) -> None:
-        if not await run.open_page():
+    @work(group="page", exclusive=True)
+    async def action_open_page(self) -> None:
+        if (run := self._run) is not None and not await run.open_page():
             why = f"Not opened: {run.refusal}" if run.refusal else "There is no browser here. Copy the address."
             self.refuse(why)
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 from typing import NamedTuple
 
 from rich.text import Text
-from textual import getters, on
+from textual import getters, on, work
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.widget import Widget
@@ -50,13 +49,11 @@ class StatRow(NamedTuple):
 
 def figures_of(tally: Tally) -> dict[str, tuple[float, str]]:
     """What stands in the columns behind the name: what they sort by, and its text."""
+    times = zip(TITLES[3:], (tally.average, tally.p50, tally.p95, tally.p99), strict=True)
     return {
         "Count": (tally.count, f"{tally.count:,}"),
         "Errors": (tally.errors, f"{tally.error_rate * 100:.3g}%" if tally.errors else ""),
-        "Avg": (tally.average or 0.0, took_text(tally.average)),
-        "p50": (tally.p50 or 0.0, took_text(tally.p50)),
-        "p95": (tally.p95 or 0.0, took_text(tally.p95)),
-        "p99": (tally.p99 or 0.0, took_text(tally.p99)),
+        **{title: (ms or 0.0, took_text(ms)) for title, ms in times},
     }
 
 
@@ -153,6 +150,7 @@ def _edge(ms: float) -> str:
 class Statistics(Dialog[str]):
     """Answers the query with which the trace shows the chosen row."""
 
+    TITLE = "Statistics"
     DEFAULT_CLASSES = "-large"
     DEFAULT_CSS = """
     Statistics {
@@ -176,10 +174,6 @@ class Statistics(Dialog[str]):
         self._sort, self._backward = "Count", False
         self._stamp = -1
 
-    def heading(self) -> str:
-        behind = self._numbers.behind
-        return f"Statistics · {behind:,} more messages to count" if behind else "Statistics"
-
     def body(self) -> Iterable[Widget]:
         yield Tabs(*(Tab(name.capitalize(), id=name) for name in ("calls", "methods", "servers")))
         yield DataTable(cursor_type="row")
@@ -201,7 +195,8 @@ class Statistics(Dialog[str]):
         if caught_up and self._stamp != self._numbers.revision:
             self._stamp = self._numbers.revision
             self._fill()
-        self.retitle(self.heading())
+        behind = self._numbers.behind
+        self.retitle(f"Statistics · {behind:,} more messages to count" if behind else "Statistics")
         self.set_timer(_PAUSE if caught_up else _SOON, self._look)
 
     @on(Tabs.TabActivated)
@@ -241,12 +236,13 @@ class Statistics(Dialog[str]):
         """Show the times, and what the errors say, of the row under the cursor."""
         row, facts_line, times = self._row, self.query_one("#facts", Static), self.query_one("#times", Static)
         if row is None:
-            facts_line.update("Nothing has been asked yet.")
+            facts_line.update(f"No {self.query_one(Tabs).active or 'calls'} yet.")
         else:
             facts_line.update(facts(row, self._numbers.start))
             times.update(histogram(row.tally.durations, times.size.width - 2, max(1, times.size.height)))
-            self.run_worker(partial(self._read_errors, row.tally.wrong), group="errors", exclusive=True)
+            self._read_errors(row.tally.wrong)
 
+    @work(group="errors", exclusive=True)
     async def _read_errors(self, numbers: Iterable[int]) -> None:
         said = self.query_one("#said", Static)
         groups = await self._errors.top(numbers)

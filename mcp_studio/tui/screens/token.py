@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 
 from textual.content import Content
 from textual.widget import Widget
@@ -40,8 +40,7 @@ class TokenView(Dialog[bool]):
     )  # fmt: skip
 
     def __init__(self, server: str) -> None:
-        super().__init__()
-        self.title = f"Token of {server}"
+        super().__init__(f"Token of {server}")
         self._server = server
         self._account: Account | None = None
 
@@ -98,13 +97,15 @@ class TokenView(Dialog[bool]):
         self.app.say("The token is renewed.")
 
     def action_sign_out(self) -> None:
-        text = "The tokens are revoked where that is offered, and forgotten in any case."
-        self._ask(f"Sign out of {self._server}?", text, "Sign out", self._sign_out)
+        self.app.attempt(self, self._sign_out(), "do")
 
     async def _sign_out(self) -> None:
-        told = await self.app.studio.signing.sign_out(self._server)
-        await self._look()
-        self.app.say(told)
+        text = "The tokens are revoked where that is offered, and forgotten in any case."
+        confirm = Confirm(f"Sign out of {self._server}?", text, "Sign out", destroys=True)
+        if await self.app.push_screen_wait(confirm):
+            told = await self.app.studio.signing.sign_out(self._server)
+            await self._look()
+            self.app.say(told)
 
     def action_forget(self) -> None:
         self.app.attempt(self, self._forget(), "do")
@@ -120,22 +121,16 @@ class TokenView(Dialog[bool]):
             self.app.say("Tokens and client are forgotten." if what == "client" else "The tokens are forgotten.")
 
     def action_copy(self) -> None:
-        text = "Whoever has it can do there what you can. Some programs keep a history of the clipboard."
-        self._ask("Copy the access token?", text, "Copy it", self._copy)
+        self.app.attempt(self, self._copy(), "do")
 
     async def _copy(self) -> None:
-        studio = self.app.studio
-        self.app.copy(await studio.signing.accounts.token(studio.manager.config(self._server)), "the token")
+        text = "Whoever has it can do there what you can. Some programs keep a history of the clipboard."
+        if await self.app.push_screen_wait(Confirm("Copy the access token?", text, "Copy it", destroys=True)):
+            studio = self.app.studio
+            self.app.copy(await studio.signing.accounts.token(studio.manager.config(self._server)), "the token")
 
     def action_sign_in(self) -> None:
         self.dismiss(True)
-
-    def _ask(self, title: str, text: str, yes: str, work: Callable[[], Awaitable[None]]) -> None:
-        async def asked() -> None:
-            if await self.app.push_screen_wait(Confirm(title, text, yes, destroys=True)):
-                await work()
-
-        self.app.attempt(self, asked(), "do")
 
 
 class Exchanges(Dialog[None]):
@@ -145,8 +140,7 @@ class Exchanges(Dialog[None]):
     choices = (Choice("back", "Close"), Choice("copy", "Copy"))
 
     def __init__(self, step: AuthStep) -> None:
-        super().__init__()
-        self.title = f"{step.title}: {units.plural(len(step.exchanges), 'exchange')}"
+        super().__init__(f"{step.title}: {units.plural(len(step.exchanges), 'exchange')}")
         self._step = step
         self._view = TextView()
 

@@ -46,8 +46,7 @@ class Passphrase(Dialog[str]):
     choices = (Choice("submit", "Unlock", "primary"), Choice("back", "Cancel"))
 
     def __init__(self, reason: str, *, new: bool) -> None:
-        super().__init__()
-        self.title = "New passphrase" if new else "Passphrase"
+        super().__init__("New passphrase" if new else "Passphrase")
         self._reason = reason
         self._new = new
 
