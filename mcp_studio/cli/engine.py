@@ -25,7 +25,7 @@ from mcp_studio.jsontext import Json, mapping
 from mcp_studio.paths import Paths
 from mcp_studio.present import crashes
 from mcp_studio.present.blocks import blocks_of, decode, joined, result_text, structured_text
-from mcp_studio.present.outcomes import failure, kept
+from mcp_studio.present.outcomes import attempts, failure, kept
 from mcp_studio.protocol.core import progress_text
 from mcp_studio.session.logs import LogMessage, rank_of
 from mcp_studio.session.sign_in import add_hint
@@ -190,7 +190,7 @@ async def outcome_of(call: Call, out: Output) -> CallOutcome:
     out.asker.unless_answered(lambda: call.as_task is not None and call.cancel())
     try:
         outcome = await call.wait()
-        out.note(*(f"{one.server} could not serve it, so it went on: {one.why}" for one in call.tried))
+        out.note(*attempts(call))
         out.server = call.ref.server
         if call.tried:
             out.more["tried"] = [one._asdict() for one in call.tried]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mcp_studio.call.call import (
+    Call,
     CallOutcome,
     Cancelled,
     Denied,
@@ -51,6 +52,13 @@ def failure(outcome: CallOutcome) -> StudioError:
             return error
         case _:
             return StudioError(f"It ended in an unknown way: {type(outcome).__name__}.")
+
+
+def attempts(call: Call) -> list[str]:
+    """Which members of its group a call went to before the last one, and why it went on."""
+    nexts = [*(one.server for one in call.tried[1:]), call.ref.server]
+    pairs = zip(call.tried, nexts, strict=False)  # there may be none
+    return [f"{one.server} could not serve it, so it went on to {other}: {one.why}" for one, other in pairs]
 
 
 def kept(outcome: CallOutcome) -> str:

@@ -7,6 +7,7 @@ import signal
 
 from mcp_studio.tui.screens.approval import Approval
 from mcp_studio.tui.screens.many_calls import CallOn
+from tests.studio_support import stdio
 from tests.tui.stage import Stage, on_stage, raw
 
 
@@ -89,3 +90,22 @@ async def test_tools_of_a_group_are_listed_once_and_go_to_its_best_member() -> N
         await stage.shows("▸ @pair +6.*\\n. ▾ one")
         await stage.press("slash", *"echo")
         await stage.shows("3 of 18")  # a filter finds single tools
+
+
+async def test_a_result_says_which_members_were_tried_and_who_could_take_it() -> None:
+    gone = stdio(["no-such-program"], "gone", group="pair")
+    async with on_stage(raw("one", group="pair"), raw("two", group="pair"), gone, size=(140, 40), ready=False) as stage:
+        await stage.until(lambda: len([e for e in stage.studio.catalog.entries("tool") if e.ref.name == "wait"]) == 2)
+        await stage.open("wait", server="one")
+        stage.main.call.fill({"seconds": 600})
+        await stage.press("ctrl+j")
+        await stage.until(lambda: any(call.sent for call in stage.studio.caller.running), "a call")
+        pid = stage.studio.manager.status("one").pid
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        await stage.shows("two could take it, though it may run twice")
+        await stage.studio.manager.stop("one")
+        await stage.open("echo", server="one")
+        stage.main.call.fill({"text": "hello"})
+        await stage.call()
+        await stage.shows("one could not serve it, so it went on to two: ")

@@ -277,6 +277,11 @@ class ResultPane(Pane, scope="result"):
             tone, line = outcomes.outcome_line(outcome)
             if line != outcomes.outcome_short(outcome)[1]:  # which the head of the pane says
                 yield line, COLOURS[tone]
+        yield from ((safe(said, 300), "$quiet") for said in outcomes.attempts(call))
+        if isinstance(outcome, Lost) and outcome.members:
+            first, *others = (safe(name, 60) for name in outcome.members)
+            also = f", and so could {', '.join(others)}" if others else ""
+            yield f"{first} could take it{also}, though it may run twice: open the tool there and call it.", "$accent"
         problems = list(outcome.problems[:_PROBLEMS])
         if more := len(outcome.problems) - len(problems):
             problems.append(f"{units.plural(more, 'more problem')}: see the trace (5)")
