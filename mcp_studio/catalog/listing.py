@@ -179,7 +179,7 @@ def doubts_of(entries: Iterable[Entry]) -> dict[Ref, str]:
         if said:
             found[ref] = "; ".join(said)
     for entry in entries:
-        if (caution := caution_of(entry.view.description)) and caution not in found.get(entry.ref, ""):
+        if (caution := caution_of(entry.view.raw)) and caution not in found.get(entry.ref, ""):
             found[entry.ref] = "; ".join(filter(None, (found.get(entry.ref), caution)))
     return found
 

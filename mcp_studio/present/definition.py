@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mcp_studio.catalog.listing import Change, Entry, diff
+from mcp_studio.catalog.listing import Change, Entry, diff, doubts_of
 from mcp_studio.config.expand import uses
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.jsontext import Json, dumps, items_of, mapping, printable
@@ -40,6 +40,8 @@ def _lines(entry: Entry, value: Json, sends_headers: bool) -> Iterator[str]:
     view = entry.view
     if entry.problem:
         yield _row("problem", entry.problem)
+    for doubt in doubts_of([entry]).values():
+        yield _row("caution", doubt)
     yield from _names(entry)
     match view:
         case ToolView():

@@ -8,6 +8,7 @@ from mcp_studio.catalog.catalog import Catalog
 from mcp_studio.catalog.listing import Listing, Ref, doubts_of, salvage
 from mcp_studio.catalog.pins import digest, drift, lock
 from mcp_studio.jsontext import Json
+from mcp_studio.present.definition import about
 from mcp_studio.trace.lint.results import caution_of
 
 
@@ -52,9 +53,12 @@ def test_a_hash_is_of_what_the_tool_is_and_not_of_how_it_is_written() -> None:
     ],
 )
 def test_a_description_that_gives_orders_to_a_model_or_hides_text_is_pointed_out(text: str) -> None:
-    assert caution_of(text)
-    (entry,) = salvage("s", "tool", [tool("a", description=text)])
-    assert "description" in doubts_of([entry])[entry.ref]
+    argument: dict[str, Json] = {"properties": {"x": {"description": text}}}
+    for definition in (tool("a", description=text), tool("a", title=text), tool("a", inputSchema=argument)):
+        assert caution_of(definition)
+        (entry,) = salvage("s", "tool", [definition])
+        assert "description" in doubts_of([entry])[entry.ref]
+        assert "caution" in about(entry, None, False)
 
 
 @pytest.mark.parametrize(
@@ -67,4 +71,4 @@ def test_a_description_that_gives_orders_to_a_model_or_hides_text_is_pointed_out
     ],
 )
 def test_an_ordinary_description_is_not_suspicious(text: str) -> None:
-    assert not caution_of(text)
+    assert not caution_of({"description": text, "inputSchema": {"properties": {"x": {"title": text}}}})

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from mcp_studio.jsontext import Json, items_of, mapping
+from mcp_studio.jsontext import Json, dumps, items_of, mapping
 from mcp_studio.protocol.versions import EXTENSION_TASKS, LATEST_MODERN, RESULT_TYPES, VERSIONS, at_least
 from mcp_studio.protocol.views import header_problem
 from mcp_studio.safetext import hidden_in
@@ -210,15 +210,17 @@ _ORDERS = re.compile(
     r"|\b(?:always|first|must)\b.{0,30}\b(?:read|send|include|pass)\b.{0,60}"
     r"(?:~/|\.ssh|\.env\b|password|api key|credential)"
 )
-"""What a description says that is meant for a model, and against the person whose model it is."""
+"""What a text says that is meant for a model, and against the person whose model it is."""
+_TEXTS = ("title", "description", "inputSchema", "arguments")
 _READ = 20_000
-"""Characters of a description that are looked at."""
+"""Characters of a definition that are looked at."""
 
 
-def caution_of(description: str) -> str:
-    """What is suspicious about a description; empty where nothing is."""
-    found = _ORDERS.search(description[:_READ])
+def caution_of(definition: Mapping[str, Json]) -> str:
+    """What is suspicious about the texts of a definition, those of its arguments too; empty where nothing is."""
+    text = dumps([definition.get(key) for key in _TEXTS]).decode("utf-8", "replace")[:_READ]
+    found = _ORDERS.search(text)
     said = [f'its description gives orders to a model ("{" ".join(found[0].split())[:60]}")'] if found else []
-    if not description.isascii() and hidden_in(description):
+    if not text.isascii() and hidden_in(text):
         said.append("its description has characters that cannot be seen")
     return ", and ".join(said)
