@@ -235,7 +235,7 @@ class MainScreen(Screen[None]):
         """
         pane = self.focused_pane
         if pane is self.servers:
-            self.call.show_server(self.servers.current)
+            self.call.show_server(self.servers.heading)
         elif pane in (self.catalog, None) and self.catalog.current is not None:
             self.call.preview(self.catalog.current)
         elif pane in (self.catalog, None):

@@ -87,7 +87,7 @@ async def test_tools_of_a_group_are_listed_once_and_go_to_its_best_member() -> N
         await stage.told("@pair.echo goes to two now.")
         assert stage.main.call.draft is not None and stage.main.call.draft.entry.ref.server == "two"
         await stage.press("escape", "home", "space")
-        await stage.shows("▸ @pair +6.*\\n. ▾ one")
+        await stage.shows("▸ @pair +6.*\\n. ▾ one", "@pair is a group", "two · ready · priority 0")
         await stage.press("slash", *"echo")
         await stage.shows("3 of 18")  # a filter finds single tools
 

@@ -27,6 +27,7 @@ from mcp_studio.protocol.views import ResourceView, ToolView
 from mcp_studio.safetext import safe
 from mcp_studio.schema.field import SchemaProblem, defaults, errors
 from mcp_studio.schema.place import named, pointer
+from mcp_studio.session.groups import MARK
 from mcp_studio.session.tasks import Task
 from mcp_studio.studio import Studio
 from mcp_studio.tui.call_draft import CallDraft, draft_of
@@ -152,7 +153,7 @@ class CallPane(Pane, scope="call"):
             self.server, self.draft = server, None
             self.go_to_tab("form")
             self.query_one("#call-form").scroll_home(animate=False)
-            self.add_class("-empty").set_class(bool(server), "-server")
+            self.add_class("-empty").set_class(server in self.app.studio.manager.names(), "-server")
             self.show_title(server or "Call")
             self.show_note("")
             self._draw_server()
@@ -162,7 +163,8 @@ class CallPane(Pane, scope="call"):
         """State, why it failed, what it offers; the first button mends what is the matter."""
         studio, server = self.app.studio, self.server
         if server not in studio.manager.names():
-            self.query_one("#description", Static).update(Content(EMPTY))
+            text = "\n".join(_members(studio, server.removeprefix(MARK))) if server else EMPTY
+            self.query_one("#description", Static).update(Content(text))
             return
         tone = connections.tone(studio.manager.status(server))
         title, *rest = _summary(studio, server)
@@ -405,7 +407,8 @@ class CallPane(Pane, scope="call"):
         if len(names) > 1:
             self._submit(lambda draft: self.app.push_screen(CallOn(draft, names)), again="")
         else:
-            self.app.say("No other server has this tool.", "warning")
+            none = "No other server has this tool." if self.draft is not None else "No tool selected."
+            self.app.say(none, "warning")
 
     def _submit(self, then: Callable[[CallDraft], object], again: str = "send anyway") -> None:
         """Do something with the draft once it has been checked and its server is connected."""
@@ -560,6 +563,17 @@ class CallPane(Pane, scope="call"):
         from mcp_studio.tui.screens.field_menu import choose_example
 
         choose_example(self.app, self.draft.form, self.fill)
+
+
+def _members(studio: Studio, group: str) -> Iterator[str]:
+    """A group on a few lines."""
+    yield f"{MARK}{safe(group, 60)} is a group: its members stand in for one another.\n"
+    for name in studio.manager.names():
+        if studio.groups.of(name) == group:
+            state, config = studio.manager.status(name).state, studio.manager.config(name)
+            facts = (safe(name, 60), state, f"priority {config.priority}", studio.groups.by_hand(name))
+            yield " · ".join(filter(None, facts))
+    yield "\nA call of the group goes to the best one that is ready. Prefer, drain or release one in the servers (1)."
 
 
 def _summary(studio: Studio, name: str) -> Iterator[str]:

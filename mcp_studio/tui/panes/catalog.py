@@ -172,9 +172,9 @@ class CatalogPane(Pane, scope="catalog"):
 
     @property
     def heading(self) -> str:
-        """The server whose heading is under the cursor, or that alone is shown; else an empty string."""
+        """The server or `@group` whose heading is under the cursor, or the server that alone is shown; else empty."""
         row = self.entries.row
-        return row.server * (not row.is_group) if isinstance(row, Heading) else self.server
+        return row.server if isinstance(row, Heading) else self.server
 
     def _entry_of(self, row: Item) -> Entry:
         """What a row stands for: of a tool of a group that of the member which a call would go to now."""

@@ -23,6 +23,7 @@ from mcp_studio.config.model import ServerConfig, Untrusted
 from mcp_studio.errors import ConfigError, ConnectionLost, StudioError, Unreachable
 from mcp_studio.present import connections, crashes, units
 from mcp_studio.safetext import safe
+from mcp_studio.session.groups import MARK
 from mcp_studio.session.state import Status
 from mcp_studio.tui import server_files
 from mcp_studio.tui.panes.pane import Pane
@@ -186,6 +187,11 @@ class ServersPane(Pane, scope="servers"):
     def current(self) -> str:
         """The name of the server under the cursor, or an empty string."""
         return self.list.row.status.server if isinstance(self.list.row, ServerRow) else ""
+
+    @property
+    def heading(self) -> str:
+        """The `@group` or the name of the server under the cursor, or an empty string."""
+        return f"{MARK}{self.list.row.group}" if isinstance(self.list.row, Heading) else self.current
 
     # Showing
 
