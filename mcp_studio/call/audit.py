@@ -65,9 +65,7 @@ class Audit:
 
     def lines(self) -> Iterator[dict[str, Json]]:
         """All lines, oldest first; one that was cut short is left out."""
-        for file in (*self._aside(), self.file):
-            if not file.is_file():
-                continue
+        for file in filter(Path.is_file, (*self._aside(), self.file)):
             with file.open("rb") as stream:
                 yield from filter(None, (mapping(loads_or(line)) for line in stream))
 

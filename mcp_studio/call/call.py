@@ -370,10 +370,8 @@ class Call:
         """Add what checking the result found, once it is known."""
         self.over.set()
         if (problems or notes or violations) and self.outcome is not None:
-            before = self.outcome
-            self.outcome = replace(
-                before, problems=(*before.problems, *problems), notes=(*before.notes, *notes), violations=violations
-            )
+            all_problems, all_notes = (*self.outcome.problems, *problems), (*self.outcome.notes, *notes)
+            self.outcome = replace(self.outcome, problems=all_problems, notes=all_notes, violations=violations)
         self.changed.emit(self)
 
     def ended(self, task: asyncio.Task[None]) -> None:

@@ -110,7 +110,7 @@ class Caller:
 
         A rule that denies holds also for what was approved.
         """
-        judgement = self._judge(ref, arguments, "person")
+        judgement = self._judge(ref, arguments, "person", counts=False)
         times = f"{total:,} times, {at_once:,} at once"
         return await consent(self.inbox.ask, judgement, ref, arguments, None, approved=approved, times=times)
 
@@ -210,12 +210,13 @@ class Caller:
         else:
             await self._check(call, outcome, tool.output_schema)
 
-    def _judge(self, ref: Ref, arguments: Json, origin: Origin) -> Judgement:
+    def _judge(self, ref: Ref, arguments: Json, origin: Origin, counts: bool = True) -> Judgement:
         entries = self.catalog.find(ref)
         for secret in self._secret.of(tool_of(entries), arguments):
             # Before it is written: as an approval that waits, or when it is denied.
             self.manager.redactor.learn(secret)
-        return self.policy.judge(ref, entries, arguments, origin=origin, trusted=self.manager.config(ref.server).trust)
+        trusted = self.manager.config(ref.server).trust
+        return self.policy.judge(ref, entries, arguments, origin=origin, trusted=trusted, counts=counts)
 
     async def _outcome(self, call: Call, tool: ToolView | None) -> CallOutcome:
         began, call.asked_ms = time.perf_counter(), 0.0

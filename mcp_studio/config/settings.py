@@ -71,7 +71,7 @@ _AGES = {"": 86_400, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _DAYS = "a number of days above 0, or a time such as `14 days` or `12 h`"
 _AGE: _Unit = ("|m(in(ute)?s?)?|h(ours?)?|d(ays?)?|w(eeks?)?", _AGES, _DAYS)
 _MOST_CALLS = 1_000
-_POLICY = tuple(item.name for item in fields(PolicyRule))
+_POLICY = tuple(item.name for item in fields(PolicyRule) if item.name != "broken")
 _LIMITS = {item.name: str(item.type) for item in fields(Limits)}
 
 
@@ -147,8 +147,12 @@ def _quantity(table: Table, key: str, unit: _Unit) -> float:
 
 
 def _policy(table: Table) -> list[PolicyRule]:
-    rules = (row.take_record(PolicyRule(), _POLICY, partial(_wrong_policy, row.keys())) for row in table.rows("policy"))
-    return [rule for rule in rules if rule]
+    before, rules = len(table.problems), list[PolicyRule]()
+    for row in table.rows("policy"):
+        rule = row.take_record(PolicyRule(), _POLICY, partial(_wrong_policy, row.keys()))
+        tools = row.take("tools")
+        rules.append(rule or PolicyRule(tools if isinstance(tools, str) else "*", broken=True))
+    return rules or [PolicyRule(broken=True)] * (len(table.problems) > before)
 
 
 def _wrong_policy(keys: Collection[str], rule: PolicyRule) -> Iterator[tuple[str, str, str]]:
@@ -156,6 +160,8 @@ def _wrong_policy(keys: Collection[str], rule: PolicyRule) -> Iterator[tuple[str
         yield "", "needs `verdict`, and `tools` (a pattern such as `*.delete_*`) or another condition.", ""
     elif rule.until and not re.fullmatch(r"\d{4}-\d\d-\d\d", rule.until):
         yield "until", "must be a day such as `2026-12-31`.", ""
+    elif rule.calls and not rule.seconds > 0:
+        yield "seconds", "must be above 0.", ""
 
 
 def _tools(table: Table) -> list[ToolRule]:
