@@ -255,6 +255,8 @@ class Call:
     outcome: CallOutcome | None = None
     asking: bool = False
     """Waits for a person."""
+    approved_by: str = ""
+    """Who let it run, where a rule wanted that: `you`, `another terminal`, `beforehand`."""
     asked_at: float = 0.0
     """Monotonic time since which it does."""
     asked_ms: float = 0.0

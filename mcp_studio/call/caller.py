@@ -112,7 +112,8 @@ class Caller:
         """
         judgement = self._judge(ref, arguments, "person", counts=False)
         times = f"{total:,} times, {at_once:,} at once"
-        return await consent(self.inbox.ask, judgement, ref, arguments, None, approved=approved, times=times)
+        call = Call(ref, "tools/call", {"name": ref.name, "arguments": arguments})
+        return await consent(self.inbox.ask, judgement, call, approved=approved, times=times)
 
     def start(self, ref: Ref, method: Method, params: dict[str, Json], fresh: bool = False) -> Call:
         """Start reading a resource or getting a prompt; `fresh` takes no earlier answer that was kept."""
@@ -182,11 +183,9 @@ class Caller:
         arguments, waiting = call.params["arguments"], None
         while True:
             ref, judgement = call.ref, self._judge(call.ref, arguments, origin)
-            if judgement.verdict != "allow":
-                denied = await consent(self.inbox.ask, judgement, ref, arguments, call, approved=approved)
-                if denied is not None:
-                    outcome, tool = denied, None
-                    break
+            if denied := await consent(self.inbox.ask, judgement, call, approved=approved):
+                outcome, tool = denied, None
+                break
             tool = tool_of(self.catalog.find(ref))  # as it is now: a person may have thought about it for a while
             profile = self.policy.profile(ref, tool, self.manager.config(ref.server).trust)
             if call.timeouts.total is None and profile.total:
@@ -204,7 +203,8 @@ class Caller:
             call.move(waiting.pop(0), outcome.error.message)
             self.manager.supervisor(ref.server).tap.note(f"the call of {ref.name} goes on to {call.ref.server}")
         call.finish(await self._filtered(call, outcome))
-        self.audit.add(call, origin, judgement)
+        if (problem := self.audit.add(call, origin, judgement)) and call.outcome:
+            call.outcome = replace(call.outcome, notes=(*call.outcome.notes, problem))
         if tool is None or tool.output_schema is None or call.unchecked or not isinstance(outcome, Succeeded):
             call.found(())
         else:

@@ -84,13 +84,13 @@ class Policy:
         self._rules = tuple(rule for rule in rules if not rule.broken)
         self._broken = tuple(rule for rule in rules if rule.broken)
         self._tools = tuple(tools)
-        self._of_shape: dict[_Shape, list[_Candidate]] = {}
+        self._candidates = lru_cache(_REMEMBERED)(self._fitting)
         self._recent = Recent()
 
     def put_first(self, rule: PolicyRule) -> None:
         """Add a rule before all others."""
         self._rules = (rule, *self._rules)
-        self._of_shape.clear()
+        self._candidates.cache_clear()
 
     def profile(self, ref: Ref, tool: ToolView | None, trusted: bool) -> Profile:
         """What is known of a tool."""
@@ -180,16 +180,10 @@ class Policy:
             rule = "programs may call read-only tools of trusted servers"
         return Judgement("allow", "no rule asks about it") if quiet else Judgement("ask", rule)
 
-    def _candidates(self, shape: _Shape) -> list[_Candidate]:
-        """The rules that may be for calls of a shape; kept, since a thousand patterns take a while."""
-        found = self._of_shape.get(shape)
-        if found is None:
-            some = [(rule, _values(rule, shape[-1])) for rule in self._rules if _may_fit(rule, shape)]
-            found = [(rule, values) for rule, values in some if all(places for places, _ in values)]
-            if len(self._of_shape) >= _REMEMBERED:
-                self._of_shape.clear()
-            self._of_shape[shape] = found
-        return found
+    def _fitting(self, shape: _Shape) -> list[_Candidate]:
+        """The rules that may be for calls of a shape; remembered, since a thousand patterns take a while."""
+        some = [(rule, _values(rule, shape[-1])) for rule in self._rules if _may_fit(rule, shape)]
+        return [(rule, values) for rule, values in some if all(places for places, _ in values)]
 
 
 def tool_of(entries: Sequence[Entry]) -> ToolView | None:
@@ -288,29 +282,30 @@ def _reasons(tool: ToolView | None, trusted: bool) -> tuple[str, ...]:
 Ask = Callable[[InputRequest], Awaitable[Answer]]
 
 
-async def consent(
-    ask: Ask, judgement: Judgement, ref: Ref, arguments: Json, call: Call | None, *, approved: bool, times: str = ""
-) -> Denied | None:
+async def consent(ask: Ask, judgement: Judgement, call: Call, *, approved: bool, times: str = "") -> Denied | None:
     """Ask where that is the verdict; None when it may run. A rule that denies holds also for what was approved.
 
     Args:
-        call: the call that waits for the answer.
+        call: the call that waits for the answer; it learns who has approved it.
         times: how often it is to run, where that is more than once.
     """
     if judgement.verdict == "deny":
         return Denied(rule=judgement.rule, unusable=judgement.unusable)
+    call.approved_by = "beforehand" if approved and judgement.verdict == "ask" else ""
     if judgement.verdict == "allow" or approved:
         return None
-    subject = " ".join(filter(None, (str(ref), times)))
+    subject = " ".join(filter(None, (call.subject, times)))
     reasons = dict.fromkeys((judgement.rule, *judgement.reasons, f"risk {judgement.risk}"))  # the rule may be a reason
     question = InputRequest(
-        "approval", ref.server, f"Run {subject}?", subject=subject, arguments=arguments, reasons=tuple(reasons),
+        "approval", call.ref.server, f"Run {subject}?", subject=subject, arguments=call.params["arguments"],
+        reasons=tuple(reasons),
     )  # fmt: skip
-    if call is not None:
-        call.on_asking(True)
+    call.on_asking(True)
     try:
         answer = await ask(question)
     finally:
-        if call is not None:
-            call.on_asking(False)
-    return None if answer.action == "accept" else Denied(rule=answer.refusal)
+        call.on_asking(False)
+    if answer.action != "accept":
+        return Denied(rule=answer.refusal)
+    call.approved_by = answer.by or "you"
+    return None

@@ -8,7 +8,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from mcp_studio.call.call import TimedOut
+from mcp_studio.call.call import Call, TimedOut
 from mcp_studio.call.policy import Judgement, Origin, Policy, Profile, consent
 from mcp_studio.catalog.listing import Change, Entry, Ref
 from mcp_studio.config.model import PolicyRule, Risk, ToolRule, Verdict
@@ -173,11 +173,12 @@ async def test_the_question_says_why_and_how_risky_it_is(risk: Risk, word: str) 
         return Answer("decline", note="not today")
 
     judgement = Judgement("ask", "a rule", ("destructive",), risk=risk)
-    denied = await consent(ask, judgement, REF, {"a": 1}, None, approved=False, times="2,000 times")
+    call = Call(REF, "tools/call", {"arguments": {"a": 1}})
+    denied = await consent(ask, judgement, call, approved=False, times="2,000 times")
     assert denied is not None and denied.rule == "denied by you: not today"
     assert asked[0].subject == "s.delete_all 2,000 times" and asked[0].reasons == ("a rule", "destructive", word)
-    assert await consent(ask, judgement, REF, {}, None, approved=True) is None
-    never = await consent(ask, Judgement("deny", "a rule"), REF, {}, None, approved=True)
+    assert await consent(ask, judgement, call, approved=True) is None and call.approved_by == "beforehand"
+    never = await consent(ask, Judgement("deny", "a rule"), call, approved=True)
     assert never is not None and len(asked) == 1
 
 
