@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 from mcp_studio.call.call import OUTCOMES, Call, said_of
@@ -33,19 +32,20 @@ class Audit:
         self._front_end = front_end
         self._largest = largest
         self._handle = -1
+        self._told = False
 
-    def add(self, call: Call, origin: Origin, judgement: Judgement) -> None:
-        """Write a line for a call that has ended; a disk that refuses costs the line."""
+    def add(self, call: Call, origin: Origin, judgement: Judgement) -> str:
+        """Write a line for a call that has ended; a disk that refuses costs the line. Gives that in words, once."""
         outcome = call.outcome
         line: dict[str, Json] = {
             "time": round(time.time(), 3), "who": origin, "by": self._front_end, "process": os.getpid(),
             "server": call.ref.server, "tool": call.ref.name, "arguments": call.params.get("arguments"),
-            "verdict": judgement.verdict, "rule": judgement.rule, "risk": judgement.risk,
+            "verdict": judgement.verdict, "rule": judgement.rule, "risk": judgement.risk, "approved": call.approved_by,
             "outcome": OUTCOMES.get(type(outcome), "unknown") if outcome else "unknown",
             "said": said_of(outcome) if outcome else "", "ms": round(outcome.ms, 1) if outcome else 0,
             "tried": [one._asdict() for one in call.tried],
         }  # fmt: skip
-        with suppress(OSError):
+        try:
             if self._handle < 0:
                 self.file.parent.mkdir(parents=True, exist_ok=True)
                 self._handle = os.open(self.file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
@@ -56,6 +56,11 @@ class Audit:
             if os.fstat(self._handle).st_size > self._largest:
                 self.close()
                 self._put_aside()
+        except OSError as error:
+            problem = f"Calls are not written into the audit log {self.file}: {error.strerror or error}."
+            told, self._told = self._told, True
+            return "" if told else problem
+        return ""
 
     def close(self) -> None:
         """Close the file; the next line opens it again."""
@@ -65,9 +70,7 @@ class Audit:
 
     def lines(self) -> Iterator[dict[str, Json]]:
         """All lines, oldest first; one that was cut short is left out."""
-        for file in (*self._aside(), self.file):
-            if not file.is_file():
-                continue
+        for file in filter(Path.is_file, (*self._aside(), self.file)):
             with file.open("rb") as stream:
                 yield from filter(None, (mapping(loads_or(line)) for line in stream))
 

@@ -255,6 +255,8 @@ class Call:
     outcome: CallOutcome | None = None
     asking: bool = False
     """Waits for a person."""
+    approved_by: str = ""
+    """Who let it run, where a rule wanted that: `you`, `another terminal`, `beforehand`."""
     asked_at: float = 0.0
     """Monotonic time since which it does."""
     asked_ms: float = 0.0
@@ -370,10 +372,8 @@ class Call:
         """Add what checking the result found, once it is known."""
         self.over.set()
         if (problems or notes or violations) and self.outcome is not None:
-            before = self.outcome
-            self.outcome = replace(
-                before, problems=(*before.problems, *problems), notes=(*before.notes, *notes), violations=violations
-            )
+            all_problems, all_notes = (*self.outcome.problems, *problems), (*self.outcome.notes, *notes)
+            self.outcome = replace(self.outcome, problems=all_problems, notes=all_notes, violations=violations)
         self.changed.emit(self)
 
     def ended(self, task: asyncio.Task[None]) -> None:

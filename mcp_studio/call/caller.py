@@ -101,8 +101,7 @@ class Caller:
         self, ref: Ref, arguments: Mapping[str, Json], *, origin: Origin, approved: bool, **options: Unpack[CallOptions]
     ) -> Call:
         """Start a tool call."""
-        params: dict[str, Json] = {"name": ref.name, "arguments": dict(arguments)}
-        call = Call(ref, "tools/call", params, **options)
+        call = Call(ref, "tools/call", {"name": ref.name, "arguments": dict(arguments)}, **options)
         return self._begin(call, self._tool(call, origin, approved))
 
     async def consent(self, ref: Ref, arguments: Json, total: int, at_once: int, *, approved: bool) -> Denied | None:
@@ -110,9 +109,10 @@ class Caller:
 
         A rule that denies holds also for what was approved.
         """
-        judgement = self._judge(ref, arguments, "person")
+        judgement = self._judge(ref, arguments, "person", counts=False)
         times = f"{total:,} times, {at_once:,} at once"
-        return await consent(self.inbox.ask, judgement, ref, arguments, None, approved=approved, times=times)
+        call = Call(ref, "tools/call", {"name": ref.name, "arguments": arguments})
+        return await consent(self.inbox.ask, judgement, call, approved=approved, times=times)
 
     def start(self, ref: Ref, method: Method, params: dict[str, Json], fresh: bool = False) -> Call:
         """Start reading a resource or getting a prompt; `fresh` takes no earlier answer that was kept."""
@@ -182,11 +182,9 @@ class Caller:
         arguments, waiting = call.params["arguments"], None
         while True:
             ref, judgement = call.ref, self._judge(call.ref, arguments, origin)
-            if judgement.verdict != "allow":
-                denied = await consent(self.inbox.ask, judgement, ref, arguments, call, approved=approved)
-                if denied is not None:
-                    outcome, tool = denied, None
-                    break
+            if denied := await consent(self.inbox.ask, judgement, call, approved=approved):
+                outcome, tool = denied, None
+                break
             tool = tool_of(self.catalog.find(ref))  # as it is now: a person may have thought about it for a while
             profile = self.policy.profile(ref, tool, self.manager.config(ref.server).trust)
             if call.timeouts.total is None and profile.total:
@@ -204,18 +202,20 @@ class Caller:
             call.move(waiting.pop(0), outcome.error.message)
             self.manager.supervisor(ref.server).tap.note(f"the call of {ref.name} goes on to {call.ref.server}")
         call.finish(await self._filtered(call, outcome))
-        self.audit.add(call, origin, judgement)
+        if (problem := self.audit.add(call, origin, judgement)) and call.outcome:
+            call.outcome = replace(call.outcome, notes=(*call.outcome.notes, problem))
         if tool is None or tool.output_schema is None or call.unchecked or not isinstance(outcome, Succeeded):
             call.found(())
         else:
             await self._check(call, outcome, tool.output_schema)
 
-    def _judge(self, ref: Ref, arguments: Json, origin: Origin) -> Judgement:
+    def _judge(self, ref: Ref, arguments: Json, origin: Origin, counts: bool = True) -> Judgement:
         entries = self.catalog.find(ref)
         for secret in self._secret.of(tool_of(entries), arguments):
             # Before it is written: as an approval that waits, or when it is denied.
             self.manager.redactor.learn(secret)
-        return self.policy.judge(ref, entries, arguments, origin=origin, trusted=self.manager.config(ref.server).trust)
+        trusted = self.manager.config(ref.server).trust
+        return self.policy.judge(ref, entries, arguments, origin=origin, trusted=trusted, counts=counts)
 
     async def _outcome(self, call: Call, tool: ToolView | None) -> CallOutcome:
         began, call.asked_ms = time.perf_counter(), 0.0

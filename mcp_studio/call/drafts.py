@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from pathlib import Path
 
 from mcp_studio.call.history import History
@@ -69,11 +70,10 @@ class Drafts:
 
     def _text(self, value: Json, hidden: frozenset[str]) -> bytes:
         """A draft as it is written; nothing where it is too large, or no JSON."""
-        try:
-            text = dumps(self._keeper.without(value, hidden)[0])
-        except (ValueError, TypeError, RecursionError):
-            return b""
-        return text if len(text) <= _LARGEST else b""
+        with suppress(ValueError, TypeError, RecursionError):
+            if len(text := dumps(self._keeper.without(value, hidden)[0])) <= _LARGEST:
+                return text
+        return b""
 
 
 def _read(file: Path) -> dict[str, Json]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
-import time
-from collections import deque
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import date
 from fnmatch import fnmatchcase, translate
 from functools import lru_cache
-from itertools import islice
 from typing import Literal, NamedTuple, cast
 
 from mcp_studio.call.call import Call, Denied
@@ -20,7 +18,7 @@ from mcp_studio.config.settings import fingerprint
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.redact import is_secret_name
-from mcp_studio.session.inbox import Answer, InputRequest
+from mcp_studio.session.inbox import Answer, InputRequest, Recent
 
 Origin = Literal["person", "program"]
 """Who wants the call: somebody who pressed Call, or a workflow, gateway or toolset."""
@@ -75,21 +73,24 @@ _Value = tuple[tuple[int, ...], Callable[[str], object]]
 _Shape = tuple[str, Risk, str, Origin, tuple[str, ...]]
 """A tool, risk, category, who wants the call, and the names of the arguments."""
 _Candidate = tuple[PolicyRule, list[_Value]]
+_Text = tuple[str, str]
+"""Name and text of a leaf of the arguments."""
 
 
 class Policy:
     """Judges calls; `rules` are in order, and the first that matches decides."""
 
     def __init__(self, rules: Sequence[PolicyRule] = (), tools: Sequence[ToolRule] = ()) -> None:
-        self._rules = tuple(rules)
+        self._rules = tuple(rule for rule in rules if not rule.broken)
+        self._broken = tuple(rule for rule in rules if rule.broken)
         self._tools = tuple(tools)
-        self._of_shape: dict[_Shape, list[_Candidate]] = {}
-        self._recent: dict[tuple[object, str], deque[float]] = {}
+        self._candidates = lru_cache(_REMEMBERED)(self._fitting)
+        self._recent = Recent()
 
     def put_first(self, rule: PolicyRule) -> None:
         """Add a rule before all others."""
         self._rules = (rule, *self._rules)
-        self._of_shape.clear()
+        self._candidates.cache_clear()
 
     def profile(self, ref: Ref, tool: ToolView | None, trusted: bool) -> Profile:
         """What is known of a tool."""
@@ -102,33 +103,52 @@ class Policy:
                 )  # fmt: skip
         return found
 
-    def judge(self, ref: Ref, entries: Sequence[Entry], arguments: Json, *, origin: Origin, trusted: bool) -> Judgement:
+    def judge(
+        self, ref: Ref, entries: Sequence[Entry], arguments: Json, *, origin: Origin, trusted: bool, counts: bool = True
+    ) -> Judgement:
         """The first matching rule decides; without one, who asks and what the tool says of itself.
 
         What a server says of its tools is a hint: it can raise the risk, and lowers it only on a trusted server. A name
         that is listed more than once is asked about, since nobody knows which of the tools will run, and so is a tool
-        whose definition changed since it was accepted, whatever else allows it.
+        whose definition changed since it was accepted, whatever else allows it. So are calls that a rule might be for
+        which could not be read, or which looks at more of the arguments than is looked at.
 
         Args:
             entries: what the server lists under the name.
+            counts: the call is made now where it may be: rules with a number of calls count it.
         """
         if entries and all(entry.excluded for entry in entries):
             return Judgement("deny", entries[0].problem, unusable=True)
         tool = tool_of(entries)
         profile = self.profile(ref, tool, trusted)
-        risk, raised = _raised(profile.risk, arguments) if arguments else (profile.risk, ())
-        judgement = self._by_rule(ref, profile._replace(risk=risk), arguments, origin) if self._rules else None
+        texts, whole = _texts(arguments)
+        self._recent.counts = counts
+        risk, raised = _raised(profile.risk, texts)
+        judgement = self._by_rule(ref, profile._replace(risk=risk), arguments, texts, origin)
         if judgement is None:
             judgement = self._by_default(ref, tool, profile, entries, origin, trusted)
-        for entry in entries:
-            if entry.change and entry.change.kind == "changed" and judgement.verdict == "allow":
-                judgement = Judgement("ask", "its definition changed", (entry.change.words,))
+        if judgement.verdict == "allow":
+            judgement = self._doubt(ref, entries, whole) or judgement
         if judgement.verdict == "allow":
             return judgement if judgement.risk == risk else judgement._replace(risk=risk)
         return judgement._replace(reasons=(*judgement.reasons, *_reasons(tool, trusted), *raised), risk=risk)
 
-    def _by_rule(self, ref: Ref, profile: Profile, arguments: Json, origin: Origin) -> Judgement | None:
-        texts = list(_texts(arguments))
+    def _doubt(self, ref: Ref, entries: Sequence[Entry], whole: bool) -> Judgement | None:
+        """Why a call that is allowed is asked about all the same."""
+        for entry in entries:
+            if entry.change and entry.change.kind == "changed":
+                return Judgement("ask", "its definition changed", (entry.change.words,))
+        for rule in self._broken:
+            if _pattern(rule.tools).match(str(ref)):
+                return Judgement("ask", f"a policy rule for {rule.tools!r} could not be read")
+        looks = (rule for rule in self._rules if rule.verdict != "allow" and (rule.arguments or rule.risk))
+        if not whole and any(_pattern(rule.tools).match(str(ref)) for rule in looks):
+            return Judgement("ask", "its arguments are too large to be looked at")
+        return None
+
+    def _by_rule(
+        self, ref: Ref, profile: Profile, arguments: Json, texts: Sequence[_Text], origin: Origin
+    ) -> Judgement | None:
         names, today, exactly = tuple(name for name, _ in texts), date.today().isoformat(), ""
         for rule, values in self._candidates((str(ref), profile.risk, profile.category, origin, names)):
             if values and not _values_fit(values, texts):
@@ -140,14 +160,14 @@ class Policy:
             if not rule.calls:
                 return Judgement(rule.verdict, f"policy rule {rule.tools!r}")
             whose = {"tool": str(ref), "server": ref.server, "origin": origin}[rule.per]
-            if self._too_often((id(rule), whose), rule.calls, rule.seconds):
+            if self._recent.too_often((id(rule), whose), rule.calls, rule.seconds):
                 return Judgement(rule.verdict, f"more than {rule.calls} calls in {rule.seconds:g} s of {whose}")
         return None
 
     def _by_default(
         self, ref: Ref, tool: ToolView | None, profile: Profile, entries: Sequence[Entry], origin: Origin, trusted: bool
     ) -> Judgement:
-        if profile.calls and self._too_often((None, str(ref)), profile.calls, profile.seconds):
+        if profile.calls and self._recent.too_often((None, str(ref)), profile.calls, profile.seconds):
             return Judgement("deny", f"the server allows {profile.calls} calls in {profile.seconds:g} s")
         if len(entries) > 1:
             return Judgement("ask", "listed more than once", ("listed more than once",))
@@ -160,26 +180,10 @@ class Policy:
             rule = "programs may call read-only tools of trusted servers"
         return Judgement("allow", "no rule asks about it") if quiet else Judgement("ask", rule)
 
-    def _candidates(self, shape: _Shape) -> list[_Candidate]:
-        """The rules that may be for calls of a shape; kept, since a thousand patterns take a while."""
-        found = self._of_shape.get(shape)
-        if found is None:
-            some = [(rule, _values(rule, shape[-1])) for rule in self._rules if _may_fit(rule, shape)]
-            found = [(rule, values) for rule, values in some if all(places for places, _ in values)]
-            if len(self._of_shape) >= _REMEMBERED:
-                self._of_shape.clear()
-            self._of_shape[shape] = found
-        return found
-
-    def _too_often(self, key: tuple[object, str], calls: int, seconds: float) -> bool:
-        """Whether one more call is too many in a window that slides; the call is counted where it is not."""
-        now, recent = time.monotonic(), self._recent.setdefault(key, deque())
-        while recent and now - recent[0] > seconds:
-            recent.popleft()
-        if len(recent) >= calls:
-            return True
-        recent.append(now)
-        return False
+    def _fitting(self, shape: _Shape) -> list[_Candidate]:
+        """The rules that may be for calls of a shape; remembered, since a thousand patterns take a while."""
+        some = [(rule, _values(rule, shape[-1])) for rule in self._rules if _may_fit(rule, shape)]
+        return [(rule, values) for rule, values in some if all(places for places, _ in values)]
 
 
 def tool_of(entries: Sequence[Entry]) -> ToolView | None:
@@ -212,9 +216,9 @@ def _number(value: Json) -> float:
     return float(cast("float", value)) if usable else 0.0
 
 
-def _raised(risk: Risk, arguments: Json) -> tuple[Risk, tuple[str, ...]]:
+def _raised(risk: Risk, texts: Sequence[_Text]) -> tuple[Risk, tuple[str, ...]]:
     """The risk with the arguments looked at, and what raised it."""
-    for name, value in _texts(arguments):
+    for name, value in texts:
         found = _RISKY.search(name) or _RISKY.search(value)
         if found or is_secret_name(name.rpartition(".")[2]):
             raised = RISKS[min(RISKS.index(risk) + 1, len(RISKS) - 1)]
@@ -222,11 +226,19 @@ def _raised(risk: Risk, arguments: Json) -> tuple[Risk, tuple[str, ...]]:
     return risk, ()
 
 
-def _texts(arguments: Json) -> Iterator[tuple[str, str]]:
-    """Name and text of the leaves of the arguments, as far as they are looked at."""
-    for path, value in islice(walk(arguments), _PLACES):
-        if path and not isinstance(value, (dict, list)):
-            yield ".".join(map(str, path)), str(value)[:_READ]
+def _texts(arguments: Json) -> tuple[list[_Text], bool]:
+    """The leaves of the arguments, those in lists also without their indexes, and whether that is all that is there."""
+    texts, whole = list[_Text](), True
+    for number, (path, value) in enumerate(walk(arguments)):
+        if number >= _PLACES:
+            return texts, False
+        if not path or isinstance(value, (dict, list)):
+            continue
+        text = value if isinstance(value, str) else json.dumps(value)
+        whole = whole and len(text) <= _READ
+        names = (".".join(map(str, path)), ".".join(part for part in path if isinstance(part, str)))
+        texts += [(name, text[:_READ]) for name in dict.fromkeys(names)]
+    return texts, whole
 
 
 @lru_cache(4_096)
@@ -249,7 +261,7 @@ def _values(rule: PolicyRule, names: tuple[str, ...]) -> list[_Value]:
     ]
 
 
-def _values_fit(values: list[_Value], texts: Sequence[tuple[str, str]]) -> bool:
+def _values_fit(values: list[_Value], texts: Sequence[_Text]) -> bool:
     for places, matches in values:  # no generators: there may be a thousand rules
         for at in places:
             if matches(texts[at][1]):
@@ -270,29 +282,30 @@ def _reasons(tool: ToolView | None, trusted: bool) -> tuple[str, ...]:
 Ask = Callable[[InputRequest], Awaitable[Answer]]
 
 
-async def consent(
-    ask: Ask, judgement: Judgement, ref: Ref, arguments: Json, call: Call | None, *, approved: bool, times: str = ""
-) -> Denied | None:
+async def consent(ask: Ask, judgement: Judgement, call: Call, *, approved: bool, times: str = "") -> Denied | None:
     """Ask where that is the verdict; None when it may run. A rule that denies holds also for what was approved.
 
     Args:
-        call: the call that waits for the answer.
+        call: the call that waits for the answer; it learns who has approved it.
         times: how often it is to run, where that is more than once.
     """
     if judgement.verdict == "deny":
         return Denied(rule=judgement.rule, unusable=judgement.unusable)
+    call.approved_by = "beforehand" if approved and judgement.verdict == "ask" else ""
     if judgement.verdict == "allow" or approved:
         return None
-    subject = " ".join(filter(None, (str(ref), times)))
+    subject = " ".join(filter(None, (call.subject, times)))
     reasons = dict.fromkeys((judgement.rule, *judgement.reasons, f"risk {judgement.risk}"))  # the rule may be a reason
     question = InputRequest(
-        "approval", ref.server, f"Run {subject}?", subject=subject, arguments=arguments, reasons=tuple(reasons),
+        "approval", call.ref.server, f"Run {subject}?", subject=subject, arguments=call.params["arguments"],
+        reasons=tuple(reasons),
     )  # fmt: skip
-    if call is not None:
-        call.on_asking(True)
+    call.on_asking(True)
     try:
         answer = await ask(question)
     finally:
-        if call is not None:
-            call.on_asking(False)
-    return None if answer.action == "accept" else Denied(rule=answer.refusal)
+        call.on_asking(False)
+    if answer.action != "accept":
+        return Denied(rule=answer.refusal)
+    call.approved_by = answer.by or "you"
+    return None

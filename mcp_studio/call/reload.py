@@ -14,12 +14,10 @@ from mcp_studio.call.copying.subject import Subject
 from mcp_studio.call.history import OUTCOMES, said_of
 from mcp_studio.call.replay.runner import Verdict, answer_of, comparable
 from mcp_studio.call.saved import Folders, SavedCall, fill
-from mcp_studio.catalog.catalog import Catalog
 from mcp_studio.catalog.surface import SurfaceChange, compare, surface_of
 from mcp_studio.errors import StudioError, Unreachable
 from mcp_studio.jsontext import Json, dumps, loads, mapping
 from mcp_studio.record import record
-from mcp_studio.redact import Redactor
 from mcp_studio.sandbox.file_watch import FileWatch
 from mcp_studio.schema.uritemplate import expand
 from mcp_studio.trace.diff import USUAL, Difference, Ignore, diff
@@ -78,8 +76,6 @@ class Reloader:
     """Starts one server again and again, and compares each time with the last time that it was ready."""
 
     caller: Caller
-    catalog: Catalog
-    redactor: Redactor
     folders: Folders
     """Where pinned calls are."""
     server: str
@@ -122,7 +118,7 @@ class Reloader:
         if status.state != "ready":
             made = made._replace(error=status.error or Unreachable(f"{server} is {status.state}."))
         else:
-            now = self._without_secrets(surface_of(self.catalog, server))
+            now = self._without_secrets(surface_of(self.caller.catalog, server))
             changes = () if self.surface is None else await asyncio.to_thread(compare, mapping(self.surface), now)
             self.surface = now
             known = (await asyncio.to_thread(self.folders.load)).calls if calls else ()
@@ -134,21 +130,21 @@ class Reloader:
 
     async def _answered(self, saved: SavedCall) -> PinnedAnswer:
         ref = saved.ref._replace(server=self.server)
-        if ref.kind != "resource" and not self.catalog.find(ref):
+        if ref.kind != "resource" and not self.caller.catalog.find(ref):
             return PinnedAnswer(saved.name, "skipped", f"there is no {ref.kind} {ref.name}")
         if saved.references and not (self.approved or (ref == saved.ref and self.folders.agreed(saved))):
             return PinnedAnswer(saved.name, "skipped", "it uses secrets, and nobody has agreed to send them here")
         try:
             filled = await asyncio.to_thread(fill, saved)
             for secret in filled.secrets:
-                self.redactor.learn(secret)
+                self.caller.manager.redactor.learn(secret)
             values = mapping(filled.arguments)
             if ref.kind == "template":
                 ref = ref._replace(kind="resource", name=expand(ref.name, values))
         except (StudioError, ValueError) as error:
             return PinnedAnswer(saved.name, "failed", str(error))
         if ref.kind == "tool":
-            self.catalog.accept(ref)  # whoever changes a server has not to be asked about that
+            self.caller.catalog.accept(ref)  # whoever changes a server has not to be asked about that
             call = self.caller.call_tool(ref, values, origin="person", approved=self.approved)
         else:
             request = Subject(ref, values)
@@ -167,4 +163,4 @@ class Reloader:
         return PinnedAnswer(saved.name, "differs" if found else "same", said_of(outcome), outcome.ms, found)
 
     def _without_secrets(self, value: Mapping[str, Json]) -> dict[str, Json]:
-        return mapping(loads(self.redactor.bytes(dumps(value))))
+        return mapping(loads(self.caller.manager.redactor.bytes(dumps(value))))

@@ -328,12 +328,8 @@ class Folders:
     def load(self) -> Loaded:
         """All that is there; a file that cannot be used costs none of the others."""
         problems: list[Problem] = []
-        found: list[SavedCall] = []
-        for where in self._places:
-            for file in _files(self.path(where), problems):
-                if (saved := _read(file, where, problems)) is not None:
-                    found.append(saved)
-        return Loaded(tuple(found), tuple(problems))
+        found = [_read(file, where, problems) for where in self._places for file in _files(self.path(where), problems)]
+        return Loaded(tuple(filter(None, found)), tuple(problems))
 
     @property
     def _places(self) -> tuple[Where, ...]:

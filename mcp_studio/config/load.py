@@ -146,10 +146,9 @@ def _of_project(found: Settings, own: Settings, file: str, problems: list[Proble
     """
     strict = [rule for rule in found.policy[len(own.policy) :] if rule.verdict != "allow"]
     kept = replace(found, policy=(*own.policy, *strict), **{name: getattr(own, name) for name in _OWN})
-    for name in ("policy", *_OWN[3:]):
-        if getattr(kept, name) != getattr(found, name):
-            but = ", but for rules that ask or deny" if name == "policy" else ""
-            problems.append(Problem(file, name, f"counts in your own config.toml only{but}."))
+    ignored = [name for name in _OWN if getattr(kept, name) != getattr(found, name)]
+    ignored += ['policy.verdict = "allow"'] * (kept.policy != found.policy)
+    problems += [Problem(file, name, "counts in your own config.toml only.") for name in ignored]
     return kept
 
 

@@ -42,6 +42,8 @@ class PolicyRule:
     """What is counted together."""
     until: str = ""
     """The last day on which it holds (`2026-12-31`)."""
+    broken: bool = False
+    """The table could not be read: calls of `tools` that everything else allows are asked about."""
 
 
 @record(frozen=True)

@@ -70,8 +70,7 @@ _SIZE: _Unit = ("[kmg]?i?b?", _SIZES, "a whole number above 0, or a size such as
 _AGES = {"": 86_400, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _DAYS = "a number of days above 0, or a time such as `14 days` or `12 h`"
 _AGE: _Unit = ("|m(in(ute)?s?)?|h(ours?)?|d(ays?)?|w(eeks?)?", _AGES, _DAYS)
-_MOST_CALLS = 1_000
-_POLICY = tuple(item.name for item in fields(PolicyRule))
+_POLICY = tuple(item.name for item in fields(PolicyRule) if item.name != "broken")
 _LIMITS = {item.name: str(item.type) for item in fields(Limits)}
 
 
@@ -79,9 +78,8 @@ def read_settings(values: Mapping[str, Any], file: str, problems: list[Problem],
     """`base` with what the file says put over it; rules and names to redact are added to those of `base`."""
     table = Table(values, file, "", problems)
     table.take("servers")
-    trace, history = table.inner("trace"), table.inner("history")
-    secrets, signing = table.inner("secrets"), table.inner("auth")
-    search, limits = table.inner("search"), table.inner("limits")
+    inner = ("trace", "history", "secrets", "auth", "search", "limits")
+    trace, history, secrets, signing, search, limits = map(table.inner, inner)
     settings = table.take_fields(base, ("theme", "ascii", "editor", "cache_ttl", "filter"))
     settings = trace.take_fields(settings, ("record", "traceparent"))
     # Packages may bring methods: whether there is one of that name is said when it is used.
@@ -95,7 +93,7 @@ def read_settings(values: Mapping[str, Any], file: str, problems: list[Problem],
         policy=(*base.policy, *_policy(table)),
         tools=(*base.tools, *_tools(table)),
         answers=(*base.answers, *read_answers(table)),
-        history=min(history.take_integer("keep", base.history, 0), _MOST_CALLS),
+        history=min(history.take_integer("keep", base.history, 0), 1_000),
         calls=_folder(table, base.calls),
         record_bytes=int(_quantity(trace, "max_bytes", _SIZE)) or base.record_bytes,
         record_age=_quantity(trace, "max_age", _AGE) or base.record_age,
@@ -147,8 +145,12 @@ def _quantity(table: Table, key: str, unit: _Unit) -> float:
 
 
 def _policy(table: Table) -> list[PolicyRule]:
-    rules = (row.take_record(PolicyRule(), _POLICY, partial(_wrong_policy, row.keys())) for row in table.rows("policy"))
-    return [rule for rule in rules if rule]
+    before, rules = len(table.problems), list[PolicyRule]()
+    for row in table.rows("policy"):
+        rule = row.take_record(PolicyRule(), _POLICY, partial(_wrong_policy, row.keys()))
+        tools = row.take("tools")
+        rules.append(rule or PolicyRule(tools if isinstance(tools, str) else "*", broken=True))
+    return rules or [PolicyRule(broken=True)] * (len(table.problems) > before)
 
 
 def _wrong_policy(keys: Collection[str], rule: PolicyRule) -> Iterator[tuple[str, str, str]]:
@@ -156,6 +158,8 @@ def _wrong_policy(keys: Collection[str], rule: PolicyRule) -> Iterator[tuple[str
         yield "", "needs `verdict`, and `tools` (a pattern such as `*.delete_*`) or another condition.", ""
     elif rule.until and not re.fullmatch(r"\d{4}-\d\d-\d\d", rule.until):
         yield "until", "must be a day such as `2026-12-31`.", ""
+    elif rule.calls and not rule.seconds > 0:
+        yield "seconds", "must be above 0.", ""
 
 
 def _tools(table: Table) -> list[ToolRule]:

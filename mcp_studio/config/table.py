@@ -300,7 +300,10 @@ class Table:
             elif default is None:
                 found[field] = self.take_object(name)
             else:
-                found[field] = self._typed(name, type(default), default)
+                found[field] = value = self._typed(name, type(default), default)
+                if name != "priority" and isinstance(value, (int, float)) and value != default and not value >= 0:
+                    self.problem(name, f"must be 0 or more, not {value}.")
+                    found[field] = default
         return cast("R", replace(cast("Any", record), **found))
 
     def take_record(

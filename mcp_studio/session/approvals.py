@@ -18,8 +18,10 @@ from mcp_studio.session.inbox import Inbox, InputRequest
 from mcp_studio.session.state import Spawn
 
 _POLL = 0.3
-"""Seconds between two looks for an answer, while something waits."""
-_ANSWER = ".answer.json"
+"""Seconds between two looks for an answer, while something waits; each is also a sign of life."""
+_PATIENCE = 5.0
+"""Seconds without such a sign after which nobody is there any more."""
+_ANSWER = ".answer"
 _LARGEST = 256 * KB
 """Bytes of arguments that are written."""
 
@@ -50,6 +52,8 @@ class Approvals:
         self._redactor = redactor
         self._spawn = spawn
         self._task: asyncio.Task[None] | None = None
+        self._mark = os.urandom(4).hex()
+        """No answer that was meant for another process is one of ours."""
         inbox.changed.connect(self._on_change)
 
     def _on_change(self, request: InputRequest) -> None:
@@ -60,24 +64,31 @@ class Approvals:
         """Write what waits, look for answers, and take away what waits no more, until nothing does."""
         shown: dict[str, InputRequest] = {}
         try:
-            while waiting := {self._id(one): one for one in self._inbox.pending if one.kind == "approval"}:
+            while waiting := {
+                f"{self._mark}-{one.number}": one for one in self._inbox.pending if one.kind == "approval"
+            }:
                 for name in shown.keys() - waiting.keys():
                     self._remove(name)
                 for name, request in waiting.items():
                     if name not in shown:
                         self._write(name, request)
-                    answer = read_object(self._folder / (name + _ANSWER))
-                    if answer and not request.reply.done():
-                        accepted, note = answer.get("approved") is True, str(answer.get("note") or "")
-                        request.answer("accept" if accepted else "decline", by="another terminal", note=note)
+                    self._look(name, request)
                 shown = waiting
                 await asyncio.sleep(_POLL)
         finally:
             for name in shown:
                 self._remove(name)
 
-    def _id(self, request: InputRequest) -> str:
-        return f"{os.getpid()}-{request.number}"
+    def _look(self, name: str, request: InputRequest) -> None:
+        """Take an answer. Whoever removes its file decides: the other terminal takes back what nobody took."""
+        file = self._folder / (name + _ANSWER)
+        with suppress(OSError):
+            os.utime(self._folder / f"{name}.json")
+            if (answer := read_object(file)) and not request.reply.done():
+                file.unlink()
+                accepted, note = answer.get("approved") is True, str(answer.get("note") or "")
+                request.answer("accept" if accepted else "decline", by="another terminal", note=note)
+                self._remove(name)
 
     def _write(self, name: str, request: InputRequest) -> None:
         now, mono = time.time(), time.monotonic()
@@ -92,39 +103,49 @@ class Approvals:
             write_object(self._folder / f"{name}.json", value)
 
     def _remove(self, name: str) -> None:
-        for ending in (".json", _ANSWER):
-            (self._folder / (name + ending)).unlink(missing_ok=True)
+        (self._folder / f"{name}.json").unlink(missing_ok=True)
 
 
 def waiting(folder: Path) -> list[Waiting]:
     """The calls that wait for approval in all processes of this person, oldest first."""
     found: list[Waiting] = []
     for file in folder.glob("*.json"):
-        if file.name.endswith(_ANSWER):
-            continue
         value = read_object(file)
         asked, until = (float(item) if isinstance(item := value.get(key), (int, float)) else 0.0 for key in _TIMES)
-        if until > time.time():
+        if until <= time.time():
+            file.unlink(missing_ok=True)  # its process ended without taking it away
+        elif _alive(file):
             reasons = tuple(str(one) for one in items_of(value.get("reasons")))
             subject = str(value.get("subject") or "")
             found.append(Waiting(file.stem, subject, value.get("arguments"), reasons, asked, until))
-        elif value:
-            file.unlink(missing_ok=True)  # its process ended without taking it away
     return sorted(found, key=lambda one: one.asked)
 
 
 _TIMES = ("asked", "until")
 
 
+def _alive(file: Path) -> bool:
+    with suppress(OSError):
+        return time.time() - file.stat().st_mtime < _PATIENCE
+    return False
+
+
 def answer(folder: Path, name: str, *, approved: bool, note: str = "") -> Waiting:
-    """Approve or reject a call that waits in another process; gives what it was.
+    """Approve or reject a call that waits in another process, and wait until that has heard it; gives what it was.
 
     Raises:
-        UsageError: nothing of that name waits.
+        UsageError: nothing of that name waits, or not any more.
     """
     known = {one.id: one for one in waiting(folder)}
     if name not in known:
         hint = f"What waits: {', '.join(known)}." if known else "Nothing waits for approval."
         raise UsageError(f"No call waits for approval under {name!r}.", hint=hint)
-    write_object(folder / (name + _ANSWER), {"approved": approved, "note": note})
-    return known[name]
+    file, until = folder / (name + _ANSWER), time.monotonic() + _PATIENCE
+    write_object(file, {"approved": approved, "note": note})
+    while file.exists() and (folder / f"{name}.json").exists() and time.monotonic() < until:
+        time.sleep(_POLL / 3)
+    try:
+        file.unlink()
+    except FileNotFoundError:
+        return known[name]
+    raise UsageError(f"{known[name].subject} waits no more: it was answered there, or its program has ended.")

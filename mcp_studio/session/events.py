@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from typing import ClassVar
 
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
@@ -14,12 +15,14 @@ from mcp_studio.session.state import Status
 class ServerEvent:
     """Something happened to a server."""
 
+    words: ClassVar[str] = "connecting"
+    """What is said of it, with the fields that it is said with."""
     server: str
 
     @property
     def said(self) -> str:
         """It in words, after the server's name."""
-        return "connecting"
+        return self.words.format(self)
 
     @property
     def facts(self) -> dict[str, Json]:
@@ -38,63 +41,47 @@ class ServerConnecting(ServerEvent):
 class ServerConnected(ServerEvent):
     """It is ready."""
 
+    words: ClassVar[str] = "connected, {0.version}"
     version: str = ""
-
-    @property
-    def said(self) -> str:
-        return f"connected, {self.version}"
 
 
 @record(frozen=True)
 class ServerReconnecting(ServerEvent):
     """It ended by itself, or could not be reached, and is tried again."""
 
+    words: ClassVar[str] = "reconnecting, attempt {0.attempt} of {0.of}"
     attempt: int = 1
     of: int = 1
-
-    @property
-    def said(self) -> str:
-        return f"reconnecting, attempt {self.attempt} of {self.of}"
 
 
 @record(frozen=True)
 class ServerReconnected(ServerConnected):
     """It is ready again."""
 
-    @property
-    def said(self) -> str:
-        return f"reconnected, {self.version}"
+    words: ClassVar[str] = "reconnected, {0.version}"
 
 
 @record(frozen=True)
 class ServerLost(ServerEvent):
     """A connection that was ready has ended by itself."""
 
+    words: ClassVar[str] = "disconnected: {0.error.message}"
     error: StudioError = StudioError("")
-
-    @property
-    def said(self) -> str:
-        return f"disconnected: {self.error.message}"
 
 
 @record(frozen=True)
 class ServerFailed(ServerLost):
     """It is not tried any more until somebody wants it."""
 
-    @property
-    def said(self) -> str:
-        return f"failed: {self.error.message}"
+    words: ClassVar[str] = "failed: {0.error.message}"
 
 
 @record(frozen=True)
 class ServerRemoved(ServerEvent):
     """It is not part of the studio any more."""
 
+    words: ClassVar[str] = "removed: {0.reason}"
     reason: str = ""
-
-    @property
-    def said(self) -> str:
-        return f"removed: {self.reason}"
 
 
 def event_of(before: Status, now: Status, attempts: int) -> ServerEvent | None:

@@ -115,13 +115,15 @@ class Groups:
 
     def drain(self, server: str) -> None:
         """Route nothing to a server any more; what runs there goes on."""
+        self.release(server)
         self._drained.add(server)
-        self._forget(server)
 
     def release(self, server: str) -> None:
         """Take back what was preferred or drained by hand."""
         self._drained.discard(server)
-        self._forget(server)
+        group = self.of(server)
+        if self._preferred.get(group) == server:
+            del self._preferred[group]
 
     def by_hand(self, server: str) -> str:
         """`preferred`, `drained`, or an empty string."""
@@ -133,11 +135,6 @@ class Groups:
         unknown = self._manager.status(server).state in ("idle", "connecting", "retrying", "disabled")
         known = self._catalog.find(Ref("tool", server, tool))
         return bool(known) or (unknown and not self._catalog.listing(server, "tool").entries)
-
-    def _forget(self, server: str) -> None:
-        group = self.of(server)
-        if self._preferred.get(group) == server:
-            del self._preferred[group]
 
     def _member(self, server: str, numbers: Numbers, tool: str) -> Member:
         tally = numbers.of(server, _CALL, tool) or Tally()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable
 from dataclasses import field
 from functools import partial
@@ -26,7 +26,6 @@ QuestionKind = Literal["elicitation", "url", "sampling", "approval", "sign_in"]
 OURS: tuple[QuestionKind, ...] = ("approval", "sign_in")
 """What the studio asks of itself: not counted among what a server asks."""
 
-_MINUTE = 60.0
 _OPENED = 50
 
 
@@ -44,8 +43,8 @@ class Answer(NamedTuple):
     @property
     def refusal(self) -> str:
         """Why what it should have approved is not run, in a few words."""
-        if self.by.startswith("nobody"):
-            return "needs approval, nobody to ask"
+        if self.action == "cancel" or self.by.startswith("nobody"):
+            return f"needs approval, {self.by or 'nobody answered'}"
         said = f"denied by {self.by or 'you'}"
         return f"{said}: {self.note}" if self.note else said
 
@@ -97,6 +96,25 @@ class InputRequest:
             self.reply.set_result(Answer(action, content, by, note))
 
 
+class Recent:
+    """How often things happened lately, by key, in windows that slide."""
+
+    def __init__(self) -> None:
+        self.counts = True
+        """What is not too often is counted."""
+        self._times: defaultdict[object, deque[float]] = defaultdict(deque)
+
+    def too_often(self, key: object, most: int, seconds: float = 60.0) -> bool:
+        """Whether one more is too many."""
+        now, times = time.monotonic(), self._times[key]
+        while times and now - times[0] > seconds:
+            times.popleft()
+        if len(times) < most and self.counts:
+            times.append(now)
+            return False
+        return len(times) >= most
+
+
 class Inbox:
     """All open questions, oldest first. `changed` fires when one comes, changes, is answered, or is withdrawn.
 
@@ -107,7 +125,7 @@ class Inbox:
         self.changed: Signal[InputRequest] = Signal()
         self._limits = limits
         self._open: list[InputRequest] = []
-        self._recent: dict[str, deque[float]] = {}
+        self._recent = Recent()
         self._pages: deque[InputRequest] = deque(maxlen=_OPENED)
         self._done: deque[tuple[str, str]] = deque(maxlen=_OPENED)
         """Pages that were called done: their server may say so together with the refusal that asks for them."""
@@ -142,12 +160,13 @@ class Inbox:
         if request.elicitation_id:
             request.completed = (request.server, request.elicitation_id) in self._done
         if request.kind not in OURS:
-            request.quiet = request.quiet or self._too_often(request.server)
+            # Specification, client/elicitation: clients should rate-limit; a person is not to be flooded.
+            request.quiet = request.quiet or self._recent.too_often(request.server, self._limits.prompts_minute)
         bound = "approval" if request.kind == "approval" else "answer"
         seconds: float = getattr(self._limits, bound)
         request.until = time.monotonic() + seconds
         action: Action = "decline" if request.kind == "approval" else "cancel"
-        nobody = f"nobody: {seconds:g} s have passed (limits.{bound})"
+        nobody = f"nobody answered within {seconds:g} s (limits.{bound})"
         timer = asyncio.get_running_loop().call_later(seconds, partial(request.answer, action, by=nobody))
         self._open.append(request)
         self.changed.emit(request)
@@ -187,14 +206,3 @@ class Inbox:
         for request in self._open:
             if request.server == server and request.kind not in OURS:
                 request.answer("decline")
-
-    def _too_often(self, server: str) -> bool:
-        """Specification, client/elicitation: clients should rate-limit; a person is not to be flooded."""
-        now = time.monotonic()
-        recent = self._recent.setdefault(server, deque())
-        while recent and now - recent[0] > _MINUTE:
-            recent.popleft()
-        if len(recent) >= self._limits.prompts_minute:
-            return True
-        recent.append(now)
-        return False

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import heapq
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcp_studio.errors import ProtocolError, StudioError, UsageError
@@ -125,10 +124,8 @@ class LogStore:
         """
         wanted, rank = [word.casefold() for word in words], rank_of(least)
         names = self._messages if servers is None else [name for name in servers if name in self._messages]
-        merged: Iterator[LogMessage] = heapq.merge(
-            *(self._messages[name] for name in names), key=lambda one: one.number
-        )
-        return [one for one in merged if one.rank >= rank and (not wanted or _has(one, wanted))]
+        kept = sorted(one for name in names for one in self._messages[name])
+        return [one for one in kept if one.rank >= rank and (not wanted or _has(one, wanted))]
 
     def count(self, server: str) -> int:
         """How many messages of a server are kept."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase
+from glob import escape
 from typing import NamedTuple
 
 from mcp_studio.config.model import AnswerRule
@@ -93,9 +94,9 @@ def rule_for(
     exact = request.kind == "elicitation" and not tool
     return AnswerRule(
         answer.action,
-        server=_literal(request.server),
+        server=escape(request.server),
         kind=request.kind if request.kind not in ("approval", "sign_in") else "any",
-        tool=_literal(_called(request)) if tool and request.subject else "*",
+        tool=escape(_called(request)) if tool and request.subject else "*",
         schema=fingerprint(request.schema) if exact else "",
         content=_shortest(content) if answer.action == "accept" and request.kind != "url" else None,
         source="answers.toml",
@@ -131,11 +132,6 @@ def _content(rule: AnswerRule, request: InputRequest) -> tuple[Json, str]:
             return {"role": "assistant", "model": MODEL, **rule.content}, ""
         return None, "its content is neither text nor a result with content"
     return filled(request.schema, rule.content)
-
-
-def _literal(name: str) -> str:
-    """A pattern that fits this name alone."""
-    return "".join(f"[{character}]" if character in "*?[" else character for character in name)
 
 
 def filled(schema: Json, given: Json) -> tuple[Json, str]:

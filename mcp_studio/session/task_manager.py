@@ -87,8 +87,7 @@ class TaskManager:
 
     def remove(self, server: str, identity: str) -> None:
         """Forget a task."""
-        task = self._tasks.pop((server, identity), None)
-        if task is not None:
+        if task := self._tasks.pop((server, identity), None):
             self.removed.emit(task)
 
     def begin(
@@ -257,8 +256,7 @@ class TaskManager:
                 self._follow(task, now=True)
 
     def _subject(self, server: str, identity: str) -> str:
-        task = self.get(server, identity)
-        return task.subject if task is not None else ""
+        return task.subject if (task := self.get(server, identity)) else ""
 
     def _server_removed(self, name: str) -> None:
         self._connections.pop(name, None)

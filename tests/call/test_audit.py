@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
+
+import pytest
 
 from mcp_studio.call.audit import Audit
 from mcp_studio.call.call import Call, Succeeded
@@ -10,8 +13,9 @@ from mcp_studio.call.policy import Judgement
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import PolicyRule, Settings
 from mcp_studio.redact import Redactor
+from mcp_studio.session.inbox import Action
 from tests.studio_support import call, opened, stdio
-from tests.support import python_server
+from tests.support import python_server, wait_until
 
 RAW = python_server("raw_server")
 
@@ -30,6 +34,36 @@ async def test_calls_are_written_with_verdict_rule_and_outcome_and_without_secre
     assert lines[1]["rule"] == "policy rule 's.add'" and lines[0]["who"] == "person"
     assert lines[0]["arguments"]["text"] == "hi" and "sk-proj" not in str(lines)
     assert studio.audit.file.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    ("action", "by", "approved", "outcome", "said"),
+    [
+        ("accept", "", "you", "tool error", ""),
+        ("accept", "another terminal", "another terminal", "tool error", ""),
+        ("decline", "", "", "not sent", "denied by you"),
+        ("", "", "", "not sent", "needs approval, nobody answered"),
+    ],
+)
+async def test_who_approved_a_call_is_written_and_that_nobody_did(
+    action: Action | Literal[""], by: str, approved: str, outcome: str, said: str
+) -> None:
+    async with opened(stdio(RAW)) as studio:
+        made = studio.call_tool(Ref("tool", "s", "fail"), {})
+        await wait_until(lambda: studio.inbox.pending)
+        if action:
+            studio.inbox.pending[0].answer(action, by=by)
+            await made.wait()
+    (line,) = studio.audit.lines()
+    assert (line["approved"], line["outcome"]) == (approved, outcome) and line["said"].startswith(said)
+
+
+async def test_a_log_that_cannot_be_written_is_told_once() -> None:
+    async with opened(stdio(RAW)) as studio:
+        studio.audit.file.mkdir(parents=True)
+        outcomes = [await call(studio, "echo", text="hi") for _ in range(2)]
+    assert [len(one.notes) for one in outcomes] == [1, 0]
+    assert "not written into the audit log" in outcomes[0].notes[0] and isinstance(outcomes[0], Succeeded)
 
 
 def test_a_full_file_is_put_aside_and_the_oldest_goes(tmp_path: Path) -> None:

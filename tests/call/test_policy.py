@@ -8,7 +8,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from mcp_studio.call.call import TimedOut
+from mcp_studio.call.call import Call, TimedOut
 from mcp_studio.call.policy import Judgement, Origin, Policy, Profile, consent
 from mcp_studio.catalog.listing import Change, Entry, Ref
 from mcp_studio.config.model import PolicyRule, Risk, ToolRule, Verdict
@@ -74,6 +74,13 @@ def test_the_first_matching_rule_decides() -> None:
     assert judge(DESTROY, rules=rules, ref=Ref("tool", "s", "x")).verdict == "allow"
 
 
+@pytest.mark.parametrize("last", [PolicyRule("*", "allow"), PolicyRule("*", "deny")])
+def test_a_rule_that_could_not_be_read_allows_nothing_and_takes_no_denial_away(last: PolicyRule) -> None:
+    broken = PolicyRule("*", broken=True)
+    for rules in ((broken, last), (last, broken)):
+        assert judge(rules=rules).verdict == ("ask" if last.verdict == "allow" else "deny")
+
+
 YESTERDAY, TOMORROW = (date.today() + timedelta(days) for days in (-1, 1))
 
 
@@ -90,6 +97,16 @@ YESTERDAY, TOMORROW = (date.today() + timedelta(days) for days in (-1, 1))
         (PolicyRule(verdict="deny", arguments={"path": "/etc/*"}), {"path": "/etc/passwd"}, "deny"),
         (PolicyRule(verdict="deny", arguments={"path": "/etc/*"}), {"path": "/tmp/x"}, "allow"),
         (PolicyRule(verdict="deny", arguments={"*.path": "/etc/*"}), {"in": [{"path": "/etc/x"}]}, "deny"),
+        (PolicyRule(verdict="deny", arguments={"path": "/etc/*"}), {"path": ["/tmp/x", "/etc/x"]}, "deny"),
+        (PolicyRule(verdict="deny", arguments={"in.path": "/etc/*"}), {"in": [{"path": "/etc/x"}]}, "deny"),
+        (PolicyRule(verdict="deny", arguments={"force": "true"}), {"force": True}, "deny"),
+        (PolicyRule(verdict="deny", arguments={"force": "false"}), {"force": False}, "deny"),
+        (PolicyRule(verdict="deny", arguments={"owner": "null"}), {"owner": None}, "deny"),
+        (PolicyRule(verdict="deny", arguments={"path": "/etc/*"}), {"a": [*range(2_000)], "path": "/etc/x"}, "ask"),
+        (PolicyRule(verdict="deny", arguments={"sql": "*TABLE*"}), {"sql": " " * 4_000 + "TABLE"}, "ask"),
+        (PolicyRule("other.*", "deny", arguments={"sql": "*TABLE*"}), {"sql": " " * 4_000 + "TABLE"}, "allow"),
+        (PolicyRule("s.*", broken=True), {}, "ask"),
+        (PolicyRule("other.*", broken=True), {}, "allow"),
         (PolicyRule(verdict="deny", exactly=fingerprint({"a": 1, "b": 2})), {"b": 2, "a": 1}, "deny"),
         (PolicyRule(verdict="deny", exactly=fingerprint({"a": 1, "b": 2})), {"a": 1, "b": 2, "c": 3}, "allow"),
         (PolicyRule(verdict="deny", until=YESTERDAY.isoformat()), {}, "allow"),
@@ -106,7 +123,11 @@ def test_a_rule_with_a_number_of_calls_is_for_those_beyond_it_in_its_window() ->
     )
 
     def verdict(name: str) -> str:
-        return policy.judge(Ref("tool", "s", name), PLAIN, {}, origin="person", trusted=False).verdict
+        ref = Ref("tool", "s", name)
+        foreseen = policy.judge(ref, PLAIN, {}, origin="person", trusted=False, counts=False)
+        made = policy.judge(ref, PLAIN, {}, origin="person", trusted=False)
+        assert foreseen == made, "what is only foreseen does not count"
+        return made.verdict
 
     assert [verdict("a"), verdict("a"), verdict("a"), verdict("b"), verdict("b")] == [
         "allow", "allow", "deny", "allow", "deny",
@@ -152,11 +173,12 @@ async def test_the_question_says_why_and_how_risky_it_is(risk: Risk, word: str) 
         return Answer("decline", note="not today")
 
     judgement = Judgement("ask", "a rule", ("destructive",), risk=risk)
-    denied = await consent(ask, judgement, REF, {"a": 1}, None, approved=False, times="2,000 times")
+    call = Call(REF, "tools/call", {"arguments": {"a": 1}})
+    denied = await consent(ask, judgement, call, approved=False, times="2,000 times")
     assert denied is not None and denied.rule == "denied by you: not today"
     assert asked[0].subject == "s.delete_all 2,000 times" and asked[0].reasons == ("a rule", "destructive", word)
-    assert await consent(ask, judgement, REF, {}, None, approved=True) is None
-    never = await consent(ask, Judgement("deny", "a rule"), REF, {}, None, approved=True)
+    assert await consent(ask, judgement, call, approved=True) is None and call.approved_by == "beforehand"
+    never = await consent(ask, Judgement("deny", "a rule"), call, approved=True)
     assert never is not None and len(asked) == 1
 
 

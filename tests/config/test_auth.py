@@ -138,7 +138,7 @@ def test_a_value_is_told_from_the_file_that_it_is_in(value: str, file: str) -> N
         ('idp_client_id = "x"', 'Add kind = "enterprise"'),
         ('redirect_host = "example.com"', "auth.redirect_host: must be one of 127.0.0.1, localhost"),
         ("redirect_port = 70000", "auth.redirect_port: must be from 0 to 65535, not 70000"),
-        ("redirect_port = -1", "auth.redirect_port: must be from 0 to 65535"),
+        ("redirect_port = -1", "auth.redirect_port: must be 0 or more, not -1"),
         ('algorithm = "HS256"', "auth.algorithm: must be one of ES256"),
         ('issuer = "http://login.example.com"', "auth.issuer: `http://login.example.com` is no https:// address"),
         ('issuer = "javascript:alert(1)"', "is no https:// address"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from mcp_studio.limits import Limits
 from mcp_studio.session.inbox import Answer, Inbox, InputRequest
 from tests.support import wait_until
@@ -106,3 +108,21 @@ async def test_a_page_of_its_own_is_answered_when_it_is_opened_and_remembered_un
     assert (await task).action == "accept" and inbox.pages == (request,)
     inbox.completed("s", "e")
     assert inbox.pages == ()
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        (Answer("decline"), "denied by you"),
+        (Answer("decline", by="another terminal", note="not today"), "denied by another terminal: not today"),
+        (Answer("decline", by="nobody to ask"), "needs approval, nobody to ask"),
+        (Answer("cancel"), "needs approval, nobody answered"),
+    ],
+)
+def test_why_something_is_not_run_is_said(answer: Answer, says: str) -> None:
+    assert answer.refusal == says
+
+
+async def test_an_approval_that_nobody_gives_in_time_says_how_long_it_waited() -> None:
+    answer = await Inbox(Limits(approval=0.05)).ask(InputRequest("approval", "s", "m"))
+    assert answer.refusal == "needs approval, nobody answered within 0.05 s (limits.approval)"

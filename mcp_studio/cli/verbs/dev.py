@@ -40,7 +40,7 @@ def run(options: Options, out: Output) -> int:
 async def _dev(studio: Studio, server: str, ignore: Ignore, out: Output) -> int:
     options = out.options
     places, anywhere = saved_folders(studio.config), options.command is not None
-    reloader = Reloader(studio.caller, studio.catalog, studio.redactor, places, server, anywhere)
+    reloader = Reloader(studio.caller, places, server, anywhere)
     reloader.approved, reloader.ignore = options.flag("--yes"), ignore
     if file := options.value("--baseline"):
         known = read_object(Path(file))

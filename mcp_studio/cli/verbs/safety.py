@@ -67,7 +67,8 @@ def _tool(line: dict[str, Json]) -> str:
 def _row(line: dict[str, Json]) -> tuple[str, ...]:
     who, arguments = f"{line.get('who')}, {line.get('by')}", _short(line)
     verdict, outcome, rule = (str(line.get(name)) for name in ("verdict", "outcome", "rule"))
-    return clock(line.get("time")), who, _tool(line), verdict, outcome, arguments, rule
+    by = f", approved: {line['approved']}" if line.get("approved") else ""
+    return clock(line.get("time")), who, _tool(line), verdict, outcome, arguments, rule + by
 
 
 def _short(call: dict[str, Json]) -> str:

@@ -218,7 +218,7 @@ class ServersPane(Pane, scope="servers"):
         """Start a server again whenever its files change, and say what that changes; the worker before has ended."""
         studio = self.app.studio
         places = folders(studio.paths, Path.cwd(), studio.config.settings.calls)
-        reloader = Reloader(studio.caller, studio.catalog, studio.redactor, places, name)
+        reloader = Reloader(studio.caller, places, name)
         if globs:
             async for one in reloader.run(globs, calls=False):
                 bad, doubtful = one.error is not None, one.breaking or one.other
