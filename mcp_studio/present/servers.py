@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mcp_studio.auth.discovery import is_loopback, tidy
 from mcp_studio.catalog.catalog import Catalog
-from mcp_studio.catalog.listing import KINDS, Change, ChangeKind, EntryKind
+from mcp_studio.catalog.listing import KINDS, Change, ChangeKind, EntryKind, Listing, doubts_of
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.present import connections, stray
@@ -26,6 +26,8 @@ _SHOWN = 3
 """Stray lines of each kind."""
 _REASONS = 8
 """Servers of which an empty list says why."""
+_DOUBTS = 20
+"""Doubtful entries of one list that are told one by one."""
 _CHANGES: tuple[ChangeKind, ...] = ("new", "changed", "gone")
 
 
@@ -57,7 +59,17 @@ def warnings(status: Status, catalog: Catalog, ledger: Ledger) -> list[str]:
         listing = catalog.listing(status.server, kind)
         problems = () if ledger.wrong else listing.problems
         found += [f"{kind}s: {text}" for text in (listing.error, listing.capped, *problems) if text]
+        found += doubts(listing)
+        for entry in listing.entries if kind == "tool" else ():
+            if entry.change and entry.change.kind == "changed":
+                found.append(f"{entry.ref}: its definition is not what was accepted ({entry.change.words})")
     return found
+
+
+def doubts(listing: Listing) -> list[str]:
+    """What is doubtful about the names and descriptions in a list. Foreign text."""
+    found = [f"{ref.name}: {doubt}" for ref, doubt in doubts_of(listing.entries).items()]
+    return [*found[:_DOUBTS], *([f"{len(found) - _DOUBTS:,} more are doubtful"] if len(found) > _DOUBTS else ())]
 
 
 def finding_counts(ledger: Ledger) -> str:
