@@ -22,7 +22,7 @@ from mcp_studio.config.table import nearest
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.paths import Paths
-from mcp_studio.present import servers
+from mcp_studio.present.definition import change_counts, doubts
 from mcp_studio.studio import Studio
 
 
@@ -94,23 +94,22 @@ def _tell(studio: Studio, kind: EntryKind, out: Output) -> None:
     """What is wrong with a list, or missing from it."""
     for name in studio.manager.names():
         listing = studio.catalog.listing(name, kind)
-        counts = servers.changes(listing.changes)
+        counts = change_counts(listing.changes)
         seen = f"± {counts} since they were looked at last in the studio" if counts else ""
-        doubts = servers.doubts(listing)
-        out.warn_of_list(name, kind, listing.error, listing.capped, *listing.problems, *doubts, seen)
+        out.warn_of_list(name, kind, listing.error, listing.capped, *listing.problems, *doubts(listing), seen)
 
 
 def _servers(config: Config, out: Output) -> int:
-    all = config.servers.values()
-    targets = {server.name: out.redactor.text(server.target) for server in all}
-    rows = [(server.name, server.kind, state_text(server), targets[server.name]) for server in all]
+    servers = config.servers.values()
+    targets = {server.name: out.redactor.text(server.target) for server in servers}
+    rows = [(server.name, server.kind, state_text(server), targets[server.name]) for server in servers]
     facts: list[Json] = [
         {
             "name": server.name, "transport": server.kind, "target": targets[server.name], "enabled": server.enabled,
             "era": server.era, "insecure": server.tls.insecure, "group": server.group or None,
             "source": server.source.file or server.source.origin,
         }
-        for server in all
+        for server in servers
     ]  # fmt: skip
     return out.listing(rows, facts, empty="No servers are configured; mcp-studio config add … adds one.")
 

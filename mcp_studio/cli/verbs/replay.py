@@ -118,11 +118,8 @@ def _end(results: list[Result], left: tuple[planning.LeftOut, ...], out: Output)
     counts = summary(results)
     told = ", ".join(f"{counts[word]:,} {word}" for word in VERDICTS if counts[word])
     out.note(f"{plural(counts['steps'], 'request')}: {told}")
-    result: Json = {
-        "summary": counts,
-        "steps": [_json(one) for one in results],
-        "left_out": [one._asdict() for one in left],
-    }
+    steps: list[Json] = [_json(one) for one in results]
+    result: Json = {"summary": counts, "steps": steps, "left_out": [one._asdict() for one in left]}
     if out.asker.refused:
         return out.fail(out.asker.refused[0], {"result": result})
     if bad := counts["steps"] - counts["same"] - counts["new"]:
