@@ -47,7 +47,7 @@ def private(question: str) -> str:
         UsageError: it is no text.
     """
     try:
-        return typed(question) if can_ask() else standard_input().decode()
+        return typed(question) if can_ask() else sys.stdin.buffer.read().decode()
     except EndOfInput:
         return ""
     except UnicodeDecodeError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 from typing import cast
@@ -37,8 +36,6 @@ from mcp_studio.trace.diff import diff
 _TOLD = 1.0
 """Seconds between two lines about how far it is."""
 
-Work = Callable[[Studio, Plan, Output], Awaitable[int]]
-
 
 def run(options: Options, out: Output) -> int:
     """Do it, and return the exit code."""
@@ -48,6 +45,7 @@ def run(options: Options, out: Output) -> int:
         raise UsageError("Which argument?", hint="mcp-studio complete SERVER.PROMPT ARGUMENT=START")
     if options.flag("--repeat") and verb != "call":
         raise UsageError("--repeat is for tools; this saved call is of something else.")
+    _counts(options)
     if options.flag("--detach"):
         # A task of 2025-11-25 lives in the HTTP session, and ends with that.
         servers = {name: replace(server, keep_session=True) for name, server in plan.config.servers.items()}
@@ -55,7 +53,7 @@ def run(options: Options, out: Output) -> int:
     if verb == "read":
         template_form(plan.name)  # whether it is a template that can be used
     out.server = plan.server
-    work: Work = {"call": _call, "get": _get, "read": _read, "complete": _complete}[verb]
+    work = {"call": _call, "get": _get, "read": _read, "complete": _complete}[verb]
     return execute(plan.config, out, lambda studio: work(studio, plan, out))
 
 
@@ -215,6 +213,11 @@ def _leave(call: Call) -> None:
         call.leave()
 
 
+def _counts(options: Options) -> tuple[int, int]:
+    """How many calls, and how many of them at once."""
+    return options.count("--repeat", MOST) or 1, options.count("--concurrency", MOST_AT_ONCE) or 1
+
+
 async def _repeat(studio: Studio, intent: Intent, out: Output, task: bool) -> int:
     """Make the calls and print how they went.
 
@@ -223,7 +226,7 @@ async def _repeat(studio: Studio, intent: Intent, out: Output, task: bool) -> in
         interrupted, 6 where it was not approved, else 1.
     """
     options, ref, arguments = out.options, intent.ref, intent.arguments
-    total, at_once = options.count("--repeat", MOST) or 1, options.count("--concurrency", MOST_AT_ONCE) or 1
+    total, at_once = _counts(options)
     denied = await studio.caller.consent(ref, arguments, total, at_once, approved=options.flag("--yes"))
     if denied is not None:
         return end(denied, out)
