@@ -61,7 +61,8 @@ class ResultFilter:
         """The outcome with a note on what was found in it, and that masked where it is wished."""
         if not isinstance(outcome, ANSWERED) or (mode := self._mode(server)) == "off":
             return outcome
-        refused, look = isinstance(outcome, Rejected), _Look(self._redactor)
+        refused = isinstance(outcome, Rejected)
+        look = _Look(self._redactor)
         masked: Any = look.mask([outcome.message, outcome.data] if refused else outcome.result)
         if not look.counts:
             return outcome

@@ -161,14 +161,14 @@ class Policy:
                 return Judgement(rule.verdict, f"policy rule {rule.tools!r}")
             whose = {"tool": str(ref), "server": ref.server, "origin": origin}[rule.per]
             if self._recent.too_often((id(rule), whose), rule.calls, rule.seconds):
-                return Judgement(rule.verdict, f"more than {rule.calls} calls in {rule.seconds:g} s of {whose}")
+                return Judgement(rule.verdict, f"more than {rule.calls} in {rule.seconds:g} s of {whose}")
         return None
 
     def _by_default(
         self, ref: Ref, tool: ToolView | None, profile: Profile, entries: Sequence[Entry], origin: Origin, trusted: bool
     ) -> Judgement:
         if profile.calls and self._recent.too_often((None, str(ref)), profile.calls, profile.seconds):
-            return Judgement("deny", f"the server allows {profile.calls} calls in {profile.seconds:g} s")
+            return Judgement("deny", f"the server allows {profile.calls} in {profile.seconds:g} s")
         if len(entries) > 1:
             return Judgement("ask", "listed more than once", ("listed more than once",))
         if profile.approval:

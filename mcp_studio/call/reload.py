@@ -123,7 +123,11 @@ class Reloader:
             self.surface = now
             known = (await asyncio.to_thread(self.folders.load)).calls if calls else ()
             pinned = [saved for saved in known if saved.pinned and (self.anywhere or saved.ref.server == server)]
-            made = made._replace(changes=changes, answers=tuple([await self._answered(one) for one in pinned]))
+            answers = [await self._answered(one) for one in pinned]
+            for name in self.answers.keys() - {one.name for one in pinned} if calls else ():
+                del self.answers[name]  # it is told once
+                answers.append(PinnedAnswer(name, "failed", "no pinned call of this name is there any more"))
+            made = made._replace(changes=changes, answers=tuple(answers))
         if files:
             manager.supervisor(server).tap.note(made.said)
         return made

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import cast
 
+from mcp_studio.cli.terminal import EndOfInput, can_ask, typed
 from mcp_studio.errors import LimitExceeded, UsageError
 from mcp_studio.jsontext import Json, JsonProblem, loads
 from mcp_studio.schema.field import Form, SchemaProblem, errors
@@ -37,6 +38,20 @@ def given_bytes(option: str, text: str) -> bytes:
 def standard_input() -> bytes:
     """All of standard input, which can be read once; an option's value is asked for as often as there are servers."""
     return sys.stdin.buffer.read()
+
+
+def private(question: str) -> str:
+    """What is typed without being shown, or all of standard input; empty where the person ends the input.
+
+    Raises:
+        UsageError: it is no text.
+    """
+    try:
+        return typed(question) if can_ask() else sys.stdin.buffer.read().decode()
+    except EndOfInput:
+        return ""
+    except UnicodeDecodeError:
+        raise UsageError("Standard input is not UTF-8 text.") from None
 
 
 def given_json(option: str, text: str) -> Json:

@@ -8,6 +8,7 @@ import asyncio
 import re
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, cast
 
@@ -81,33 +82,23 @@ def _plan_named(options: Options, config: Config, option: str, what: str) -> Pla
     if not (named or words):
         raise UsageError(f"Which {what}?", hint=f"mcp-studio {options.verb} SERVER.{what.upper()}")
     name = name or words.pop(0)
-    if (on := options.value("--on")) and options.verb == "call":
-        parts = list(config.servers) if on == "all" else on.split(",")
-        many = [members_of(config, one[1:]) if one.startswith(MARK) else [one] for one in parts]
+    if options.verb == "call" and options.flag("--on"):
+        on = options.value("--on")
+        parts = list(config.servers) if on == "all" else [one for part in on.split(",") if (one := part.strip())]
+        if not parts:
+            raise UsageError("--on names no server.", hint="--on A,B,C, --on @GROUP or --on all")
+        many = [config.members(one[1:]) if one.startswith(MARK) else [one] for one in parts]
         names = tuple(dict.fromkeys(name for group in many for name in group))
         return Plan(select(config, names), "", name, _pairs_of(words), named, on=names)
     server = server_option(options)
     if name.startswith(MARK) and not named:
         group, _, name = name.removeprefix(MARK).partition(".")
-        members = members_of(config, group)
+        members = config.members(group)
         chosen = select(config, [*dict.fromkeys((server, *members))] if server else members)
         return Plan(chosen, server, name, _pairs_of(words), group=group)
     if not server:
         server, name = _split(config, name, named)
     return Plan(select(config, [server] if server else ()), server, name, _pairs_of(words), named)
-
-
-def members_of(config: Config, group: str) -> list[str]:
-    """The servers of a group.
-
-    Raises:
-        UsageError: there is no such group.
-    """
-    if members := [name for name, server in config.servers.items() if server.group == group and group]:
-        return members
-    known = dict.fromkeys(server.group for server in config.servers.values() if server.group)
-    hint = f"The groups are {', '.join(known)}." if known else 'An entry joins one by group = "NAME".'
-    raise UsageError(f"There is no group {group!r}.", hint=hint)
 
 
 def _plan_read(options: Options, config: Config) -> Plan:
@@ -151,20 +142,33 @@ async def located(studio: Studio, plan: Plan, out: Output, *kinds: EntryKind) ->
         UsageError: no server has it, or several have; the nearest are named.
         StudioError: the server is not ready, in words.
     """
+    ref = Ref(kinds[0], plan.server, plan.name)
     if plan.server and not plan.group:
         await connected(studio, plan.server, out)
     else:
-        await reachable(studio, out)
+        anyone = plan.group or kinds == ("resource",)
+        await reachable(studio, out, partial(_can_serve, studio, ref) if anyone else None)
     if plan.group:
-        ref = Ref(kinds[0], plan.server, plan.name)
         if not studio.catalog.find(ref):
             ref = ref._replace(server=studio.groups.best(plan.group, plan.name))
     elif kinds == ("resource",):
-        ref = Ref("resource", plan.server or studio.groups.server_of(plan.name), plan.name)
+        ref = ref._replace(server=plan.server or studio.groups.server_of(plan.name))
     else:
         ref = _listed(studio, plan, out, kinds)
     out.server = ref.server
     return ref
+
+
+def _can_serve(studio: Studio, ref: Ref, missing: set[str]) -> bool:
+    """Whether of the servers that list it, or may yet, the first is ready."""
+
+    def may(name: str) -> bool:
+        ready = studio.manager.status(name).state == "ready"
+        return name in missing or (ready and bool(studio.catalog.find(ref._replace(server=name))))
+
+    some = filter(may, studio.manager.names())
+    order = {name: (name == ref.server, studio.manager.config(name).priority, name not in missing) for name in some}
+    return max(order, key=order.__getitem__, default="") not in ("", *missing)
 
 
 def _listed(studio: Studio, plan: Plan, out: Output, kinds: tuple[EntryKind, ...]) -> Ref:
@@ -239,7 +243,7 @@ class Intent(NamedTuple):
             out.note(f"{pointer(*path).lstrip('/')} is secret, and not in the file: write ${{keyring:NAME}} there")
 
 
-def _form_of(studio: Studio, ref: Ref) -> Form:
+def form_of(studio: Studio, ref: Ref) -> Form:
     """The arguments that a listed tool or prompt takes; any where it is not listed."""
     found = studio.catalog.find(ref)
     view = found[0].view if found else None
@@ -258,7 +262,7 @@ async def intent_of(studio: Studio, plan: Plan, out: Output, ref: Ref, form: For
         UsageError: something cannot be read, or there is no earlier call.
         StudioError: see `saved_arguments`.
     """
-    options, form = out.options, form or _form_of(studio, ref)
+    options, form = out.options, form or form_of(studio, ref)
     if plan.saved is not None:
         value, hidden = await saved_arguments(studio, plan, plan.saved, out, form)
         return Intent(ref, form, _object(value, ref), hidden)

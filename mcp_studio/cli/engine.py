@@ -34,6 +34,8 @@ from mcp_studio.studio import Studio
 
 _CANCELLING = 2.0
 """Seconds for telling a server that its call is cancelled."""
+_MOMENT = 1.0
+"""Seconds that other servers have to become ready once one can serve."""
 _BETWEEN = 1 / 9
 """Seconds between two lines of progress: nine, and the last one, are ten in any second."""
 
@@ -135,19 +137,34 @@ async def connected(studio: Studio, name: str, out: Output) -> Status:
     return status
 
 
-async def connect_all(studio: Studio, out: Output) -> dict[str, StudioError]:
-    """Wait until all servers are ready and listed; says why some are not."""
-    names = studio.manager.names()
-    ended = await asyncio.gather(*(connected(studio, name, out) for name in names), return_exceptions=True)
-    failed = {name: one for name, one in zip(names, ended, strict=True) if isinstance(one, BaseException)}
-    if wrong := next((one for one in failed.values() if not isinstance(one, StudioError)), None):
-        raise wrong
-    return {name: one for name, one in failed.items() if isinstance(one, StudioError)}
+Enough = Callable[[set[str]], bool]
+"""Whether the servers of these names need not be waited for much longer."""
 
 
-async def reachable(studio: Studio, out: Output) -> list[str]:
-    """Wait for all servers; warns of those that are not ready, and gives the others."""
-    failed = await connect_all(studio, out)
+async def connect_all(studio: Studio, out: Output, enough: Enough | None = None) -> dict[str, StudioError]:
+    """Wait until all servers, or `enough`, are ready and listed; says why the others are not."""
+    tasks = {asyncio.create_task(connected(studio, name, out)): name for name in studio.manager.names()}
+    pending = set(tasks)
+    try:
+        while pending and not (enough and enough({tasks[one] for one in pending})):
+            _, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+        if pending:
+            await asyncio.wait(pending, timeout=_MOMENT)
+    finally:
+        for task in tasks:
+            task.cancel()
+    failed: dict[str, StudioError] = {}
+    for error, name in zip(await asyncio.gather(*tasks, return_exceptions=True), tasks.values(), strict=True):
+        if isinstance(error, StudioError | asyncio.CancelledError):
+            failed[name] = error if isinstance(error, StudioError) else Unreachable("another server was ready first.")
+        elif isinstance(error, BaseException):
+            raise error
+    return failed
+
+
+async def reachable(studio: Studio, out: Output, enough: Enough | None = None) -> list[str]:
+    """The same; warns of those that are not ready, and gives the others."""
+    failed = await connect_all(studio, out, enough)
     out.warn(*(f"{name} could not be asked: {error.message}" for name, error in failed.items()))
     return [name for name in studio.manager.names() if name not in failed]
 

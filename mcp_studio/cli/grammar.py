@@ -161,6 +161,8 @@ VERBS: dict[str, Verb] = {
         apart=(
             *combinations(("--output", "--repeat", "--detach", "--as"), 2),
             *product(("--saved",), ("--tool", "--args", "--last", "--save", "--example")),
+            *product(("--on",), ("--as", "--repeat", "--task", "--detach", "--ttl", "--save", "--saved", "--failover")),
+            *product(("--on",), ("--output", "--server")),
         ),
     ),
     "read": Verb(

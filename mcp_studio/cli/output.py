@@ -6,12 +6,14 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcp_studio.catalog.listing import Entry, doubts_of
 from mcp_studio.cli.options import Options
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, printable
+from mcp_studio.paths import write_object
 from mcp_studio.present.connections import http_json
 from mcp_studio.present.questions import request_words
 from mcp_studio.protocol.views import ToolView
@@ -194,6 +196,18 @@ class Output:
             hint = "This is a mistake in mcp-studio. MCP_STUDIO_DEBUG=1 shows where."
             message = f"Something unexpected went wrong: {type(error).__name__}: {error}"
             return self.fail(StudioError(message, hint=hint))
+
+    def store(self, file: str, value: dict[str, Json]) -> None:
+        """Write a JSON file that a person named, and say so.
+
+        Raises:
+            StudioError: it cannot be written.
+        """
+        try:
+            write_object(Path(file), value)
+        except OSError as problem:
+            raise StudioError(f"{file} cannot be written: {problem.strerror or problem}.") from None
+        self.note(f"written: {file}")
 
     def done(self, result: Json = None) -> int:
         """End well: print the envelope where one is wanted; returns the exit code."""

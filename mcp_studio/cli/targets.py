@@ -293,12 +293,6 @@ def of_server(out: Output, words: Sequence[str], most: int) -> tuple[Config, str
     return select(config, [out.server] if out.server else []), out.server, rest
 
 
-def target_text(server: ServerConfig) -> str:
-    """The address or command of a server as it was written; what is secret in it is for the redactor."""
-    written = server.written or server
-    return written.url or " ".join((written.command, *written.args))
-
-
 def state_text(server: ServerConfig) -> str:
     """What is unusual about an entry; empty where nothing is."""
     insecure = "INSECURE: any certificate is accepted" if server.tls.insecure else ""

@@ -79,9 +79,8 @@ def places(cwd: Path, env: Mapping[str, str] = os.environ, platform: str = sys.p
     terminal = Path(env.get("XDG_CONFIG_HOME") or person / ".config")
     roaming = Path(env.get("APPDATA") or person / "AppData" / "Roaming")
     applications = {"win32": roaming, "darwin": person / "Library" / "Application Support"}.get(platform, terminal)
-    folders = {".": cwd, "~": person, "%": terminal, "@": applications}
-    if platform == "win32":
-        folders["#"] = roaming
+    windows = {"#": roaming} if platform == "win32" else {}
+    folders = {".": cwd, "~": person, "%": terminal, "@": applications, **windows}
     return tuple(
         ForeignFile(client.name, file, place[0] == ".")
         for client in clients()
@@ -93,5 +92,4 @@ def places(cwd: Path, env: Mapping[str, str] = os.environ, platform: str = sys.p
 
 def foreign_files(cwd: Path, env: Mapping[str, str] = os.environ, platform: str = sys.platform) -> list[ForeignFile]:
     """The files that exist, the project's first."""
-    found = (one for one in places(cwd, env, platform) if one.file.is_file())
-    return sorted(found, key=lambda one: not one.project)
+    return sorted((one for one in places(cwd, env, platform) if one.file.is_file()), key=lambda one: not one.project)

@@ -102,8 +102,8 @@ def merged(client: Client, file: Path, entries: Mapping[str, Mapping[str, Any]])
         import tomlkit
 
         toml: Any = tomlkit.parse(text)
-        servers = toml.setdefault(client.key, tomlkit.table(is_super_table=True))
-        servers.update({name: table_of(entry) for name, entry in new.items()})
+        added = {name: table_of(entry) for name, entry in new.items()}
+        toml.setdefault(client.key, tomlkit.table(is_super_table=True)).update(added)
         return text, tomlkit.dumps(toml)
     both = {**old, **new}
     wanted = {**values, client.key: [*both.values()] if listed else both}

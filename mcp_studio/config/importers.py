@@ -163,8 +163,7 @@ def _command(table: Table) -> tuple[str, tuple[str, ...]]:
 
 def _env_file(table: Table, source: Source, folder: str) -> dict[str, str]:
     """The variables of VS Code's `envFile`: lines `NAME=value`."""
-    given = table.take_text("envFile")
-    if not given:
+    if not (given := table.take_text("envFile")):
         return {}
     try:
         file = Path(given.replace("${workspaceFolder}", folder)).expanduser()
@@ -202,12 +201,10 @@ def _program(server: ServerConfig) -> str:
     """The first word that sounds like a server, else the first that is neither an option nor what runs programs."""
     words = [os.path.basename(server.command), *server.args]
     names = [word for word in words if not word.startswith("-") and word not in _RUNNERS]
-    telling = [word for word in names if _TELLING.search(word)]
-    return next(iter((*telling, *names)), words[0])
+    return next(iter((*filter(_TELLING.search, names), *names)), words[0])
 
 
 def _clean(text: str) -> str:
     last = re.split(r"[/\\]", text.rstrip("/\\"))[-1]
     last = re.sub(r"(?<=.)@.*$|:[\w.-]*$|\.(?:py|js|mjs|cjs|ts|exe|cmd|sh)$", "", last)
-    short = _DECORATION.sub("", last) or last
-    return re.sub(r"[^A-Za-z0-9_-]+", "-", short).strip("-_") or "server"
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", _DECORATION.sub("", last) or last).strip("-_") or "server"

@@ -146,9 +146,8 @@ def _of_project(found: Settings, own: Settings, file: str, problems: list[Proble
     """
     strict = [rule for rule in found.policy[len(own.policy) :] if rule.verdict != "allow"]
     kept = replace(found, policy=(*own.policy, *strict), **{name: getattr(own, name) for name in _OWN})
-    ignored = [name for name in _OWN if getattr(kept, name) != getattr(found, name)]
-    ignored += ['policy.verdict = "allow"'] * (kept.policy != found.policy)
-    problems += [Problem(file, name, "counts in your own config.toml only.") for name in ignored]
+    ignored = [name for name in ("policy", *_OWN) if getattr(kept, name) != getattr(found, name)]
+    problems += [Problem(file, name, "counts in your own file only; rules may ask and deny.") for name in ignored]
     return kept
 
 

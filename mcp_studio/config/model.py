@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Annotated, Literal, NamedTuple, get_args
 
+from mcp_studio.errors import UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.versions import LOG_LEVELS, VERSIONS
@@ -384,6 +385,17 @@ class Config:
         """The one server that can be meant without naming it; empty where there is none, or several."""
         names = [name for name, server in self.servers.items() if server.enabled or len(self.servers) == 1]
         return names[0] if len(names) == 1 else ""
+
+    def members(self, group: str) -> list[str]:
+        """The servers of a group.
+
+        Raises:
+            UsageError: there is no such group.
+        """
+        if members := [name for name, server in self.servers.items() if server.group == group and group]:
+            return members
+        known = ", ".join(sorted({server.group for server in self.servers.values()} - {""}))
+        raise UsageError(f"There is no group {group!r}.", hint=f"The groups are {known or 'none'}.")
 
     def problem_of(self, name: str) -> Problem | None:
         """What was wrong with a server's entry, first of all."""

@@ -5,9 +5,10 @@ All of it is foreign text: each value is made one safe line, so that none can lo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 
-from mcp_studio.catalog.listing import Change, Entry, diff, doubts_of
+from mcp_studio.catalog.listing import Change, ChangeKind, Entry, Listing, diff, doubts_of
 from mcp_studio.config.expand import uses
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.jsontext import Json, dumps, items_of, mapping, printable
@@ -24,6 +25,9 @@ _SHOWN = frozenset(
     "arguments".split()
 )
 """Members that have a place of their own."""
+_DOUBTS = 20
+"""Doubtful entries of one list that are told one by one."""
+_CHANGES: tuple[ChangeKind, ...] = ("new", "changed", "gone")
 
 
 def about(entry: Entry, value: Json, sends_headers: bool) -> str:
@@ -180,3 +184,21 @@ def cautions(server: ServerConfig) -> list[str]:
     found += [f"runs a program for its headers: {' '.join(server.headers_command)}"] if server.headers_command else []
     secrets = sorted({name for name, _ in uses(server)})
     return [*found, f"gets your stored secrets {', '.join(secrets)}"] if secrets else found
+
+
+def target_of(server: ServerConfig) -> str:
+    """The address or command as it was written; what is secret in it is for the redactor."""
+    written = server.written or server
+    return written.url or " ".join((written.command, *written.args))
+
+
+def doubts(listing: Listing) -> list[str]:
+    """What is doubtful about the names and descriptions in a list. Foreign text."""
+    found = [f"{ref.name}: {doubt}" for ref, doubt in doubts_of(listing.entries).items()]
+    return [*found[:_DOUBTS], *([f"{len(found) - _DOUBTS:,} more are doubtful"] if len(found) > _DOUBTS else ())]
+
+
+def change_counts(some: Iterable[Change]) -> str:
+    """`2 new, 1 gone`; empty where nothing has changed."""
+    counts = Counter(change.kind for change in some)
+    return ", ".join(f"{counts[kind]:,} {kind}" for kind in _CHANGES if counts[kind])

@@ -2,18 +2,7 @@
 
 from __future__ import annotations
 
-from mcp_studio.call.call import (
-    Call,
-    CallOutcome,
-    Cancelled,
-    Denied,
-    InBackground,
-    Lost,
-    Rejected,
-    Succeeded,
-    TimedOut,
-    ToolFailed,
-)
+from mcp_studio.call import call as calls
 from mcp_studio.errors import ConnectionLost, InputNeeded, LimitExceeded, StudioError
 from mcp_studio.jsontext import Json, loads_or, mapping, printable
 from mcp_studio.present.blocks import result_text, structured_text
@@ -29,41 +18,41 @@ class ToolError(StudioError):
     exit_code = 5
 
 
-def failure(outcome: CallOutcome) -> StudioError:
+def failure(outcome: calls.CallOutcome) -> StudioError:
     """Why an operation was no success, as an error; `detail` has what the server sent. Foreign text."""
     match outcome:
-        case ToolFailed(result=result):
+        case calls.ToolFailed(result=result):
             text = " ".join(filter(None, (result_text(result), structured_text(result, indent=None))))
             return ToolError(f"tool error: {text or 'the tool gives no reason'}", detail={"result": result})
-        case Rejected(code=code, data=data):
+        case calls.Rejected(code=code, data=data):
             more = "" if data is None else f" {printable(data, indent=None)}"
             who = "the server refused it: " if code else ""
             return StudioError(f"{who}{outcome.said}{more}", detail={"code": code, "data": data})
-        case Denied(rule=rule, unusable=True):
+        case calls.Denied(rule=rule, unusable=True):
             return StudioError(f"It cannot be called: {rule}.")
-        case Denied(rule=rule):
+        case calls.Denied(rule=rule):
             return InputNeeded(f"It was not run: {rule}.")
-        case TimedOut(limit=limit):
+        case calls.TimedOut(limit=limit):
             return StudioError(f"No answer within {limit}.")
-        case Cancelled():
+        case calls.Cancelled():
             return StudioError("It was cancelled.")
-        case Lost(error=error, sent=sent):
+        case calls.Lost(error=error, sent=sent):
             error.detail["sent"] = sent
             return error
         case _:
             return StudioError(f"It ended in an unknown way: {type(outcome).__name__}.")
 
 
-def attempts(call: Call) -> list[str]:
+def attempts(call: calls.Call) -> list[str]:
     """Which members of its group a call went to before the last one, and why it went on."""
     nexts = [*(one.server for one in call.tried[1:]), call.ref.server]
     pairs = zip(call.tried, nexts, strict=False)  # there may be none
     return [f"{one.server} could not serve it, so it went on to {other}: {one.why}" for one, other in pairs]
 
 
-def kept(outcome: CallOutcome) -> str:
+def kept(outcome: calls.CallOutcome) -> str:
     """How old a result is that was kept, or for how long one is fresh; empty where nothing is to be said."""
-    if not isinstance(outcome, Succeeded):
+    if not isinstance(outcome, calls.Succeeded):
         return ""
     if outcome.cached is not None:
         age, hint = outcome.cached
@@ -73,56 +62,56 @@ def kept(outcome: CallOutcome) -> str:
     return ""
 
 
-def outcome_short(outcome: CallOutcome) -> tuple[Tone, str]:
+def outcome_short(outcome: calls.CallOutcome) -> tuple[Tone, str]:
     """How an operation ended in a few words, for beside a result: `ok · 8 ms round trip · 2.1 KB`.
 
     A round trip has an answer, and a person's time is none of the server's.
     """
     tone: Tone = "bad"
     match outcome:
-        case Succeeded(cached=cached):
+        case calls.Succeeded(cached=cached):
             tone, word = "ok", "ok, cached" if cached else "ok"
-        case ToolFailed():
+        case calls.ToolFailed():
             word = "tool error"
-        case Rejected(code=code):
+        case calls.Rejected(code=code):
             word = f"error {code}"
-        case Denied():
+        case calls.Denied():
             return "off", "not sent"
-        case Cancelled():
+        case calls.Cancelled():
             tone, word = "off", "cancelled"
-        case InBackground():
+        case calls.InBackground():
             return "off", "in the background"
-        case TimedOut():
+        case calls.TimedOut():
             word = "timed out"
-        case Lost(sent=True):
+        case calls.Lost(sent=True):
             word = "no reply"
-        case Lost(error=error):
+        case calls.Lost(error=error):
             return tone, "not sent" if error.http is None else f"HTTP {error.http.status}"
         case _:
             tone, word = "off", ""
-    answered = isinstance(outcome, (Succeeded, ToolFailed, Rejected))
+    answered = isinstance(outcome, (calls.Succeeded, calls.ToolFailed, calls.Rejected))
     took = duration(max(0.0, outcome.ms - outcome.asked_ms)) if outcome.ms else ""
     waited = f"{duration(outcome.asked_ms)} waiting for you" if outcome.asked_ms else ""
     parts = (word, f"{took} round trip" if took and answered else took, waited)
     return tone, " · ".join(filter(None, (*parts, size(outcome.size) if outcome.size else "")))
 
 
-def outcome_line(outcome: CallOutcome) -> tuple[Tone, str]:
+def outcome_line(outcome: calls.CallOutcome) -> tuple[Tone, str]:
     """How an operation ended, in a sentence where it was no success."""
     tone, short = outcome_short(outcome)
     match outcome:
-        case Succeeded() | Cancelled():
+        case calls.Succeeded() | calls.Cancelled():
             return tone, short
-        case ToolFailed():
+        case calls.ToolFailed():
             return tone, "The tool ran and reports an error."
-        case InBackground():
+        case calls.InBackground():
             return tone, "It goes on as a task: tab Tasks of pane 2."
-        case Lost(error=LimitExceeded() as error):
+        case calls.Lost(error=LimitExceeded() as error):
             return tone, f"{safe(error.message, 300)} {error.hint}"
-        case Lost(error=error, sent=True):
+        case calls.Lost(error=error, sent=True):
             what = "The connection was lost" if isinstance(error, ConnectionLost) else "There is no usable reply"
             return tone, f"{what}: {safe(error.message, 300)} Whether the server did the work is unknown."
-        case Lost(error=error):
+        case calls.Lost(error=error):
             return tone, f"{safe(error.message, 300)} {hint(error)}".rstrip()
         case _:
             return tone, safe(failure(outcome).message, 300)

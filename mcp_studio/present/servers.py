@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from mcp_studio.auth.discovery import is_loopback, tidy
 from mcp_studio.catalog.catalog import Catalog
-from mcp_studio.catalog.listing import KINDS, Change, ChangeKind, EntryKind
+from mcp_studio.catalog.listing import KINDS, EntryKind
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.jsontext import Json, mapping
-from mcp_studio.present import connections, stray
+from mcp_studio.present import connections, definition, stray
 from mcp_studio.present.units import plural
 from mcp_studio.safetext import safe
 from mcp_studio.session.state import Status
@@ -26,7 +24,6 @@ _SHOWN = 3
 """Stray lines of each kind."""
 _REASONS = 8
 """Servers of which an empty list says why."""
-_CHANGES: tuple[ChangeKind, ...] = ("new", "changed", "gone")
 
 
 def tls(server: ServerConfig) -> str:
@@ -57,6 +54,10 @@ def warnings(status: Status, catalog: Catalog, ledger: Ledger) -> list[str]:
         listing = catalog.listing(status.server, kind)
         problems = () if ledger.wrong else listing.problems
         found += [f"{kind}s: {text}" for text in (listing.error, listing.capped, *problems) if text]
+        found += definition.doubts(listing)
+        for entry in listing.entries if kind == "tool" else ():
+            if entry.change and entry.change.kind == "changed":
+                found.append(f"{entry.ref}: its definition is not what was accepted ({entry.change.words})")
     return found
 
 
@@ -88,12 +89,6 @@ def nothing(studio: Studio, kind: EntryKind, add: str, server: str = "") -> str:
             lines.append(safe(connections.state_words(status), 160))
     one = len(names) == 1
     return "\n".join(lines[:_REASONS]) or f"{'The server offers' if one else 'The servers offer'} no {kind}s."
-
-
-def changes(some: Iterable[Change]) -> str:
-    """`2 new, 1 gone`; empty where nothing has changed."""
-    counts = Counter(change.kind for change in some)
-    return ", ".join(f"{counts[kind]:,} {kind}" for kind in _CHANGES if counts[kind])
 
 
 def stray_lines(trace: Recording, server: ServerConfig) -> list[dict[str, Json]]:

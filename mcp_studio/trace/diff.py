@@ -12,11 +12,13 @@ from difflib import SequenceMatcher
 from typing import Any, Literal, NamedTuple, cast
 
 from mcp_studio.errors import UsageError
-from mcp_studio.jsontext import Json, loads_or, mapping
+from mcp_studio.jsontext import Json, dumps, loads_or, mapping
 from mcp_studio.redact import MARK
 
 KEYS = ("id", "name", "uri", "uriTemplate", "key")
 """Members by which items are told apart, where all items of both arrays have one, each another."""
+_LARGE = 20_000
+"""Bytes of a value that scripts get whole."""
 _SQUARE = 1_000_000
 """Pairs of items of two arrays that are looked at closely: the time grows with their square."""
 
@@ -182,6 +184,19 @@ class Difference(NamedTuple):
     after: Json = None
     was: Path = ()
     """Where it is in the older value; of what was added, where it is in the newer one."""
+
+    def as_json(self) -> Json:
+        """It for scripts; a value that is large is cut short."""
+        told: dict[str, Json] = {"kind": self.kind, "path": path_text(self.path)}
+        told |= {"was": path_text(self.was)} if self.was != self.path and self.kind != "more" else {}
+        told |= {"before": _bounded(self.before)} if self.kind in ("removed", "changed", "type") else {}
+        told |= {"after": _bounded(self.after)} if self.kind in ("added", "changed", "type") else {}
+        return told
+
+
+def _bounded(value: Json) -> Json:
+    data = dumps(value)
+    return value if len(data) <= _LARGE else f"{data[:200].decode('utf-8', 'ignore')}…"
 
 
 def diff(before: Json, after: Json, ignore: Ignore = USUAL) -> tuple[Difference, ...]:

@@ -300,7 +300,7 @@ def test_what_differs_from_what_was_seen_is_told() -> None:
     for _ in range(2):
         done = cli("list", "tools", LISTS_VERSION="2")
         assert "(± changed: description, inputSchema) New words" in done.out and "(± new) It is new." in done.out
-        assert "warning: one, tools: ± 1 changed, 1 new, 1 gone" in done.err
+        assert "warning: one, tools: ± 1 new, 1 changed, 1 gone" in done.err
     tools = cli("list", "tools", "--json", LISTS_VERSION="2").json["result"]["tools"]
     assert {tool["name"]: tool["problem"] for tool in tools if "problem" in tool} == {
         "words": "± changed: description, inputSchema", "fresh": "± new",

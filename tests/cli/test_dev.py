@@ -80,6 +80,11 @@ def test_once_compares_with_a_file_for_ci(project: Path) -> None:
     done = once(project, "--baseline", "made.json")
     assert done.code == 1 and "differs  sum" in done.out and "0 breaking changes, 1 other answer" in done.err
     assert once(project, "--baseline", "made.json", "--ignore", "*").code == 0
+    saved = project / ".mcp-studio" / "calls" / "sum.toml"
+    saved.rename(project / "away.toml")
+    done = once(project, "--baseline", "made.json")
+    assert done.code == 1 and "failed   sum  no pinned call of this name is there any more" in done.out
+    (project / "away.toml").rename(saved)
     write(project, SERVER.replace("def add(a: int, b: int = 1)", "def plus(a: int, b: int)"))
     done = once(project, "--baseline", "made.json", "--json")
     assert done.code == 1 and {one["name"]: one["breaking"] for one in done.json["error"]["result"]["changes"]} == {
@@ -88,6 +93,11 @@ def test_once_compares_with_a_file_for_ci(project: Path) -> None:
     write(project, "raise SystemExit(3)")
     done = once(project, "--baseline", "made.json")
     assert done.code == 4 and "exit code 3" in done.err
+
+
+def test_a_baseline_that_cannot_be_written_is_told(project: Path) -> None:
+    done = once(project, "--write-baseline", str(project))
+    assert done.code == 1 and f"{project} cannot be written" in done.err and "mistake" not in done.err
 
 
 @pytest.mark.parametrize(

@@ -56,4 +56,48 @@ def test_the_same_call_on_many_is_compared(tmp_path: Path) -> None:
 
 def test_one_of_many_that_cannot_be_asked_fails_the_whole(config: str) -> None:
     done = cli("call", "echo", "text=hi", "--on", "all", "--config", config, "--json")
-    assert done.code == 1 and [one["server"] for one in done.json["error"]["result"]] == ["good"]
+    rows = {one["server"]: one["outcome"] for one in done.json["error"]["result"]}
+    assert done.code == 1 and rows == {"good": "ok", "broken": "unreachable"}
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (("echo", "--on", "two , lists"), 2, "text= is required"),
+        (("echo", "text=hi", "--on", ""), 2, "--on names no server"),
+        (("echo", "text=hi", "--on", "two", "--repeat", "2"), 2, "--on and --repeat do not go together"),
+        (("echo", "text=hi", "--on", "two", "--save", "name"), 2, "--on and --save do not go together"),
+        (("echo", "text=hi", "--on", "two , lists"), 1, "no such tool"),
+        (("echo", "text=hi", "--on", "all"), 0, "two"),
+    ],
+)
+def test_what_is_called_on_many_is_checked(tmp_path: Path, words: tuple[str, ...], code: int, says: str) -> None:
+    file, entry = tmp_path / "servers.toml", '[servers.{}]\ncommand = "{}"\nargs = {}\n'
+    for name, module in (("two", "raw_server"), ("lists", "raw_lists")):
+        command, *args = python_server(module)
+        with file.open("a") as out:
+            out.write(entry.format(name, command, args))
+    done = cli("call", *words, "--config", str(file))
+    assert done.code == code and says in done.out + done.err, done
+    remembered = cli("list", "history", "--json").json["result"]["history"]
+    assert [one["ref"] for one in remembered] == ["two.echo"] * (code < 2)
+
+
+@pytest.mark.parametrize(
+    ("priority", "words", "why"),
+    [
+        (0, ("call", "@pair.echo", "text=hi"), "another server was ready first"),
+        (0, ("read", "raw://note"), "another server was ready first"),
+        (5, ("call", "@pair.echo", "text=hi", "--timeout", "2"), "within 2 s"),
+    ],
+)
+def test_a_silent_server_holds_up_only_what_it_comes_before(
+    tmp_path: Path, priority: int, words: tuple[str, ...], why: str
+) -> None:
+    command, *args = python_server("raw_server")
+    silent = ["-c", "import sys; sys.stdin.read()"]
+    file, entry = tmp_path / "servers.toml", '[servers.{}]\ncommand = "{}"\nargs = {}\ngroup = "pair"\npriority = {}\n'
+    file.write_text(entry.format("silent", command, silent, priority) + entry.format("good", command, args, 0))
+    done = cli(*words, "--config", str(file), "--json")
+    assert (done.code, done.json["server"]) == (0, "good")
+    assert "silent could not be asked" in done.err and why in done.err

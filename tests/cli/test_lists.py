@@ -102,14 +102,14 @@ def test_figures_of_what_was_recorded_stand_beside_the_present_state(recorded: P
     assert max(map(len, lines[:6])) <= 80 and lines[0].split()[1:5] == ["ms", "calls", "errors", "ok"]
     cells = {line.split()[0]: line.split()[1:4] for line in reversed(lines[1:7])}
     assert cells["echo"] == ["1", "0", "100.0%"] and cells["fail"] == ["1", "1", "0.0%"] and cells["idle"][2] == "-"
-    assert any(line.startswith("one · stdio · up ") and line.endswith("1x It went wrong.") for line in lines)
-    assert any(line.startswith("idle · stdio") for line in lines) and any(
+    assert any(line.startswith("one · enabled · up ") and line.endswith("1x It went wrong.") for line in lines)
+    assert any(line.startswith("idle · enabled") for line in lines) and any(
         line.startswith("target · not configured · up ") for line in lines
     )
     result = cli("list", "servers", "--metrics", "--json", **env).json["result"]
     figures = {(one["server"], one["target"]): one for one in result}
     whole, gone = figures["one", None], figures["target", None]
-    assert whole["state"] == "stdio" and whole["reconnects"] == 0 and whole["uptime_s"] > 0 and whole["p99"] > 0
+    assert whole["state"] == "enabled" and whole["reconnects"] == 0 and whole["uptime_s"] > 0 and whole["p99"] > 0
     assert whole["last_error"]["text"] == "It went wrong." and whole["top_errors"][0]["count"] == 1
     assert gone["lost"] == 1 and gone["top_errors"] == [{"count": 1, "text": "no answer came"}]
     only = cli("list", "servers", "--metrics", "--server", "idle", "--limit", "1", "--json", **env).json["result"]

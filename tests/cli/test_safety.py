@@ -21,10 +21,17 @@ def test_a_tool_that_changed_is_listed_asked_about_and_accepted(
     config.write_text(f'[servers.lists]\ncommand = "{command}"\nargs = {args}\ninherit_env = ["LISTS_VERSION"]\n')
     lists = ("--config", str(config))
     assert cli("pins", *lists).out.count("as accepted") == 5
-    assert cli("pins", "export", str(lock), *lists).code == 0
+    exported = cli("pins", "export", str(lock), *lists)
+    assert exported.code == 0 and f"written: {lock}" in exported.err
+    refused = cli("pins", "export", str(tmp_path), *lists)
+    assert refused.code == 1 and f"{tmp_path} cannot be written" in refused.err
     assert cli("pins", "check", str(lock), *lists).code == 0
     monkeypatch.setenv("LISTS_VERSION", "2")
     assert "changed: description, inputSchema" in cli("pins", *lists).out
+    (report,) = cli("doctor", "--json", *lists).json["result"]
+    assert any("lists.words: its definition is not what was accepted" in said for said in report["warnings"])
+    wrong = cli("pins", "accept", "lists.word", *lists)
+    assert wrong.code == 2 and "No server lists the tool `lists.word`" in wrong.err and "lists.words" in wrong.err
     checked = cli("pins", "check", str(lock), "--json", *lists)
     kinds = {one["tool"].rpartition(".")[2]: one["kind"] for one in checked.json["error"]["drift"]}
     assert checked.code == 6 and kinds == {"words": "changed", "fresh": "new", "old": "gone"}

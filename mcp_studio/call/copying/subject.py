@@ -21,16 +21,9 @@ from mcp_studio.config.model import Kind, ServerConfig
 from mcp_studio.config.secrets import secret_values
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, mapping
+from mcp_studio.protocol import versions
 from mcp_studio.protocol.events import Outgoing, request, request_out
 from mcp_studio.protocol.tasks import support_of
-from mcp_studio.protocol.versions import (
-    LATEST_HANDSHAKE,
-    LATEST_MODERN,
-    META_CAPABILITIES,
-    META_CLIENT,
-    META_VERSION,
-    era_of,
-)
 from mcp_studio.protocol.views import ToolView, param_headers
 from mcp_studio.record import record
 from mcp_studio.safetext import LINES_LIVE, safe
@@ -92,7 +85,7 @@ class Subject:
             return self.version
         server = self.server or ServerConfig("")
         era = self.remembered if server.era == "auto" else server.era
-        return server.protocol_version or (LATEST_MODERN if era == "modern" else LATEST_HANDSHAKE)
+        return server.protocol_version or (versions.LATEST_MODERN if era == "modern" else versions.LATEST_HANDSHAKE)
 
     @property
     def sure(self) -> bool:
@@ -102,7 +95,7 @@ class Subject:
     @property
     def modern(self) -> bool:
         """Whether the request is one of the stateless era."""
-        return era_of(self.supposed) == "modern"
+        return versions.era_of(self.supposed) == "modern"
 
     @property
     def params(self) -> dict[str, Json]:
@@ -120,7 +113,7 @@ class Subject:
         if self.modern:
             own = self.server or ServerConfig("")
             who, can = self.info or own.client_info or _CLIENT, self.capabilities or own.capabilities or {}
-            stamp = {META_VERSION: self.supposed, META_CLIENT: who, META_CAPABILITIES: can}
+            stamp = {versions.META_VERSION: self.supposed, versions.META_CLIENT: who, versions.META_CAPABILITIES: can}
             params = cast("dict[str, Json]", request("", params, meta=stamp)["params"])
         return request_out(identity, self.method, params, self.supposed, self.modern, headers)
 

@@ -10,14 +10,14 @@ from dataclasses import replace
 from mcp_studio.auth.accounts import Accounts
 from mcp_studio.auth.discovery import resource_or_none
 from mcp_studio.auth.model import Account
-from mcp_studio.cli.arguments import given_bytes
+from mcp_studio.cli.arguments import given_bytes, private
 from mcp_studio.cli.engine import execute
 from mcp_studio.cli.grammar import VERBS
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.sign_in import SignInController
 from mcp_studio.cli.targets import configured, select, with_secrets
-from mcp_studio.cli.terminal import Lines, can_ask, typed
+from mcp_studio.cli.terminal import Lines, can_ask
 from mcp_studio.config.expand import see_to
 from mcp_studio.config.model import Config, ServerConfig
 from mcp_studio.config.table import nearest
@@ -116,10 +116,7 @@ def _adjusted(server: ServerConfig, out: Output) -> ServerConfig:
 def _private(option: str, question: str, out: Output) -> str:
     """The value of an option that is never shown; `-` reads it from standard input, or asks for it."""
     given = out.options.value(option)
-    if given == "-" and can_ask():
-        text = typed(question)
-    else:
-        text = given_bytes(option, given).decode("utf-8", "replace").strip()
+    text = (private(question) if given == "-" else given_bytes(option, given).decode("utf-8", "replace")).strip()
     if out.options.flag(option) and not text:
         raise UsageError(f"{option} is empty.")
     out.redactor.learn(text)

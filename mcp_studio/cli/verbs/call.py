@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 from typing import cast
@@ -16,8 +15,8 @@ from mcp_studio.call.load import MOST, MOST_AT_ONCE, Load, past_of_load
 from mcp_studio.call.policy import tool_of
 from mcp_studio.catalog.listing import Ref, doubts_of
 from mcp_studio.cli.arguments import expanded, refuse_wrong, template_form, texts
-from mcp_studio.cli.call_arguments import Intent, Plan, intent_of, located, plan_of
-from mcp_studio.cli.engine import Narration, end, execute, outcome_of, reachable
+from mcp_studio.cli.call_arguments import Intent, Plan, form_of, intent_of, located, plan_of
+from mcp_studio.cli.engine import Narration, connect_all, end, execute, outcome_of
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import configured
@@ -37,8 +36,6 @@ from mcp_studio.trace.diff import diff
 _TOLD = 1.0
 """Seconds between two lines about how far it is."""
 
-Work = Callable[[Studio, Plan, Output], Awaitable[int]]
-
 
 def run(options: Options, out: Output) -> int:
     """Do it, and return the exit code."""
@@ -56,7 +53,7 @@ def run(options: Options, out: Output) -> int:
     if verb == "read":
         template_form(plan.name)  # whether it is a template that can be used
     out.server = plan.server
-    work: Work = {"call": _call, "get": _get, "read": _read, "complete": _complete}[verb]
+    work = {"call": _call, "get": _get, "read": _read, "complete": _complete}[verb]
     return execute(plan.config, out, lambda studio: work(studio, plan, out))
 
 
@@ -72,8 +69,8 @@ async def _call(studio: Studio, plan: Plan, out: Output) -> int:
     intent = await intent_of(studio, plan, out, ref)
     if options.flag("--as"):
         return _copied(studio, intent, "", out)
-    wrong = () if options.flag("--unchecked") else await studio.checker.check_arguments(intent.form, intent.arguments)
-    refuse_wrong(wrong, intent.arguments, str(ref), hint="--unchecked sends them all the same.")
+    if not options.flag("--unchecked"):
+        await _check(studio, intent)
     as_task = _is_task(studio, ref, tool_of(found), out)
     intent.save(studio, out)
     if options.flag("--repeat"):
@@ -87,19 +84,32 @@ async def _call(studio: Studio, plan: Plan, out: Output) -> int:
     return end(await outcome_of(call, out), out)
 
 
+async def _check(studio: Studio, intent: Intent) -> None:
+    wrong = await studio.checker.check_arguments(intent.form, intent.arguments)
+    refuse_wrong(wrong, intent.arguments, str(intent.ref), hint="--unchecked sends them all the same.")
+
+
 async def _on_many(studio: Studio, plan: Plan, out: Output) -> int:
-    """The same call on several servers at once, each result beside the first one."""
-    there = await reachable(studio, out)
-    refs = [Ref("tool", name, plan.name) for name in there]
-    refs = [ref for ref in refs if studio.catalog.find(ref)]
+    """The same call on several servers at once, each result beside the first one, and which could not be called."""
+    options, failed = out.options, await connect_all(studio, out)
+    not_called = {name: ("unreachable", studio.redactor.text(error.message)) for name, error in failed.items()}
+    refs: list[Ref] = []
+    for ref in (Ref("tool", name, plan.name) for name in plan.on if name not in failed):
+        if studio.catalog.find(ref):
+            refs.append(ref)
+        elif options.value("--on") != "all":
+            not_called[ref.server] = ("no such tool", studio.catalog.missing(ref).message)
     if not refs:
-        raise UsageError(f"None of {', '.join(plan.on)} has the tool {plan.name}.")
-    intent = await intent_of(studio, plan, out, refs[0])
-    begin = partial(studio.call_tool, approved=out.options.flag("--yes"), stays=True)
-    outcomes = await asyncio.gather(*(begin(ref, intent.arguments).wait() for ref in refs))
+        raise next(iter(failed.values()), UsageError(f"None of {', '.join(plan.on)} has the tool {plan.name}."))
+    first = await intent_of(studio, plan, out, refs[0])
+    intents = [first._replace(ref=ref, form=form_of(studio, ref)) for ref in refs]
+    for intent in () if options.flag("--unchecked") else intents:
+        await _check(studio, intent)
+    begin = partial(studio.call_tool, approved=options.flag("--yes"), stays=True)
+    calls = [one.begun(studio, begin(one.ref, one.arguments)) for one in intents]
+    outcomes = await asyncio.gather(*(call.wait() for call in calls))
     base = getattr(outcomes[0], "result", None)
-    rows: list[tuple[str, ...]] = []
-    facts: list[Json] = []
+    rows, facts = list[tuple[str, ...]](), list[Json]()
     for ref, outcome in zip(refs, outcomes, strict=True):
         result = getattr(outcome, "result", None)
         found = [difference_line(one) for one in diff(base, result)]
@@ -108,8 +118,11 @@ async def _on_many(studio: Studio, plan: Plan, out: Output) -> int:
         rows += [("", "", "", line) for line in found]
         facts.append({"server": ref.server, "outcome": OUTCOMES[type(outcome)], "ms": round(outcome.ms, 1),
                       "said": said_of(outcome) or None, "result": result, "differences": [*found]})  # fmt: skip
+    for name, (outcome, said) in not_called.items():
+        rows.append((name, outcome, "", said))
+        facts.append({"server": name, "outcome": outcome, "ms": None, "said": said, "result": None, "differences": []})
     out.table(rows)
-    if wrong := len(plan.on) - len(there) + sum(not isinstance(one, Succeeded) for one in outcomes):
+    if wrong := len(not_called) + sum(not isinstance(one, Succeeded) for one in outcomes):
         return out.fail(StudioError(f"{wrong} of the calls failed."), {"result": facts})
     return out.done(facts)
 
@@ -212,8 +225,8 @@ async def _repeat(studio: Studio, intent: Intent, out: Output, task: bool) -> in
         0 where all calls were a success, 5 where tools failed and nothing worse happened, 130 where it was
         interrupted, 6 where it was not approved, else 1.
     """
-    options, (total, at_once) = out.options, _counts(out.options)
-    ref, arguments = intent.ref, intent.arguments
+    options, ref, arguments = out.options, intent.ref, intent.arguments
+    total, at_once = _counts(options)
     denied = await studio.caller.consent(ref, arguments, total, at_once, approved=options.flag("--yes"))
     if denied is not None:
         return end(denied, out)

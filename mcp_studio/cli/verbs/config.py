@@ -6,18 +6,18 @@ import sys
 import time
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import fields, replace
 from difflib import unified_diff
 from pathlib import Path
 from typing import Any
 
 from mcp_studio.call.saved import folders
+from mcp_studio.cli.arguments import private
 from mcp_studio.cli.grammar import VERBS
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
-from mcp_studio.cli.targets import from_command, learn, select, state_text, target_text, tell_problems
-from mcp_studio.cli.terminal import EndOfInput, can_ask, confirm, typed
+from mcp_studio.cli.targets import from_command, learn, select, state_text, tell_problems
+from mcp_studio.cli.terminal import can_ask, confirm
 from mcp_studio.config.clients import Client, client_named, foreign_files, places
 from mcp_studio.config.expand import uses
 from mcp_studio.config.exporters import entry_for, merged
@@ -33,7 +33,7 @@ from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
 from mcp_studio.paths import Paths, write_atomically
 from mcp_studio.present import units
-from mcp_studio.present.definition import cautions
+from mcp_studio.present.definition import cautions, target_of
 from mcp_studio.safetext import safe
 from mcp_studio.vault import keyring
 from mcp_studio.vault.base import VaultRefused
@@ -113,9 +113,13 @@ def _show(_: list[str], options: Options, out: Output) -> int:
     rows += [("key", f"{name} = {pressed}") for name, pressed in settings.keys.items()]
     out.table(rows + [("server", out.redactor.text(_line(server))) for server in config.servers.values()])
     tell_problems(config, out)
+
     facts: Json = {
         "files": list(config.files), "theme": settings.theme, "secrets": settings.secrets, "limits": limits,
-        "servers": {name: _masked(server, out) for name, server in config.servers.items()},
+        "servers": {
+            name: to_table(map_texts(one.written or one, lambda _, text: out.redactor.text(text)))
+            for name, one in config.servers.items()
+        },
         "problems": [str(problem) for problem in config.problems],
         "untrusted": [question.file for question in config.untrusted],
     }  # fmt: skip
@@ -123,14 +127,9 @@ def _show(_: list[str], options: Options, out: Output) -> int:
     return 2 if config.problems else 0
 
 
-def _masked(server: ServerConfig, out: Output) -> Json:
-    """An entry as it is written, without the secrets that somebody wrote into it."""
-    return to_table(map_texts(server.written or server, lambda _, text: out.redactor.text(text)))
-
-
 def _line(server: ServerConfig) -> str:
     state = state_text(server)
-    return f"{server.name}  {target_text(server)}{f'  ({state})' if state else ''}"
+    return f"{server.name}  {target_of(server)}{f'  ({state})' if state else ''}"
 
 
 def _add(words: list[str], options: Options, out: Output) -> int:
@@ -170,7 +169,7 @@ def _put(servers: Sequence[ServerConfig], options: Options, out: Output) -> int:
     new = _without_secrets([server for server in servers if server.name not in taken], options, out)
     for server in new:
         put_server(file, server)
-        out.note(f"added {_line(server)}")
+        out.note(f"{'replaced' if server.name in known else 'added'} {_line(server)}")
     if not new:
         raise ConfigError("No server was added.")
     return out.done([server.name for server in new])
@@ -232,8 +231,7 @@ def _starts(question: Untrusted) -> list[str]:
 def _import(words: list[str], options: Options, out: Output) -> int:
     if words:
         return _put(list(_written([Path(words[0]).expanduser()], out).servers.values()), options, out)
-    rows: list[tuple[str, ...]] = []
-    facts: list[Json] = []
+    rows, facts = list[tuple[str, ...]](), list[Json]()
     for client, file, _ in foreign_files(Path.cwd()):
         config = written(Paths.default(), Path.cwd(), files=[file])
         problems = [str(problem) for problem in config.problems if problem.message != NO_SERVERS]
@@ -279,15 +277,17 @@ def _entries(client: Client, servers: Iterable[ServerConfig], out: Output) -> di
     """The entries that a client gets; what it cannot have is told."""
     entries: dict[str, dict[str, Any]] = {}
     for server in servers:
-        for offer in offers(server):
+        for offer in (found := offers(server)):
             out.redactor.learn(offer.value)
-            out.warn(f"servers.{server.name}.{offer.key} is a secret that stands in clear, and will there, too")
         try:
             entries[server.name], left = entry_for(client, server)
-            if left:
-                out.warn(f"{server.name} goes without {', '.join(left)}: {client.name} has no place for that")
         except ConfigError as problem:
             out.warn(f"{server.name} is left out: {problem.key or 'it'} {problem.message}.")
+            continue
+        if left:
+            out.warn(f"{server.name} goes without {', '.join(left)}: {client.name} has no place for that")
+        for offer in found:
+            out.warn(f"servers.{server.name}.{offer.key} is a secret that stands in clear, and will there, too")
     if not entries:
         raise ConfigError("No server was written.")
     return entries
@@ -359,8 +359,7 @@ def _list_secrets(config: Config, out: Output) -> int:
             present[name] = keyring.named().get(name) is not None
     except VaultRefused as problem:
         out.warn(f"{problem.message} {problem.hint}".strip())
-    rows: list[tuple[str, ...]] = []
-    result: list[Json] = []
+    rows, result = list[tuple[str, ...]](), list[Json]()
     for name in sorted({*known, *used}):
         there, users = present.get(name), used.get(name, [])
         where = place if there else "not known" if there is None else "MISSING"
@@ -377,26 +376,13 @@ def _set_secret(config: Config, out: Output, name: str) -> int:
     there = keyring.named().get(name) is not None
     if there and not out.options.flag("--yes"):
         raise UsageError(f"There is a secret `{name}` already.", hint="--yes replaces it.")
-    value = _value(name)
+    value = private(f"Value of {name} (not shown): ").removesuffix("\n").removesuffix("\r")
     if not value.strip():
         raise UsageError("The value is empty: nothing is stored.")
     out.redactor.learn(value)
     place = keyring.keep(name, value)
     out.note(f"{'replaced' if there else 'kept'} {name} in {place}; ${{keyring:{name}}} stands for it")
     return out.done({"name": name, "place": place, "replaced": there})
-
-
-def _value(name: str) -> str:
-    """What is to be kept: typed without being shown, or all of standard input."""
-    if can_ask():
-        with suppress(EndOfInput):
-            return typed(f"Value of {name} (not shown): ")
-        return ""
-    try:
-        text = sys.stdin.buffer.read().decode()
-    except UnicodeDecodeError:
-        raise UsageError("Standard input is not UTF-8 text.") from None
-    return text.removesuffix("\n").removesuffix("\r")
 
 
 def _remove_secret(config: Config, out: Output, name: str) -> int:

@@ -15,7 +15,7 @@ from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import of_server
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json, mapping
-from mcp_studio.paths import read_object, write_object
+from mcp_studio.paths import read_object
 from mcp_studio.present.differences import difference_line
 from mcp_studio.present.units import duration, plural
 from mcp_studio.safetext import safe
@@ -65,8 +65,7 @@ def _end(one: Round, reloader: Reloader, out: Output) -> int:
     if out.asker.refused:
         return out.fail(out.asker.refused[0], {"result": result})
     if file := out.options.value("--write-baseline"):
-        write_object(Path(file), {"version": 1, "surface": reloader.surface, "answers": reloader.answers})
-        out.note(f"written: {file}")
+        out.store(file, {"version": 1, "surface": reloader.surface, "answers": reloader.answers})
     elif one.breaking or one.other:
         words = f"{plural(len(one.breaking), 'breaking change')}, {plural(len(one.other), 'other answer')}."
         return out.fail(StudioError(words), {"result": result})
@@ -102,11 +101,9 @@ def _lines(one: Round, studio: Studio) -> Iterator[str]:
 
 
 def _json(one: Round, out: Output) -> dict[str, Json]:
-    differences = [[difference_line(difference) for difference in answer.differences] for answer in one.answers]
-    answers = zip(one.answers, differences, strict=True)
     return {
         **one._asdict(), "time": round(time.time(), 3), "ready": one.error is None, "breaking": bool(one.breaking),
         "error": out.redactor.text(one.error.message) if one.error else None,
         "changes": [change._asdict() for change in one.changes],
-        "answers": [{**answer._asdict(), "differences": lines} for answer, lines in answers],
+        "answers": [{**one._asdict(), "differences": [*map(difference_line, one.differences)]} for one in one.answers],
     }  # fmt: skip

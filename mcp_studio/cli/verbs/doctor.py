@@ -101,13 +101,9 @@ async def _examined(studio: Studio, server: ServerConfig) -> tuple[dict[str, Jso
 
 def _local(studio: Studio, server: ServerConfig, status: Status) -> dict[str, Json]:
     """How a server that is a program was started."""
-    return {
-        "argv": [studio.redactor.text(word) for word in (server.command, *server.args)],
-        "cwd": os.path.abspath(server.cwd or "."),
-        "environment": sorted(child_environment(server)),
-        "pid": status.pid,
-        "sandbox": walls.in_words(server),
-    }
+    argv = [studio.redactor.text(word) for word in (server.command, *server.args)]
+    names, folder = sorted(child_environment(server)), os.path.abspath(server.cwd or ".")
+    return {"argv": argv, "cwd": folder, "environment": names, "pid": status.pid, "sandbox": walls.in_words(server)}
 
 
 async def remote(studio: Studio, server: ServerConfig, status: Status) -> dict[str, Json]:
@@ -196,7 +192,7 @@ def _lines(facts: dict[str, Json], studio: Studio) -> Iterator[str]:
         yield from (f"      {one['explanation']}", *(f"      │ {line}" for line in one["lines"]))
     yield from (f"  ! {warning}" for warning in facts["warnings"])
     if good or facts["findings"]:
-        yield _row("findings", servers.finding_counts(ledger) or "none: nothing is wrong with what it sent so far")
+        yield _row("findings", servers.finding_counts(ledger) or "none: what it sent keeps to the protocol")
     for group in ledger.groups():
         what, where = servers.finding(group)
         yield from (f"  {_SIGNS[group.first.severity]} {what}", f"      {where}")

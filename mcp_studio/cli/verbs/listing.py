@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from collections import Counter
 from datetime import UTC, datetime
 
 from mcp_studio.call.history import History, Past
@@ -16,18 +15,15 @@ from mcp_studio.cli.engine import connect_all, execute, ready
 from mcp_studio.cli.grammar import LIST_KINDS
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output, clock, entry_rows
-from mcp_studio.cli.targets import configured, select, state_text, target_text
+from mcp_studio.cli.targets import configured, select, state_text
 from mcp_studio.cli.verbs import load
 from mcp_studio.config.model import Config
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.paths import Paths
+from mcp_studio.present.definition import change_counts, doubts, target_of
 from mcp_studio.studio import Studio
-
-_SUMMARY = 100
-_DOUBTS = 20
-"""Doubtful names that are told one by one."""
 
 
 def run(options: Options, out: Output) -> int:
@@ -42,7 +38,7 @@ def run(options: Options, out: Output) -> int:
     if options.flag("--metrics") and word != "servers":
         raise UsageError("--metrics is about servers.", hint="mcp-studio list servers --metrics")
     if options.flag("--metrics"):
-        states = {server.name: state_text(server) or server.kind for server in config.servers.values()}
+        states = {server.name: state_text(server) or "enabled" for server in config.servers.values()}
         return load("trace").recorded(states, out)
     if plain := {"servers": _servers, "groups": _groups, "saved": _saved_calls}.get(word):
         return plain(config, out)
@@ -98,17 +94,14 @@ def _tell(studio: Studio, kind: EntryKind, out: Output) -> None:
     """What is wrong with a list, or missing from it."""
     for name in studio.manager.names():
         listing = studio.catalog.listing(name, kind)
-        doubts = [f"{ref.name}: {doubt}" for ref, doubt in doubts_of(listing.entries).items()]
-        if len(doubts) > _DOUBTS:
-            doubts[_DOUBTS:] = [f"{len(doubts) - _DOUBTS:,} more are listed twice or look like others"]
-        counts = ", ".join(f"{count:,} {what}" for what, count in Counter(one.kind for one in listing.changes).items())
+        counts = change_counts(listing.changes)
         seen = f"± {counts} since they were looked at last in the studio" if counts else ""
-        out.warn_of_list(name, kind, listing.error, listing.capped, *listing.problems, *doubts, seen)
+        out.warn_of_list(name, kind, listing.error, listing.capped, *listing.problems, *doubts(listing), seen)
 
 
 def _servers(config: Config, out: Output) -> int:
     servers = config.servers.values()
-    targets = {server.name: out.redactor.text(target_text(server)) for server in servers}
+    targets = {server.name: out.redactor.text(target_of(server)) for server in servers}
     rows = [(server.name, server.kind, state_text(server), targets[server.name]) for server in servers]
     facts: list[Json] = [
         {
@@ -152,7 +145,7 @@ def _saved_calls(config: Config, out: Output) -> int:
 
 
 def _row(past: Past) -> tuple[str, ...]:
-    what = dumps(past.arguments).decode()[:_SUMMARY] if past.arguments else ""
+    what = dumps(past.arguments).decode()[:100] if past.arguments else ""
     about = " ".join(filter(None, (what, past.said and f"({past.said})", past.loss)))
     return clock(past.at), past.kind, f"{past.ms:.0f} ms" if past.ms else "", str(past.ref), about
 

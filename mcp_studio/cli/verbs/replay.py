@@ -16,14 +16,14 @@ from mcp_studio.cli.targets import configured, select, server_option
 from mcp_studio.config.expand import Expander
 from mcp_studio.config.model import Config
 from mcp_studio.errors import ConfigError, StudioError, UsageError
-from mcp_studio.jsontext import Json, dumps
+from mcp_studio.jsontext import Json
 from mcp_studio.paths import Paths
-from mcp_studio.present.differences import difference_line, value_text
+from mcp_studio.present.differences import difference_line
 from mcp_studio.present.units import plural
 from mcp_studio.redact import MARK
 from mcp_studio.schema.place import get_or_none, put
 from mcp_studio.studio import Studio
-from mcp_studio.trace.diff import Difference, Ignore, path_text
+from mcp_studio.trace.diff import Ignore, path_text
 from mcp_studio.trace.export.bundle import open_recording
 from mcp_studio.trace.message import Recording
 from mcp_studio.trace.query.parser import parse
@@ -79,9 +79,6 @@ class Secrets:
         return cast("dict[str, Json]", value)
 
 
-_LARGE = 20_000
-
-
 def run(options: Options, out: Output) -> int:
     """Replay, and return the exit code."""
     if not options.words:
@@ -121,11 +118,8 @@ def _end(results: list[Result], left: tuple[planning.LeftOut, ...], out: Output)
     counts = summary(results)
     told = ", ".join(f"{counts[word]:,} {word}" for word in VERDICTS if counts[word])
     out.note(f"{plural(counts['steps'], 'request')}: {told}")
-    result: Json = {
-        "summary": counts,
-        "steps": [_json(one) for one in results],
-        "left_out": [one._asdict() for one in left],
-    }
+    steps: list[Json] = [_json(one) for one in results]
+    result: Json = {"summary": counts, "steps": steps, "left_out": [one._asdict() for one in left]}
     if out.asker.refused:
         return out.fail(out.asker.refused[0], {"result": result})
     if bad := counts["steps"] - counts["same"] - counts["new"]:
@@ -148,17 +142,5 @@ def _json(result: Result) -> Json:
         "number": step.number, "server": step.server, "method": step.method, "target": step.target,
         "verdict": result.verdict, "said": result.said or None, "ms": result.ms and round(result.ms, 1),
         "recorded_ms": step.ms and round(step.ms, 1),
-        "differences": [_difference(one) for one in result.differences],
+        "differences": [one.as_json() for one in result.differences],
     }  # fmt: skip
-
-
-def _difference(one: Difference) -> Json:
-    told: dict[str, Json] = {"kind": one.kind, "path": path_text(one.path)}
-    told |= {"was": path_text(one.was)} if one.was != one.path and one.kind != "more" else {}
-    told |= {"before": _bounded(one.before)} if one.kind in ("removed", "changed", "type") else {}
-    told |= {"after": _bounded(one.after)} if one.kind in ("added", "changed", "type") else {}
-    return told
-
-
-def _bounded(value: Json) -> Json:
-    return value if len(dumps(value)) <= _LARGE else value_text(value, 200)

@@ -13,9 +13,10 @@ from mcp_studio.cli.engine import execute, reachable
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output, clock
 from mcp_studio.cli.targets import configured, select
+from mcp_studio.config.table import nearest
 from mcp_studio.errors import InputNeeded, UsageError
 from mcp_studio.jsontext import Json, mapping, printable
-from mcp_studio.paths import Paths, read_object, write_object
+from mcp_studio.paths import Paths, read_object
 from mcp_studio.safetext import safe
 from mcp_studio.session.approvals import answer, waiting
 from mcp_studio.studio import Studio
@@ -56,7 +57,7 @@ def _audit(options: Options, out: Output) -> int:
         return fits and all(word in text for word in words)
 
     log = Audit(Paths.default().state / "audit.jsonl", out.redactor, "")
-    found = [line for line in log.lines() if matches(line)][-limit:]
+    found = [line for line in log.lines() if "tool" in line and matches(line)][-limit:]
     return out.listing([_row(line) for line in found], [*found], empty="No call matches.")
 
 
@@ -86,15 +87,18 @@ def _pins(options: Options, out: Output) -> int:
 
 async def _pinned(studio: Studio, action: str, words: list[str], out: Output) -> int:
     servers = await reachable(studio, out)
-    changed = [entry for entry in studio.catalog.entries("tool", servers) if entry.change]
+    entries = studio.catalog.entries("tool", servers)
+    tools, changed = {str(entry.ref) for entry in entries}, [entry for entry in entries if entry.change]
     if action == "accept":
+        if unknown := next((word for word in words if word not in tools), ""):
+            raise UsageError(f"No server lists the tool `{unknown}`.", hint=nearest(unknown, tools))
         chosen = [entry for entry in changed if not words or str(entry.ref) in words]
         for entry in chosen:
             studio.catalog.accept(entry.ref)
         out.note(f"{len(chosen)} accepted")
         return out.done([str(entry.ref) for entry in chosen])
     if action == "export":
-        write_object(Path(words[0]), lock(studio.catalog, servers))
+        out.store(words[0], lock(studio.catalog, servers))
         return out.done({"file": words[0]})
     if action == "check":
         return _checked(studio, servers, words[0], out)

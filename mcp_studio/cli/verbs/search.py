@@ -19,10 +19,6 @@ from mcp_studio.search.engine import MEANT
 from mcp_studio.search.method import Found, Hit, Reason, Scope
 from mcp_studio.studio import Studio
 
-MOST = 1_000
-"""Hits that can be asked for."""
-USUAL = 20
-
 
 def run(options: Options, out: Output) -> int:
     """Search, and return the exit code: 1 where nothing is found.
@@ -32,7 +28,7 @@ def run(options: Options, out: Output) -> int:
     """
     config, text, names = configured(out), " ".join(options.words), options.values("--server")
     method = options.value("--method") or config.settings.search_method
-    limit = options.count("--limit", MOST) or USUAL
+    limit = options.count("--limit", 1_000) or 20
     offline = options.flag("--offline")
     chosen = select(config, (names or list(config.servers)) if offline else names)
     if offline:  # also those that are disabled: nothing is started

@@ -17,7 +17,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static, Tab, Tabs
 
 from mcp_studio.catalog.listing import KINDS, Entry, EntryKind, Ref
-from mcp_studio.present import servers, units
+from mcp_studio.present import definition, servers, units
 from mcp_studio.protocol.views import PromptView, ResourceView, ToolView
 from mcp_studio.safetext import safe
 from mcp_studio.search import names
@@ -307,7 +307,7 @@ class CatalogPane(Pane, scope="catalog"):
         entries = [row.entry for row in rows if isinstance(row, Item)]
         if text:
             self.show_note(f"{len(entries):,} of {count:,}")
-        elif changes := servers.changes([entry.change for entry in entries if entry.change]):
+        elif changes := definition.change_counts([entry.change for entry in entries if entry.change]):
             self.show_note(changes)
         else:
             self.show_note("remembered" if any(entry.remembered for entry in entries) else "")

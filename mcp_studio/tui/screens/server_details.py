@@ -15,7 +15,7 @@ from mcp_studio.catalog.listing import KINDS, Listing
 from mcp_studio.config.model import Kind, ServerConfig
 from mcp_studio.jsontext import mapping, printable
 from mcp_studio.present import connections, crashes, metrics, servers, units
-from mcp_studio.present.definition import icons
+from mcp_studio.present.definition import change_counts, icons
 from mcp_studio.safetext import safe
 from mcp_studio.sandbox import walls
 from mcp_studio.session.state import Status
@@ -208,7 +208,7 @@ def _offers(studio: Studio, name: str) -> Iterator[Part]:
             skills = sum(bool(entry.skill) for entry in listing.entries)
             count = f"{units.plural(skills, 'skill')} among them" if skills else ""
             state = "" if listing.state == "fresh" else listing.state
-            told = count, state, _freshness(listing), servers.changes(listing.changes), listing.capped
+            told = count, state, _freshness(listing), change_counts(listing.changes), listing.capped
             facts = (units.plural(len(listing.entries), kind), *told, listing.error)
             yield safe(", ".join(filter(None, facts)), 800)
         # What the lint has seen on the wire it says itself; this is for lists of an earlier run.
