@@ -131,7 +131,8 @@ class Policy:
             judgement = self._doubt(ref, entries, whole) or judgement
         if judgement.verdict == "allow":
             return judgement if judgement.risk == risk else judgement._replace(risk=risk)
-        return judgement._replace(reasons=(*judgement.reasons, *_reasons(tool, trusted), *raised), risk=risk)
+        who = ("a program wants it",) if origin == "program" else ()
+        return judgement._replace(reasons=(*judgement.reasons, *who, *_reasons(tool, trusted), *raised), risk=risk)
 
     def _doubt(self, ref: Ref, entries: Sequence[Entry], whole: bool) -> Judgement | None:
         """Why a call that is allowed is asked about all the same."""

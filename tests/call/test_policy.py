@@ -59,7 +59,9 @@ def judge(
 def test_without_a_rule_it_depends_on_who_asks_and_on_the_tool(
     entries: tuple[Entry, ...], origin: Origin, trusted: bool, verdict: Verdict
 ) -> None:
-    assert judge(entries, origin=origin, trusted=trusted).verdict == verdict
+    judgement = judge(entries, origin=origin, trusted=trusted)
+    assert judgement.verdict == verdict
+    assert ("a program wants it" in judgement.reasons) is (origin == "program" and verdict == "ask")
 
 
 def test_an_excluded_tool_is_denied_whatever_the_rules_say() -> None:
