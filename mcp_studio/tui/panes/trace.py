@@ -37,7 +37,7 @@ _EMPTY = "Nothing has crossed the wire yet. Connect a server, and every message 
 _EMPTY_PAST = "Nothing was recorded in this session."
 _NONE, _SEARCHING = "No message matches the query; esc ends it.", "Nothing found yet."
 _NO_CALL = "It belongs to no call of a tool, prompt or resource."
-_EVERY = 0.25
+_EVERY = 0.5
 """Seconds between two looks at what the border and the exchange beside the table say."""
 _DONE = 0.99
 """The part that a query has searched before that is no longer said: of a live trace there is always more."""
