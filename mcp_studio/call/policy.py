@@ -7,7 +7,7 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import date
 from fnmatch import fnmatchcase, translate
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Literal, NamedTuple, cast
 
 from mcp_studio.call.call import Call, Denied
@@ -33,6 +33,8 @@ _READ = 4_000
 """Characters of each value that are looked at."""
 _REMEMBERED = 500
 """Shapes of calls whose rules are remembered."""
+
+_TooOften = Callable[[tuple[object, str], int, float], bool]
 
 
 class Judgement(NamedTuple):
@@ -122,11 +124,13 @@ class Policy:
         tool = tool_of(entries)
         profile = self.profile(ref, tool, trusted)
         texts, whole = _texts(arguments)
-        self._recent.counts = counts
+        too_often = partial(self._recent.too_often, counts=counts)
         risk, raised = _raised(profile.risk, texts)
-        judgement = self._by_rule(ref, profile._replace(risk=risk), arguments, texts, origin)
+        judgement = self._by_rule(ref, profile._replace(risk=risk), arguments, texts, origin, too_often)
+        if judgement is None and profile.calls and too_often((None, str(ref)), profile.calls, profile.seconds):
+            judgement = Judgement("deny", f"the server allows {profile.calls} in {profile.seconds:g} s")
         if judgement is None:
-            judgement = self._by_default(ref, tool, profile, entries, origin, trusted)
+            judgement = self._by_default(tool, profile, entries, origin, trusted)
         if judgement.verdict == "allow":
             judgement = self._doubt(ref, entries, whole) or judgement
         if judgement.verdict == "allow":
@@ -148,7 +152,7 @@ class Policy:
         return None
 
     def _by_rule(
-        self, ref: Ref, profile: Profile, arguments: Json, texts: Sequence[_Text], origin: Origin
+        self, ref: Ref, profile: Profile, arguments: Json, texts: Sequence[_Text], origin: Origin, too_often: _TooOften
     ) -> Judgement | None:
         names, today, exactly = tuple(name for name, _ in texts), date.today().isoformat(), ""
         for rule, values in self._candidates((str(ref), profile.risk, profile.category, origin, names)):
@@ -161,15 +165,13 @@ class Policy:
             if not rule.calls:
                 return Judgement(rule.verdict, f"policy rule {rule.tools!r}")
             whose = {"tool": str(ref), "server": ref.server, "origin": origin}[rule.per]
-            if self._recent.too_often((id(rule), whose), rule.calls, rule.seconds):
+            if too_often((id(rule), whose), rule.calls, rule.seconds):
                 return Judgement(rule.verdict, f"more than {rule.calls} in {rule.seconds:g} s of {whose}")
         return None
 
     def _by_default(
-        self, ref: Ref, tool: ToolView | None, profile: Profile, entries: Sequence[Entry], origin: Origin, trusted: bool
+        self, tool: ToolView | None, profile: Profile, entries: Sequence[Entry], origin: Origin, trusted: bool
     ) -> Judgement:
-        if profile.calls and self._recent.too_often((None, str(ref)), profile.calls, profile.seconds):
-            return Judgement("deny", f"the server allows {profile.calls} in {profile.seconds:g} s")
         if len(entries) > 1:
             return Judgement("ask", "listed more than once", ("listed more than once",))
         if profile.approval:

@@ -19,7 +19,7 @@ _POINTS = 0.05
 _FASTER = 0.8
 """A member takes over from the one that serves when it needs less than this share of its time."""
 _CALL = "tools/call"
-_TEMPLATES = 1_000
+_TEMPLATES = 100
 """Templates that an address is compared with."""
 
 

@@ -100,19 +100,17 @@ class Recent:
     """How often things happened lately, by key, in windows that slide."""
 
     def __init__(self) -> None:
-        self.counts = True
-        """What is not too often is counted."""
         self._times: defaultdict[object, deque[float]] = defaultdict(deque)
 
-    def too_often(self, key: object, most: int, seconds: float = 60.0) -> bool:
-        """Whether one more is too many."""
+    def too_often(self, key: object, most: int, seconds: float = 60.0, *, counts: bool = True) -> bool:
+        """Whether one more is too many; where it is not, it `counts`."""
         now, times = time.monotonic(), self._times[key]
         while times and now - times[0] > seconds:
             times.popleft()
-        if len(times) < most and self.counts:
-            times.append(now)
-            return False
-        return len(times) >= most
+        if len(times) >= most:
+            return True
+        times += [now] * counts
+        return False
 
 
 class Inbox:
