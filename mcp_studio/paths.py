@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Mapping
+from itertools import repeat
 from pathlib import Path
 
 from mcp_studio.jsontext import Json, loads_or, mapping, pretty
@@ -48,12 +49,8 @@ class Paths:
         if own := environ.get("MCP_STUDIO_HOME"):
             root = Path(own).expanduser().absolute()
             return cls(root / "config", root / "state", root / "cache")
-        config, state, cache = _usual(environ, platform)
-        return cls(
-            _xdg(environ, "XDG_CONFIG_HOME", config),
-            _xdg(environ, "XDG_STATE_HOME", state),
-            _xdg(environ, "XDG_CACHE_HOME", cache),
-        )
+        variables = ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
+        return cls(*map(_xdg, repeat(environ), variables, _usual(environ, platform)))
 
     @property
     def config_file(self) -> Path:

@@ -142,33 +142,20 @@ async def located(studio: Studio, plan: Plan, out: Output, *kinds: EntryKind) ->
         UsageError: no server has it, or several have; the nearest are named.
         StudioError: the server is not ready, in words.
     """
-    ref = Ref(kinds[0], plan.server, plan.name)
-    if plan.server and not plan.group:
-        await connected(studio, plan.server, out)
-    else:
-        anyone = plan.group or kinds == ("resource",)
-        await reachable(studio, out, partial(_can_serve, studio, ref) if anyone else None)
+    server, groups = plan.server, studio.groups
     if plan.group:
-        if not studio.catalog.find(ref):
-            ref = ref._replace(server=studio.groups.best(plan.group, plan.name))
-    elif kinds == ("resource",):
-        ref = ref._replace(server=plan.server or studio.groups.server_of(plan.name))
+        server = await groups.route(plan.group, plan.name, plan.server)
+    elif not server and kinds == ("resource",):
+        server = await groups.reader(plan.name)
+    if server:
+        await connected(studio, server, out)
     else:
+        await reachable(studio, out)
+    ref = Ref(kinds[0], server, plan.name)
+    if not plan.group and kinds != ("resource",):
         ref = _listed(studio, plan, out, kinds)
     out.server = ref.server
     return ref
-
-
-def _can_serve(studio: Studio, ref: Ref, missing: set[str]) -> bool:
-    """Whether of the servers that list it, or may yet, the first is ready."""
-
-    def may(name: str) -> bool:
-        ready = studio.manager.status(name).state == "ready"
-        return name in missing or (ready and bool(studio.catalog.find(ref._replace(server=name))))
-
-    some = filter(may, studio.manager.names())
-    order = {name: (name == ref.server, studio.manager.config(name).priority, name not in missing) for name in some}
-    return max(order, key=order.__getitem__, default="") not in ("", *missing)
 
 
 def _listed(studio: Studio, plan: Plan, out: Output, kinds: tuple[EntryKind, ...]) -> Ref:

@@ -12,6 +12,7 @@ from contextlib import AsyncExitStack, suppress
 from functools import partial
 from pathlib import Path
 
+from mcp_studio.auth.hints import add_hint
 from mcp_studio.call.call import Call, CallOutcome, InBackground, Lost, Succeeded, TimedOut, wants_handshake
 from mcp_studio.call.sending import mortem_when_known
 from mcp_studio.cli.options import Options
@@ -28,7 +29,6 @@ from mcp_studio.present.blocks import blocks_of, decode, joined, result_text, st
 from mcp_studio.present.outcomes import attempts, failure, kept
 from mcp_studio.protocol.core import progress_text
 from mcp_studio.session.logs import LogMessage, rank_of
-from mcp_studio.session.sign_in import add_hint
 from mcp_studio.session.state import Status
 from mcp_studio.studio import Studio
 

@@ -10,6 +10,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from mcp_studio.auth.hints import client_needed, command, nobody_is_here, wants
 from mcp_studio.cli.terminal import EndOfInput, Left, Lines, agrees, say
 from mcp_studio.errors import SignInNeeded, StudioError, UsageError
 from mcp_studio.present.accounts import rough_span
@@ -17,7 +18,6 @@ from mcp_studio.present.browser import is_there, open_page, ssh_line
 from mcp_studio.record import record
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import InputRequest
-from mcp_studio.session.sign_in import client_needed, command, nobody_is_here, wants
 
 if TYPE_CHECKING:
     from mcp_studio.auth.signin import SignIn
