@@ -1,5 +1,5 @@
 """Which tool, prompt or resource a command line is about, and with what: arguments of the command line, of the newest
-call, or of a saved one.
+call, of a saved one, or of a text in a file.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import NamedTuple, cast
 
 from mcp_studio.call.call import Call
+from mcp_studio.call.copying.paste import Pasted, PasteProblem, read_paste
 from mcp_studio.call.saved import Folders, SavedCall, Where, fill, folders, secrets_in, split, without_secrets
 from mcp_studio.call.secrets import secret_places
 from mcp_studio.catalog.catalog import suggestion
 from mcp_studio.catalog.listing import EntryKind, Ref
-from mcp_studio.cli.arguments import given_object, with_pairs
+from mcp_studio.cli.arguments import given_bytes, given_object, with_pairs
 from mcp_studio.cli.engine import connected, reachable
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
@@ -26,7 +27,7 @@ from mcp_studio.cli.targets import select, server_option
 from mcp_studio.cli.terminal import EndOfInput, agrees, can_ask, say
 from mcp_studio.config.model import Config
 from mcp_studio.errors import InputNeeded, StudioError, UsageError
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, dumps
 from mcp_studio.paths import Paths
 from mcp_studio.protocol.views import PromptView, ToolView
 from mcp_studio.safetext import safe
@@ -63,11 +64,51 @@ def plan_of(options: Options, config: Config) -> Plan:
     Raises:
         UsageError, ConfigError: it cannot be meant.
     """
+    if options.flag("--from"):
+        _take_pasted(options, config)
     if options.flag("--saved"):
         return _plan_saved(options, config)
     if options.verb == "read":
         return _plan_read(options, config)
     return _plan_named(options, config, *(("--tool", "tool") if options.verb == "call" else ("--prompt", "prompt")))
+
+
+def _pasted(file: str) -> Pasted:
+    """The call that a file, or standard input, describes.
+
+    Raises:
+        UsageError: it cannot be read, or describes none.
+    """
+    text = given_bytes("--from", file if file == "-" else f"@{file}").decode("utf-8", "replace")
+    try:
+        return read_paste(text)
+    except PasteProblem as problem:
+        line = f", line {problem.line}" if problem.line else ""
+        raise UsageError(f"--from {file}{line}: {problem}") from None
+
+
+def _take_pasted(options: Options, config: Config) -> None:
+    """Change the options to what they would be, had the call been written as words; other words are kept.
+
+    Raises:
+        UsageError: see `_pasted`, or it is a call for another verb.
+    """
+    file, words = options.value("--from"), options.words
+    found = _pasted(file)
+    verb = {"tool": "call", "prompt": "get", "resource": "read"}.get(found.kind, options.verb)
+    if verb != options.verb:
+        raise UsageError(f"--from {file}: it is a {found.kind}.", hint=f"mcp-studio {verb} --from {file}")
+    names = [word for word in words if "=" not in word]
+    if found.name and not names:
+        known = (
+            name for name, one in config.servers.items() if name == found.server or (one.url and one.url == found.url)
+        )
+        if server := next(known, ""):
+            options.given.setdefault("--server", [server])
+        names = [found.name]
+    options.words = [*names, *found.pairs, *(word for word in words if "=" in word)]
+    if found.arguments:
+        options.given["--args"] = [dumps({**found.arguments}).decode()]
 
 
 def _plan_named(options: Options, config: Config, option: str, what: str) -> Plan:
@@ -296,7 +337,7 @@ def _object(value: Json, ref: Ref) -> dict[str, Json]:
 def _example(form: Form, ref: Ref, out: Output) -> dict[str, Json]:
     """Arguments that are made up; says which example it is."""
     kind = cast("Kind", out.options.value("--example"))
-    made = example(form, kind)
+    made = example(form, kind, out.options.count("--seed", 999_999_999, least=0) or 0)
     out.note(f"Example ({kind}): {made.label}.")
     if made.remark:
         out.warn(made.remark)

@@ -22,7 +22,7 @@ from mcp_studio.config.expand import see_to
 from mcp_studio.config.model import Config, ServerConfig
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import SignInNeeded, StudioError, UsageError, renamed
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, pretty
 from mcp_studio.paths import Paths
 from mcp_studio.present.accounts import account_rows, as_json, claim_rows, steps_json, usable, utc, validity
 from mcp_studio.present.browser import NONE
@@ -36,7 +36,7 @@ def run(options: Options, out: Output) -> int:
     if word not in (known := VERBS["auth"].words):
         raise UsageError(f"`auth` knows no `{word}`.", hint=nearest(word, known) or "mcp-studio auth --help")
     for option in VERBS["auth"].options:
-        action = "forget" if option.name == "--client" else "login"
+        action = {"--client": "forget", "--claims": "token"}.get(option.name, "login")
         if options.flag(option.name) and action != word:
             raise UsageError(f"{option.name} is for `auth {action}`.")
     config = configured(out)
@@ -88,7 +88,12 @@ def _alone(config: Config, server: ServerConfig) -> Config:
 
 def _login(config: Config, server: ServerConfig, out: Output) -> int:
     options = out.options
+    if options.flag("--step") and not can_ask():
+        raise UsageError("--step needs a terminal: it waits before each request.")
     server = _adjusted(server, out)
+    if options.flag("--register") and (server.auth.client_id or server.auth.alone):
+        hint = "Register one there by hand, and name it: --client-id ID, or client_id in its auth table."
+        raise UsageError(f"The client of {server.name} is named, and not registered by us.", hint=hint)
     if (seconds := options.seconds()) is not None:
         limits = replace(config.settings.limits, sign_in=seconds)
         config = replace(config, settings=replace(config.settings, limits=limits))
@@ -132,7 +137,8 @@ async def _sign_in(studio: Studio, server: ServerConfig, redirect: str, out: Out
     known = await accounts.account(server) if wanted else None
     # Besides what the server names: asking for more must not lose what there is.
     scopes = tuple(dict.fromkeys([*(known.scopes if known else ()), *wanted]))
-    sign_in = accounts.sign_in(server, tap, scopes=scopes, redirect_url=redirect)
+    step, anew = options.flag("--step"), options.flag("--register")
+    sign_in = accounts.sign_in(server, tap, scopes=scopes, redirect_url=redirect, step_by_step=step, anew=anew)
     if server.tls.insecure:
         out.warn("Any certificate is accepted (insecure): whoever is on the way can take the sign-in.")
     if accounts.keeping == "memory":
@@ -239,6 +245,11 @@ async def _token(studio: Studio, server: ServerConfig, out: Output) -> Json:
     token = await studio.signing.accounts.token(server, tap)
     account = await studio.signing.accounts.account(server)
     assert account is not None, "there is a token"
+    if out.options.flag("--claims"):
+        if not account.claims:
+            raise StudioError(f"The access token of {account.server} says nothing that can be read: it is no JWT.")
+        out.data(pretty(account.claims))
+        return account.claims
     if sys.stdout.isatty() and not out.json:
         out.warn("Whoever has this token can use the server in your name; it stands on your screen now.")
     if account.token_type == "DPoP":

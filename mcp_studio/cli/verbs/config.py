@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 import tomllib
@@ -329,6 +330,8 @@ def _secrets(words: list[str], options: Options, out: Output) -> int:
     verbs: dict[str, Callable[..., int]] = {"list": _list_secrets, "set": _set_secret, "remove": _remove_secret}
     if word not in verbs:
         raise UsageError(f"`config secrets` knows no `{word}`.", hint=nearest(word, verbs))
+    if options.flag("--from-env") and word != "set":
+        raise UsageError("--from-env is for `config secrets set`.")
     if len(names) != (word != "list"):
         raise UsageError("It is one name, and no value." if names else "Which name?", hint=_HELP)
     return verbs[word](_written(_files(options), out), out, *names)
@@ -376,7 +379,11 @@ def _set_secret(config: Config, out: Output, name: str) -> int:
     there = keyring.named().get(name) is not None
     if there and not out.options.flag("--yes"):
         raise UsageError(f"There is a secret `{name}` already.", hint="--yes replaces it.")
-    value = private(f"Value of {name} (not shown): ").removesuffix("\n").removesuffix("\r")
+    variable = out.options.value("--from-env")
+    if variable and variable not in os.environ:
+        raise UsageError(f"The environment variable {variable} is not set.", hint=nearest(variable, os.environ))
+    value = os.environ[variable] if variable else private(f"Value of {name} (not shown): ")
+    value = value.removesuffix("\n").removesuffix("\r")
     if not value.strip():
         raise UsageError("The value is empty: nothing is stored.")
     out.redactor.learn(value)

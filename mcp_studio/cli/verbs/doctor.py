@@ -122,9 +122,12 @@ async def remote(studio: Studio, server: ServerConfig, status: Status) -> dict[s
         problem = f"{error.message} {error.hint}".rstrip()
         return {**facts, "signIn": {"problem": problem}, "access": f"✗ {problem}"}
     if account is None:
-        signed_in = {"signedIn": False} if server.signs_in else None
+        if not server.signs_in:
+            given = "none" if server.auth.kind == "none" else "in its entry"
+            return {**facts, "signIn": None, "credentials": given, "access": why_nobody(server)}
         wanted = "" if status.state == "needs_auth" else ", should it want that"
-        return {**facts, "signIn": signed_in, "access": why_nobody(server) or f"nobody is{wanted}: {command(server)}"}
+        access = why_nobody(server) or f"nobody is{wanted}: {command(server)}"
+        return {**facts, "signIn": {"signedIn": False}, "access": access}
     valid, scopes = accounts.validity(account), f", scopes {' '.join(account.scopes)}" if account.scopes else ""
     access = f"at {account.issuer}{scopes}; token {valid}, stored in {account.kept}"
     return {**facts, "signIn": {**accounts.as_json(account), "valid": valid}, "access": access}

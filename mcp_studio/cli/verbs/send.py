@@ -51,7 +51,7 @@ def _composed(method: str, options: Options) -> Frames:
         raise UsageError("--meta needs params that are an object.")
 
     def frames(sender: RawSender) -> Iterator[bytes]:
-        stamp = {} if notification else sender.stamp
+        stamp = {} if notification or options.flag("--no-stamp") else sender.stamp
         mine = NONE if notification else sender.spare_id() if identity is NONE else identity
         yield dumps(request(method, params, identity=mine, meta={**stamp, **meta}))
 
@@ -68,7 +68,7 @@ async def _send(studio: Studio, server: str, frames: Frames, out: Output) -> int
     wait = options.seconds("--wait")
     reports: list[Json] = []
     for frame in frames(sender):
-        exchange = sender.send(frame, wait=wait)
+        exchange = sender.send(frame, wait=wait, newlines=options.flag("--newlines"))
         await exchange.wait()
         reports.append(_report(exchange, out))
         out.ms = exchange.ms
