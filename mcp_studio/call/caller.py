@@ -79,8 +79,6 @@ class Caller:
     """Results of resources/read that may be given again."""
     filter: ResultFilter
     """What every result passes before anything shows or keeps it."""
-    costs: dict[Ref, float] = field(default_factory=dict[Ref, float], init=False)
-    """What the calls of each tool have cost so far, in the unit of their server, which declared it."""
     skills: SkillReader = field(init=False)
     """Who loads skills."""
     _secret: SecretArguments = field(default_factory=SecretArguments, init=False)
@@ -190,8 +188,6 @@ class Caller:
             if call.timeouts.total is None and profile.total:
                 call.timeouts = call.timeouts._replace(total=profile.total)
             outcome = await self._outcome(call, tool)
-            if call.sent and profile.cost:
-                self.costs[ref] = self.costs.get(ref, 0.0) + profile.cost
             if not isinstance(outcome, Lost):
                 break
             if waiting is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import date
 from fnmatch import fnmatchcase, translate
 from functools import lru_cache, partial
@@ -212,6 +212,12 @@ def _profile(tool: ToolView | None, trusted: bool) -> Profile:
         total=timeout / 1000 if timeout else None,
         cost=_number(harness.get("costPerCall")),
     )
+
+
+def prices_of(tools: Iterable[Entry], trusted: bool) -> dict[Ref, float]:
+    """What a call of each tool costs, where a trusted server declares it."""
+    views = [(one.ref, one.view) for one in tools if trusted and isinstance(one.view, ToolView)]
+    return {ref: cost for ref, view in views if (cost := _profile(view, trusted).cost)}
 
 
 def _number(value: Json) -> float:
