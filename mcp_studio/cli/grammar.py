@@ -124,7 +124,7 @@ VERBS: dict[str, Verb] = {
     "list": Verb(
         "what servers offer: servers, groups, tools, resources, templates, prompts; history, saved",
         f"list [{'|'.join(LIST_KINDS)}] [options] [-- COMMAND ARGS…]",
-        "Without a kind it lists everything. servers, groups, saved and history [SERVER[.NAME]] connect to nothing.",
+        "Without a kind it lists everything. servers, saved and history [SERVER[.NAME]] connect to nothing.",
         (
             Option("--page", "one page of one list: the first, or the one that CURSOR names", "CURSOR", optional=True),
             Option("--metrics", "of servers: calls, errors, times, bytes and connections in what was recorded"),

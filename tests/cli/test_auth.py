@@ -14,7 +14,7 @@ import pytest
 
 from mcp_studio.auth.store import GrantStore
 from mcp_studio.cli import main
-from mcp_studio.cli.arguments import standard_input
+from mcp_studio.cli.options import standard_input
 from mcp_studio.paths import Paths
 from mcp_studio.vault import oskeyring
 from mcp_studio.vault.base import VaultRefused

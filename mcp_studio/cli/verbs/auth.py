@@ -10,14 +10,12 @@ from dataclasses import replace
 from mcp_studio.auth.accounts import Accounts
 from mcp_studio.auth.discovery import resource_or_none
 from mcp_studio.auth.model import Account
-from mcp_studio.cli.arguments import given_bytes, private
 from mcp_studio.cli.engine import execute
 from mcp_studio.cli.grammar import VERBS
-from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.sign_in import SignInController
 from mcp_studio.cli.targets import configured, select, with_secrets
-from mcp_studio.cli.terminal import Lines, can_ask
+from mcp_studio.cli.terminal import Lines, can_ask, private
 from mcp_studio.config.expand import see_to
 from mcp_studio.config.model import Config, ServerConfig
 from mcp_studio.config.table import nearest
@@ -30,8 +28,9 @@ from mcp_studio.session.sign_in import command, why_nobody
 from mcp_studio.studio import Studio
 
 
-def run(options: Options, out: Output) -> int:
+def run(out: Output) -> int:
     """Do what the word after `auth` says; returns the exit code."""
+    options = out.options
     word, *words = options.words or ["status"]
     if word not in (known := VERBS["auth"].words):
         raise UsageError(f"`auth` knows no `{word}`.", hint=nearest(word, known) or "mcp-studio auth --help")
@@ -78,7 +77,7 @@ def _named(config: Config, words: list[str], out: Output) -> list[ServerConfig]:
             hint = "What it needs is in its environment: see `env` in its entry."
             raise UsageError(f"{server.name} is a program on this machine; there is no signing in to it.", hint=hint)
     config = replace(config, servers={server.name: server for server in found})
-    return list(with_secrets(config, out.options, out).servers.values())
+    return list(with_secrets(config, out).servers.values())
 
 
 def _alone(config: Config, server: ServerConfig) -> Config:
@@ -121,7 +120,7 @@ def _adjusted(server: ServerConfig, out: Output) -> ServerConfig:
 def _private(option: str, question: str, out: Output) -> str:
     """The value of an option that is never shown; `-` reads it from standard input, or asks for it."""
     given = out.options.value(option)
-    text = (private(question) if given == "-" else given_bytes(option, given).decode("utf-8", "replace")).strip()
+    text = (private(question) if given == "-" else out.options.read(option).decode("utf-8", "replace")).strip()
     if out.options.flag(option) and not text:
         raise UsageError(f"{option} is empty.")
     out.redactor.learn(text)

@@ -12,7 +12,6 @@ from typing import Any
 from mcp_studio import __version__
 from mcp_studio.catalog.listing import KINDS
 from mcp_studio.cli.engine import execute
-from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import configured, select
 from mcp_studio.config.model import ServerConfig
@@ -40,9 +39,9 @@ _LONGEST = 20_000
 """Characters of one line of the report."""
 
 
-def run(options: Options, out: Output) -> int:
+def run(out: Output) -> int:
     """Examine, and return the exit code: that of the first server that failed."""
-    config = select(configured(out), [*options.words, *options.values("--server")])
+    config = select(configured(out), [*out.options.words, *out.options.values("--server")])
     out.server = config.only
     out.data(f"mcp-studio {__version__}, Python {sys.version.split()[0]} ({sys.executable})")
     out.data(f"configuration  {', '.join(config.files) or f'none ({Paths.default().config_file})'}")

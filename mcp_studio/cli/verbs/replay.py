@@ -84,8 +84,9 @@ class Secrets:
         return cast("dict[str, Json]", value)
 
 
-def run(options: Options, out: Output) -> int:
+def run(out: Output) -> int:
     """Replay, and return the exit code."""
+    options = out.options
     if not options.words:
         raise UsageError("Which recording?", hint="mcp-studio replay SESSION|FILE [QUERY]")
     config, ignore = configured(out), Ignore(options.values("--ignore"), usual=not options.flag("--strict"))

@@ -11,9 +11,8 @@ from dataclasses import replace
 from functools import partial
 
 from mcp_studio.call.call import Succeeded
-from mcp_studio.cli.arguments import expanded, template_form, with_pairs
+from mcp_studio.cli.call_arguments import expanded, template_form, with_pairs
 from mcp_studio.cli.engine import connect_all, connected, execute
-from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import configured, select
 from mcp_studio.errors import StudioError, Unreachable, UsageError
@@ -32,9 +31,10 @@ _PAIR = re.compile(r"[\w.-]+:?=")
 """How `key=value` and `key:=JSON` begin, and no URI does."""
 
 
-def run(options: Options, out: Output) -> int:
+def run(out: Output) -> int:
     """Watch until interrupted, or until nothing can be watched any more; returns the exit code."""
-    config, words, servers = configured(out), list(options.words), list(options.values("--server"))
+    options, config = out.options, configured(out)
+    words, servers = list(options.words), list(options.values("--server"))
     while words and ":" not in words[0] and "=" not in words[0]:
         servers.append(words.pop(0))
     uris = _addresses(words)
