@@ -6,7 +6,6 @@ import os
 import re
 import sys
 from collections.abc import Mapping
-from itertools import repeat
 from pathlib import Path
 
 from mcp_studio.jsontext import Json, loads_or, mapping, pretty
@@ -49,8 +48,8 @@ class Paths:
         if own := environ.get("MCP_STUDIO_HOME"):
             root = Path(own).expanduser().absolute()
             return cls(root / "config", root / "state", root / "cache")
-        variables = ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
-        return cls(*map(_xdg, repeat(environ), variables, _usual(environ, platform)))
+        usual = zip(("CONFIG", "STATE", "CACHE"), _usual(environ, platform), strict=True)
+        return cls(*(_xdg(environ, f"XDG_{name}_HOME", folder) for name, folder in usual))
 
     @property
     def config_file(self) -> Path:
@@ -87,8 +86,7 @@ def portable(name: str) -> bool:
 
 def home(environ: Mapping[str, str] = os.environ) -> Path:
     """The person's home folder, from `environ` where it says so."""
-    named = environ.get("HOME") or environ.get("USERPROFILE")
-    return Path(named) if named else Path.home()
+    return Path(environ.get("HOME") or environ.get("USERPROFILE") or Path.home())
 
 
 def _usual(environ: Mapping[str, str], platform: str) -> tuple[Path, Path, Path]:

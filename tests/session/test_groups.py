@@ -41,6 +41,13 @@ class Servers:
     def status(self, name: str) -> Any:
         return SimpleNamespace(state=self.states[name])
 
+    def supervisor(self, name: str) -> Any:
+        ready = self.states[name] == "ready"
+        return SimpleNamespace(
+            config=self.config(name), healthy=ready, on_demand=False, settled=SimpleNamespace(is_set=lambda: True),
+            connection=object() if ready else None,
+        )  # fmt: skip
+
     def answered(self, server: str, *durations: float, failed: int = 0) -> None:
         tally = self.tallies.setdefault(Target(server, "tools/call", "t"), Tally())
         for ms in durations:
@@ -92,7 +99,7 @@ def test_a_person_prefers_drains_and_releases_members() -> None:
     groups.drain("a")
     assert (groups.best("g", "t"), groups.by_hand("a"), groups.others("b", "t")) == ("b", "drained", ())
     groups.release("a")
-    assert groups.by_hand("a") == "" and groups.others("b", "t") == ("a",)
+    assert groups.by_hand("a") == "" and [one.server for one in groups.others("b", "t")] == ["a"]
     with pytest.raises(UsageError, match="group 'h'"):
         groups.best("h", "t")
 
