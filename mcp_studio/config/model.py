@@ -389,13 +389,16 @@ class Config:
         return names[0] if len(names) == 1 else ""
 
     def members(self, group: str) -> list[str]:
-        """The servers of a group.
+        """The servers of a group that are enabled.
 
         Raises:
-            UsageError: there is no such group.
+            UsageError: there is no such group, or none of it is enabled.
         """
-        if members := [name for name, server in self.servers.items() if server.group == group and group]:
-            return members
+        members = [server for server in self.servers.values() if server.group == group and group]
+        if enabled := [server.name for server in members if server.enabled]:
+            return enabled
+        if members:
+            raise UsageError(f"All servers of the group {group!r} are disabled.", hint="Set `enabled = true` in one.")
         known = ", ".join(sorted({server.group for server in self.servers.values()} - {""}))
         raise UsageError(f"There is no group {group!r}.", hint=f"The groups are {known or 'none'}.")
 
