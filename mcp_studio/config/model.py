@@ -392,15 +392,13 @@ class Config:
         """The servers of a group that are enabled.
 
         Raises:
-            UsageError: there is no such group, or none of it is enabled.
+            UsageError: there are none.
         """
-        members = [server for server in self.servers.values() if server.group == group and group]
-        if enabled := [server.name for server in members if server.enabled]:
-            return enabled
-        if members:
-            raise UsageError(f"All servers of the group {group!r} are disabled.", hint="Set `enabled = true` in one.")
-        known = ", ".join(sorted({server.group for server in self.servers.values()} - {""}))
-        raise UsageError(f"There is no group {group!r}.", hint=f"The groups are {known or 'none'}.")
+        enabled = [server for server in self.servers.values() if server.enabled and server.group]
+        if members := [server.name for server in enabled if server.group == group]:
+            return members
+        known = ", ".join(sorted({server.group for server in enabled})) or "none"
+        raise UsageError(f"There is no group {group!r} with an enabled server.", hint=f"The groups are {known}.")
 
     def problem_of(self, name: str) -> Problem | None:
         """What was wrong with a server's entry, first of all."""

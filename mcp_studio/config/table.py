@@ -261,10 +261,6 @@ class Table:
             return None
         return value
 
-    def take_object(self, key: str) -> Json:
-        """A table that is sent as it is, or None where there is none."""
-        return self._typed(key, dict, None) if self.take_json(key) is not None else None
-
     def inner(self, key: str) -> Table:
         """The table under a key; an empty one where there is none."""
         value = self.take(key)
@@ -298,7 +294,7 @@ class Table:
             elif isinstance(default, tuple):
                 found[field] = self.take_texts(name)
             elif default is None:
-                found[field] = self.take_object(name)
+                found[field] = self._typed(name, dict, None) if self.take_json(name) is not None else None
             else:
                 found[field] = value = self._typed(name, type(default), default)
                 if name != "priority" and isinstance(value, (int, float)) and value != default and not value >= 0:
