@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import pytest
 
-from mcp_studio.cli.grammar import METHODS
+from mcp_studio.cli.grammar import VERBS
 from mcp_studio.cli.output import RISKS
 from mcp_studio.cli.verbs import search as searching
 from mcp_studio.errors import StudioError
@@ -190,7 +190,8 @@ def test_hostile_texts_do_nothing_to_a_terminal() -> None:
 
 
 def test_the_help_and_completion_name_the_methods_that_there_are() -> None:
-    assert list(METHODS) == [AUTO.name, *(name for name, _, _ in OWN)]
+    method = VERBS["search"].option("--method")
+    assert method and list(method.choices) == [AUTO.name, *(name for name, _, _ in OWN)]
 
 
 @pytest.mark.parametrize("words", [["list", "tools"], ["call", "echo", "text=x"]])

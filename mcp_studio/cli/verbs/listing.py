@@ -14,7 +14,7 @@ from mcp_studio.catalog.listing import KINDS, EntryKind, doubts_of, problems_of,
 from mcp_studio.catalog.refresh import list_page
 from mcp_studio.cli.call_arguments import saved_folders
 from mcp_studio.cli.engine import connect_all, execute, ready
-from mcp_studio.cli.grammar import LIST_KINDS
+from mcp_studio.cli.grammar import VERBS
 from mcp_studio.cli.output import Output, clock, entry_rows
 from mcp_studio.cli.targets import configured, select, state_text
 from mcp_studio.cli.verbs import load
@@ -36,9 +36,10 @@ def run(out: Output) -> int:
     word = words[0] if words else ""
     if word == "history" and len(words) <= 2:
         return _history(config, [*words[1:], *options.values("--server")], out)
-    if wrong := next((one for one in words if one not in LIST_KINDS), "".join(words[1:2])):
-        hint = nearest(wrong, LIST_KINDS)
-        raise UsageError(f"`list` lists one of {', '.join(LIST_KINDS)}, not `{wrong}`.", hint=hint)
+    kinds_known = VERBS["list"].words
+    if wrong := next((one for one in words if one not in kinds_known), "".join(words[1:2])):
+        hint = nearest(wrong, kinds_known)
+        raise UsageError(f"`list` lists one of {', '.join(kinds_known)}, not `{wrong}`.", hint=hint)
     if options.flag("--metrics") and word != "servers":
         raise UsageError("--metrics is about servers.", hint="mcp-studio list servers --metrics")
     if options.flag("--metrics"):
