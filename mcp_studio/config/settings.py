@@ -29,8 +29,7 @@ def fingerprint(schema: Json) -> str:
 
 def read_answers(table: Table) -> list[AnswerRule]:
     """The rules under `answer` of a table; those that are wrong are left out with a problem noted."""
-    rules = (_rule(row, number) for number, row in enumerate(table.rows("answer"), 1))
-    return [rule for rule in rules if rule]
+    return [*filter(None, (_rule(row, number) for number, row in enumerate(table.rows("answer"), 1)))]
 
 
 def load_answers(file: Path, problems: list[Problem], *, required: bool = False) -> tuple[AnswerRule, ...]:
@@ -164,8 +163,7 @@ def _wrong_policy(keys: Collection[str], rule: PolicyRule) -> Iterator[tuple[str
 
 def _tools(table: Table) -> list[ToolRule]:
     inner, names = table.inner("tools"), ("category", "risk", "failover")
-    rules = (inner.inner(tools).take_record(ToolRule(tools), names) for tools in inner.keys())
-    return [rule for rule in rules if rule]
+    return [*filter(None, (inner.inner(tools).take_record(ToolRule(tools), names) for tools in inner.keys()))]
 
 
 def _patterns(trace: Table) -> list[str]:
