@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mcp_studio.config.expand import see_to
+from mcp_studio.auth.model import see_to
 from mcp_studio.config.model import Sandbox, ServerConfig
 from mcp_studio.errors import SignInNeeded, StudioError, UsageError
 from mcp_studio.limits import Limits
@@ -94,7 +94,7 @@ def add_hint(error: StudioError, config: ServerConfig) -> None:
     if challenge and not _TOKENS.search(challenge[:4_096]):
         return
     if error.exit_code == 3 and (challenge or not error.hint) and config.signs_in:
-        error.hint = see_to(config) if config.auth.alone else f"Sign in: {command(config, challenge)}"
+        error.hint = see_to(config.name) if config.auth.alone else f"Sign in: {command(config, challenge)}"
         if isinstance(error, SignInNeeded):
             error.by_login = not config.auth.alone
 

@@ -493,6 +493,14 @@ class ServersPane(Pane, scope="servers"):
             self.refresh_servers()
             self.app.say(f"{name} is removed.")
 
+    def action_export_servers(self) -> None:
+        """Put it, or the whole group under the cursor, into another client's file."""
+        from mcp_studio.tui.screens.export_servers import ExportServers
+
+        group = self.list.row.group if isinstance(self.list.row, Heading) else ""
+        members = [name for name, row in self._rows.items() if group and row.group == group]
+        self.app.push_screen(ExportServers(members or [self.current]))
+
     def action_sign_in(self) -> None:
         if name := self._chosen():
             from mcp_studio.tui.screens.sign_in import sign_in
