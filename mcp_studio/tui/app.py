@@ -39,7 +39,7 @@ class StudioApp(GuardedApp):
     BINDINGS: ClassVar[list[BindingType]] = bindings("app")
     ENABLE_COMMAND_PALETTE = False  # the action `palette` opens Textual's palette with our providers
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (40, "-slim"), (72, "-narrow"), (110, "-wide"), (160, "-huge")]  # noqa: RUF012
-    VERTICAL_BREAKPOINTS = [(0, "-flat"), (10, "-short"), (36, "-tall")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-flat"), (10, "-short"), (30, "-middle"), (36, "-tall")]  # noqa: RUF012
 
     def __init__(self, studio: Studio, main: Callable[[], Screen[Any]]) -> None:
         if not os.environ.get("NO_COLOR"):  # empty it means nothing (no-color.org), but to Textual it does

@@ -148,7 +148,7 @@ async def test_calls_go_back_to_their_form_and_other_messages_to_the_console() -
         await home(stage)
         await trace.run_action("show_entry")
         await stage.shows("2 Catalog")
-        await stage.press("5")
+        await stage.press("5", "space")
         await at(stage, "tools/list")
         await stage.press("c")
         await stage.told("It belongs to no call")

@@ -107,7 +107,7 @@ def test_a_row_shows_marks_findings_rounds_and_what_a_request_came_under() -> No
     assert "└ elicitation/create" in row(store, 1)
     store.mark(1, True)
     store.comment(2, "look")
-    assert (row(store, 0)[1], row(store, 1)[1]) == ("◆", "◇")
+    assert (row(store, 0)[0], row(store, 1)[0]) == ("◆", "◇")
     flags = array("B", [0, MARKED, 0, COMMENTED])
     assert list(rows_with(flags, bytes([MARKED, COMMENTED]), 0, 99)) == [1, 3]
     for ascii, signs in ((False, "✗!· "), (True, "x!. ")):
@@ -119,7 +119,7 @@ def test_a_row_shows_marks_findings_rounds_and_what_a_request_came_under() -> No
             {"jsonrpc": "2.0", "method": "notifications/cancelled"},
         ):  # fmt: skip
             talk.hear(message)
-            found += row(talk.store, len(talk.store) - 1)[0]
+            found += row(talk.store, len(talk.store) - 1)[1]
         choose(ascii=False)
         assert found == signs
 
