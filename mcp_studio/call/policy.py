@@ -149,7 +149,7 @@ class Policy:
     def _doubt(self, ref: Ref, entries: Sequence[Entry], whole: bool) -> Judgement | None:
         """Why a call that is allowed is asked about all the same."""
         for entry in entries:
-            if entry.change and entry.change.kind == "changed":
+            if entry.change and entry.change.unaccepted:
                 return Judgement("ask", "its definition changed", (entry.change.words,))
         for rule in self._broken:
             if _pattern(rule.tools).match(str(ref)):

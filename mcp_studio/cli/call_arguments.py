@@ -120,18 +120,31 @@ def _plan_named(options: Options, config: Config, option: str, what: str) -> Pla
         parts = list(config.servers) if on == "all" else [one for part in on.split(",") if (one := part.strip())]
         if not parts:
             raise UsageError("--on names no server.", hint="--on A,B,C, --on @GROUP or --on all")
-        many = [config.members(one[1:]) if one.startswith(MARK) else [one] for one in parts]
+        many = [_members(config, one[1:]) if one.startswith(MARK) else [one] for one in parts]
         names = tuple(dict.fromkeys(name for group in many for name in group))
         return Plan(select(config, names), "", name, _pairs_of(words), named, on=names)
     server = server_option(options)
     if name.startswith(MARK) and not named:
         group, _, name = name.removeprefix(MARK).partition(".")
-        members = config.members(group)
+        members = _members(config, group)
         chosen = select(config, [*dict.fromkeys((server, *members))] if server else members)
         return Plan(chosen, server, name, _pairs_of(words), group=group)
     if not server:
         server, name = _split(config, name, named)
     return Plan(select(config, [server] if server else ()), server, name, _pairs_of(words), named)
+
+
+def _members(config: Config, group: str) -> list[str]:
+    """The servers of a group that are enabled.
+
+    Raises:
+        UsageError: there are none.
+    """
+    enabled = [server for server in config.servers.values() if server.enabled and server.group]
+    if members := [server.name for server in enabled if server.group == group]:
+        return members
+    known = ", ".join(sorted({server.group for server in enabled})) or "none"
+    raise UsageError(f"There is no group {group!r} with an enabled server.", hint=f"The groups are {known}.")
 
 
 def _plan_read(options: Options, config: Config) -> Plan:
