@@ -58,6 +58,8 @@ class Deadline:
         self._end = now + self._total.seconds
         self._last = None if longest is None else now + max(longest, self._total.seconds)
         self._longest = longest
+        self.patience: float | None = None
+        """Seconds of silence after which it is over for a request that another server can answer, too."""
         self._paused_at: float | None = None
         self._pauses = 0
 
@@ -163,8 +165,6 @@ class RunningRequest:
     started: float
     """Monotonic."""
     progress: Progress | None = None
-    patience: float | None = None
-    """Seconds of silence after which it is given up: another server can answer it, too."""
 
     def cancel(self) -> None:
         """Stop waiting and tell the server."""
@@ -291,7 +291,6 @@ class Connection:
         headers: tuple[tuple[str, str], ...] = (),
         follows: RequestId | None = None,
         under: int = 0,
-        patience: float | None = None,
     ) -> Reply:
         """Send a request and wait for its answer; cancelling the caller cancels it at the server.
 
@@ -300,7 +299,6 @@ class Connection:
             follows: the request whose answer asked for what this one brings, or which is sent once more.
             under: the request, by its number in the trace, on behalf of which this one is sent.
             on_sent, on_id: called when it is written or under way; told its id before that.
-            patience: seconds of silence after which it is given up, the server having been asked whether it is there.
 
         Raises:
             DeadlinePassed: no answer in time.
@@ -319,9 +317,9 @@ class Connection:
         deadline = deadline or self.deadline()
         answer: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         self._running[out.id] = RunningRequest(
-            self._tap.server, out.method, out.target, answer, deadline, on_progress, time.monotonic(), None, patience
+            self._tap.server, out.method, out.target, answer, deadline, on_progress, time.monotonic()
         )
-        if patience is not None and (self._attending is None or self._attending.done()):
+        if deadline.patience is not None and (self._attending is None or self._attending.done()):
             self._attending = self._spawn(self._attend())
         try:
             async with deadline.begin():
@@ -352,8 +350,8 @@ class Connection:
         Once it was silent it is asked until it says something.
         """
         asked, asking = 0.0, None
-        while (waiting := [one for one in self._running.values() if one.patience]) or self.silent:
-            patience = max((one.patience or 0.0 for one in waiting), default=self._limits.failover)
+        while (waiting := [one for one in self._running.values() if one.deadline.patience]) or self.silent:
+            patience = max((one.deadline.patience or 0.0 for one in waiting), default=self._limits.failover)
             now = time.monotonic()
             since = max(self.heard, min((one.started for one in waiting if not one.deadline.paused), default=now))
             if now - since >= patience and asked > since:
