@@ -363,13 +363,18 @@ class Connection:
                 asked, asking = now, self._spawn(self._greet())
             await asyncio.sleep(patience / 2)
 
+    @property
+    def _question(self) -> str:
+        """What a server is asked that answers if it is there."""
+        return "server/discover" if self.core.modern else "ping"
+
     async def _greet(self) -> None:
         """Ask whether it is there: any answer, and any refusal of its own, is heard."""
         with suppress(StudioError):
-            await self.request("server/discover" if self.core.modern else "ping", deadline=self.deadline())
+            await self.request(self._question)
 
     async def probe(self, every: float) -> None:
-        """Ask now and then whether the server is still there: over stateless HTTP no socket is lost when it goes.
+        """Ask now and then whether the server is still there: over HTTP often no socket is lost when it goes.
 
         Whoever answers at all is there, and nobody is asked while a call runs: a server may do one thing at a time.
 
@@ -382,7 +387,7 @@ class Connection:
                 await asyncio.sleep(max(wait, min(every, 1.0)))
                 continue
             try:
-                await self.request("server/discover", deadline=Deadline(self.connect, self.connect))
+                await self.request(self._question, deadline=Deadline(self.connect, self.connect))
             except StudioError as error:
                 if error.http is None or error.http.status in GATEWAY:
                     return self.closed(error)
