@@ -193,7 +193,9 @@ class Caller:
             if profile.total and (call.timeouts is None or call.timeouts.total is None):
                 call.timeouts = (call.timeouts or Timeouts())._replace(total=profile.total)
             call.moves = call.failover or profile.repeatable
-            call.patience = self._patience(call)
+            if any(one.healthy for one in self._others(call)):
+                # A server that does one thing at a time says nothing meanwhile, be it ever so long.
+                call.patience = max(self.manager.limits.failover, 2 * self.groups.slowest(ref))
             outcome = await self._outcome(call, tool)
             if not isinstance(outcome, Lost):
                 break
@@ -215,15 +217,6 @@ class Caller:
         """The members of its group that could take a call, best first."""
         tried = (attempt.server for attempt in call.tried)
         return () if call.stays else self.groups.others(call.ref.server, call.ref.name, tried)
-
-    def _patience(self, call: Call) -> float | None:
-        """Seconds that a call waits for a server that says nothing; None where no other one could take it.
-
-        It is more where answers have taken long: a server that does one thing at a time says nothing meanwhile.
-        """
-        if not any(one.healthy for one in self._others(call)):
-            return None
-        return max(self.manager.limits.failover, 2 * self.groups.slowest(call.ref))
 
     def _judge(self, ref: Ref, arguments: Json, origin: Origin, counts: bool = True) -> Judgement:
         entries = self.catalog.find(ref)

@@ -62,11 +62,6 @@ class Round(NamedTuple):
         return tuple(one for one in self.answers if one.verdict in ("differs", "failed"))
 
     @property
-    def accepted(self) -> tuple[PinnedAnswer, ...]:
-        """Pinned calls that have accepted a definition which changed."""
-        return tuple(one for one in self.answers if one.accepted)
-
-    @property
     def said(self) -> str:
         """All of it in a sentence."""
         if self.error is not None:
@@ -74,7 +69,8 @@ class Round(NamedTuple):
         said = "nothing that it offers has changed"
         for first in (*self.breaking, *self.changes)[:1]:
             said = f"{len(self.changes)} of what it offers changed, {len(self.breaking)} breaking: {first}"
-        for what, some in (("Answered otherwise", self.other), ("Changed, and accepted by a call", self.accepted)):
+        accepted = [one for one in self.answers if one.accepted]
+        for what, some in (("Answered otherwise", self.other), ("Changed, and accepted by its call", accepted)):
             said += f". {what}: {', '.join(one.name for one in some)}" if some else ""
         return f"{self.server} was started again: {said}."
 
