@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from mcp_studio.auth.accounts import Accounts
 from mcp_studio.auth.discovery import resource_or_none
+from mcp_studio.auth.hints import command, why_nobody
 from mcp_studio.auth.model import Account, see_to
 from mcp_studio.cli.engine import execute
 from mcp_studio.cli.grammar import VERBS
@@ -23,7 +24,6 @@ from mcp_studio.jsontext import Json, pretty
 from mcp_studio.paths import Paths
 from mcp_studio.present.accounts import account_rows, as_json, claim_rows, steps_json, usable, utc, validity
 from mcp_studio.present.browser import NONE
-from mcp_studio.session.sign_in import command, why_nobody
 from mcp_studio.studio import Studio
 
 

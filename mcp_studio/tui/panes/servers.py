@@ -244,7 +244,7 @@ class ServersPane(Pane, scope="servers"):
             offers,
             self._why(status),
             bool(status.warnings) or studio.trace.ledger(name).wrong or config.tls.insecure,
-            config.start == "demand",
+            studio.manager.supervisor(name).on_demand,
             studio.signing.running(name) is not None,
         )
 
