@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from mcp_studio.cli.arguments import given_object
 from mcp_studio.cli.engine import execute, reachable
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output, clock
@@ -22,13 +21,14 @@ _ASKING = ("list", "search", "show", "stats", "export")
 """What connects to servers first, so that it shows what they list now."""
 
 
-def run(options: Options, out: Output) -> int:
+def run(out: Output) -> int:
     """Do it, and return the exit code.
 
     Raises:
         UsageError: there is no such action, or no such tool.
         StorageProblem: the registry cannot be read or written.
     """
+    options = out.options
     action, *words = options.words or ["list"]
     asks = action in _ASKING and not options.flag("--offline")
     config = configured(out)
@@ -73,11 +73,10 @@ def _act(registry: Registry, action: str, words: Sequence[str], out: Output) -> 
             out.data(printable(record.as_json()))
             return out.done(record.as_json())
         case "add", [name]:
-            schema = given_object("--schema", options.value("--schema") or "{}")
-            given = {"name": name, "description": options.value("--description"), "inputSchema": schema}
+            given = {"name": name, "description": options.value("--description")}
             more = {"tags": options.values("--tag"), "category": options.value("--category")}
             try:
-                made = record_of({**given, **more}, "hand")
+                made = record_of({**given, **more, "inputSchema": options.object("--schema")}, "hand")
             except ValueError as problem:
                 raise UsageError(f"The tool {problem}.") from None
             registry.add([made])
@@ -93,7 +92,7 @@ def _act(registry: Registry, action: str, words: Sequence[str], out: Output) -> 
             return out.done(list(words))
         case "stats", []:
             return _stats(registry, out)
-        case ("import" | "export" | "copy"), [place]:
+        case (("import" | "export" | "copy"), [place]):
             return _moved(registry, action, place, out)
         case _:
             hint = "mcp-studio registry --help says what each of them takes."
