@@ -6,13 +6,13 @@ import asyncio
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from mcp_studio.catalog.catalog import Catalog, suggestion
 from mcp_studio.catalog.listing import EntryKind, Listing
@@ -28,8 +28,8 @@ from mcp_studio.search.engine import Listed
 from mcp_studio.search.index import SearchIndex, Worker
 from mcp_studio.search.method import Document, Reason, Scope
 from mcp_studio.search.usage import Usage
+from mcp_studio.vault.base import in_thread
 
-T = TypeVar("T")
 ENTRY_POINTS = "mcp_studio.registry"
 """The group of entry points: the scheme of an address -> a callable that takes the address and makes a `Storage`."""
 BATCH = 10_000
@@ -127,7 +127,7 @@ class Registry:
     ) -> None:
         self.storage: Storage = open_storage(storage) if isinstance(storage, str | Path) else storage or MemoryStorage()
         self.objects = ToolObjects(rules or CallRules())
-        """The tools of this process; `objects.reported` tells of each call, `objects.figures` has their sums."""
+        """The tools of this process; `objects.reported` tells of each call: how long, what it cost, what went wrong."""
         self.objects.reported.connect(lambda report: self.used(report.name))
         self._new_index = index
         self._index: SearchIndex | None = None
@@ -199,7 +199,8 @@ class Registry:
         Raises:
             SearchProblem: there is no such method, or it cannot be asked so.
         """
-        return list(_waited(self.asearch(query, method, limit)).hits)
+        # In a thread of its own, since a loop may run in this one.
+        return list(in_thread(asyncio.run, self.asearch(query, method, limit)).result().hits)
 
     async def asearch(
         self,
@@ -471,19 +472,11 @@ class Registry:
             )
 
     def _news(self, listing: Listing) -> Iterator[ToolRecord]:
-        """What a server lists that is not kept so already; of several of the same name the first counts."""
-        seen: set[str] = set()
-        for entry in listing.entries:
-            try:
-                made = listed_by(listing.server, entry.view.raw)
-            except ValueError:
-                continue  # the catalog says what is wrong with it
+        """What a server lists that is not kept so already."""
+        for made in listed_by(listing.server, (entry.view.raw for entry in listing.entries)):
             known = self._records.get(made.name)
-            if made.name in seen or (known and known.source == "process"):
-                continue
-            seen.add(made.name)
             now = replace(known.defined(made), server=made.server, source="server") if known else made
-            if now != known:
+            if now != known and not (known and known.source == "process"):
                 yield now
 
     def _gone(self, listing: Listing) -> list[ToolRecord]:
@@ -603,17 +596,3 @@ def _spellings(name: str) -> Iterator[str]:
 
 def _batches(records: Sequence[ToolRecord]) -> Iterator[Sequence[ToolRecord]]:
     return (records[at : at + BATCH] for at in range(0, len(records), BATCH))
-
-
-def _waited(work: Coroutine[Any, Any, T]) -> T:
-    """Run something of a loop to its end, also where a loop runs already, which waits meanwhile."""
-    done: Future[T] = Future()
-
-    def run() -> None:
-        try:
-            done.set_result(asyncio.run(work))
-        except BaseException as problem:  # boundary: whoever waits for it gets it
-            done.set_exception(problem)
-
-    threading.Thread(target=run, name="registry search", daemon=True).start()
-    return done.result()

@@ -54,13 +54,15 @@ def function_of(record: ToolRecord, name: str, call: Callable[[dict[str, Any]], 
         call: calls it with arguments.
     """
     signature = signature_of(record.input_schema)
+    optional = [one.name for one in signature.parameters.values() if one.default is None]
     open_ended = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in signature.parameters.values())
 
     async def function(*args: Any, **kwargs: Any) -> Any:
         given = signature.bind(*args, **kwargs).arguments
         if open_ended:
             given |= given.pop("others", {})
-        return await call(given)
+        # What may be left out is left out where None stands for that.
+        return await call({key: value for key, value in given.items() if value is not None or key not in optional})
 
     function.__name__ = function.__qualname__ = re.sub(r"\W|^(?=\d)", "_", name)
     function.__doc__ = str(safe(_docs(record, signature), _SHOWN, lines=True))
@@ -85,7 +87,7 @@ def signature_of(schema: dict[str, Json]) -> inspect.Signature:
         kind, default = annotation_of(part), inspect.Parameter.empty
         if name not in required:
             default = part.get("default")
-            kind = kind | None if default is None and isinstance(kind, type) else kind
+            kind = kind | None if default is None and kind is not None else kind
         parameters.append(
             inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=kind)
         )
