@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
+import logging
+import math
 import threading
 import time
 from collections import Counter
@@ -30,6 +33,7 @@ from mcp_studio.search.method import Document, Reason, Scope
 from mcp_studio.search.usage import Usage
 from mcp_studio.vault.base import in_thread
 
+log = logging.getLogger(__name__)
 ENTRY_POINTS = "mcp_studio.registry"
 """The group of entry points: the scheme of an address -> a callable that takes the address and makes a `Storage`."""
 BATCH = 10_000
@@ -137,7 +141,9 @@ class Registry:
         """Held by whoever writes; what only reads never waits for a disk."""
         self._records: dict[str, ToolRecord] = {}
         self._revision = -1
-        self._looked = self._counted = 0.0
+        self._looked = 0.0
+        self._counted = time.monotonic() if storage else math.inf
+        """When calls were written; where nothing is kept they never are."""
         self._counting = threading.Lock()
         self._calls: Counter[str] = Counter()
         """Calls that are not written yet."""
@@ -148,6 +154,7 @@ class Registry:
         self._disconnect = self._catalog.changed.connect(self._follow)
         for server in self._catalog.servers:
             self._follow((server, "tool"))
+        atexit.register(self.close)  # for programs that do not close it
 
     # ------------------------------------------------------------------ what there is
 
@@ -434,19 +441,19 @@ class Registry:
             await asyncio.wrap_future(self._worker.ask(self._caught_up))
 
     def close(self) -> None:
-        """Write what has to be written; it is not used afterwards. Blocks.
-
-        Raises:
-            StorageProblem: it cannot be written.
-        """
+        """Write what has to be written; it is not used afterwards. Blocks; a storage that refuses costs that alone."""
+        atexit.unregister(self.close)
         self._disconnect()
         self._worker.stop()
         if self._index is not None:
             self._index.close()
-        with self._turn:
-            if self._changed:
-                self._caught_up()
-            self._write_uses()
+        try:
+            with self._turn:
+                if self._changed:
+                    self._caught_up()
+                self._write_uses()
+        except StorageProblem as problem:
+            log.warning("the registry was not written: %s", problem)
 
     def _step(self) -> bool:
         """In the thread: read what servers list, then write how often tools were used."""
@@ -526,6 +533,7 @@ class Registry:
     def _save(self, records: Iterable[ToolRecord]) -> None:
         """Keep records, without secrets; a name that is one is left out."""
         clean = [one for one in map(self._cleaned, records) if one]
+        self._write_uses()  # records have them already, and they would be added once more
         for batch in _batches(clean):
             self._wrote(lambda batch=batch: self.storage.save(batch))
             self._records.update({record.name: record for record in batch})
@@ -537,7 +545,7 @@ class Registry:
             self._show({self._records.pop(name).server for name in names if name in self._records})
 
     def _write_uses(self) -> None:
-        self._counted = time.monotonic()
+        self._counted = max(self._counted, time.monotonic())
         if calls := Counter(self._calls):
             self._wrote(lambda: self.storage.count({name: Uses(one, time.time()) for name, one in calls.items()}))
             with self._counting:

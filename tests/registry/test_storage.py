@@ -123,7 +123,7 @@ def test_entries_of_a_file_that_are_none_are_left_out(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_written_to_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for name in ("r.json", "r.sqlite"):
-        with pytest.raises(StorageProblem, match="The registry .*cannot be"):
+        with pytest.raises(StorageProblem, match=r"The registry .*cannot be"):
             open_storage(tmp_path / "file" / name).save(tools("a"))
 
 
@@ -135,15 +135,19 @@ def test_an_address_of_no_kind_is_told() -> None:
 def test_a_database_that_is_not_there_is_told_without_the_password() -> None:
     pytest.importorskip("psycopg")
     storage = open_storage("postgresql://me:secret@127.0.0.1:1/tools?password=secret")
-    with pytest.raises(StorageProblem, match="postgresql://127.0.0.1:1/tools cannot be used") as caught:
+    with pytest.raises(StorageProblem, match=r"postgresql://127\.0\.0\.1:1/tools cannot be used") as caught:
         storage.load_all()
     assert "secret" not in f"{caught.value.message}{caught.value.hint}"
 
 
 def test_packages_add_storages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     code = "from mcp_studio.registry.storage import JsonStorage\nfrom pathlib import Path\n"
-    code += "def made(address):\n    return JsonStorage(Path(address.partition(':')[2]))\ndef broken(address):\n    1 / 0\n"
-    package(tmp_path, "own_storage", code, ["own = own_storage:made", "bad = own_storage:broken"], "mcp_studio.registry")
+    code += (
+        "def made(address):\n    return JsonStorage(Path(address.partition(':')[2]))\ndef broken(address):\n    1 / 0\n"
+    )
+    package(
+        tmp_path, "own_storage", code, ["own = own_storage:made", "bad = own_storage:broken"], "mcp_studio.registry"
+    )
     monkeypatch.syspath_prepend(tmp_path)
     registry = Registry(f"own:{tmp_path}/kept")
     registry.add(tools("a"))
