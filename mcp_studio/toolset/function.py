@@ -91,8 +91,8 @@ def signature_of(schema: dict[str, Json]) -> inspect.Signature:
         parameters.append(
             inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=kind)
         )
-    open_ended = len(names) < len({*required, *known}) or not known
-    if (open_ended or top.get("additionalProperties")) and "others" not in names:
+    open_ended = top.get("additionalProperties", not known) or len(names) < len({*required, *known})
+    if open_ended and "others" not in names:
         parameters.append(inspect.Parameter("others", inspect.Parameter.VAR_KEYWORD, annotation=Any))
     return inspect.Signature(parameters, return_annotation=Any)
 
@@ -153,7 +153,8 @@ class FunctionTool:
     def _parameters(self) -> Iterator[inspect.Parameter]:
         for parameter in inspect.signature(self.function).parameters.values():
             if parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.POSITIONAL_ONLY):
-                raise TypeError(f"The function {self.name!r} cannot be a tool: {parameter} has no name for callers.")
+                message = f"The function {self.name!r} cannot be a tool: callers cannot name {parameter.name!r}."
+                raise TypeError(message)
             if parameter.kind is not inspect.Parameter.VAR_KEYWORD:
                 yield parameter
 
