@@ -290,6 +290,21 @@ VERBS: dict[str, Verb] = {
         ),
         shared=(),
     ),
+    "tap": Verb(
+        "stand between another program's client and a server, and record what passes",
+        "tap [options] -- COMMAND ARGS…",
+        "The client starts it in the place of the server. FAULT is KIND[=VALUE][@RATE] [QUERY]: delay=SECONDS, "
+        "error=CODE, drop or cut, such as 'delay=0.5@0.1 tool:search'.",
+        (
+            Option("--name", "what the server is called in the trace (its command)", "NAME"),
+            Option("--break", "hold the messages of this query for a studio (may be repeated)", "QUERY"),
+            Option("--hold", "for so long at most (30)", "SECONDS", needs=("--break",)),
+            Option("--fault", "harm messages by this rule (may be repeated)", "FAULT"),
+            Option("--seed", "meet the same faults again", "TEXT", needs=("--fault",)),
+            QUIET,
+        ),
+        shared=(),
+    ),
     "mock": Verb(
         "a server that answers as a recorded one did",
         "mock SESSION|FILE [--server NAME] [options]",
