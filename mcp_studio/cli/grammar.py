@@ -292,11 +292,17 @@ VERBS: dict[str, Verb] = {
     ),
     "tap": Verb(
         "stand between another program's client and a server, and record what passes",
-        "tap [options] -- COMMAND ARGS…",
-        "The client starts it in the place of the server. FAULT is KIND[=VALUE][@RATE] [QUERY]: delay=SECONDS, "
+        "tap [options] -- COMMAND ARGS…            the client starts this in the place of the server\n"
+        "tap [options] --listen PORT --to URL      the client connects to this port of 127.0.0.1",
+        "FAULT is KIND[=VALUE][@RATE] [QUERY]: delay=SECONDS, "
         "error=CODE, drop or cut, such as 'delay=0.5@0.1 tool:search'.",
         (
-            Option("--name", "what the server is called in the trace (its command)", "NAME"),
+            Option("--to", "the server at this URL: http or https", "URL"),
+            Option(
+                "--listen", "the port for its clients, 0 for any; the URL is the first line", "PORT", needs=("--to",)
+            ),
+            *(one._replace(needs=("--to",)) for one in REMOTE[1:]),
+            Option("--name", "what the server is called in the trace", "NAME"),
             Option("--break", "hold the messages of this query for a studio (may be repeated)", "QUERY"),
             Option("--hold", "for so long at most (30)", "SECONDS", needs=("--break",)),
             Option("--fault", "harm messages by this rule (may be repeated)", "FAULT"),

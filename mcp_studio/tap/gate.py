@@ -7,15 +7,15 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from random import Random
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast, get_args
 
 from mcp_studio.errors import StudioError, UsageError
-from mcp_studio.jsontext import Json, dumps
+from mcp_studio.jsontext import Json, dumps, loads_or
 from mcp_studio.limits import MB
 from mcp_studio.protocol.events import RequestId
-from mcp_studio.protocol.message import Request, parse
+from mcp_studio.protocol.message import Failure, Request, Response, parse
 from mcp_studio.protocol.versions import INTERNAL_ERROR
-from mcp_studio.record import record
+from mcp_studio.redact import Redactor
 from mcp_studio.trace.message import WireMessage
 from mcp_studio.trace.query.parser import parse as parse_query
 from mcp_studio.trace.query.terms import Query
@@ -28,28 +28,39 @@ HOLD = 30.0
 """Seconds for which a message is held unless a person decides: clients give up a call after 60."""
 
 
+Action = Literal["release", "drop", "answer", "cut"]
+
+
 class Decision(NamedTuple):
     """What becomes of a message."""
 
-    action: Literal["release", "drop", "answer", "cut"] = "release"
+    action: Action = "release"
     frame: bytes = b""
     """What goes on in its place, or answers it; empty for the message as it is."""
     delay: float = 0.0
     """Seconds until then."""
 
 
-@record()
-class Held:
+ACTIONS: tuple[Action, ...] = get_args(Action)
+
+
+class Waiting(NamedTuple):
     """A message that waits for a person."""
 
-    entry: WireMessage
-    frame: bytes
-    """As it came, with its secrets."""
+    number: int
+    """Of its entry."""
     query: str
     """The breakpoint."""
     since: float
     until: float
     """When it goes on by itself; seconds since the epoch, as `since`."""
+
+
+class _Held(NamedTuple):
+    waiting: Waiting
+    entry: WireMessage
+    frame: bytes
+    """As it came, with its secrets."""
     decision: asyncio.Future[Decision]
 
 
@@ -90,17 +101,19 @@ def error_answer(identity: RequestId, why: str, code: int = INTERNAL_ERROR) -> b
     return dumps({"jsonrpc": "2.0", "id": identity, "error": error})
 
 
-def id_of(frame: bytes) -> RequestId | None:
-    """The id of a request; None for a frame that is none."""
+def id_of(frame: bytes, *kinds: type[Request | Response | Failure]) -> RequestId | None:
+    """The id of a frame of these kinds, without any of a request; None for a frame that is none."""
     messages = parse(frame).messages
-    return messages[0].id if len(messages) == 1 and isinstance(messages[0], Request) else None
+    found = messages[0] if len(messages) == 1 else None
+    return found.id if isinstance(found, kinds or (Request,)) else None
 
 
 class Gate:
     """Judges messages on their way; open, it lets all of them through unseen.
 
     Args:
-        note: puts what was done to a message into the trace.
+        note: tells what was done to a message.
+        redactor: what it takes out of a message is put back where a person has left it alone.
         faults: the first that strikes counts.
         seed: the same messages meet the same faults again.
         patience: seconds for which a message is held.
@@ -108,19 +121,18 @@ class Gate:
 
     def __init__(
         self,
-        note: Callable[[str], None],
+        note: Callable[[WireMessage, str], None],
+        redactor: Redactor,
         faults: Sequence[Fault] = (),
         seed: str = "",
         patience: float = HOLD,
     ) -> None:
-        self._note = note
+        self._note, self._redactor, self._patience = note, redactor, patience
         self._faults = [(one, {way: Random(f"{seed} {place} {way}") for way in ("in", "out")})
                         for place, one in enumerate(faults)]  # fmt: skip
-        self._patience = patience
         self._queries: tuple[Query, ...] = ()
         self._leaving = asyncio.Event()
-        self.held: dict[int, Held] = {}
-        """By the numbers of their entries."""
+        self._held: dict[int, _Held] = {}
 
     @property
     def closed(self) -> bool:
@@ -131,6 +143,11 @@ class Gate:
     def breakpoints(self) -> tuple[str, ...]:
         """The queries whose messages are held."""
         return tuple(query.text for query in self._queries)
+
+    @property
+    def waiting(self) -> list[Waiting]:
+        """The messages that are held, the oldest first."""
+        return [held.waiting for held in self._held.values()]
 
     def set(self, breakpoints: Iterable[str]) -> None:
         """Hold the messages of these queries from now on; without any, what is held goes on.
@@ -148,15 +165,18 @@ class Gate:
         self._release()
 
     def _release(self) -> None:
-        for held in self.held.values():
+        for held in self._held.values():
             if not held.decision.done():
                 held.decision.set_result(Decision())
 
     def decide(self, number: int, decision: Decision) -> bool:
         """What becomes of a message that is held; False where it is not any more."""
-        held = self.held.get(number)
+        held = self._held.get(number)
         if held is None or held.decision.done():
             return False
+        if decision.action == "release" and (edited := loads_or(decision.frame)) is not None:
+            shown, real = (loads_or(frame) for frame in (self._redactor.bytes(held.frame), held.frame))
+            decision = decision._replace(frame=b"" if edited == shown else dumps(_restored(edited, shown, real)))
         held.decision.set_result(decision)
         return True
 
@@ -168,18 +188,17 @@ class Gate:
                     continue
                 return self._harm(one, entry, frame)
         query = next((one for one in self._queries if _fits(store, entry, one)), None)
-        if query is None or len(self.held) >= MOST_HELD:
-            return None
-        if sum(len(held.frame) for held in self.held.values()) + len(frame) > MOST_BYTES:
+        size = len(frame) + sum(len(held.frame) for held in self._held.values())
+        if query is None or len(self._held) >= MOST_HELD or size > MOST_BYTES:
             return None
         now = time.time()
-        decision = asyncio.get_running_loop().create_future()
-        held = self.held[entry.number] = Held(entry, frame, query.text, now, now + self._patience, decision)
-        self._note(f"message {entry.number} is held by the breakpoint {query.text}")
+        waiting = Waiting(entry.number, query.text, now, now + self._patience)
+        held = self._held[entry.number] = _Held(waiting, entry, frame, asyncio.get_running_loop().create_future())
+        self._note(entry, f"{_named(entry)} is held: {query.text}")
         return self._hold(held)
 
     async def _harm(self, one: Fault, entry: WireMessage, frame: bytes) -> Decision:
-        self._note(f"message {entry.number} meets the fault {one.text}")
+        self._note(entry, f"{_named(entry)} meets the fault {one.text}")
         if one.kind == "delay":
             await self._sleep(one.value)
             return Decision()
@@ -187,17 +206,17 @@ class Gate:
             return Decision("answer", error_answer(identity, "a fault of the tap", int(one.value)))
         return Decision("cut" if one.kind == "cut" else "drop")
 
-    async def _hold(self, held: Held) -> Decision:
+    async def _hold(self, held: _Held) -> Decision:
         try:
             await asyncio.wait((held.decision,), timeout=self._patience)
             decision = held.decision.result() if held.decision.done() else Decision()
             await self._sleep(decision.delay)
         finally:
-            del self.held[held.entry.number]
+            del self._held[held.entry.number]
         told = {"release": "went on", "drop": "was dropped", "answer": "was answered here", "cut": "ended it all"}
-        changed = f" as {decision.frame.decode('utf-8', 'replace')}" if decision.frame else ""
-        after = f" after {time.time() - held.since:.1f} s"
-        self._note(f"message {held.entry.number} {told[decision.action]}{after}{changed}")
+        after = f" after {time.time() - held.waiting.since:.1f} s"
+        changed = f": {decision.frame.decode('utf-8', 'replace')}" if decision.frame else ""
+        self._note(held.entry, f"{_named(held.entry)} {told[decision.action]}{after}{changed}")
         return decision
 
     async def _sleep(self, seconds: float) -> None:
@@ -206,8 +225,27 @@ class Gate:
                 await asyncio.wait_for(self._leaving.wait(), seconds)
 
 
+def _named(entry: WireMessage) -> str:
+    return " ".join(filter(None, ("→" if entry.direction == "out" else "←", entry.kind, entry.method, entry.target)))
+
+
+def _restored(edited: Json, shown: Json, real: Json) -> Json:
+    """What a person made of a message, with the secrets that they did not see in their places."""
+    if edited == shown:
+        return real
+    if isinstance(edited, dict) and isinstance(shown, dict) and isinstance(real, dict):
+        pairs = [cast("dict[str, Json]", one) for one in (edited, shown, real)]
+        return {key: _restored(value, pairs[1].get(key), pairs[2].get(key)) for key, value in pairs[0].items()}
+    if isinstance(edited, list) and isinstance(shown, list) and isinstance(real, list):
+        rows = [cast("list[Json]", one) for one in (edited, shown, real)]
+        if len(rows[0]) == len(rows[1]):
+            return [_restored(*items) for items in zip(*rows, strict=True)]
+    return edited
+
+
 def _fits(store: TraceStore, entry: WireMessage, query: Query) -> bool:
     """Whether a query asks for an entry. A regex that comes to no end asks for nothing."""
     with suppress(StudioError):
-        return any(part.numbers for part in scan_some(take(store), query, LiveReader(entry.number, [entry]), [entry.number]))
+        reader = LiveReader(entry.number, [entry])
+        return any(part.numbers for part in scan_some(take(store), query, reader, [entry.number]))
     return False

@@ -13,7 +13,7 @@ from mcp_studio.protocol.lines import size_text
 from mcp_studio.protocol.message import Failure, Message, Notification, Request, Response, parse
 from mcp_studio.protocol.versions import META_VERSION, NAMED
 from mcp_studio.redact import Redactor
-from mcp_studio.tap.gate import Decision, Gate, error_answer
+from mcp_studio.tap.gate import Decision, Gate, error_answer, id_of
 from mcp_studio.trace.message import WireMessage
 from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.trace.store import TraceStore
@@ -22,12 +22,10 @@ from mcp_studio.transport.base import Tasks
 _PENDING = 10_000
 """Requests without an answer that are remembered."""
 _LABEL = 1_000
-_MOMENT = 0.005
 _LONGEST = 3_600.0
 """Seconds that a message may be held, or delayed."""
 Say = Callable[[str], None]
 """Tells the person something, in a sentence."""
-Write = Callable[[bytes], Awaitable[None]]
 
 
 def outgoing(frame: bytes, message: Message) -> Outgoing | None:
@@ -69,6 +67,11 @@ class Recorder:
         """The server has sent a frame; its entry."""
         return self._attempt(self._received, frame, exchange)
 
+    def answered(self, frame: bytes, exchange: int = 0) -> None:
+        """A person or a rule has answered a request, whoever sent it."""
+        identity = id_of(frame, Response, Failure)
+        (self.received if identity in self.pending else self.sent)(frame, exchange)
+
     def lost(self, why: str) -> list[bytes]:
         """Errors that answer every request of the client that has none: nothing else will."""
         frames = [error_answer(identity, why) for identity in self.pending]
@@ -100,12 +103,12 @@ class Recorder:
             if isinstance(message, Request):
                 self.pending[message.id] = None
             elif isinstance(message, Notification) and message.method == "notifications/cancelled":
-                self._forget(message.params.get("requestId"))
+                self.forget(message.params.get("requestId"))
         if len(self.pending) > _PENDING:
-            self._forget(next(iter(self.pending)))
+            self.forget(next(iter(self.pending)))
         return self.store.entry(self.store.total)
 
-    def _forget(self, identity: object) -> None:
+    def forget(self, identity: object) -> None:
         """Nobody waits for this request any more."""
         if isinstance(identity, (int, str)):
             self.pending.pop(identity, None)
@@ -136,9 +139,9 @@ class Flow:
     While the gate is closed, units are passed on one by one, each after it was recorded and judged.
 
     Args:
+        record: puts a frame into the trace.
         write: to the receiver.
-        back: to the sender.
-        record: gives the entry and the frame of a unit, None where it holds no message.
+        read: the frame in a unit; empty where it holds none.
         made: a unit with another frame in it.
         cut: ends the connection.
         end: what ends a unit.
@@ -148,26 +151,31 @@ class Flow:
         self,
         recorder: Recorder,
         gate: Gate,
-        write: Write,
-        back: Write,
-        record: Callable[[bytes], tuple[WireMessage, bytes] | None],
+        record: Callable[[bytes], WireMessage | None],
+        write: Callable[[bytes], Awaitable[None]],
+        read: Callable[[bytes], bytes],
         made: Callable[[bytes, bytes], bytes],
-        cut: Callable[[], None],
+        cut: Callable[[], object],
         end: re.Pattern[bytes] = LINE,
     ) -> None:
         self._recorder, self._gate = recorder, gate
-        self._write, self._back, self._record, self._made, self._cut = write, back, record, made, cut
-        self._end = end
+        self._record, self._write, self._read, self._made, self._cut, self._end = record, write, read, made, cut, end
+        self.back: Flow | None = None
+        """The other direction; over HTTP there is none that an answer could take."""
         self._begun = bytearray()
         """The unit that has begun; of these bytes so many were passed on, and searched for its end."""
         self._passed = self._searched = 0
         self._oversize = 0
         """Bytes of it that are not kept: it is larger than a message may be."""
+        self._between = asyncio.Event()
+        """No unit is passed on in part."""
+        self._between.set()
         self._tasks = Tasks(lambda *_: None)
 
     async def feed(self, data: bytes) -> None:
         """Take the next bytes; returns when they are written, or held."""
         if not self._gate.closed and self._passed == len(self._begun):
+            self._between.clear()
             await self._write(data)
             self._passed += len(data)
         self._begun += data
@@ -175,37 +183,40 @@ class Flow:
             await self._take(found.end())
         self._searched = max(0, len(self._begun) - 3)
         if len(self._begun) > self._recorder.limits.message:
+            self._between.clear()
             await self._write(bytes(self._begun[self._passed :]))
             self._oversize += len(self._begun)
             self._begun.clear()
             self._passed = self._searched = 0
-
-    async def insert(self, unit: bytes) -> None:
-        """Write a unit between two others."""
-        while self._passed or self._oversize:
-            await asyncio.sleep(_MOMENT)
-        await self._write(unit)
+        if not self._passed and not self._oversize:
+            self._between.set()
 
     async def finish(self) -> None:
         """The sender has ended: pass on what is left, and wait for what is held."""
         if self._begun:
             await self._take(len(self._begun))
+        self._between.set()
         await self._tasks.end(1.0, grace=_LONGEST)
+
+    async def insert(self, frame: bytes, unit: bytes = b"") -> None:
+        """Write a frame, in the form of a unit, between two others."""
+        await self._between.wait()
+        await self._write(self._made(unit, frame) if frame else unit)
 
     async def _take(self, size: int) -> None:
         unit = bytes(self._begun[:size])
         del self._begun[:size]
         ahead, self._passed, self._searched = self._passed, max(0, self._passed - size), 0
+        frame, entry = b"", None
         if self._oversize:
             text = f"a message of {size_text(self._oversize + size)} went by: it is larger than what is recorded"
             self._oversize = 0
             self._recorder.tap.note(text)
-            await self._write(unit[ahead:])
-            return
-        found = self._record(unit)
+        elif frame := self._read(unit):
+            entry = self._record(frame)
         if ahead >= size:
             return
-        caught = None if ahead or found is None else self._gate.catch(self._recorder.store, *found)
+        caught = None if ahead or entry is None else self._gate.catch(self._recorder.store, entry, frame)
         if caught is None:
             await self._write(unit[ahead:])
         else:
@@ -214,8 +225,10 @@ class Flow:
     async def _follow(self, caught: Awaitable[Decision], unit: bytes) -> None:
         decision = await caught
         if decision.action == "release":
-            await self.insert(self._made(unit, decision.frame) if decision.frame else unit)
+            await self.insert(decision.frame, unit)
         elif decision.action == "answer":
-            await self._back(decision.frame)
+            self._recorder.answered(decision.frame)
+            if self.back is not None:
+                await self.back.insert(decision.frame)
         elif decision.action == "cut":
             self._cut()

@@ -15,10 +15,17 @@ from contextlib import suppress
 from mcp_studio.protocol.lines import LineSplitter, Oversize
 from mcp_studio.tap.gate import Gate
 from mcp_studio.tap.recorder import Flow, Recorder, Say
-from mcp_studio.trace.message import WireMessage
 from mcp_studio.transport.guard import GuardedChild, StartFailure, guard
 from mcp_studio.transport.stdio import (
-    DRAIN, LEFTOVERS, STDERR_LINE, VERDICT, PipeWriter, WriterClosed, cannot_start, frame_of, how_it_ended,
+    DRAIN,
+    LEFTOVERS,
+    STDERR_LINE,
+    VERDICT,
+    PipeWriter,
+    WriterClosed,
+    cannot_start,
+    frame_of,
+    how_it_ended,
 )  # fmt: skip
 
 _CHUNK = 1 << 16
@@ -75,9 +82,11 @@ class _Wires:
         outlet, copying = _outlet()
         self._to_server = await PipeWriter.open(child.stdin_fd, math.inf)
         self._to_client = await PipeWriter.open(outlet, math.inf)
-        cut = self._cut
-        self._asking = Flow(recorder, gate, self._to_server.write, self._answer, self._sent, _line, cut)
-        self._answering = Flow(recorder, gate, self._to_client.write, self._reply, self._received, _line, cut)
+        self._asking = Flow(recorder, gate, recorder.sent, self._to_server.write, _asked, _line, self._cut)
+        self._answering = Flow(
+            recorder, gate, recorder.received, self._to_client.write, self._printed, _line, self._cut
+        )
+        self._asking.back, self._answering.back = self._answering, self._asking
         stderr = threading.Thread(target=_copy, args=(child.stderr_fd, 2, self._stderr()), daemon=True)
         stderr.start()
         pumps = [asyncio.create_task(pump) for pump in (self._ask(_inlet()), self._respond(child.stdout_fd))]
@@ -111,7 +120,7 @@ class _Wires:
             self._say(told)
             with suppress(WriterClosed):
                 for frame in self._recorder.lost(told):
-                    await self._answering.insert(frame + b"\n")
+                    await self._answering.insert(frame)
         self._to_client.close()
 
     async def _pump(self, source: int, flow: Flow) -> None:
@@ -136,31 +145,11 @@ class _Wires:
         self._to_client.close()
         self._child.stop()
 
-    # ------------------------------------------------------------------ units
-
-    def _sent(self, line: bytes) -> tuple[WireMessage, bytes] | None:
-        frame = line.rstrip(b"\r\n")
-        entry = self._recorder.sent(frame) if frame.strip() else None
-        return entry and (entry, frame)
-
-    def _received(self, line: bytes) -> tuple[WireMessage, bytes] | None:
-        line = line.removesuffix(b"\n")
-        if not (frame := frame_of(line)):
-            if line.strip():
-                self._recorder.tap.stray(line)
-            return None
-        entry = self._recorder.received(frame)
-        return entry and (entry, frame)
-
-    async def _answer(self, frame: bytes) -> None:
-        """A request of the client is answered in the server's place."""
-        self._recorder.received(frame)
-        await self._answering.insert(_line(b"", frame))
-
-    async def _reply(self, frame: bytes) -> None:
-        """A request of the server is answered in the client's place."""
-        self._recorder.sent(frame)
-        await self._asking.insert(_line(b"", frame))
+    def _printed(self, line: bytes) -> bytes:
+        """The frame on a line of the server."""
+        if not (frame := frame_of(line.removesuffix(b"\n"))) and line.strip():
+            self._recorder.tap.stray(line.rstrip(b"\n"))
+        return frame
 
     def _stderr(self) -> Callable[[bytes], None]:
         """Takes what came on standard error, in its thread."""
@@ -171,6 +160,11 @@ class _Wires:
                 tap.stderr((line.head if isinstance(line, Oversize) else line).removesuffix(b"\r"))
 
         return lambda data: None if loop.is_closed() else loop.call_soon_threadsafe(take, data) and None
+
+
+def _asked(line: bytes) -> bytes:
+    """The frame on a line of the client."""
+    return line.rstrip(b"\r\n") if line.strip() else b""
 
 
 def _line(_: bytes, frame: bytes) -> bytes:

@@ -4,49 +4,69 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
-from mcp_studio.cli.targets import configuration, from_command, learn
-from mcp_studio.config.model import Config
+from mcp_studio.cli.targets import NAME, adjusted, configuration, from_command, from_url, learn
+from mcp_studio.config.model import Config, ServerConfig
 from mcp_studio.config.secrets import secret_values
 from mcp_studio.errors import UsageError
 from mcp_studio.paths import Paths
 from mcp_studio.redact import Redactor
+from mcp_studio.tap.desk import serve
 from mcp_studio.tap.gate import HOLD, Gate, fault
+from mcp_studio.tap.http import HttpTap
 from mcp_studio.tap.recorder import Recorder
 from mcp_studio.tap.stdio import tap_program
 from mcp_studio.trace.store import TraceStore, disk_for
+from mcp_studio.transport.http_client import context
 
 
 def run(options: Options, out: Output) -> int:
     """Pass messages until the client or the server ends it; returns the server's exit code."""
-    if options.command is None:
-        raise UsageError("Which server?", hint="mcp-studio tap -- COMMAND ARGS…")
-    server = from_command(options.command)
-    name = options.value("--name") or Path(server.command).stem
-    # It gets the whole environment of the tap: secrets in there are its own.
-    secrets = dict.fromkeys((*server.secrets, *secret_values(replace(server, env=dict(os.environ)))))
-    config = configuration(options, Paths.default(), replace(server, name=name, secrets=tuple(secrets)))
+    url = options.value("--to")
+    if bool(url) == (options.command is not None) or options.words:
+        hint = "mcp-studio tap -- COMMAND ARGS…, or mcp-studio tap --listen PORT --to URL"
+        raise UsageError("Which server?", hint=hint)
+    server = adjusted(from_url(url), options) if url else _program(options.command or [])
+    name = options.value("--name") or (urlsplit(url).hostname or NAME if url else Path(server.command).stem)
+    config = configuration(options, Paths.default(), replace(server, name=name))
     learn(config, out)
-    return asyncio.run(_tap(config, name, options, out))
+    return asyncio.run(_tap(config, config.servers[name], options, out))
 
 
-async def _tap(config: Config, name: str, options: Options, out: Output) -> int:
+def _program(command: Sequence[str]) -> ServerConfig:
+    """It gets the whole environment of the tap: what is secret there is its own."""
+    server = from_command(command)
+    secrets = dict.fromkeys((*server.secrets, *secret_values(replace(server, env=dict(os.environ)))))
+    return replace(server, secrets=tuple(secrets))
+
+
+async def _tap(config: Config, server: ServerConfig, options: Options, out: Output) -> int:
     settings = config.settings
     redactor = Redactor(settings.redact)
-    for secret in config.servers[name].secrets:
+    for secret in server.secrets:
         redactor.learn(secret)
-    store = TraceStore(redactor, settings.limits, disk_for(Paths.default().state / "trace", settings, "tap"))
+    state = Paths.default().state
+    disk = disk_for(state / "trace", settings, "tap")
+    store = TraceStore(redactor, settings.limits, disk)
     store.troubled.connect(out.warn)
-    recorder = Recorder(store, redactor, name, settings.limits, out.warn)
+    recorder = Recorder(store, redactor, server.name, settings.limits, out.warn)
     faults = [fault(text) for text in options.values("--fault")]
-    gate = Gate(recorder.tap.note, faults, options.value("--seed"), options.seconds("--hold") or HOLD)
+    patience, tap = options.seconds("--hold") or HOLD, recorder.tap
+    gate = Gate(lambda _, text: tap.note(text), redactor, faults, options.value("--seed"), patience)
     gate.set(options.values("--break"))
+    desk = asyncio.create_task(serve(gate, state / "held", lambda: disk.path.stem if disk and disk.path else ""))
     try:
-        return await tap_program(options.command or (), recorder, gate, out.warn)
+        if not server.url:
+            return await tap_program((server.command, *server.args), recorder, gate, out.warn)
+        tls = context(server.tls) if server.url.startswith("https:") else None
+        await HttpTap(server.url, tls, recorder, gate).serve(options.count("--listen", 65_535, least=0) or 0, out.data)
+        return 0
     finally:
+        desk.cancel()
         await store.close()
