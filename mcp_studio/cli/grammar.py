@@ -80,12 +80,16 @@ MEMORY = (
     Option("--save", "save the call under this name first; project:NAME and personal:NAME say where", "NAME"),
     Option("--pin", "have `dev` make it again after every change of the server", needs=("--save",)),
 )
-NO_CACHE = Option("--no-cache", "ask the server for the resource, though an earlier answer is kept still")
-EXAMPLE = Option("--example", "make up the arguments that are not given", "KIND", ("minimal", "typical", "full"))
-FORMS = ("command", "standalone", "python", "pytest", "curl", "json-rpc", "json")
+NO_CACHE = Option("--no-cache", "ask the server for the resource, though an earlier answer is kept", short="--fresh")
+EXAMPLE = (
+    Option("--example", "make up the arguments that are not given", "KIND", ("minimal", "typical", "full")),
+    Option("--seed", "another example; 0 is the first", "NUMBER", needs=("--example",)),
+)
+FORMS = ("command", "standalone", "python", "pytest", "curl", "json-rpc", "json", "literal")
 COPYING = (
     Option("--as", "print the call instead of making it, without secrets", "FORM", FORMS),
     Option("--with-secrets", "secret arguments as they are, but for those of the server's entry", needs=("--as",)),
+    Option("--from", "what to call is in this file (- is standard input): JSON, a command line, curl", "FILE"),
 )
 PROMPT = Option("--prompt", "the prompt, apart from its server", "NAME")
 SAVED = (
@@ -120,7 +124,7 @@ VERBS: dict[str, Verb] = {
     "list": Verb(
         "what servers offer: servers, groups, tools, resources, templates, prompts; history, saved",
         f"list [{'|'.join(LIST_KINDS)}] [options] [-- COMMAND ARGS…]",
-        "Without a kind it lists everything. servers, groups, saved and history [SERVER[.NAME]] connect to nothing.",
+        "Without a kind it lists everything. servers, saved and history [SERVER[.NAME]] connect to nothing.",
         (
             Option("--page", "one page of one list: the first, or the one that CURSOR names", "CURSOR", optional=True),
             Option("--metrics", "of servers: calls, errors, times, bytes and connections in what was recorded"),
@@ -152,7 +156,7 @@ VERBS: dict[str, Verb] = {
         "not listed. Arguments are typed by the schema: key=value, or key:=JSON for any JSON value.",
         (
             Option("--tool", "the tool, apart from its server", "NAME"),
-            *(ARGS, OUTPUT, *MEMORY, *SAVED, EXAMPLE, *REPEATING, *COPYING, YES, *TASK),
+            *(ARGS, OUTPUT, *MEMORY, *SAVED, *EXAMPLE, *REPEATING, *COPYING, YES, *TASK),
             Option("--on", "call it on all of these (A,B,C, @GROUP or all), and compare what comes back", "SERVERS"),
             Option("--failover", "where the answer is lost, another member of the group may take the call"),
             Option("--unchecked", "send the arguments even if they do not match the schema"),
@@ -160,7 +164,8 @@ VERBS: dict[str, Verb] = {
         ),
         apart=(
             *combinations(("--output", "--repeat", "--detach", "--as"), 2),
-            *product(("--saved",), ("--tool", "--args", "--last", "--save", "--example")),
+            *product(("--saved", "--from"), ("--tool", "--args")),
+            *product(("--saved",), ("--from", "--last", "--save", "--example")),
             *product(("--on",), ("--as", "--repeat", "--task", "--detach", "--ttl", "--save", "--saved", "--failover")),
             *product(("--on",), ("--output", "--server")),
         ),
@@ -170,13 +175,13 @@ VERBS: dict[str, Verb] = {
         "read [SERVER] URI [key=value…] [options] [-- COMMAND ARGS…]",
         "A URI template such as `file:///{path}` is filled with the values. A list is key:=JSON.",
         (ARGS, OUTPUT, NO_CACHE, *MEMORY, *COPYING, LOG_LEVEL, ANSWER),
-        apart=(("--output", "--as"),),
+        apart=(("--output", "--as"), ("--from", "--args")),
     ),
     "get": Verb(
         "get a prompt",
         "get SERVER.PROMPT [key=value…] [options] [-- COMMAND ARGS…]",
-        options=(PROMPT, ARGS, OUTPUT, *MEMORY, EXAMPLE, *COPYING, LOG_LEVEL, ANSWER),
-        apart=(("--output", "--as"),),
+        options=(PROMPT, ARGS, OUTPUT, *MEMORY, *EXAMPLE, *COPYING, LOG_LEVEL, ANSWER),
+        apart=(("--output", "--as"), ("--from", "--args"), ("--from", "--prompt")),
     ),
     "complete": Verb(
         "values a server suggests for an argument",
@@ -200,9 +205,11 @@ VERBS: dict[str, Verb] = {
     ),
     "watch": Verb(
         "a line for every change of lists and resources, and for log messages",
-        "watch [SERVER] URI… [options] [-- COMMAND ARGS…]\nwatch [--logs] [SERVER…] [options] [-- COMMAND ARGS…]",
-        "It goes on until Ctrl-C. With --json every line is an object.",
+        "watch [SERVER] URI… [key=value…] [options] [-- COMMAND ARGS…]\n"
+        "watch [--logs] [SERVER…] [options] [-- COMMAND ARGS…]",
+        "It goes on until Ctrl-C. With --json every line is an object. A URI template is filled with the values.",
         (
+            Option("--read", "read the resource after each update, and print its content"),
             Option("--events", "print what happens to the servers: connected, disconnected, reconnecting, failed"),
             Option("--logs", "print the log messages of the servers too"),
             Option("--log-level", "which log messages: this level and worse (debug)", "LEVEL", LOG_LEVELS),
@@ -239,12 +246,17 @@ VERBS: dict[str, Verb] = {
             Option("--params", "the params, any JSON; @FILE reads a file, - standard input", "JSON"),
             Option("--id", "the id, any JSON: 7, '\"x\"', null, 1.5; without it, a number that is free", "JSON"),
             Option("--meta", "members for the `_meta` of the params, over what 2026-07-28 wants there", "JSON"),
+            Option("--no-stamp", "leave out what 2026-07-28 wants in `_meta`"),
             Option("--notification", "without an id"),
             Option("--frame", "this instead, byte for byte; @FILE, - (may be repeated, one after the other)", "TEXT"),
+            Option("--newlines", "let newlines inside the frame through, which end it on standard input"),
             Option("--wait", "how long to wait for what comes back", "SECONDS"),
             Option("--no-handshake", "send nothing but this: no `initialize`, no `server/discover`"),
         ),
-        apart=(*product(("--frame",), ("--params", "--id", "--meta", "--notification")), ("--notification", "--id")),
+        apart=(
+            *product(("--frame",), ("--params", "--id", "--meta", "--no-stamp", "--notification")),
+            ("--notification", "--id"),
+        ),
     ),
     "replay": Verb(
         "send what was recorded again, and show how the answers differ",
@@ -253,6 +265,8 @@ VERBS: dict[str, Verb] = {
         "such as `tool:search status:ok`. Exit code 1 where something differs, failed or could not be sent.",
         (
             Option("--ignore", "what may differ, as content[*].text; times and ids may anyway (repeat it)", "PATTERN"),
+            Option("--strict", "nothing is ignored but what --ignore says"),
+            Option("--paced", "wait between requests as long as it was then"),
             Option("--set", "a secret that the recording lacks: password=${ENV} (may be repeated)", "FIELD=VALUE"),
             *(YES, ANSWER),
         ),
@@ -368,8 +382,11 @@ VERBS: dict[str, Verb] = {
             Option("--issuer", "login: the authorization server to use, where the server names several", "URL"),
             Option("--client-id", "login: the client that was registered for you there", "ID"),
             Option("--client-secret", "login: its secret: - for standard input or the terminal, or @FILE", "-|@FILE"),
+            Option("--register", "login: register another client, where ours is not known any more"),
+            Option("--step", "login: stop before each request, and show it"),
             Option("--no-browser", "login: open no browser"),
             Option("--redirect", "login: the address that the browser ended on; - for standard input", "URL"),
+            Option("--claims", "token: print what it says instead, where it is a JWT"),
             Option("--client", "forget: also who we are at the authorization server"),
         ),
         (*TARGET, *REMOTE, TIMEOUT, JSON, QUIET),
@@ -395,6 +412,7 @@ VERBS: dict[str, Verb] = {
             Option("--name", "`add`: the name of the server", "NAME"),
             Option("--project", "`export`: the client's file of this folder, not your own"),
             Option("--keyring", "`add`, `import`: keep secrets that stand in clear in the keyring"),
+            Option("--from-env", "`secrets set`: the secret is in this environment variable", "VARIABLE"),
             Option("--yes", "do not ask", short="-y"),
             *(JSON, QUIET),
         ),

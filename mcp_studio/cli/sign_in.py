@@ -10,7 +10,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from mcp_studio.cli.terminal import EndOfInput, Left, Lines, agrees, say
+from mcp_studio.cli.terminal import EndOfInput, Left, Lines, agrees, frame, say
 from mcp_studio.errors import SignInNeeded, StudioError, UsageError
 from mcp_studio.present.accounts import rough_span
 from mcp_studio.present.browser import is_there, open_page, ssh_line
@@ -84,8 +84,9 @@ class SignInController:
             while not sign_in.over:
                 await news.wait()
                 news.clear()
-                if asked != sign_in.state:
-                    asked = sign_in.state
+                # The same request may be about to be sent twice.
+                if asked != (now := (sign_in.state, id(sign_in.next_request))):
+                    asked = now
                     await self._stop(asking)
                     asking = asyncio.create_task(self._ask())
         finally:
@@ -116,6 +117,8 @@ class SignInController:
         """Ask a person for what is needed now; where that comes to nothing, the sign-in is over."""
         sign_in = self.sign_in
         try:
+            if sign_in.state == "paused":
+                await self._ask_to_send()
             if sign_in.state == "choosing":
                 named = f"{sign_in.server} names several authorization servers: {', '.join(sign_in.choices)}."
                 raise SignInNeeded(named, hint=f"Name one: {self.finish} --issuer URL")
@@ -130,12 +133,24 @@ class SignInController:
             self._failure = error
             sign_in.cancel()
 
+    async def _ask_to_send(self) -> None:
+        """Show the newest answer and the next request, which waits."""
+        sign_in, request = self.sign_in, self.sign_in.next_request
+        if request is None or self.lines is None:
+            return sign_in.run_through()
+        if before := [exchange for step in sign_in.steps for exchange in step.exchanges if exchange.status]:
+            frame(before[-1].response)
+        say(f"Next: {safe(request.purpose)}")
+        frame(f"{request.method} {request.url}\n{request.request}".rstrip())
+        answer = await self.lines.answer("Enter sends it, r all that follow too, :cancel gives up: ")
+        (sign_in.run_through if answer.strip().lower() in ("r", "run") else sign_in.go_on)()
+
     async def _ask_in_browser(self) -> None:
         """Show the page, open it, and take the address that the browser ends on."""
         sign_in, url = self.sign_in, self.sign_in.authorization_url
         say(f"Sign in at {safe(urlsplit(url).hostname)}:\n\n{safe(url, _LONGEST)}\n")
         say(*(f"  {safe(warning)}" for warning in sign_in.warnings))
-        opened = await self._open()
+        opened = not sign_in.step_by_step and await self._open()
         returns = sign_in.started_callback
         if self.lines is None and not (opened and returns):  # nobody is here: `--redirect` finishes it
             self._failure = nobody_is_here(sign_in, self.finish)

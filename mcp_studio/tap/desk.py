@@ -8,12 +8,11 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import cast
 
 from mcp_studio.errors import UsageError
 from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.paths import read_object, write_object
-from mcp_studio.tap.gate import ACTIONS, Action, Decision, Gate, Waiting
+from mcp_studio.tap.gate import ACTIONS, Decision, Gate, Waiting
 
 _POLL = 0.15
 """Seconds between two looks for an order."""
@@ -63,7 +62,7 @@ def _obey(gate: Gate, order: dict[str, Json]) -> None:
         with suppress(UsageError):
             gate.set(map(str, items_of(order["breakpoints"])))
     elif isinstance(number, int) and action in ACTIONS and isinstance(delay, (int, float)):
-        gate.decide(number, Decision(cast("Action", action), str(order.get("frame") or "").encode(), delay))
+        gate.decide(number, Decision(action, str(order.get("frame") or "").encode(), delay))
 
 
 class RemoteGate:

@@ -10,7 +10,6 @@ from mcp_studio.call.reload import Reloader, Round
 from mcp_studio.catalog.listing import KINDS
 from mcp_studio.cli.call_arguments import saved_folders
 from mcp_studio.cli.engine import execute
-from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import of_server
 from mcp_studio.errors import StudioError, UsageError
@@ -24,9 +23,10 @@ from mcp_studio.studio import Studio
 from mcp_studio.trace.diff import Ignore
 
 
-def run(options: Options, out: Output) -> int:
+def run(out: Output) -> int:
     """Watch until interrupted, or once; returns the exit code."""
-    chosen, server, _ = of_server(out, options.words, 0)
+    options = out.options
+    chosen, server, _ = of_server(out, 0)
     if not server:
         raise UsageError("Which server?", hint="mcp-studio dev SERVER, or mcp-studio dev -- COMMAND ARGS…")
     if chosen.servers[server].kind != "stdio":

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import shlex
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from mcp_studio.call.history import History, Past
@@ -13,22 +15,24 @@ from mcp_studio.catalog.refresh import list_page
 from mcp_studio.cli.call_arguments import saved_folders
 from mcp_studio.cli.engine import connect_all, execute, ready
 from mcp_studio.cli.grammar import LIST_KINDS
-from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output, clock, entry_rows
 from mcp_studio.cli.targets import configured, select, state_text
 from mcp_studio.cli.verbs import load
-from mcp_studio.config.model import Config
+from mcp_studio.config.model import Config, ServerConfig
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.paths import Paths
+from mcp_studio.present import units
 from mcp_studio.present.definition import change_counts, doubts, target_of
+from mcp_studio.session.groups import Member
 from mcp_studio.studio import Studio
 
 
-def run(options: Options, out: Output) -> int:
+def run(out: Output) -> int:
     """List, and return the exit code: that of the first server that failed, though the others are listed."""
-    config, words = configured(out), options.words
+    options, config = out.options, configured(out)
+    words = options.words
     word = words[0] if words else ""
     if word == "history" and len(words) <= 2:
         return _history(config, [*words[1:], *options.values("--server")], out)
@@ -38,10 +42,12 @@ def run(options: Options, out: Output) -> int:
     if options.flag("--metrics") and word != "servers":
         raise UsageError("--metrics is about servers.", hint="mcp-studio list servers --metrics")
     if options.flag("--metrics"):
-        states = {server.name: state_text(server) or "enabled" for server in config.servers.values()}
-        return load("trace").recorded(states, out)
-    if plain := {"servers": _servers, "groups": _groups, "saved": _saved_calls}.get(word):
+        return load("trace").recorded(config, out)
+    if plain := {"servers": _servers, "saved": _saved_calls}.get(word):
         return plain(config, out)
+    if word == "groups":
+        members = {name: replace(one, start="") for name, one in config.servers.items() if one.group}
+        return execute(replace(config, servers=members), out, lambda studio: _groups(studio, out))
     chosen = select(config, options.values("--server"))
     kinds: tuple[EntryKind, ...] = tuple(kind for kind in KINDS if word in ("", kind + "s"))
     server = out.server = chosen.only
@@ -107,6 +113,8 @@ def _servers(config: Config, out: Output) -> int:
         {
             "name": server.name, "transport": server.kind, "target": targets[server.name], "enabled": server.enabled,
             "era": server.era, "insecure": server.tls.insecure, "group": server.group or None,
+            "priority": server.priority, "start": server.start or None, "filter": server.filter or None,
+            "cache_ttl": None if server.cache_ttl < 0 else server.cache_ttl,
             "source": server.source.file or server.source.origin,
         }
         for server in servers
@@ -114,12 +122,37 @@ def _servers(config: Config, out: Output) -> int:
     return out.listing(rows, facts, empty="No servers are configured; mcp-studio config add … adds one.")
 
 
-def _groups(config: Config, out: Output) -> int:
-    """Groups with their members in the order of their priority."""
-    members = sorted((one for one in config.servers.values() if one.group), key=lambda one: (one.group, -one.priority))
-    rows = [(one.group, one.name, f"priority {one.priority}", one.kind, state_text(one)) for one in members]
-    facts: list[Json] = [{"group": one.group, "server": one.name, "priority": one.priority} for one in members]
+async def _groups(studio: Studio, out: Output) -> int:
+    """Members of groups in the order of their priority: how each is, how many tools go to it, and why."""
+    failed = await connect_all(studio, out)
+    members = sorted(studio.config.servers.values(), key=lambda one: (one.group, -one.priority))
+    rows, facts = list[tuple[str, ...]](), list[Json]()
+    for server in members:
+        names = [one.name for one in members if one.group == server.group]
+        tools = {entry.ref.name for entry in studio.catalog.entries("tool", names) if entry.ref.server not in failed}
+        routes = [studio.groups.members(server.group, tool) for tool in sorted(tools)]
+        taken = [route for route in routes if route[0].server == server.name]
+        state, by_hand = studio.manager.status(server.name).state, studio.groups.by_hand(server.name)
+        why = failed[server.name].message if server.name in failed else by_hand or _why(server, taken)
+        chosen = f"takes {units.plural(len(taken), 'tool')}" if taken else "stands by"
+        rows.append((server.group, server.name, f"priority {server.priority}", state, chosen, why))
+        facts.append({
+            "group": server.group, "server": server.name, "priority": server.priority, "state": state,
+            "by_hand": by_hand or None, "tools": len(taken), "why": out.redactor.text(why),
+        })  # fmt: skip
     return out.listing(rows, facts, empty='There are no groups; an entry joins one by group = "NAME".')
+
+
+def _why(server: ServerConfig, taken: Sequence[Sequence[Member]]) -> str:
+    """Why tools go to a member, or none does, by what the first two differ in."""
+    if not taken:
+        return "others come first"
+    others = [one for route in taken for one in route[1:] if one.healthy and not one.drained]
+    if not others:
+        return "the only one that is ready and has them"
+    if all(one.priority < server.priority for one in others):
+        return "the highest priority of those that are ready"
+    return "fewer errors or shorter times" if any(one.average for one in others) else "the first of its priority"
 
 
 def _history(config: Config, names: list[str], out: Output) -> int:

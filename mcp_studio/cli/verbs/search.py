@@ -9,7 +9,6 @@ from typing import Any
 
 from mcp_studio.catalog.listing import KINDS, EntryKind
 from mcp_studio.cli.engine import connect_all, execute
-from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import RISKS, Output, table
 from mcp_studio.cli.targets import configured, select
 from mcp_studio.errors import StudioError
@@ -20,13 +19,14 @@ from mcp_studio.search.method import Found, Hit, Reason, Scope
 from mcp_studio.studio import Studio
 
 
-def run(options: Options, out: Output) -> int:
+def run(out: Output) -> int:
     """Search, and return the exit code: 1 where nothing is found.
 
     Raises:
         UsageError: there is no such server.
     """
-    config, text, names = configured(out), " ".join(options.words), options.values("--server")
+    options, config = out.options, configured(out)
+    text, names = " ".join(options.words), options.values("--server")
     method = options.value("--method") or config.settings.search_method
     limit = options.count("--limit", 1_000) or 20
     offline = options.flag("--offline")

@@ -6,7 +6,6 @@ from mcp_studio.call.call import Succeeded
 from mcp_studio.call.skills import WORDS, SkillReading
 from mcp_studio.catalog.skills import Skill, offered
 from mcp_studio.cli.engine import connected, end, execute
-from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import of_server
 from mcp_studio.errors import StudioError, UsageError
@@ -17,9 +16,9 @@ from mcp_studio.safetext import safe
 from mcp_studio.studio import Studio
 
 
-def run(options: Options, out: Output) -> int:
+def run(out: Output) -> int:
     """List or show, and return the exit code: 1 where a skill is not what its entry says."""
-    chosen, server, words = of_server(out, options.words, 2)
+    chosen, server, words = of_server(out, 2)
     if words and not server:
         raise UsageError(f"Which server has the skill {words[0]}?", hint="mcp-studio skills SERVER SKILL")
     if words:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 
+from mcp_studio.call.call import Succeeded
+from mcp_studio.cli.call_arguments import expanded, template_form, with_pairs
 from mcp_studio.cli.engine import connect_all, connected, execute
-from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import configured, select
 from mcp_studio.errors import StudioError, Unreachable, UsageError
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, items_of, mapping
+from mcp_studio.present.blocks import resource_text
+from mcp_studio.present.outcomes import failure
+from mcp_studio.schema.field import Form
 from mcp_studio.session.events import ServerEvent
 from mcp_studio.session.logs import LogMessage, rank_of
 from mcp_studio.session.subscriptions import Subscription
@@ -22,15 +27,17 @@ from mcp_studio.studio import Studio
 
 _LEAVING = 2.0
 """Seconds for telling servers that nothing is watched any more."""
+_PAIR = re.compile(r"[\w.-]+:?=")
+"""How `key=value` and `key:=JSON` begin, and no URI does."""
 
 
-def run(options: Options, out: Output) -> int:
+def run(out: Output) -> int:
     """Watch until interrupted, or until nothing can be watched any more; returns the exit code."""
-    config, words, servers = configured(out), list(options.words), list(options.values("--server"))
-    while words and ":" not in words[0]:
+    options, config = out.options, configured(out)
+    words, servers = list(options.words), list(options.values("--server"))
+    while words and ":" not in words[0] and "=" not in words[0]:
         servers.append(words.pop(0))
-    if template := next((uri for uri in words if set("{}") & set(uri)), ""):
-        raise UsageError(f"{template} is a URI template.", hint="Watch an address: fill in the template yourself.")
+    uris = _addresses(words)
     chosen = select(config, servers)
     server = out.server = chosen.only
     out.lines = True
@@ -39,7 +46,25 @@ def run(options: Options, out: Output) -> int:
         least = least or "debug"
         asked = {name: replace(one, log_level=one.log_level or "debug") for name, one in chosen.servers.items()}
         chosen = replace(chosen, servers=asked)
-    return execute(chosen, out, lambda studio: _watch(studio, server, words, out, least), answers=False)
+    return execute(chosen, out, lambda studio: _watch(studio, server, uris, out, least), answers=False)
+
+
+def _addresses(words: Sequence[str]) -> list[str]:
+    """What is to be watched: addresses, and templates with the values that other words give.
+
+    Raises:
+        UsageError: a value is missing, or is for no template.
+    """
+    pairs = {word: word.partition("=")[0].rstrip(":") for word in words if _PAIR.match(word)}
+    forms = {uri: template_form(uri) or Form() for uri in words if uri not in pairs}
+    known = {field.name for form in forms.values() for field in form.fields}
+    if unknown := next((key for key in pairs.values() if key not in known), ""):
+        raise UsageError(f"`{unknown}` is no variable of a template here.")
+    found: list[str] = []
+    for uri, form in forms.items():
+        own = [pair for pair, key in pairs.items() if form.field(key) is not None]
+        found.append(expanded(uri, form, with_pairs(form, {}, own)) if form.fields else uri)
+    return found
 
 
 async def _watch(studio: Studio, server: str, uris: list[str], out: Output, least: str) -> int:
@@ -92,17 +117,21 @@ class Watcher:
         self._studio, self._out = studio, out
         self._watched: dict[tuple[str, str], str] = {}
         """Server and URI, and the state of it that was told last."""
+        self._due: dict[tuple[str, str], Subscription] = {}
+        """What is to be read."""
+        self._wake = asyncio.Event()
         self._over: asyncio.Future[StudioError] = asyncio.get_running_loop().create_future()
 
     async def run(self, targets: Sequence[tuple[str, str]]) -> int:
         """Watch `targets` (server, URI) until interrupted; the exit code when nothing is left."""
-        subscriptions = self._studio.subscriptions
+        subscriptions, reader = self._studio.subscriptions, asyncio.create_task(self._read())
         try:
             for server, uri in targets:
                 self._watched[server, uri] = "wanted"
                 subscriptions.watch(server, uri)
             return self._out.fail(await self._over)
         finally:
+            reader.cancel()
             for server, uri in self._watched:
                 subscriptions.unwatch(server, uri)
             for server in {server for server, _ in self._watched}:
@@ -114,6 +143,27 @@ class Watcher:
             return
         value: dict[str, Json] = {"updated": one.uri, "server": one.server, "count": one.updates}
         _print(self._out, one.updated, f"{one.server} {one.uri}", value)
+        self._want(one)
+
+    def _want(self, one: Subscription) -> None:
+        """Have a resource read where `--read` says so; many updates while it is read cost one reading more."""
+        if self._out.options.flag("--read"):
+            self._due[one.server, one.uri] = one
+            self._wake.set()
+
+    async def _read(self) -> None:
+        while await self._wake.wait():
+            self._wake.clear()
+            while self._due:
+                (server, uri), _ = self._due.popitem()
+                outcome = await self._studio.read_resource(server, uri, fresh=True).wait()
+                if not isinstance(outcome, Succeeded):
+                    self._out.warn(f"{uri} cannot be read: {failure(outcome).message}")
+                    continue
+                contents = items_of(mapping(outcome.result).get("contents"))
+                value: dict[str, Json] = {"read": uri, "server": server, "time": round(time.time(), 3)}
+                text = resource_text(outcome.result).removesuffix("\n")
+                self._out.line(text, {**value, "contents": contents}, lines=True)
 
     def subscriptions_changed(self, server: str) -> None:
         """Tell what is watched now and what is not; the end where nothing is."""
@@ -133,6 +183,7 @@ class Watcher:
             self._out.note(f"watching {one.uri} of {one.server}")
             if one.missed:
                 self._out.note("  it may have changed while nobody listened")
+                self._want(one)
         elif before == "active" or one.state in ("refused", "lost"):
             self._out.note(f"{one.uri} of {one.server} is not watched: {one.detail or 'it is tried again'}")
 
