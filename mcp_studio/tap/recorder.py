@@ -208,7 +208,7 @@ class Flow:
         del self._begun[:size]
         ahead, self._passed, self._searched = self._passed, max(0, self._passed - size), 0
         frame, entry = b"", None
-        if self._oversize:
+        if self._oversize or size > self._recorder.limits.message:
             text = f"a message of {size_text(self._oversize + size)} went by: it is larger than what is recorded"
             self._oversize = 0
             self._recorder.tap.note(text)

@@ -26,8 +26,9 @@ from mcp_studio.trace.store import TraceStore, disk_for
 from mcp_studio.transport.http_client import context
 
 
-def run(options: Options, out: Output) -> int:
+def run(out: Output) -> int:
     """Pass messages until the client or the server ends it; returns the server's exit code."""
+    options = out.options
     url = options.value("--to")
     if bool(url) == (options.command is not None) or options.words:
         hint = "mcp-studio tap -- COMMAND ARGS…, or mcp-studio tap --listen PORT --to URL"
