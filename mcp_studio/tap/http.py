@@ -7,6 +7,7 @@ compressed could not be recorded.
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import socket
 import ssl
@@ -16,6 +17,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from mcp_studio.errors import StudioError
 from mcp_studio.tap.gate import Gate, error_answer, id_of
 from mcp_studio.tap.recorder import EVENT, Flow, Recorder
 from mcp_studio.transport.base import HttpRequest, HttpResponse
@@ -61,13 +63,17 @@ class HttpTap:
         """Serve on loopback until a signal ends it; `ready` gets the URL to put into the client.
 
         Raises:
-            OSError: the port is taken.
+            StudioError: the port is taken.
         """
         import httpcore2
         import uvicorn
 
         path, tap = self._parts.path or "/", self._recorder.tap
-        with socket.create_server(("127.0.0.1", port)) as listening:
+        try:
+            listening = socket.create_server(("127.0.0.1", port))
+        except OSError as problem:
+            raise StudioError(f"Port {port} cannot be used: {os.strerror(problem.errno or 0)}.") from None
+        with listening:
             listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             port = listening.getsockname()[1]
             tap.begins()

@@ -56,6 +56,7 @@ async def test_a_message_that_is_held_becomes_what_a_person_decides(way: str) ->
         where = await gate()
         (one,) = await held(where)
         assert (one.query, round(one.until - one.since)) == (BREAK[1], 30)
+        await wait_until(lambda: len(recorded("running")) >= one.number, what="its entry on disk")
         entry = recorded("running")[one.number - 1]
         assert (entry.method, entry.target) == ("tools/call", "pay") and b"open-sesame" not in entry.body
         where.decide(one.number, decision)

@@ -99,7 +99,7 @@ class Breakpoints(Dialog[None]):
         return [
             (left, "warn"),
             arrow(entry.direction),
-            (safe(f" {entry.server} {entry.method} {entry.target}", width), ""),
+            (safe(f" {entry.server} {entry.kind} {entry.method} {entry.target}", width), ""),
         ]
 
     @on(Input.Submitted, "#query")
