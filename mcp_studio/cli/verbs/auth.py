@@ -13,7 +13,7 @@ from mcp_studio.auth.model import Account
 from mcp_studio.cli.engine import execute
 from mcp_studio.cli.grammar import VERBS
 from mcp_studio.cli.output import Output
-from mcp_studio.cli.sign_in import SignInController
+from mcp_studio.cli.questions import SignInController
 from mcp_studio.cli.targets import configured, select, with_secrets
 from mcp_studio.cli.terminal import Lines, can_ask, private
 from mcp_studio.config.expand import see_to
