@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from mcp_studio.errors import StudioError
 from mcp_studio.paths import Paths
 from mcp_studio.trace.disk.session import Session
 from mcp_studio.trace.disk.sessions import find
@@ -78,9 +79,12 @@ def folder() -> Path:
 
 
 def recorded(name: str = "last") -> list[WireMessage]:
-    """What a session has, the newest one without a name."""
-    session = Session(find(folder(), name))
-    entries = list(session)
+    """What a session has, the newest one without a name; nothing as long as there is none."""
+    try:
+        session = Session(find(folder(), name))
+    except StudioError:
+        return []
+    entries = [session[place] for place in range(len(session))]
     for entry in entries:
         entry.body = entry.body
     session.close()

@@ -17,7 +17,6 @@ from mcp_studio.tap.gate import Decision
 from tests.cli.kit import cli
 from tests.demo.client import LEGACY, MODERN, all_tools, words
 from tests.servers.http_raw import RawServer, Reply, Request
-from tests.support import wait_until
 from tests.support_servers import HttpServer, demo_http, running
 from tests.tap.kit import answer, recorded, request, tap
 from tests.tap.test_gate import gate, held
@@ -85,11 +84,14 @@ async def test_heads_and_bodies_pass_as_they_are() -> None:
 
 
 async def test_events_pass_while_the_stream_goes_on() -> None:
+    left = asyncio.Event()
+
     async def handler(request: Request, reply: Reply) -> None:
         await reply.stream()
         await reply.raw(b": comment\r\n\r\nid: 7\nevent: message\n")
         await reply.event(PING)
         await reply.closed_by_peer()
+        left.set()
 
     async with RawServer(handler) as raw:
         with before(raw.url) as server:
@@ -99,7 +101,7 @@ async def test_events_pass_while_the_stream_goes_on() -> None:
                 while "\n\n" not in text.replace("\r", "").partition("comment\n\n")[2]:
                     text += await anext(chunks)
                 assert text == f": comment\r\n\r\nid: 7\nevent: message\ndata: {json.dumps(PING)}\n\n"
-            await wait_until(lambda: not raw._tasks, what="the server learns that the client has left")
+            await asyncio.wait_for(left.wait(), 60)
 
 
 @pytest.mark.parametrize("head", [{"Host": "evil.example"}, {"Origin": "http://evil.example"}, {"Origin": "null"}])

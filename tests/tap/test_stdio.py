@@ -123,7 +123,7 @@ async def test_a_session_is_followed_while_the_tap_writes_it() -> None:
 
         def has(method: str) -> bool:
             session.refresh()
-            return any(entry.method == method for entry in session)
+            return any(session[place].method == method for place in range(len(session)))
 
         await wait_until(lambda: has("first"), timeout=5)
         client.say(request(2, "second"))

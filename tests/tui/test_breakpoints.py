@@ -13,6 +13,7 @@ from mcp_studio.tui.screens.sessions import Sessions
 from tests.studio_support import text
 from tests.support import wait_until
 from tests.tap.kit import answer, request, tapped
+from tests.tap.test_gate import gate
 from tests.tui.stage import Stage, on_stage, raw, ref
 
 
@@ -97,7 +98,8 @@ async def test_messages_of_a_tap_in_another_process_are_held_and_answered() -> N
             await stage.press("enter")
             await stage.shows("Session of .* running")
             dialog = await opened(stage, "tool:pay")
-            await wait_until(lambda: dialog._gate.breakpoints == ("tool:pay",))
+            where = await gate()
+            await wait_until(lambda: where.breakpoints == ("tool:pay",))
             client.say(request(2, "tools/call", name="pay", arguments={"token": "0123456789abcdef"}))
             await stage.shows("echo request tools/call pay", "‹redacted›")
             await stage.press("a")

@@ -245,14 +245,35 @@ def _import(words: list[str], out: Output) -> int:
 
 
 def _export(words: list[str], out: Output) -> int:
-    """Write servers into the file of another client, after showing what changes there."""
-    client, project = client_named(words[0]), out.options.flag("--project")
-    chosen = select(_written(_files(out), out), words[1:]).servers.values()
+    """Write servers into the file of another client."""
+    client_named(words[0])  # whether there is such a client comes before what is wrong with servers
+    return export(words[0], select(_written(_files(out), out), words[1:]).servers.values(), out)
+
+
+def client_file(client: Client, out: Output) -> Path:
+    """The file of a client, of the person or, with `--project`, of this folder.
+
+    Raises:
+        UsageError: it has none.
+    """
+    project = out.options.flag("--project")
     files = [one.file for one in places(Path.cwd()) if (one.client, one.project) == (client.name, project)]
     if not files:
         whose, hint = ("a project", "") if project else ("a person", "--project writes the one of this folder.")
         raise UsageError(f"{client.name} has no file for {whose}.", hint=hint)
-    file = next((file for file in files if file.is_file()), files[0])
+    return next((file for file in files if file.is_file()), files[0])
+
+
+def export(name: str, chosen: Iterable[ServerConfig], out: Output) -> int:
+    """Write servers into the file of another client, after showing what changes there; returns the exit code.
+
+    Raises:
+        UsageError: there is no such client.
+        InputNeeded: nobody has agreed.
+        ConfigError: it cannot be written.
+    """
+    client = client_named(name)
+    file = client_file(client, out)
     entries = _entries(client, chosen, out)
     before, after = merged(client, file, entries)
     out.note(*unified_diff(before.splitlines(), after.splitlines(), str(file), str(file), n=1, lineterm=""))
