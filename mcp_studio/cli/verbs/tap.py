@@ -68,7 +68,7 @@ def _put(name: str, out: Output) -> int:
     ours = [program] if program else [sys.executable, "-m", "mcp_studio"]
     command, *args = [*ours, "tap", "--name", word, "--", *words] if install else words[words.index("--") + 1 :]
     entry = replace(server.written or server, command=command, args=tuple(args), written=None)
-    return verb.export(name, [entry], out)
+    return verb.put(name, [entry], out)
 
 
 def _program(command: Sequence[str]) -> ServerConfig:
