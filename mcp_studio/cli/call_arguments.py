@@ -138,13 +138,15 @@ def _members(config: Config, group: str) -> list[str]:
     """The servers of a group that are enabled.
 
     Raises:
-        UsageError: there are none.
+        UsageError: there is no such group, or none of it is enabled.
     """
-    enabled = [server for server in config.servers.values() if server.enabled and server.group]
-    if members := [server.name for server in enabled if server.group == group]:
-        return members
-    known = ", ".join(sorted({server.group for server in enabled})) or "none"
-    raise UsageError(f"There is no group {group!r} with an enabled server.", hint=f"The groups are {known}.")
+    members = [server for server in config.servers.values() if server.group == group and group]
+    if enabled := [server.name for server in members if server.enabled]:
+        return enabled
+    if members:
+        raise UsageError(f"All servers of the group {group!r} are disabled.", hint="Set `enabled = true` in one.")
+    known = ", ".join(sorted({server.group for server in config.servers.values()} - {""}))
+    raise UsageError(f"There is no group {group!r}.", hint=f"The groups are {known or 'none'}.")
 
 
 def _plan_read(options: Options, config: Config) -> Plan:
