@@ -116,7 +116,7 @@ class Caller:
     def start(self, ref: Ref, method: Method, params: dict[str, Json], fresh: bool = False) -> Call:
         """Start reading a resource or getting a prompt; `fresh` takes no earlier answer that was kept."""
         call = Call(ref, method, params, fresh=fresh)
-        return self._begin(call, self._read(call) if method == "resources/read" else self._plain(call))
+        return self._begin(call, self._get(call))
 
     async def complete(self, ref: Ref, argument: str, value: str, known: Mapping[str, str]) -> Completion:
         """Ask for the values of an argument of a prompt, or of a variable of a template.
@@ -151,15 +151,12 @@ class Caller:
         self._running.remove(call)
         call.ended(task)
 
-    async def _plain(self, call: Call) -> None:
-        call.finish(await self._filtered(call, await self._outcome(call, None)))
-        call.found(())
-
-    async def _read(self, call: Call) -> None:
-        outcome, server = None if call.fresh else self.reads.get(call.ref), call.ref.server
+    async def _get(self, call: Call) -> None:
+        reading, server = call.method == "resources/read", call.ref.server
+        outcome = self.reads.get(call.ref) if reading and not call.fresh else None
         if outcome is None:
             outcome = await self._outcome(call, None)
-            if server in self.manager.names():
+            if reading and server in self.manager.names():
                 outcome = self.reads.keep(call, outcome, self.manager.status(server).modern)
         call.finish(await self._filtered(call, outcome))
         call.found(*await self.skills.judge(call, outcome))

@@ -166,24 +166,22 @@ class Policy:
         names, said = tuple([name for name, _ in texts]), [text for _, text in texts]
         today, exactly = date.today().isoformat(), ""
         for rule, values in self._candidates((str(ref), profile.risk, profile.category, origin, names)):
-            fits = True
             for places, begin, matches in values:  # no functions: there may be a thousand rules
                 for at in places:
                     if said[at].startswith(begin) and matches(said[at]):
                         break
                 else:
-                    fits = False
-            if not fits:
-                continue
-            if rule.exactly:
-                exactly = exactly or fingerprint(arguments)
-            if (rule.until and rule.until < today) or rule.exactly not in ("", exactly):
-                continue
-            if not rule.calls:
-                return Judgement(rule.verdict, f"policy rule {rule.tools!r}")
-            whose = {"tool": str(ref), "server": ref.server, "origin": origin}[rule.per]
-            if too_often((id(rule), whose), rule.calls, rule.seconds):
-                return Judgement(rule.verdict, f"more than {rule.calls} in {rule.seconds:g} s of {whose}")
+                    break  # what it wants of these arguments is not there
+            else:
+                if rule.exactly:
+                    exactly = exactly or fingerprint(arguments)
+                if (rule.until and rule.until < today) or rule.exactly not in ("", exactly):
+                    continue
+                if not rule.calls:
+                    return Judgement(rule.verdict, f"policy rule {rule.tools!r}")
+                whose = {"tool": str(ref), "server": ref.server, "origin": origin}[rule.per]
+                if too_often((id(rule), whose), rule.calls, rule.seconds):
+                    return Judgement(rule.verdict, f"more than {rule.calls} in {rule.seconds:g} s of {whose}")
         return None
 
     def _by_default(
@@ -280,14 +278,11 @@ def _may_fit(rule: PolicyRule, shape: _Shape) -> bool:
 
 
 def _values(rule: PolicyRule, names: tuple[str, ...]) -> list[_Value]:
-    return [
-        (
-            tuple(at for at, name in enumerate(names) if _pattern(pattern).match(name)),
-            re.split(r"[*?[]", wanted, maxsplit=1)[0],
-            _pattern(wanted).match,
-        )
-        for pattern, wanted in rule.arguments.items()
-    ]
+    found: list[_Value] = []
+    for pattern, wanted in rule.arguments.items():
+        places = tuple(at for at, name in enumerate(names) if _pattern(pattern).match(name))
+        found.append((places, re.split(r"[*?[]", wanted, maxsplit=1)[0], _pattern(wanted).match))
+    return found
 
 
 def _reasons(tool: ToolView | None, trusted: bool) -> tuple[str, ...]:

@@ -64,14 +64,12 @@ def tool(config: ServerConfig) -> tuple[str, str]:
     if sys.platform != "linux":
         return "", "sandboxes need Linux"
     network, files = config.sandbox.network, bool(config.sandbox.files)
-    reasons: list[str] = []
-    if files:
-        if not (reason := _bubblewrap_fails(shutil.which("bwrap"), network)):
-            return f"{BUBBLEWRAP} and {FILTER}" if network else BUBBLEWRAP, ""
-        reasons.append(reason)
+    without = _bubblewrap_fails(shutil.which("bwrap"), network) if files else ""
+    if files and not without:
+        return f"{BUBBLEWRAP} and {FILTER}" if network else BUBBLEWRAP, ""
     if not (reason := _kernel_fails(network, files)):
         return f"Landlock and {FILTER}" if files else FILTER, ""
-    return "", ", and ".join((*reasons, reason))
+    return "", ", and ".join(filter(None, (without, reason)))
 
 
 def in_words(config: ServerConfig) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager, suppress
-from typing import Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from mcp_studio.catalog.listing import Ask
 from mcp_studio.config.model import Timeouts
@@ -363,15 +363,14 @@ class Connection:
                 asked, asking = now, self._spawn(self._greet())
             await asyncio.sleep(patience / 2)
 
-    @property
-    def _question(self) -> str:
-        """What a server is asked that answers if it is there."""
-        return "server/discover" if self.core.modern else "ping"
+    def _ask(self, deadline: Deadline | None = None) -> Coroutine[Any, Any, Reply]:
+        """Ask whether it is there."""
+        return self.request("server/discover" if self.core.modern else "ping", deadline=deadline)
 
     async def _greet(self) -> None:
-        """Ask whether it is there: any answer, and any refusal of its own, is heard."""
+        """Do so, and leave it there: any answer, and any refusal of its own, is heard."""
         with suppress(StudioError):
-            await self.request(self._question)
+            await self._ask()
 
     async def probe(self, every: float) -> None:
         """Ask now and then whether the server is still there: over HTTP often no socket is lost when it goes.
@@ -387,7 +386,7 @@ class Connection:
                 await asyncio.sleep(max(wait, min(every, 1.0)))
                 continue
             try:
-                await self.request(self._question, deadline=Deadline(self.connect, self.connect))
+                await self._ask(Deadline(self.connect, self.connect))
             except StudioError as error:
                 if error.http is None or error.http.status in GATEWAY:
                     return self.closed(error)
