@@ -9,11 +9,11 @@ import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from difflib import unified_diff
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from mcp_studio.call.saved import folders
-from mcp_studio.cli.grammar import VERBS
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import from_command, learn, select, state_text, tell_problems
 from mcp_studio.cli.terminal import can_ask, confirm, private
@@ -37,8 +37,6 @@ from mcp_studio.safetext import safe
 from mcp_studio.vault import keyring
 from mcp_studio.vault.base import VaultRefused
 
-_COUNTS = {"add": (0, 1), "remove": (1, 1), "set": (2, 2), "import": (0, 1), "secrets": (0, 2), "export": (1, 99)}
-"""How many words an action takes, at least and at most; none where it is not named here."""
 _HELP = "mcp-studio config --help"
 
 Keys = Callable[[Mapping[str, str]], Sequence[tuple[str, str, str, str]]]
@@ -48,19 +46,16 @@ Keys = Callable[[Mapping[str, str]], Sequence[tuple[str, str, str, str]]]
 def run(out: Output, keys: Keys) -> int:
     """Do what the word after `config` says; returns the exit code."""
     word, *words = out.options.words or ["show"]
-    known = VERBS["config"].words
-    if word not in known:
-        raise UsageError(f"`config` knows no `{word}`.", hint=nearest(word, known))
-    least, most = _COUNTS.get(word, (0, 0))
+    # Each with how many words it takes, at least and at most.
+    actions: dict[str, tuple[Callable[[list[str], Output], int], int, int]] = {
+        "show": (_show, 0, 0), "path": (_path, 0, 0), "keys": (partial(_keys, keys), 0, 0), "add": (_add, 0, 1),
+        "remove": (_remove, 1, 1), "set": (_set, 2, 2), "trust": (_trust, 0, 0), "import": (_import, 0, 1),
+        "export": (_export, 1, 99), "secrets": (_secrets, 0, 2),
+    }  # fmt: skip
+    action, least, most = actions[word]
     if not least <= len(words) <= most:
         raise UsageError("Words are missing." if len(words) < least else "There are too many words.", hint=_HELP)
-    if word == "keys":
-        return _keys(keys(_loaded(out).settings.keys), out)
-    verbs: dict[str, Callable[[list[str], Output], int]] = {
-        "show": _show, "path": _path, "add": _add, "remove": _remove, "set": _set, "trust": _trust, "import": _import,
-        "export": _export, "secrets": _secrets,
-    }  # fmt: skip
-    return verbs[word](words, out)
+    return action(words, out)
 
 
 def _file(out: Output) -> Path:
@@ -96,7 +91,8 @@ def _path(_: list[str], out: Output) -> int:
     return out.done(str(_file(out)))
 
 
-def _keys(rows: Sequence[tuple[str, str, str, str]], out: Output) -> int:
+def _keys(keys: Keys, _: list[str], out: Output) -> int:
+    rows = keys(_loaded(out).settings.keys)
     out.table([(pressed.replace(",", ", "), title, scope, name) for name, pressed, title, scope in rows])
     return out.done([{"id": row[0], "keys": row[1], "title": row[2], "scope": row[3]} for row in rows])
 
