@@ -20,10 +20,9 @@ from mcp_studio.catalog.catalog import suggestion
 from mcp_studio.catalog.listing import EntryKind, Ref
 from mcp_studio.cli.engine import connected, reachable
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.output import Output
 from mcp_studio.cli.questions import Asker
 from mcp_studio.cli.targets import select, server_option
-from mcp_studio.cli.terminal import EndOfInput, agrees, can_ask, say
+from mcp_studio.cli.terminal import EndOfInput, Output, agrees, can_ask, say
 from mcp_studio.config.model import Config
 from mcp_studio.errors import InputNeeded, StudioError, UsageError
 from mcp_studio.jsontext import Json, dumps

@@ -15,10 +15,9 @@ from pathlib import Path
 from mcp_studio.call.call import Call, CallOutcome, InBackground, Lost, Succeeded, TimedOut, wants_handshake
 from mcp_studio.call.sending import mortem_when_known
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.output import Output
 from mcp_studio.cli.questions import Asker
 from mcp_studio.cli.targets import with_secrets
-from mcp_studio.cli.terminal import can_ask, restore
+from mcp_studio.cli.terminal import Output, can_ask, restore
 from mcp_studio.config.model import Config
 from mcp_studio.errors import StudioError, Unreachable, UsageError
 from mcp_studio.jsontext import Json, mapping

@@ -15,7 +15,7 @@ from mcp_studio.cli.options import Options, completion, help_text, parse, show
 from mcp_studio.errors import StudioError, UsageError
 
 if TYPE_CHECKING:
-    from mcp_studio.cli.output import Output
+    from mcp_studio.cli.terminal import Output
 
 
 def main() -> int:
@@ -38,8 +38,7 @@ def run(argv: Sequence[str]) -> int:
     except StudioError as error:
         ours = argv[: argv.index("--")] if "--" in argv else argv
         options, wrong = Options("", given={"--json": []} if "--json" in ours else {}), error
-    from mcp_studio.cli.output import INTERRUPTED, Output
-    from mcp_studio.cli.terminal import restore
+    from mcp_studio.cli.terminal import INTERRUPTED, Output, restore
 
     out = Output(options)
     if wrong is not None:

@@ -13,7 +13,7 @@ from typing import Any, cast
 import pytest
 
 from mcp_studio.cli.grammar import VERBS
-from mcp_studio.cli.output import RISKS
+from mcp_studio.cli.terminal import RISKS
 from mcp_studio.cli.verbs import search as searching
 from mcp_studio.errors import StudioError
 from mcp_studio.search.engine import OWN

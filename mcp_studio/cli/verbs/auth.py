@@ -12,10 +12,9 @@ from mcp_studio.auth.discovery import resource_or_none
 from mcp_studio.auth.model import Account
 from mcp_studio.cli.engine import execute
 from mcp_studio.cli.grammar import VERBS
-from mcp_studio.cli.output import Output
 from mcp_studio.cli.questions import SignInController
 from mcp_studio.cli.targets import configured, select, with_secrets
-from mcp_studio.cli.terminal import Lines, can_ask, private
+from mcp_studio.cli.terminal import Lines, Output, can_ask, private
 from mcp_studio.config.expand import see_to
 from mcp_studio.config.model import Config, ServerConfig
 from mcp_studio.errors import SignInNeeded, StudioError, UsageError, renamed

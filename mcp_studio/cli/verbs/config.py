@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from mcp_studio.call.saved import folders
-from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import from_command, learn, select, state_text, tell_problems
-from mcp_studio.cli.terminal import can_ask, confirm, private
+from mcp_studio.cli.terminal import Output, can_ask, confirm, private
 from mcp_studio.config.clients import Client, client_named, foreign_files, places
 from mcp_studio.config.expand import uses
 from mcp_studio.config.exporters import entry_for, merged

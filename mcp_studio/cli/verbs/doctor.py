@@ -12,8 +12,8 @@ from typing import Any
 from mcp_studio import __version__
 from mcp_studio.catalog.listing import KINDS
 from mcp_studio.cli.engine import execute
-from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import configured, select
+from mcp_studio.cli.terminal import Output
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ConfigError, StudioError
 from mcp_studio.jsontext import Json

@@ -9,8 +9,8 @@ from typing import Any
 
 from mcp_studio.catalog.listing import KINDS, EntryKind
 from mcp_studio.cli.engine import connect_all, execute
-from mcp_studio.cli.output import RISKS, Output, table
 from mcp_studio.cli.targets import configured, select
+from mcp_studio.cli.terminal import RISKS, Output, table
 from mcp_studio.errors import StudioError
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.safetext import safe

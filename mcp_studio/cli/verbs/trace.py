@@ -16,7 +16,7 @@ from mcp_studio.call.policy import prices_of
 from mcp_studio.catalog.listing import Ref, salvage
 from mcp_studio.catalog.remembered import Memories
 from mcp_studio.cli import targets
-from mcp_studio.cli.output import Output, clock
+from mcp_studio.cli.terminal import Output, clock
 from mcp_studio.config.model import Config
 from mcp_studio.errors import ConfigError, UsageError
 from mcp_studio.jsontext import Json
