@@ -16,13 +16,10 @@ from typing import Any
 from mcp_studio.call.saved import folders
 from mcp_studio.cli.targets import from_command, learn, select, state_text, tell_problems
 from mcp_studio.cli.terminal import Output, can_ask, confirm, private
-from mcp_studio.config.clients import Client, client_named, foreign_files, places
+from mcp_studio.config import clients, exporters, importers, save
 from mcp_studio.config.expand import uses
-from mcp_studio.config.exporters import entry_for, merged
-from mcp_studio.config.importers import NO_SERVERS, suggest_name
 from mcp_studio.config.load import TrustStore, load, read_text, written
 from mcp_studio.config.model import Config, Keeping, Problem, ServerConfig, Untrusted
-from mcp_studio.config.save import put_server, remove_server, set_value
 from mcp_studio.config.secrets import map_texts, offers
 from mcp_studio.config.servers import changed, to_table, wrong_address
 from mcp_studio.config.table import nearest
@@ -30,8 +27,7 @@ from mcp_studio.errors import ConfigError, InputNeeded, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
 from mcp_studio.paths import Paths, write_atomically
-from mcp_studio.present import units
-from mcp_studio.present.definition import cautions, target_of
+from mcp_studio.present import definition, units
 from mcp_studio.safetext import safe
 from mcp_studio.vault import keyring
 from mcp_studio.vault.base import VaultRefused
@@ -123,7 +119,7 @@ def _show(_: list[str], out: Output) -> int:
 
 def _line(server: ServerConfig) -> str:
     state = state_text(server)
-    return f"{server.name}  {target_of(server)}{f'  ({state})' if state else ''}"
+    return f"{server.name}  {definition.target_of(server)}{f'  ({state})' if state else ''}"
 
 
 def _add(words: list[str], out: Output) -> int:
@@ -131,11 +127,11 @@ def _add(words: list[str], out: Output) -> int:
         if words:
             raise UsageError(f"`{words[0]}` is neither an option nor part of the command.", hint=_HELP)
         server = from_command(out.options.command)
-        servers = [replace(server, name=suggest_name(server), secrets=())]
+        servers = [replace(server, name=importers.suggest_name(server), secrets=())]
     elif words == ["-"]:
         text, problems = sys.stdin.read(), list[Problem]()
         found = read_text(text, problems)
-        if problems and problems[0].message == NO_SERVERS:  # what stands around an entry is often left out
+        if problems and problems[0].message == importers.NO_SERVERS:  # what stands around an entry is often left out
             problems.clear()
             found = read_text(f'{{"mcpServers": {text}\n}}', problems)
         servers = list(found.values())
@@ -144,7 +140,7 @@ def _add(words: list[str], out: Output) -> int:
         if wrong := wrong_address(words[0]):
             raise UsageError(f"`{words[0]}` {wrong}.", hint="A command stands behind --.")
         server = ServerConfig("", url=words[0])
-        servers = [replace(server, name=suggest_name(server))]
+        servers = [replace(server, name=importers.suggest_name(server))]
     else:
         raise UsageError("What is to be added?", hint=_HELP)
     if name := out.options.value("--name"):
@@ -162,7 +158,7 @@ def _put(servers: Sequence[ServerConfig], out: Output) -> int:
         out.warn(f"{name} is left out: there is one already. --yes replaces it; `add --name` gives another name")
     new = _without_secrets([server for server in servers if server.name not in taken], out)
     for server in new:
-        put_server(file, server)
+        save.put_server(file, server)
         out.note(f"{'replaced' if server.name in known else 'added'} {_line(server)}")
     if not new:
         raise ConfigError("No server was added.")
@@ -170,7 +166,7 @@ def _put(servers: Sequence[ServerConfig], out: Output) -> int:
 
 
 def _remove(words: list[str], out: Output) -> int:
-    remove_server(_file(out), words[0])
+    save.remove_server(_file(out), words[0])
     out.note(f"removed {words[0]}")
     return out.done(words[0])
 
@@ -184,7 +180,7 @@ def _set(words: list[str], out: Output) -> int:
         value = text
     before = file.read_bytes() if file.exists() else b""
     known = {str(problem) for problem in _load([file]).problems}
-    set_value(file, key.split("."), value)
+    save.set_value(file, key.split("."), value)
     if wrong := next((one for one in _load([file]).problems if str(one) not in known), None):
         file.unlink()
         if before:
@@ -217,7 +213,7 @@ def _starts(question: Untrusted) -> list[str]:
     rows: list[str] = []
     for server in question.servers:
         names = ", ".join((*server.env, *server.inherit_env))
-        parts = (server.cwd and f"in {server.cwd}", names and f"environment: {names}", *cautions(server))
+        parts = (server.cwd and f"in {server.cwd}", names and f"environment: {names}", *definition.cautions(server))
         rows.append("  " + safe(_line(server) + "".join(f"  ({part})" for part in parts if part)))
     return rows or ["  settings only, no servers"]
 
@@ -226,9 +222,9 @@ def _import(words: list[str], out: Output) -> int:
     if words:
         return _put(list(_written([Path(words[0]).expanduser()], out).servers.values()), out)
     rows, facts = list[tuple[str, ...]](), list[Json]()
-    for client, file, _ in foreign_files(Path.cwd()):
+    for client, file, _ in clients.foreign_files(Path.cwd()):
         config = written(Paths.default(), Path.cwd(), files=[file])
-        problems = [str(problem) for problem in config.problems if problem.message != NO_SERVERS]
+        problems = [str(problem) for problem in config.problems if problem.message != importers.NO_SERVERS]
         trouble = f", {units.plural(len(problems), 'problem')}" if problems else ""
         rows.append((client, str(file), units.plural(len(config.servers), "server") + trouble))
         facts.append({"client": client, "file": str(file), "servers": [*config.servers], "problems": [*problems]})
@@ -241,21 +237,21 @@ def _import(words: list[str], out: Output) -> int:
 
 def _export(words: list[str], out: Output) -> int:
     """Write servers into the file of another client, after showing what changes there."""
-    client, project = client_named(words[0]), out.options.flag("--project")
+    client, project = clients.client_named(words[0]), out.options.flag("--project")
     chosen = select(_written(_files(out), out), words[1:]).servers.values()
-    files = [one.file for one in places(Path.cwd()) if (one.client, one.project) == (client.name, project)]
+    files = [one.file for one in clients.places(Path.cwd()) if (one.client, one.project) == (client.name, project)]
     if not files:
         whose, hint = ("a project", "") if project else ("a person", "--project writes the one of this folder.")
         raise UsageError(f"{client.name} has no file for {whose}.", hint=hint)
     file = next((file for file in files if file.is_file()), files[0])
     entries = _entries(client, chosen, out)
-    before, after = merged(client, file, entries)
+    before, after = exporters.merged(client, file, entries)
     out.note(*unified_diff(before.splitlines(), after.splitlines(), str(file), str(file), n=1, lineterm=""))
     if before == after:
         out.note(f"{file} says so already")
     else:
         _agree(f"Write {file}?", out)
-        before, after = merged(client, file, entries)  # the client may have written meanwhile
+        before, after = exporters.merged(client, file, entries)  # the client may have written meanwhile
         backup = file.with_name(f"{file.name}.{time.strftime('%Y%m%d-%H%M%S')}.bak")
         try:
             if before:
@@ -267,14 +263,14 @@ def _export(words: list[str], out: Output) -> int:
     return out.done({"client": client.name, "file": str(file), "servers": [*entries]})
 
 
-def _entries(client: Client, servers: Iterable[ServerConfig], out: Output) -> dict[str, dict[str, Any]]:
+def _entries(client: clients.Client, servers: Iterable[ServerConfig], out: Output) -> dict[str, dict[str, Any]]:
     """The entries that a client gets; what it cannot have is told."""
     entries: dict[str, dict[str, Any]] = {}
     for server in servers:
         for offer in (found := offers(server)):
             out.redactor.learn(offer.value)
         try:
-            entries[server.name], left = entry_for(client, server)
+            entries[server.name], left = exporters.entry_for(client, server)
         except ConfigError as problem:
             out.warn(f"{server.name} is left out: {problem.key or 'it'} {problem.message}.")
             continue

@@ -24,9 +24,9 @@ from mcp_studio.config.model import Config, ServerConfig
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.paths import Paths
+from mcp_studio.present import units
 from mcp_studio.present.blocks import resource_text
 from mcp_studio.present.definition import change_counts, doubts, target_of
-from mcp_studio.present.units import plural
 from mcp_studio.safetext import safe
 from mcp_studio.session.groups import Member
 from mcp_studio.studio import Studio
@@ -141,7 +141,7 @@ async def _groups(studio: Studio, out: Output) -> int:
         taken = [route for route in routes if route[0].server == server.name]
         state, by_hand = studio.manager.status(server.name).state, studio.groups.by_hand(server.name)
         why = failed[server.name].message if server.name in failed else by_hand or _why(server, taken)
-        chosen = f"takes {plural(len(taken), 'tool')}" if taken else "stands by"
+        chosen = f"takes {units.plural(len(taken), 'tool')}" if taken else "stands by"
         rows.append((server.group, server.name, f"priority {server.priority}", state, chosen, why))
         facts.append({
             "group": server.group, "server": server.name, "priority": server.priority, "state": state,
@@ -233,7 +233,7 @@ def _skill_row(skill: Skill) -> tuple[str, ...]:
     about = safe(skill.description.strip().split("\n", 1)[0], 160)
     if wrong := (*skill.errors, *skill.notes):
         about = f"({wrong[0]}) {about}".rstrip()
-    files = "made when read" if skill.dynamic else plural(len(skill.files), "file")
+    files = "made when read" if skill.dynamic else units.plural(len(skill.files), "file")
     return skill.server, skill.name or "(no name)", files, skill.uri or "(no uri)", about
 
 
