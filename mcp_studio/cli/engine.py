@@ -9,7 +9,6 @@ import signal
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, suppress
-from functools import partial
 from pathlib import Path
 
 from mcp_studio.call.call import Call, CallOutcome, InBackground, Lost, Succeeded, TimedOut, wants_handshake
@@ -26,7 +25,7 @@ from mcp_studio.present import crashes
 from mcp_studio.present.blocks import blocks_of, decode, joined, result_text, structured_text
 from mcp_studio.present.outcomes import attempts, failure, kept
 from mcp_studio.protocol.core import progress_text
-from mcp_studio.session.logs import LogMessage, rank_of
+from mcp_studio.session.logs import rank_of
 from mcp_studio.session.sign_in import add_hint
 from mcp_studio.session.state import Status
 from mcp_studio.studio import Studio
@@ -86,7 +85,9 @@ async def within(studio: Studio, out: Output, body: Body, *, answers: bool) -> i
         ends.callback(studio.trace.troubled.connect(out.note))
         out.redactor, out.studio = studio.redactor, studio
         if out.log_level:
-            ends.callback(studio.logs.added.connect(partial(_narrate, out, rank_of(out.log_level))))
+            least = rank_of(out.log_level)
+            narrate = studio.logs.added.connect(lambda one: out.note(f"  {one.line}" if one.rank >= least else ""))
+            ends.callback(narrate)
         if answers:
             for rule in reversed(out.asker.rules):
                 studio.rules.add(rule)
@@ -98,12 +99,6 @@ async def within(studio: Studio, out: Output, body: Body, *, answers: bool) -> i
         again = "It ends with this command: sign in again, once tokens can be stored."
         out.warn(*(f"{words} {again}" for words in studio.signing.unsaved))
         return code
-
-
-def _narrate(out: Output, least: int, message: LogMessage) -> None:
-    """Say a log message of a server, where its level is high enough."""
-    if message.rank >= least:
-        out.note(f"  {message.line}")
 
 
 async def ready(studio: Studio, name: str, out: Output) -> Status:

@@ -145,8 +145,8 @@ class Output:
         sys.stdout.flush()
 
     def note(self, *texts: object) -> None:
-        """Say something on standard error, each on one line."""
-        for text in () if self.quiet else texts:
+        """Say something on standard error, each on one line; what is empty is nothing."""
+        for text in () if self.quiet else filter(None, texts):
             sys.stderr.write(safe(self.redactor.text(str(text))) + "\n")
 
     def once(self, text: str) -> None:
@@ -165,7 +165,7 @@ class Output:
 
     def warn(self, *texts: object) -> None:
         """Say on standard error what is wrong, though it goes on; also with `--quiet`."""
-        for text in texts:
+        for text in filter(None, texts):
             self._say("warning", "33", text)
 
     def warn_of_list(self, server: str, kind: str, *problems: str) -> None:

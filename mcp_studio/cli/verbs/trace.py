@@ -65,8 +65,7 @@ def run(out: Output) -> int:
         return _delete(out)
     recording = bundle.open_recording(options.words[0], _folder())
     try:
-        if recording.problem:
-            out.warn(recording.problem)
+        out.warn(recording.problem)
         query = parse(" ".join(options.words[1:]), _now(recording))
         return _answer(recording, query, out)
     except QueryError as error:
