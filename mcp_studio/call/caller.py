@@ -9,6 +9,7 @@ import asyncio
 import time
 from collections.abc import Coroutine, Mapping
 from dataclasses import field, replace
+from functools import partial
 from typing import Any, TypedDict, Unpack, cast
 
 from mcp_studio.call.audit import Audit
@@ -31,7 +32,7 @@ from mcp_studio.protocol.views import ToolView
 from mcp_studio.record import record
 from mcp_studio.schema.checker import Checker
 from mcp_studio.schema.field import SchemaProblem
-from mcp_studio.session.groups import Groups
+from mcp_studio.session.groups import Groups, Member
 from mcp_studio.session.inbox import Inbox, InputRequest
 from mcp_studio.session.manager import ConnectionManager
 from mcp_studio.session.state import Spawn
@@ -143,9 +144,12 @@ class Caller:
     def _begin(self, call: Call, work: Coroutine[Any, Any, None]) -> Call:
         self._running.append(call)
         call.task = self.spawn(work)
-        call.task.add_done_callback(lambda _: self._running.remove(call))
-        call.task.add_done_callback(call.ended)
+        call.task.add_done_callback(partial(self._over, call))
         return call
+
+    def _over(self, call: Call, task: asyncio.Task[None]) -> None:
+        self._running.remove(call)
+        call.ended(task)
 
     async def _plain(self, call: Call) -> None:
         call.finish(await self._filtered(call, await self._outcome(call, None)))
@@ -177,25 +181,27 @@ class Caller:
 
     async def _tool(self, call: Call, origin: Origin, approved: bool) -> None:
         """Run a tool call, on one member of the group after the other where one is lost and the call may move."""
-        arguments, waiting = call.params["arguments"], None
+        arguments = call.params["arguments"]
         while True:
             ref, judgement = call.ref, self._judge(call.ref, arguments, origin)
             if denied := await consent(self.inbox.ask, judgement, call, approved=approved):
                 outcome, tool = denied, None
                 break
-            tool = tool_of(self.catalog.find(ref))  # as it is now: a person may have thought about it for a while
-            profile = self.policy.profile(ref, tool, self.manager.config(ref.server).trust)
-            if call.timeouts.total is None and profile.total:
-                call.timeouts = call.timeouts._replace(total=profile.total)
+            # What is known of the tool now: a person may have thought about it for a while.
+            known = self._judge(ref, arguments, origin, counts=False) if judgement.verdict == "ask" else judgement
+            tool, profile = known.tool, known.profile
+            if profile.total and (call.timeouts is None or call.timeouts.total is None):
+                call.timeouts = (call.timeouts or Timeouts())._replace(total=profile.total)
+            call.moves = call.failover or profile.repeatable
+            call.patience = self._patience(call)
             outcome = await self._outcome(call, tool)
             if not isinstance(outcome, Lost):
                 break
-            if waiting is None:
-                waiting = [] if call.stays else list(self.groups.others(ref.server, ref.name))
-            if not waiting or (outcome.sent and not (call.failover or profile.repeatable)):
-                outcome = replace(outcome, members=tuple(waiting))
+            waiting = self._others(call)
+            if not waiting or (outcome.sent and not call.moves):
+                outcome = replace(outcome, members=tuple(one.server for one in waiting))
                 break
-            call.move(waiting.pop(0), outcome.error.message)
+            call.move(waiting[0].server, outcome.error.message)
             self.manager.supervisor(ref.server).tap.note(f"the call of {ref.name} goes on to {call.ref.server}")
         call.finish(await self._filtered(call, outcome))
         if (problem := self.audit.add(call, origin, judgement)) and call.outcome:
@@ -204,6 +210,20 @@ class Caller:
             call.found(())
         else:
             await self._check(call, outcome, tool.output_schema)
+
+    def _others(self, call: Call) -> tuple[Member, ...]:
+        """The members of its group that could take a call, best first."""
+        tried = (attempt.server for attempt in call.tried)
+        return () if call.stays else self.groups.others(call.ref.server, call.ref.name, tried)
+
+    def _patience(self, call: Call) -> float | None:
+        """Seconds that a call waits for a server that says nothing; None where no other one could take it.
+
+        It is more where answers have taken long: a server that does one thing at a time says nothing meanwhile.
+        """
+        if not any(one.healthy for one in self._others(call)):
+            return None
+        return max(self.manager.limits.failover, 2 * self.groups.slowest(call.ref))
 
     def _judge(self, ref: Ref, arguments: Json, origin: Origin, counts: bool = True) -> Judgement:
         entries = self.catalog.find(ref)
@@ -218,14 +238,13 @@ class Caller:
         try:
             reply = await send(self.manager, self.tasks, call, tool)
         except (asyncio.CancelledError, Ended, StudioError) as error:
-            outcome = replace(failure_of(call, error), ms=(time.perf_counter() - began) * 1000)
-        else:
-            ms = (time.perf_counter() - began) * 1000
-            if call.sendings == 1 and call.as_task is None:  # the figure of the trace
-                ms = self.manager.supervisor(call.ref.server).tap.took(reply.request_id) or ms
-            outcome = outcome_of(call.method, reply, ms)
-        problems = (*outcome.problems, *(call.as_task.problems if call.as_task else ()))
-        return replace(outcome, asked_ms=call.asked_ms, problems=problems)
+            failure, ms = failure_of(call, error), (time.perf_counter() - began) * 1000
+            problems = (*failure.problems, *(call.as_task.problems if call.as_task else ()))
+            return replace(failure, ms=ms, asked_ms=call.asked_ms, problems=problems)
+        ms = (time.perf_counter() - began) * 1000
+        if call.sendings == 1 and call.as_task is None and reply.span:
+            ms = reply.span.ms or ms  # the figure of the trace
+        return outcome_of(call.method, reply, ms, call.asked_ms, call.as_task.problems if call.as_task else ())
 
     async def _check(self, call: Call, outcome: Succeeded, schema: Json) -> None:
         """Compare a result, as it came, with the tool's outputSchema; the trace hears too what is wrong."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Literal, NamedTuple, TypeVar
 
 from mcp_studio.catalog.listing import Ask
@@ -20,6 +20,7 @@ from mcp_studio.protocol.message import Parsed, parse
 from mcp_studio.protocol.versions import METHOD_NOT_FOUND
 from mcp_studio.record import record
 from mcp_studio.session.state import Progress, Spawn
+from mcp_studio.trace.message import Span
 from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.transport.base import Opened, Transport
 
@@ -53,8 +54,9 @@ class Deadline:
         self._now = asyncio.get_running_loop().time
         self._idle = idle if isinstance(idle, Limit) else Limit(idle, "timeouts.idle")
         self._total = total if isinstance(total, Limit) else Limit(total, "timeouts.total")
-        self._end = self._now() + self._total.seconds
-        self._last = None if longest is None else self._now() + max(longest, self._total.seconds)
+        now = self._now()
+        self._end = now + self._total.seconds
+        self._last = None if longest is None else now + max(longest, self._total.seconds)
         self._longest = longest
         self._paused_at: float | None = None
         self._pauses = 0
@@ -141,6 +143,8 @@ class Reply(NamedTuple):
     event: Answered | Refused
     size: int
     request_id: RequestId
+    span: Span | None = None
+    """Where the trace has both."""
 
 
 @record(eq=False)
@@ -159,6 +163,8 @@ class RunningRequest:
     started: float
     """Monotonic."""
     progress: Progress | None = None
+    patience: float | None = None
+    """Seconds of silence after which it is given up: another server can answer it, too."""
 
     def cancel(self) -> None:
         """Stop waiting and tell the server."""
@@ -196,6 +202,8 @@ class Connection:
         self._transport = transport
         self._tap = tap
         self._limits = limits
+        self.connect = limit_of("connect", Limit(limits.connect, "limits.connect"), timeouts)
+        """How long connecting may take."""
         self._idle = limit_of("idle", Limit(limits.call_idle, "limits.call_idle"), timeouts)
         self.total = limit_of("total", Limit(limits.call_total, "limits.call_total"), timeouts)
         """How long a request may take in all, where it says nothing itself."""
@@ -204,10 +212,12 @@ class Connection:
         self._spawn = spawn
         self._running: dict[RequestId, RunningRequest] = {}
         self._lasting: dict[RequestId, tuple[OnProgress, Deadline]] = {}
-        self._pauses = 0
-        self._frame_size = 0
+        self._pauses = self._frame_size = 0
         self.heard = time.monotonic()
         """When the newest frame came."""
+        self._silence = 0.0
+        """Since when it says nothing although it was asked."""
+        self._attending: asyncio.Task[None] | None = None
         self._flushing = False
         self._turn = asyncio.Lock()
         loop = asyncio.get_running_loop()
@@ -217,7 +227,7 @@ class Connection:
         self.on_given_up: Callable[[RequestId], None] = lambda identity: None
         """Told of each request that somebody has stopped waiting for."""
         self.core = core
-        self.sift: Callable[[bytes, Parsed], Parsed] = lambda frame, parsed: parsed
+        self.sift: Callable[[bytes, Parsed], Parsed] | None = None
         """Takes out of a frame what is not for the protocol core: answers to what was written by hand."""
 
     async def open(self) -> Opening:
@@ -248,18 +258,25 @@ class Connection:
             await self._flush()
 
     async def close(self) -> None:
-        """End the transport in a bounded time."""
+        """End the transport.
+
+        Raises:
+            TimeoutError: it took too long.
+        """
         self.end(None)
         try:
-            await self._transport.close()
+            async with asyncio.timeout(self._limits.close + 1):
+                await self._transport.close()
         finally:
             self._tap.ended()
 
     # ------------------------------------------------------------------ asking
 
-    def deadline(self, own: Timeouts = Timeouts()) -> Deadline:  # noqa: B008
+    def deadline(self, own: Timeouts | None = None) -> Deadline:
         """For a request, or several together: what is set for it, else for the server, else for all."""
-        idle, total = limit_of("idle", self._idle, own), limit_of("total", self.total, own)
+        idle, total = self._idle, self.total
+        if own is not None:
+            idle, total = limit_of("idle", idle, own), limit_of("total", total, own)
         return Deadline(idle, total, self._limits.call_longest)
 
     async def request(
@@ -274,6 +291,7 @@ class Connection:
         headers: tuple[tuple[str, str], ...] = (),
         follows: RequestId | None = None,
         under: int = 0,
+        patience: float | None = None,
     ) -> Reply:
         """Send a request and wait for its answer; cancelling the caller cancels it at the server.
 
@@ -282,9 +300,11 @@ class Connection:
             follows: the request whose answer asked for what this one brings, or which is sent once more.
             under: the request, by its number in the trace, on behalf of which this one is sent.
             on_sent, on_id: called when it is written or under way; told its id before that.
+            patience: seconds of silence after which it is given up, the server having been asked whether it is there.
 
         Raises:
             DeadlinePassed: no answer in time.
+            RequestStopped: nobody waits for it any more, or the server is silent.
             ConnectionLost: the connection ended, or had ended before.
             StudioError: the answer cannot be read, or the transport could not get one.
         """
@@ -299,8 +319,10 @@ class Connection:
         deadline = deadline or self.deadline()
         answer: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         self._running[out.id] = RunningRequest(
-            self._tap.server, out.method, out.target, answer, deadline, on_progress, time.monotonic()
+            self._tap.server, out.method, out.target, answer, deadline, on_progress, time.monotonic(), None, patience
         )
+        if patience is not None and (self._attending is None or self._attending.done()):
+            self._attending = self._spawn(self._attend())
         try:
             async with deadline.begin():
                 if self._pauses:
@@ -319,21 +341,50 @@ class Connection:
         finally:
             del self._running[out.id]
 
-    async def probe(self, every: float, patience: Limit) -> None:
+    @property
+    def silent(self) -> bool:
+        """It has not answered, not even the question whether it is there, and has said nothing since."""
+        return self._silence > self.heard
+
+    async def _attend(self) -> None:
+        """While requests are open that another server can answer: see that this one is there, and give them up if not.
+
+        Once it was silent it is asked until it says something.
+        """
+        asked, asking = 0.0, None
+        while (waiting := [one for one in self._running.values() if one.patience]) or self.silent:
+            patience = max((one.patience or 0.0 for one in waiting), default=self._limits.failover)
+            now = time.monotonic()
+            since = max(self.heard, min((one.started for one in waiting if not one.deadline.paused), default=now))
+            if now - since >= patience and asked > since:
+                self._silence = now
+                self._tap.note(f"it has said nothing for {now - since:.1f} s, though it was asked whether it is there")
+                for one in waiting:
+                    fail(one.answer, RequestStopped(f"It says nothing, and did not answer {patience:g} s long."))
+            elif (now - since >= patience / 2 and asked <= since) or not (waiting or (asking and not asking.done())):
+                asked, asking = now, self._spawn(self._greet())
+            await asyncio.sleep(patience / 2)
+
+    async def _greet(self) -> None:
+        """Ask whether it is there: any answer, and any refusal of its own, is heard."""
+        with suppress(StudioError):
+            await self.request("server/discover" if self.core.modern else "ping", deadline=self.deadline())
+
+    async def probe(self, every: float) -> None:
         """Ask now and then whether the server is still there: over stateless HTTP no socket is lost when it goes.
 
         Whoever answers at all is there, and nobody is asked while a call runs: a server may do one thing at a time.
 
         Args:
-            every: seconds without a frame after which it is asked; 0 is never.
-            patience: how long the answer may take; without one the connection is lost.
+            every: seconds without a frame after which it is asked; 0 is never. Without an answer within the time for
+                connecting the connection is lost.
         """
         while every > 0:
             if (wait := self.heard + every - time.monotonic()) > 0 or self.calls:
                 await asyncio.sleep(max(wait, min(every, 1.0)))
                 continue
             try:
-                await self.request("server/discover", deadline=Deadline(patience, patience))
+                await self.request("server/discover", deadline=Deadline(self.connect, self.connect))
             except StudioError as error:
                 if error.http is None or error.http.status in GATEWAY:
                     return self.closed(error)
@@ -397,11 +448,12 @@ class Connection:
         self._tap.understood(parsed)
         if self.ended.done():
             return
-        parsed = self.sift(data, parsed)
+        if self.sift is not None:
+            parsed = self.sift(data, parsed)
         self._frame_size, self.heard = len(data), time.monotonic()
         for event in self.core.receive(parsed):
             self._handle(event)
-        if self.core.has_outgoing:
+        if self.core.outbox:
             self._flush_soon()
 
     def undelivered(self, out: Outgoing, error: StudioError) -> None:
@@ -422,9 +474,9 @@ class Connection:
 
     def _handle(self, event: ev.Event) -> None:
         if isinstance(event, (ev.Answered, ev.Refused)):
-            self._tap.matched(event.id)
+            span = self._tap.matched(event.id)
             if (running := self._running.get(event.id)) and not running.answer.done():
-                running.answer.set_result(Reply(event, self._frame_size, event.id))
+                running.answer.set_result(Reply(event, self._frame_size, event.id, span))
         elif isinstance(event, ev.Progressed):
             self._on_progress(event)
         elif isinstance(event, ev.Broken):
@@ -467,7 +519,7 @@ class Connection:
         self._flush_soon()
 
     def _flush_soon(self) -> None:
-        if not (self._flushing or self.ended.done()) and self.core.has_outgoing:
+        if not (self._flushing or self.ended.done()) and self.core.outbox:
             self._flushing = True
             self._spawn(self._flush_quietly())
 
@@ -482,7 +534,7 @@ class Connection:
 
     async def _flush(self) -> None:
         async with self._turn:
-            while self.core.has_outgoing:
+            while self.core.outbox:
                 for out in self.core.take():
                     self._tap.expect(out)
                     await self._transport.send(out)

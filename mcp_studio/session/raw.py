@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
 
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ConnectionLost, StudioError, Unreachable
@@ -17,7 +18,7 @@ from mcp_studio.protocol.core import ClientCore
 from mcp_studio.protocol.events import RequestId
 from mcp_studio.protocol.message import Failure, Malformed, Message, Parsed, Request, Response, parse
 from mcp_studio.protocol.versions import LATEST_MODERN, era_of
-from mcp_studio.session.connection import Connection, Limit, limit_of
+from mcp_studio.session.connection import Connection
 from mcp_studio.session.state import Spawn
 from mcp_studio.trace.message import ACKNOWLEDGED, WireMessage
 from mcp_studio.trace.server_tap import ServerTap
@@ -134,7 +135,7 @@ class RawSender:
         self._spawn = spawn
         self._alone = alone
         self._running: list[RawExchange] = []
-        connection.sift = self._sift
+        connection.sift = self._sift if alone else None
 
     @property
     def stamp(self) -> dict[str, Json]:
@@ -160,6 +161,7 @@ class RawSender:
         if wait is None:
             wait = self._limits.call_idle if exchange.wants_answer else SILENCE
         self._running.append(exchange)
+        self._connection.sift = self._sift
         # A task that is cancelled before its first step never runs: its end is the only thing to rely on.
         self._spawn(self._run(exchange, wait, newlines)).add_done_callback(lambda _: self._over(exchange))
         return exchange
@@ -181,6 +183,8 @@ class RawSender:
         if ended.done() and exchange.error is None and not exchange.answered.is_set():
             exchange.error = ended.result() or ConnectionLost("The connection was closed.")
         self._running.remove(exchange)
+        if not self._running and not self._alone:
+            self._connection.sift = None
         exchange.end()
 
     async def _collect(self, exchange: RawExchange, wait: float) -> None:
@@ -196,8 +200,6 @@ class RawSender:
 
     def _sift(self, frame: bytes, parsed: Parsed) -> Parsed:
         """Take out what answers a frame of ours that was written by hand; the rest is for the protocol core."""
-        if not self._running and not self._alone:
-            return parsed
         rest = [message for message in parsed.messages if not self._takes(message, frame)]
         if self._alone:
             self._shake_hands(parsed)
@@ -258,21 +260,17 @@ class RawConnection(RawSender):
         Raises:
             StudioError: why it did not work, in words.
         """
-        longest = limit_of("connect", Limit(self._limits.connect, "limits.connect"), self.config.timeouts)
         try:
-            async with asyncio.timeout(longest.seconds):
+            async with asyncio.timeout(self._connection.connect.seconds):
                 return await self._transport.open(self._connection)
         except BaseException as problem:
             await self.close()
             if isinstance(problem, TimeoutError):
-                raise Unreachable(f"No connection within {longest}.") from None
+                raise Unreachable(f"No connection within {self._connection.connect}.") from None
             raise
 
     async def close(self) -> None:
         """End it in a bounded time; any number of times."""
         await self._tasks.end(self._limits.close)
-        try:
-            async with asyncio.timeout(self._limits.close + 1):
-                await self._connection.close()
-        except TimeoutError:
-            return
+        with suppress(TimeoutError):
+            await self._connection.close()

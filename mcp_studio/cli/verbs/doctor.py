@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from mcp_studio import __version__
+from mcp_studio.auth.hints import command, why_nobody
 from mcp_studio.catalog.listing import KINDS
 from mcp_studio.cli.engine import execute
 from mcp_studio.cli.targets import configured, select
@@ -22,7 +23,6 @@ from mcp_studio.present import accounts, connections, crashes, servers, units
 from mcp_studio.safetext import safe
 from mcp_studio.sandbox import walls
 from mcp_studio.session.connection import Deadline
-from mcp_studio.session.sign_in import command, why_nobody
 from mcp_studio.session.state import Status
 from mcp_studio.studio import Studio
 from mcp_studio.transport.guard import child_environment
