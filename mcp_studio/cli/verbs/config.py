@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
@@ -238,13 +238,35 @@ def _import(words: list[str], out: Output) -> int:
 
 
 def _export(words: list[str], out: Output) -> int:
-    """Write servers into the file of another client, after showing what changes there."""
-    client, project = clients.client_named(words[0]), out.options.flag("--project")
-    chosen = select(_written(_files(out), out), words[1:]).servers.values()
+    """Write servers into the file of another client."""
+    clients.client_named(words[0])  # whether there is such a client comes before what is wrong with servers
+    return put(words[0], select(_written(_files(out), out), words[1:]).servers.values(), out)
+
+
+def client_file(client: clients.Client, out: Output) -> Path:
+    """The file of a client: the person's, or with `--project` that of this folder.
+
+    Raises:
+        UsageError: it has none.
+    """
+    project = out.options.flag("--project")
     file = clients.targets(Path.cwd()).get((client.name, project))
     if file is None:
         whose, hint = ("a project", "") if project else ("a person", "--project writes the one of this folder.")
         raise UsageError(f"{client.name} has no file for {whose}.", hint=hint)
+    return file
+
+
+def put(name: str, chosen: Iterable[ServerConfig], out: Output) -> int:
+    """Write servers into the file of the client of this name, after showing what changes there; the exit code.
+
+    Raises:
+        UsageError: there is no such client.
+        InputNeeded: nobody has agreed.
+        ConfigError: it cannot be written.
+    """
+    client = clients.client_named(name)
+    file = client_file(client, out)
     wanted = export(client, file, chosen, out.redactor)
     out.warn(*wanted.remarks)
     if not wanted.entries:
