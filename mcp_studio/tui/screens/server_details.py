@@ -42,19 +42,11 @@ class ServerDetails(Dialog[str]):
     DEFAULT_CLASSES = "-broad"
     every = 0.5
     choices = (
-        Choice("repeat", "Reconnect"),
-        Choice("edit", "Edit"),
-        Choice("sign_in", "Sign in"),
-        Choice("token", "Token"),
-        Choice("roots", "Roots"),
-        Choice("server_logs", "Log messages"),
-        Choice("console", "Console"),
-        Choice("exit_report", "Exit report"),
-        Choice("unexpected_output", "Unexpected output"),
-        Choice("export_servers", "Write to…"),
-        Choice("copy", "Copy all"),
-        Choice("back", "Close"),
-    )
+        Choice("repeat", "Reconnect"), Choice("edit", "Edit"), Choice("sign_in", "Sign in"), Choice("token", "Token"),
+        Choice("roots", "Roots"), Choice("server_logs", "Log messages"), Choice("console", "Console"),
+        Choice("exit_report", "Exit report"), Choice("unexpected_output", "Unexpected output"),
+        Choice("export_servers", "Write to…"), Choice("copy", "Copy all"), Choice("back", "Close"),
+    )  # fmt: skip
     DEFAULT_CSS = """
     ServerDetails.-narrow #buttons { layout: grid; grid-size: 6; grid-columns: auto; grid-gutter: 0 1; }
     ServerDetails.-narrow #buttons Button { margin: 0; }
