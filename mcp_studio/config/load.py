@@ -129,7 +129,7 @@ def written(paths: Paths, cwd: Path, *, files: Sequence[Path] = ()) -> Config:
     return Config(settings, servers, tuple(problems), tuple(untrusted), tuple(read), named)
 
 
-_OWN = ("editor", "browser", "secrets", "tools", "answers", "filter", "limits", "record")
+_OWN = ("editor", "browser", "secrets", "registry_storage", "tools", "answers", "filter", "limits", "record")
 
 
 def _of_project(found: Settings, own: Settings, file: str, problems: list[Problem]) -> Settings:
