@@ -225,7 +225,7 @@ def _profile(tool: ToolView) -> Profile:
 def prices_of(tools: Iterable[Entry], trusted: bool) -> dict[Ref, float]:
     """What a call of each tool costs, where a trusted server declares it."""
     views = [(one.ref, one.view) for one in tools if trusted and isinstance(one.view, ToolView)]
-    return {ref: cost for ref, view in views if (cost := _profile(view, trusted).cost)}
+    return {ref: cost for ref, view in views if (cost := _profile(view).cost)}
 
 
 def _number(value: Json) -> float:

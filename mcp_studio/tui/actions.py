@@ -206,6 +206,7 @@ ACTIONS: tuple[Action, ...] = (
     # Pane 5
     Action("open", "Open the exchange", "trace", show=True, also="request response timeline", short="Open"),
     Action("find", "Filter by a query", "trace", show=True, also="search where", short="Filter"),
+    Action("toggle_item", "Fold refreshes of lists into one row, or unfold them", "trace", also="hide noise lists"),
     Action("follow", "Follow the newest: on or off", "trace", show=True, also="tail live", short="Follow"),
     Action("repeat", "Edit and re-send", "trace", also="replay again fill"),
     Action("resend_now", "Re-send as it was, and compare the responses", "trace", also="replay again"),

@@ -105,7 +105,9 @@ class ServerRow(NamedTuple):
         now = " ".join(filter(None, (group, self.by_hand, state)))
         if self.why and self.status.state == "failed":
             return (f"{self.by_hand} {self.why}".strip(), self.why)
-        return (f"{self.why}, {now}", now) if self.why else (now, state.split()[-1])
+        if self.why:
+            return f"{self.why}, {'restarted' if self.status.state == 'ready' else now}", now
+        return now, state.split()[-1]
 
     @property
     def text(self) -> str:

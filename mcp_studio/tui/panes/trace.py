@@ -179,6 +179,7 @@ class TracePane(Pane, scope="trace"):
             parts += [query.error or f"{int(100 * query.done)}% searched"] if query.error or behind else []
             shown, table.empty = f"{table.row_count:,} of {kept:,}", _SEARCHING if behind else _NONE
         parts += [shown, f"{dropped:,} dropped"] if dropped else [shown]
+        parts += [f"{key('toggle_item')} unfolds lists"] if table.folded else []
         if self._grows:
             parts.append("following" if table.following else f"{key('follow')} follows")
         parts += [f"{key('compare')} compares with {self._base.name}"] if self._base is not None else []
@@ -241,8 +242,18 @@ class TracePane(Pane, scope="trace"):
 
     @on(TraceTable.Opened)
     def action_open(self) -> None:
-        if entry := self._chosen():
+        if self.table.on_fold and not self.beside.has_focus_within:
+            self.action_toggle_item()
+        elif entry := self._chosen():
             self._open(entry)
+
+    def action_toggle_item(self) -> None:
+        """Fold refreshes of lists, or unfold them."""
+        if self.table.search is not None:
+            self.app.say("Nothing is folded while a query is in force.")
+        else:
+            self.table.toggle_folds()
+            self._show_notes()
 
     def _open(self, entry: WireMessage) -> None:
         from mcp_studio.tui.screens.exchange import ExchangeDialog
