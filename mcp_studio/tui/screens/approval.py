@@ -37,6 +37,7 @@ class Approval(RequestDialog):
     """
 
     DEFAULT_CSS = "Approval #note { margin-top: 1; }"
+    AUTO_FOCUS = "#decline"
     choices = (
         Choice("accept", "Run once", "error"), Choice("allow", "Always allow…"), Choice("decline", "Deny"),
         Choice("edit", "Edit"), LATER,
@@ -75,7 +76,6 @@ class Approval(RequestDialog):
     def on_mount(self) -> None:
         self.query_one("#edit").display = self._edit is not None
         self.query_one("#allow").display = self._edit is not None or self.changed is not None
-        self.query_one("#decline").focus()
 
     def action_accept(self) -> None:
         self.dismiss(Answer("accept"))

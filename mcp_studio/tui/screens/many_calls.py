@@ -36,9 +36,11 @@ _ERRORS = 3
 
 
 def servers_with(studio: Studio, ref: Ref) -> list[str]:
-    """The servers that have a tool of this name, in the order of the configuration."""
-    found = (entry.ref.server for entry in studio.catalog.entries("tool") if entry.ref.name == ref.name)
-    return list(dict.fromkeys(found)) if ref.kind == "tool" else []
+    """The servers that have a tool of this name, and members of its group of which nobody knows: they never started."""
+    names, group = studio.manager.names(), studio.groups.of(ref.server) if ref.server in studio.manager.names() else ""
+    found = {entry.ref.server for entry in studio.catalog.entries("tool") if entry.ref.name == ref.name}
+    found |= {one.server for one in studio.groups.members(group, ref.name)} if group else set()
+    return [name for name in names if name in found] if ref.kind == "tool" else []
 
 
 class Column(Vertical):
