@@ -49,6 +49,7 @@ class StudioApp(GuardedApp):
         self._main = main
         settings = studio.config.settings
         choose(ascii=settings.ascii)
+        self.set_class(settings.ascii, "-ascii")
         self.animation_level = "none"
         self.keys, bad_keys = actions.remap(settings.keys)
         """The person's own keys by the id of their action."""

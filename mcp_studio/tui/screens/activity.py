@@ -10,7 +10,7 @@ from typing import NamedTuple
 from textual import getters, on
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Static
+from textual.widgets import Button, Static
 
 from mcp_studio.call.call import Call, Progress
 from mcp_studio.present import questions, units
@@ -83,7 +83,10 @@ class Activity(Dialog[InputRequest | Call]):
         self.rows.go_to(next((row.key for row in self.rows.rows if row.thing is not None), None))
 
     def look(self) -> None:
-        self.rows.show(list(_rows(self.app.studio, self.app.key_of("pending"))))
+        rows = list(_rows(self.app.studio, self.app.key_of("pending")))
+        self.rows.show(rows)
+        for button in self.query(Button).exclude("#back"):
+            button.disabled = not rows
         self.show_detail()
 
     @on(VirtualList.Highlighted)
