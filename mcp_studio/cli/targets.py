@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from mcp_studio.cli.grammar import REMOTE
+from mcp_studio.cli.grammar import GROUPS
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.config.expand import effective, uses
@@ -137,7 +137,7 @@ def target(options: Options) -> ServerConfig | None:
     if options.flag("--transport"):
         raise UsageError("--transport is for a server at a URL: --url URL --transport http|sse|websocket.")
     if options.command is not None:
-        if wrong := next((one.name for one in REMOTE if options.flag(one.name)), ""):
+        if wrong := next((one.name for one in GROUPS["remote"] if options.flag(one.name)), ""):
             raise UsageError(f"{wrong} is for servers at a URL.")
         return adjusted(from_command(options.command), options)
     return None

@@ -147,6 +147,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("add", "Add a server", "servers", also="new"),
     Action("edit", "Edit the server", "servers", also="change configure"),
     Action("delete", "Remove the server", "servers"),
+    Action("export_servers", "Write servers to another client…", "servers", also="export cursor claude vscode"),
     Action("sign_in", "Sign in to the server", "servers", also="oauth login authorize"),
     Action("token", "Token of the server", "servers", also="oauth scopes sign out logout"),
     Action("prefer", "Prefer the server in its group", "servers", also="failover route"),

@@ -10,8 +10,8 @@ import pytest
 
 from mcp_studio.auth.model import Account, AuthExchange, AuthStep, SignInState
 from mcp_studio.auth.signin import SignIn
-from mcp_studio.cli import sign_in as sign_in_module
-from mcp_studio.cli.sign_in import SignInController
+from mcp_studio.cli import questions as sign_in_module
+from mcp_studio.cli.questions import SignInController
 from mcp_studio.cli.terminal import EndOfInput, Lines
 from mcp_studio.errors import SignInNeeded, StudioError, UsageError
 from mcp_studio.present import accounts

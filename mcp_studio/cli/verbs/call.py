@@ -16,7 +16,7 @@ from mcp_studio.call.load import MOST, MOST_AT_ONCE, Load, past_of_load
 from mcp_studio.call.policy import tool_of
 from mcp_studio.catalog.listing import Ref, doubts_of
 from mcp_studio.cli.call_arguments import Intent, Plan, expanded, form_of, intent_of, located, plan_of, template_form
-from mcp_studio.cli.engine import Narration, connect_all, end, execute, outcome_of
+from mcp_studio.cli.engine import connect_all, end, execute, outcome_of
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import configured
@@ -262,11 +262,10 @@ async def _repeat(studio: Studio, intent: Intent, out: Output, task: bool) -> in
 
 async def _watched(load: Load, out: Output) -> bool:
     """Run it and tell how far it is; whether somebody interrupted it."""
-    running, narration = asyncio.ensure_future(load.run()), Narration(out)
+    running = asyncio.ensure_future(load.run())
     try:
-        while not running.done():
-            await asyncio.wait((running,), timeout=_TOLD)
-            narration.tell("" if running.done() else load.line())
+        while not (await asyncio.wait((running,), timeout=_TOLD))[0]:
+            out.note(f"  {load.line()}")
         running.result()
     except asyncio.CancelledError:
         load.stop("interrupted")

@@ -7,7 +7,7 @@ import time
 
 from mcp_studio.call.call import CallOutcome, Cancelled, TimedOut
 from mcp_studio.cli.engine import Narration, connected, end, execute
-from mcp_studio.cli.grammar import TASK_ACTIONS
+from mcp_studio.cli.grammar import VERBS
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import of_server
 from mcp_studio.errors import StudioError, UsageError
@@ -22,7 +22,7 @@ _PATIENCE = 5.0
 def run(out: Output) -> int:
     """Do it, and return the exit code."""
     named = out.options.words[:1]
-    action = named[0] if {*named} & {*TASK_ACTIONS} else "list"
+    action = named[0] if {*named} & {*VERBS["tasks"].words} else "list"
     chosen, server, words = of_server(out, int(action != "list"), skip=int([action] == named))
     if action == "list":
         return execute(chosen, out, lambda studio: _list(studio, server, out))

@@ -479,7 +479,7 @@ class CatalogPane(Pane, scope="catalog"):
     def action_accept_change(self) -> None:
         """The tool is from now on what it is now, and is not asked about for that any more."""
         entry = self.current
-        if entry is not None and entry.change is not None and entry.change.kind == "changed":
+        if entry is not None and entry.change is not None and entry.change.unaccepted:
             self.app.studio.catalog.accept(entry.ref)
             self.app.say(f"The definition of {entry.ref.name} is accepted as it is now.")
         else:

@@ -123,7 +123,6 @@ class TickList(OptionList):
         return Content.assemble(f"[{glyphs().dash if ticked is None else 'x' if ticked else ' '}] ", text)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        event.stop()
         text, ticked = self._rows[event.option_index]
         self._rows[event.option_index] = text, not ticked
         self.replace_option_prompt_at_index(event.option_index, self._line(event.option_index))
