@@ -49,17 +49,6 @@ class TracePane(Pane, scope="trace"):
     """A table of messages, a query above it, and on huge screens the exchange under the cursor beside it."""
 
     number = 5
-    SCOPED_CSS = False  # a rule begins with a class of the screen
-    DEFAULT_CSS = """
-    TracePane {
-        & > Horizontal { height: 1fr; }
-        & Vertical#messages { width: 1fr; }
-        & #columns { height: 1; color: $quiet; text-style: bold; }
-        & ExchangeView { display: none; width: 45%; border-left: tall $panel; padding-left: 1; }
-        &.-past { border-title-color: $state-busy; }
-    }
-    .-huge TracePane ExchangeView { display: block; }
-    """
     query_line = getters.query_one(QueryLine)
     table = getters.query_one(TraceTable)
 

@@ -51,12 +51,6 @@ class Activity(Dialog[InputRequest | Call]):
 
     TITLE = "Activity"
     DEFAULT_CLASSES = "-broad"
-    DEFAULT_CSS = """
-    Activity {
-        & VirtualList { height: auto; min-height: 6; max-height: 70vh; }
-        & #detail { height: auto; max-height: 6; color: $quiet; border-top: solid $panel; }
-    }
-    """
     choices = (
         Choice("submit", "Open", "primary"), Choice("cancel", "Cancel it"), Choice("decline", "Decline"),
         Choice("decline_all", "Decline all"), Choice("back", "Close"),

@@ -56,11 +56,6 @@ class ServerDetails(Dialog[str]):
         Choice("copy", "Copy all"),
         Choice("back", "Close"),
     )
-    DEFAULT_CSS = """
-    ServerDetails.-narrow #buttons { layout: grid; grid-size: 6; grid-columns: auto; grid-gutter: 0 1; }
-    ServerDetails.-narrow #buttons Button { margin: 0; }
-    ServerDetails #buttons Button { padding: 0; }
-    """
 
     def __init__(self, server: str) -> None:
         super().__init__(server)

@@ -49,13 +49,6 @@ class Sessions(Dialog[Opened]):
 
     TITLE = "Sessions"
     DEFAULT_CLASSES = "-large"
-    DEFAULT_CSS = """
-    Sessions {
-        & VirtualList { height: 1fr; }
-        & Static { height: auto; color: $quiet; }
-        & #note { min-height: 2; margin: 1 0; }
-    }
-    """
     BINDINGS: ClassVar[list[BindingType]] = bindings("sessions")
     choices = (Choice("open", "Open", "primary"), Choice("delete", "Delete", "error"), Choice("back", "Close"))
 
