@@ -402,7 +402,7 @@ class CatalogPane(Pane, scope="catalog"):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Tasks have actions of their own."""
-        return not self.on_tasks or action in ("repeat", "pages")
+        return super().check_action(action, parameters) and (not self.on_tasks or action in ("repeat", "pages"))
 
     @on(VirtualList.Chosen, "#entries")
     @on(Input.Submitted, "#filter")

@@ -194,8 +194,9 @@ class TracePane(Pane, scope="trace"):
         self.table.focus()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Enter is the table's; in the exchange beside it goes into a value or a row."""
-        return action != "open" or not self.beside.has_focus_within
+        """Enter and the search are the table's; the exchange beside it has its own."""
+        mine = action not in ("open", "find") or not self.beside.has_focus_within
+        return mine and super().check_action(action, parameters)
 
     def action_find(self) -> None:
         self.query_line.open()
