@@ -223,6 +223,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("save", "Export the trace", "trace", also="bundle jsonl markdown report opentelemetry collector"),
     Action("open_outside", "Open a session or a file", "trace", also="past earlier recording bundle"),
     Action("go_live", "Back to what is being recorded now", "trace", also="session"),
+    Action("breakpoints", "Breakpoints: hold, edit, drop or answer messages", "trace", also="intercept held tap"),
     Action("exit_report", "Exit reports: how servers ended", "trace", also="crash died post-mortem"),
     # In lists and viewers
     *(Action(id, KEYS[id].meaning, "list") for id in MOVEMENT[:6]),

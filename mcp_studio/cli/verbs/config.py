@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from mcp_studio.cli.grammar import VERBS
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import from_command, learn, select, state_text, tell_problems
 from mcp_studio.cli.terminal import can_ask, confirm, private
-from mcp_studio.config.clients import client_named, foreign_files, targets
+from mcp_studio.config.clients import Client, client_named, foreign_files, targets
 from mcp_studio.config.expand import effective, uses
 from mcp_studio.config.exporters import export
 from mcp_studio.config.importers import NO_SERVERS, suggest_name
@@ -246,13 +246,35 @@ def _import(words: list[str], out: Output) -> int:
 
 
 def _export(words: list[str], out: Output) -> int:
-    """Write servers into the file of another client, after showing what changes there."""
-    client, project = client_named(words[0]), out.options.flag("--project")
-    chosen = select(_written(_files(out), out), words[1:]).servers.values()
+    """Write servers into the file of another client."""
+    client_named(words[0])  # whether there is such a client comes before what is wrong with servers
+    return put(words[0], select(_written(_files(out), out), words[1:]).servers.values(), out)
+
+
+def client_file(client: Client, out: Output) -> Path:
+    """The file of a client: the person's, or with `--project` that of this folder.
+
+    Raises:
+        UsageError: it has none.
+    """
+    project = out.options.flag("--project")
     file = targets(Path.cwd()).get((client.name, project))
     if file is None:
         whose, hint = ("a project", "") if project else ("a person", "--project writes the one of this folder.")
         raise UsageError(f"{client.name} has no file for {whose}.", hint=hint)
+    return file
+
+
+def put(name: str, chosen: Iterable[ServerConfig], out: Output) -> int:
+    """Write servers into the file of the client of this name, after showing what changes there; the exit code.
+
+    Raises:
+        UsageError: there is no such client.
+        InputNeeded: nobody has agreed.
+        ConfigError: it cannot be written.
+    """
+    client = client_named(name)
+    file = client_file(client, out)
     wanted = export(client, file, chosen, out.redactor)
     out.warn(*wanted.remarks)
     if not wanted.entries:
