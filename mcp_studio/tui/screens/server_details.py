@@ -49,11 +49,6 @@ class ServerDetails(Dialog[str]):
         Choice("exit_report", "Exit report"), Choice("unexpected_output", "Unexpected output"),
         Choice("export_servers", "Write to…"), Choice("copy", "Copy all"), Choice("back", "Close"),
     )  # fmt: skip
-    DEFAULT_CSS = """
-    ServerDetails.-narrow #buttons { layout: grid; grid-size: 6; grid-columns: auto; grid-gutter: 0 1; }
-    ServerDetails.-narrow #buttons Button { margin: 0; }
-    ServerDetails #buttons Button { padding: 0; }
-    """
 
     def __init__(self, server: str) -> None:
         super().__init__(server)
