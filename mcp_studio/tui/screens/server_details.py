@@ -111,7 +111,7 @@ def _parts(studio: Studio, name: str) -> Iterator[Part]:
     yield "\n"
     yield from (f"  {name:<10}{text}\n" for name, text in (*_facts(config, status), *_standing(studio, config)))
     connection = studio.manager.supervisor(name).connection
-    if connection is not None and status.modern and config.kind == "http":
+    if connection is not None and status.spoken == "http":
         yield f"  {'answered':<10}{units.seconds(time.monotonic() - connection.heard)} ago\n"
     yield from section("Metrics", _metrics(studio, name, status))
     yield from section("Offers", _offers(studio, name))
