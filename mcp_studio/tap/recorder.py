@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from mcp_studio.jsontext import mapping
 from mcp_studio.limits import Limits
@@ -56,6 +57,8 @@ class Recorder:
         self.limits = limits
         self.pending: dict[RequestId, None] = {}
         """Requests of the client that have no answer yet."""
+        self.renewed = partial(Recorder, store, redactor, server, limits, say)
+        """Makes the recorder of another connection of the same server."""
         self._say = say
         self._failed = False
 
