@@ -174,8 +174,8 @@ class Gate:
         held = self._held.get(number)
         if held is None or held.decision.done():
             return False
-        if decision.action == "release" and (edited := loads_or(decision.frame)) is not None:
-            shown, real = (loads_or(frame) for frame in (self._redactor.bytes(held.frame), held.frame))
+        if decision.action == "release" and (edited := loads_or(decision.frame, exact=True)) is not None:
+            shown, real = (loads_or(frame, exact=True) for frame in (self._redactor.bytes(held.frame), held.frame))
             decision = decision._replace(frame=b"" if edited == shown else dumps(_restored(edited, shown, real)))
         held.decision.set_result(decision)
         return True
@@ -188,8 +188,10 @@ class Gate:
                     continue
                 return self._harm(one, entry, frame)
         query = next((one for one in self._queries if _fits(store, entry, one)), None)
-        size = len(frame) + sum(len(held.frame) for held in self._held.values())
-        if query is None or len(self._held) >= MOST_HELD or size > MOST_BYTES:
+        if query is None or self._leaving.is_set():
+            return None
+        if len(self._held) >= MOST_HELD or sum(len(held.frame) for held in self._held.values()) > MOST_BYTES:
+            self._note(entry, f"{_named(entry)} went on: too much is held already")
             return None
         now = time.time()
         waiting = Waiting(entry.number, query.text, now, now + self._patience)

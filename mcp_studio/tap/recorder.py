@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 
 from mcp_studio.jsontext import mapping
@@ -19,6 +20,7 @@ from mcp_studio.trace.message import WireMessage
 from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.transport.base import Tasks
+from mcp_studio.transport.stdio import WriterClosed
 
 _PENDING = 10_000
 """Requests without an answer that are remembered."""
@@ -227,11 +229,12 @@ class Flow:
 
     async def _follow(self, caught: Awaitable[Decision], unit: bytes) -> None:
         decision = await caught
-        if decision.action == "release":
-            await self.insert(decision.frame, unit)
-        elif decision.action == "answer":
-            self._recorder.answered(decision.frame)
-            if self.back is not None:
-                await self.back.insert(decision.frame)
-        elif decision.action == "cut":
-            self._cut()
+        with suppress(WriterClosed):  # the receiver has left meanwhile
+            if decision.action == "release":
+                await self.insert(decision.frame, unit)
+            elif decision.action == "answer":
+                self._recorder.answered(decision.frame)
+                if self.back is not None:
+                    await self.back.insert(decision.frame)
+            elif decision.action == "cut":
+                self._cut()
