@@ -80,7 +80,8 @@ class RemoteGate:
     def waiting(self) -> list[Waiting]:
         """See `Gate.waiting`."""
         rows = [items_of(row) for row in items_of(self._state().get("held"))]
-        return [Waiting(*row) for row in rows if len(row) == 4]
+        found = [Waiting(*row) for row in rows if len(row) == len(Waiting._fields)]
+        return [one for one in found if one.until > time.time()]  # its process may have been killed
 
     def set(self, breakpoints: Iterable[str]) -> None:
         """See `Gate.set`; it is done soon."""
