@@ -40,7 +40,8 @@ async def serve(gate: Gate, folder: Path, session: Callable[[], str]) -> None:
                     _obey(gate, order)
             await asyncio.sleep(_POLL)
     finally:
-        (folder / f"{name}.json").unlink(missing_ok=True)
+        with suppress(OSError):
+            (folder / f"{name}.json").unlink()
 
 
 def _orders(folder: Path, session: str) -> list[dict[str, Json]]:
