@@ -105,7 +105,7 @@ class Groups:
         def look() -> tuple[bool, bool]:
             found = self.members(group, tool, preferred)
             unread = [one for one in found if self._unread(one.server, "tool") and not one.drained]
-            if not found or not found[0].healthy or found[0] in unread or any(one.server == preferred for one in unread):
+            if not found or not found[0].healthy or found[0] in unread or preferred in [one.server for one in unread]:
                 return False, bool(unread)
             return True, any(one.priority > found[0].priority for one in unread)
 
