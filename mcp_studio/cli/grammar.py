@@ -107,6 +107,7 @@ METHODS = ("auto", "substring", "regex", "bm25", "okapi", "semantic", "hybrid")
 EXPORTS = ("jsonl", "bundle", "otlp", "markdown")
 VIEWS = ("--span", "--stats", "--body", "--diff", "--delete")
 """What `trace` does with a session instead of printing a table."""
+MODES = ("search", "all")
 TASK_ACTIONS = ("list", "get", "result", "cancel", "watch")
 
 VERBS: dict[str, Verb] = {
@@ -301,6 +302,22 @@ VERBS: dict[str, Verb] = {
             QUIET,
         ),
         shared=(),
+    ),
+    "serve": Verb(
+        "the servers as one MCP server, for agents' clients",
+        "serve [--http [[HOST:]PORT]] [options] [-- COMMAND ARGS…]\nserve --install CLIENT [--project] [options]",
+        "On standard input and output, or over HTTP on 127.0.0.1: the URL is the first line, and a token that was made "
+        "is told. [gateway] in config.toml says what clients see and may do. What needs approval is asked of the "
+        "client's person, or answered by `mcp-studio approvals`.",
+        (
+            Option("--mode", "tools that find and call the others (search), or all as they are", "MODE", MODES),
+            Option("--http", "Streamable HTTP instead of standard input and output", "[HOST:]PORT", optional=True),
+            Option("--workers", "so many processes behind one address (1)", "N", needs=("--http",)),
+            Option("--install", "put the gateway into the file of a client; shows it first", "CLIENT"),
+            Option("--project", "the client's file of this folder, not your own", needs=("--install",)),
+            Option("--yes", "do not ask: neither about calls nor about the client's file", short="-y"),
+        ),
+        apart=(("--install", "--http"),),
     ),
     "approvals": Verb(
         "calls that wait for approval in a studio or gateway: list, approve, reject",

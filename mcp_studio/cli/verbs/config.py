@@ -246,9 +246,21 @@ def _import(words: list[str], options: Options, out: Output) -> int:
 
 
 def _export(words: list[str], options: Options, out: Output) -> int:
-    """Write servers into the file of another client, after showing what changes there."""
-    client, project = client_named(words[0]), options.flag("--project")
-    chosen = select(_written(_files(options), out), words[1:]).servers.values()
+    """Write servers into the file of another client."""
+    client_named(words[0])  # whether there is such a client comes before what is wrong with servers
+    return export(words[0], select(_written(_files(options), out), words[1:]).servers.values(), out)
+
+
+def export(name: str, chosen: Iterable[ServerConfig], out: Output) -> int:
+    """Write servers into the file of another client, after showing what changes there; returns the exit code.
+
+    Raises:
+        UsageError: there is no such client.
+        InputNeeded: nobody has agreed.
+        ConfigError: it cannot be written.
+    """
+    options, client = out.options, client_named(name)
+    project = options.flag("--project")
     files = [one.file for one in places(Path.cwd()) if (one.client, one.project) == (client.name, project)]
     if not files:
         whose, hint = ("a project", "") if project else ("a person", "--project writes the one of this folder.")

@@ -1,0 +1,213 @@
+"""The gateway: requests of clients become calls of the studio, and what servers ask finds the client concerned."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import partial
+from typing import Any, cast
+
+from mcp.shared.exceptions import MCPError
+from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
+
+from mcp_studio.call.call import Call, CallOutcome, Rejected, Succeeded, ToolFailed
+from mcp_studio.catalog.listing import Ref
+from mcp_studio.config.model import GatewayClient, Root
+from mcp_studio.errors import StudioError
+from mcp_studio.gateway.clients import Client, Sessions
+from mcp_studio.gateway.directory import Directory, Offer
+from mcp_studio.gateway.exchange import Context, Exchange, current
+from mcp_studio.jsontext import Json, mapping
+from mcp_studio.present.outcomes import failure
+from mcp_studio.safetext import safe
+from mcp_studio.session.inbox import InputRequest
+from mcp_studio.session.logs import LogMessage, rank_of, set_level
+from mcp_studio.studio import Studio
+
+OWN = (
+    "search_tools", "get_tool_definition", "list_tools_by_category", "list_categories", "call_tool", "register_tool",
+)  # fmt: skip
+"""The gateway's own tools."""
+_READY = 10.0
+"""Seconds that servers have to become ready before clients are shown what there is."""
+_PARKED = 200
+"""Calls that wait for clients of the stateless era to come back with answers."""
+
+
+class Gateway:
+    """What all ways to the gateway share.
+
+    Args:
+        approved: calls that a rule would ask about are made without.
+        alone: it serves one client alone, whose roots are those of all servers.
+    """
+
+    def __init__(self, studio: Studio, *, approved: bool = False, alone: bool = False) -> None:
+        self.studio = studio
+        self.settings = studio.config.settings.gateway
+        self.directory = Directory(studio.catalog, self.settings, OWN)
+        self.sessions = Sessions()
+        self.alone = alone
+        self.client = Client(
+            "client", GatewayClient("client", register=self.settings.register or alone), self.settings.calls
+        )
+        """Who has no table of its own."""
+        self.clients = (self.client, *(Client(one.name, one, self.settings.calls) for one in self.settings.clients))
+        self._approved = approved
+        self._open: list[Exchange] = []
+        self._parked: dict[str, Exchange] = {}
+        self._seen: set[int] = set()
+        """The numbers of the open questions."""
+        self._warm = studio.spawn(self._listed())
+        studio.inbox.changed.connect(self._asked)
+        studio.logs.added.connect(self._logged)
+
+    async def ready(self) -> None:
+        """Wait until servers are connected and listed, though not for long."""
+        await asyncio.wait((self._warm,))
+
+    async def _listed(self) -> None:
+        manager = self.studio.manager
+
+        async def one(name: str) -> None:
+            with suppress(StudioError):
+                await manager.settle(name)
+                await manager.listed(name)
+
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_READY):
+                await asyncio.gather(*map(one, manager.names()))
+
+    def client_of(self, ctx: Context) -> Client:
+        """Who sent a request."""
+        scope = getattr(ctx.request, "scope", {})
+        return scope.get("mcp_studio.client", self.client)
+
+    # ------------------------------------------------------------------ calls
+
+    async def call_tool(self, ctx: Context, offer: Offer, arguments: Mapping[str, Json]) -> dict[str, Any]:
+        """Call a tool for a client; policy and approval come first."""
+        caller, ref = self.studio.caller, offer.ref
+        self.studio.usage.ran(ref)
+        begin = partial(caller.call_tool, ref, arguments, origin="program", approved=self._approved)
+        outcome = await self._forward(ctx, begin)
+        if isinstance(outcome, dict):
+            return outcome
+        if isinstance(outcome, (Succeeded, ToolFailed)):
+            return {**mapping(outcome.result), "resultType": "complete"}
+        if isinstance(outcome, Rejected) and outcome.code:
+            raise MCPError(outcome.code, str(safe(outcome.message)), outcome.data)
+        return refusal(failure(outcome))
+
+    async def get(self, ctx: Context, ref: Ref, params: dict[str, Json]) -> dict[str, Any]:
+        """Read a resource, or get a prompt, for a client.
+
+        Raises:
+            MCPError: the server refuses it, or gives no answer.
+        """
+        method = "prompts/get" if ref.kind == "prompt" else "resources/read"
+        outcome = await self._forward(ctx, partial(self.studio.caller.start, ref, method, params))
+        if isinstance(outcome, dict):
+            return outcome
+        if isinstance(outcome, Succeeded):
+            return {**mapping(outcome.result), "resultType": "complete"}
+        if isinstance(outcome, Rejected) and outcome.code:
+            raise MCPError(outcome.code, str(safe(outcome.message)), outcome.data)
+        raise MCPError(INTERNAL_ERROR, str(safe(failure(outcome).message)))
+
+    async def _forward(self, ctx: Context, begin: Callable[[], Call]) -> CallOutcome | dict[str, Any]:
+        """The outcome of a call, or what the client has to answer before there is one."""
+        exchange = self._resumed(ctx)
+        if exchange.call is None:
+            exchange.start(begin)
+        self._open.append(exchange)
+        call = cast("Call", exchange.call)
+        try:
+            outcome = await exchange.wait()
+        except asyncio.CancelledError:
+            call.cancel()
+            raise
+        finally:
+            self._open.remove(exchange)
+        if outcome is not None:
+            return outcome
+        asks = {"resultType": "input_required", "inputRequests": exchange.questions, "requestState": exchange.state}
+        if exchange.repeatable:  # it begins anew, here or in another process, once the answers are there
+            call.cancel()
+            return asks
+        if len(self._parked) >= _PARKED:
+            call.cancel()
+            raise MCPError(INTERNAL_ERROR, "Too many calls wait for answers.")
+        self._parked[exchange.id] = exchange
+        asyncio.get_running_loop().call_later(self.studio.limits.answer, self._parked.pop, exchange.id, None)
+        return asks
+
+    def _resumed(self, ctx: Context) -> Exchange:
+        """The exchange that a client goes on with, or another one."""
+        client, session, params = self.client_of(ctx), self.sessions.of(ctx.session), mapping(cast("Json", ctx.params))
+        state = params.get("requestState")
+        if not isinstance(state, str):
+            return Exchange(ctx, client, session, {})
+        known, given = mapping(json.loads(state)), mapping(params.get("inputResponses"))
+        if known.get("again"):
+            return Exchange(ctx, client, session, {**mapping(known.get("answers")), **given})
+        exchange = self._parked.get(str(known.get("id")))
+        if exchange is None or exchange.client is not client:
+            raise MCPError(INVALID_PARAMS, "The call does not wait any more, or waits in another process.")
+        del self._parked[exchange.id]
+        exchange.resume(ctx, given)
+        return exchange
+
+    # ------------------------------------------------------------------ what servers ask and say
+
+    def _asked(self, request: InputRequest) -> None:
+        """A question came up: it goes to the client whose call it belongs to, or nowhere."""
+        if request.number in self._seen or request.reply.done() or request.kind == "sign_in":
+            return
+        self._seen.add(request.number)
+        request.reply.add_done_callback(lambda _: self._seen.discard(request.number))
+        exchange = current.get() or self._only(request.server)
+        ours = request.kind == "approval"
+        policy = self.settings.approval
+        modern = ours or self.studio.manager.status(request.server).modern
+        if exchange is not None and not (ours and policy != "client") and exchange.ask(request, modern):
+            return
+        if ours and policy != "never":
+            return  # `mcp-studio approvals` answers it, or its time runs out
+        request.answer("decline", by="nobody" if ours else "nobody: no client of the gateway could be asked")
+
+    def _only(self, server: str) -> Exchange | None:
+        """The newest exchange with a server where all are of one conversation: another client's business is not theirs."""
+        some = [one for one in (*self._open, *self._parked.values()) if one.server == server]
+        return some[-1] if len({id(one.whose) for one in some}) == 1 else None
+
+    def _logged(self, message: LogMessage) -> None:
+        """Log messages of a server reach the client that alone uses it at the moment."""
+        if (exchange := self._only(message.server)) is not None:
+            exchange.log(message)
+
+    async def set_level(self) -> None:
+        """Ask all servers for as much as the session that wants the most."""
+        level = min((session.level for session in self.sessions.all), key=rank_of, default="info")
+        for name in self.studio.manager.names():
+            with suppress(StudioError):
+                await set_level(self.studio.manager.supervisor(name), level)
+
+    def set_roots(self, roots: Json) -> None:
+        """The roots of the one client are those of all servers."""
+        found = (mapping(one) for one in roots) if isinstance(roots, list) else ()
+        usable = tuple(
+            Root(uri, str(one.get("name") or ""))
+            for one in found
+            if isinstance(uri := one.get("uri"), str) and uri.startswith("file:") and "$" not in uri
+        )
+        for name in self.studio.manager.names():
+            self.studio.manager.supervisor(name).set_roots(usable)
+
+
+def refusal(error: StudioError) -> dict[str, Any]:
+    """A failure as the result of a tool: a model can read it, and do something else."""
+    text = safe(" ".join(filter(None, (error.message, error.hint))))
+    return {"content": [{"type": "text", "text": str(text)}], "isError": True, "resultType": "complete"}
