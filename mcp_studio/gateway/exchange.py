@@ -187,7 +187,7 @@ class Exchange:
             await self._tell()
 
     async def _tell(self) -> None:
-        """Send the newest progress and the log messages that wait: a client that reads slowly misses what is between."""
+        """Send the newest progress and the log messages that wait; a client that reads slowly misses some."""
         self._pump_news.clear()
         session, progress = self._ctx.session, self.call.progress if self.call else None
         if progress is not None and progress is not self._seen:

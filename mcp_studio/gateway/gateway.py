@@ -32,6 +32,7 @@ OWN = (
 """The gateway's own tools."""
 _READY = 10.0
 """Seconds that servers have to become ready before clients are shown what there is."""
+_PROTOCOL = "io.modelcontextprotocol/"
 _PARKED = 200
 """Calls that wait for clients of the stateless era to come back with answers."""
 
@@ -90,13 +91,13 @@ class Gateway:
     async def call_tool(self, ctx: Context, offer: Offer, arguments: Mapping[str, Json]) -> dict[str, Any]:
         """Call a tool for a client; policy and approval come first."""
         caller, ref = self.studio.caller, offer.ref
-        self.studio.usage.ran(ref)
+        self.studio.registry.used(str(ref))
         begin = partial(caller.call_tool, ref, arguments, origin="program", approved=self._approved)
         outcome = await self._forward(ctx, begin)
         if isinstance(outcome, dict):
             return outcome
         if isinstance(outcome, (Succeeded, ToolFailed)):
-            return {**mapping(outcome.result), "resultType": "complete"}
+            return _passed(outcome.result)
         if isinstance(outcome, Rejected) and outcome.code:
             raise MCPError(outcome.code, str(safe(outcome.message)), outcome.data)
         return refusal(failure(outcome))
@@ -112,7 +113,7 @@ class Gateway:
         if isinstance(outcome, dict):
             return outcome
         if isinstance(outcome, Succeeded):
-            return {**mapping(outcome.result), "resultType": "complete"}
+            return _passed(outcome.result)
         if isinstance(outcome, Rejected) and outcome.code:
             raise MCPError(outcome.code, str(safe(outcome.message)), outcome.data)
         raise MCPError(INTERNAL_ERROR, str(safe(failure(outcome).message)))
@@ -179,7 +180,7 @@ class Gateway:
         request.answer("decline", by="nobody" if ours else "nobody: no client of the gateway could be asked")
 
     def _only(self, server: str) -> Exchange | None:
-        """The newest exchange with a server where all are of one conversation: another client's business is not theirs."""
+        """The newest exchange with a server where all are of one conversation: no client learns of another's."""
         some = [one for one in (*self._open, *self._parked.values()) if one.server == server]
         return some[-1] if len({id(one.whose) for one in some}) == 1 else None
 
@@ -205,6 +206,13 @@ class Gateway:
         )
         for name in self.studio.manager.names():
             self.studio.manager.supervisor(name).set_roots(usable)
+
+
+def _passed(result: Json) -> dict[str, Any]:
+    """A result as the client gets it: what its server said to us alone about itself is left out."""
+    given = mapping(result)
+    meta = {key: value for key, value in mapping(given.get("_meta")).items() if not key.startswith(_PROTOCOL)}
+    return {key: value for key, value in given.items() if key != "_meta"} | ({"_meta": meta} if meta else {})
 
 
 def refusal(error: StudioError) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from typing import Any
 
 import uvicorn
@@ -38,7 +38,10 @@ _BODY_TIME = 30.0
 _READ_TIME = 30.0
 """Seconds in which a client has to take what was sent to it."""
 
-Message = dict[str, Any]
+_COUNTING = 0.05
+"""Seconds that one look at the figures may take; the next one goes on from there."""
+
+Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Ended = Callable[[str], None]
@@ -58,11 +61,11 @@ class Deadlines(H11Protocol):
         """Something came: the clock stops once a request is under way, and starts when another one begins."""
         before = self.cycle
         super().data_received(data)
-        served = self.cycle is not None and not self.cycle.response_complete
-        if self.waits is not None and (served or self.cycle is not before):
+        begun = self.cycle is not before
+        if begun and self.waits is not None:
             self.waits.cancel()
             self.waits = None
-        elif self.waits is None and not served and self.cycle is before:
+        elif not begun and self.waits is None and before.response_complete:
             self.waits = self.loop.call_later(_HEAD_TIME, self.transport.abort)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -103,7 +106,7 @@ class Guard:
             more = [(b"www-authenticate", b'Bearer realm="mcp-studio"')]
             return await _answer(send, 401, "A bearer token is needed.", more)
         if scope["path"] == "/metrics":
-            return await _answer(send, 200, await self._metrics())
+            return await _answer(send, 200, self._metrics())
         if scope["path"] != PATH:
             return await _answer(send, 404, f"There is nothing here; the server is at {PATH}.")
         body = await _body(receive)
@@ -124,11 +127,10 @@ class Guard:
         states = [manager.status(name).state for name in manager.names()]
         return {"ok": True, "servers": len(states), "ready": states.count("ready")}
 
-    async def _metrics(self) -> str:
+    def _metrics(self) -> str:
         """Figures of the servers as everywhere in the studio, and of the clients."""
         studio, clients = self._gateway.studio, self._gateway.clients
-        while studio.numbers.look():
-            await asyncio.sleep(0)
+        studio.numbers.look(_COUNTING)
         lines = [*prometheus(meters_of(metrics_of(studio.numbers, studio.caller.costs, {})))]
         for name, kind, about, value in (
             ("requests_total", "counter", "Requests of a client.", lambda one: one.total),

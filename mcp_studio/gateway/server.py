@@ -23,8 +23,8 @@ from mcp_studio.gateway.clients import Session, can
 from mcp_studio.gateway.directory import Offer
 from mcp_studio.gateway.exchange import Context
 from mcp_studio.gateway.gateway import Gateway, refusal
-from mcp_studio.gateway.own_tools import OwnTools
 from mcp_studio.gateway.notices import Notices
+from mcp_studio.gateway.own_tools import TOOLS, OwnTools
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.protocol.versions import LOG_LEVELS
 from mcp_studio.safetext import safe
@@ -109,19 +109,19 @@ class Handlers:
 
     async def _list_tools(self, ctx: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
         await self._gateway.ready()
-        own = self._own.definitions(ctx) if self._own else []
-        return page("tools", [*own, *self._seen(ctx, "tool", hot=self._own is not None)], params.cursor)
+        if self._own is None:
+            return page("tools", self._seen(ctx, "tool"), params.cursor)
+        client = self._gateway.client_of(ctx)
+        return page("tools", [*self._own.definitions(client), *await self._own.hot(client)], params.cursor)
 
-    def _seen(self, ctx: Context, kind: EntryKind, *, hot: bool = False) -> list[dict[str, Any]]:
+    def _seen(self, ctx: Context, kind: EntryKind) -> list[dict[str, Any]]:
         client, offers = self._gateway.client_of(ctx), self._gateway.directory.offers(kind).values()
-        return [
-            one.definition for one in offers if client.sees(one.ref) and (not hot or (self._own and self._own.hot(one)))
-        ]
+        return [one.definition for one in offers if client.sees(one.ref)]
 
     async def _call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
         arguments = mapping((ctx.params or {}).get("arguments"))
         await self._gateway.ready()
-        if self._own is not None and self._own.has(params.name):
+        if self._own is not None and params.name in TOOLS:
             return await self._own.call(ctx, params.name, arguments)
         return await self._gateway.call_tool(ctx, self.tool(ctx, params.name), arguments)
 
