@@ -97,9 +97,8 @@ class Expander:
 
 def _harmless(name: str, value: str) -> bool:
     """Whether hiding this value would only hide paths and flags from a person who debugs."""
-    if is_secret_name(name):
-        return False
-    return name in _HARMLESS or name.startswith("XDG_") or os.path.isabs(value) or value.isdigit()
+    plain = name in _HARMLESS or name.startswith("XDG_") or os.path.isabs(value) or value.isdigit()
+    return plain and not is_secret_name(name)
 
 
 def expanded(server: ServerConfig, environ: Mapping[str, str], keyring: Lookup, folder: str = "") -> ServerConfig:

@@ -135,7 +135,7 @@ def _read(paths: Paths, cwd: Path, files: Sequence[Path]) -> tuple[Config, list[
     return Config(settings, servers, (), tuple(untrusted), tuple(read), named), problems
 
 
-_OWN = ("editor", "browser", "secrets", "tools", "answers", "filter", "limits", "record")
+_OWN = ("editor", "browser", "secrets", "registry_storage", "tools", "answers", "filter", "limits", "record")
 
 
 def _of_project(found: Settings, own: Settings, file: str, problems: list[Problem]) -> Settings:

@@ -376,6 +376,8 @@ class Settings:
     """`[search] semantic`: compare by meaning where the extra for it is installed."""
     search_usage: bool = True
     """`[search] usage`: remember what is run and opened, for the order of what is found."""
+    registry_storage: str = ""
+    """`[registry] storage`: a file (`.json`, `.sqlite`), or `postgresql://HOST/DATABASE`; empty for one of ours."""
     secrets: Keeping = "keyring"
     """`[secrets] store`."""
     browser: str = ""

@@ -107,6 +107,7 @@ class Registry:
 
     Args:
         storage: where it is kept, or the address of that; without one it ends with the registry.
+        catalog: what servers list, which it follows.
         rules: how tools of this process are called.
         index: makes the index that searches.
         usage: what a person has run, which counts as use too.
@@ -117,6 +118,7 @@ class Registry:
         self,
         storage: Storage | str | Path | None = None,
         *,
+        catalog: Catalog | None = None,
         rules: CallRules | None = None,
         index: Callable[[], SearchIndex] = SearchIndex,
         usage: Usage | None = None,
@@ -138,11 +140,13 @@ class Registry:
         self._counting = threading.Lock()
         self._calls: Counter[str] = Counter()
         """Calls that are not written yet."""
-        self._catalog: Catalog | None = None
         self._changed: set[str] = set()
         """Servers whose lists are to be read."""
-        self._disconnect = lambda: None
         self._worker = Worker("registry", self._step, lambda: None)
+        self._catalog = catalog or Catalog()
+        self._disconnect = self._catalog.changed.connect(self._follow)
+        for server in self._catalog.servers:
+            self._follow((server, "tool"))
 
     # ------------------------------------------------------------------ what there is
 
@@ -412,14 +416,6 @@ class Registry:
 
     # ------------------------------------------------------------------ following, and the end
 
-    def follow(self, catalog: Catalog) -> None:
-        """Take up what servers list, now and from now on."""
-        self._disconnect()
-        self._catalog = catalog
-        self._disconnect = catalog.changed.connect(self._follow)
-        for server in catalog.servers:
-            self._follow((server, "tool"))
-
     def _follow(self, group: tuple[str, EntryKind]) -> None:
         if group[1] == "tool":
             self._changed.add(group[0])
@@ -461,7 +457,7 @@ class Registry:
     def _caught_up(self) -> None:
         with self._turn:
             self._look()
-            if self._catalog is None or not (changed := tuple(self._changed)):
+            if not (changed := tuple(self._changed)):
                 return
             listings = [self._catalog.listing(server, "tool") for server in changed]
             self._save(record for listing in listings for record in self._news(listing))
