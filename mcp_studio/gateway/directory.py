@@ -17,7 +17,7 @@ from mcp_studio.catalog.catalog import Catalog
 from mcp_studio.catalog.listing import Entry, EntryKind, Ref
 from mcp_studio.config.model import GatewaySettings
 from mcp_studio.jsontext import Json
-from mcp_studio.safetext import safe
+from mcp_studio.safetext import hidden_in, safe
 from mcp_studio.schema.uritemplate import fits
 
 LONGEST = 64
@@ -25,8 +25,10 @@ LONGEST = 64
 _UNUSABLE = re.compile(r"[^A-Za-z0-9_-]")
 _SHOWN = 20_000
 """Characters of a title or description that are passed on."""
-_DATA = frozenset(("default", "const", "enum", "examples", "_meta"))
-"""Parts of a definition that are data and stay as they are."""
+_EXACT = frozenset(
+    ("const", "enum", "pattern", "required", "dependentRequired", "$ref", "$id", "x-mcp-header", "name", "uri", "_meta")
+)
+"""Parts of a definition that mean something by every character of theirs."""
 _DEPTH = 64
 SCHEME = "mcp-studio://"
 """The addresses of resources that several servers have, or that look like ours."""
@@ -124,18 +126,18 @@ class Directory:
                 yield offer
 
     def _offer(self, name: str, entry: Entry) -> Offer | None:
-        """The entry with its definition; None where the protocol has no place for what its server says."""
+        """The entry with its definition; None where the protocol has no place for it, or it has what nobody can see."""
         made = self._made.get(entry.ref.kind, {}).get(entry.ref)
         if made is not None and made.name == name and made.entry.view.raw is entry.view.raw:
             return made
         key = {"resource": "uri", "template": "uriTemplate"}.get(entry.ref.kind, "name")
-        definition = {**cast("dict[str, Any]", readable(entry.view.raw)), key: name}
-        definition.pop("execution", None)  # which tools become tasks is a matter between us and the server
-        if key != "name":
-            definition["name"] = str(safe(definition.get("name"), _SHOWN))
+        # Which tools become tasks is a matter between us and the server.
+        raw = {name: item for name, item in entry.view.raw.items() if name not in ("execution", key)}
+        raw |= {"name": str(safe(raw["name"], _SHOWN))} if "name" in raw else {}
         try:
+            definition = {**cast("dict[str, Any]", readable(raw)), key: name}
             _SHAPES[entry.ref.kind].model_validate(definition, by_name=False)
-        except ValidationError:
+        except (ValidationError, ValueError):
             return None
         return Offer(name, entry, definition)
 
@@ -163,19 +165,27 @@ def matches(name: str, patterns: Iterable[str]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def readable(value: Json, depth: int = _DEPTH) -> Json:
-    """A definition in whose titles and descriptions nothing is invisible or acts on a terminal."""
-    if isinstance(value, list):
-        return [readable(item, depth - 1) for item in value] if depth else []
-    if not isinstance(value, dict):
+def readable(value: Json, depth: int = _DEPTH, *, exact: bool = False) -> Json:
+    """A definition in which nothing is invisible or acts on a terminal.
+
+    Raises:
+        ValueError: what would have to be changed for that means something as it is: a name, or a value to be sent.
+    """
+    if isinstance(value, str):
+        if not exact:
+            return str(safe(value, _SHOWN, lines=True))
+        if hidden_in(value):
+            raise ValueError("it has characters that nobody can see")
         return value
-    made: dict[str, Json] = {}
-    for key, item in value.items() if depth else ():
-        if key in ("title", "description") and isinstance(item, str):
-            made[key] = str(safe(item, _SHOWN, lines=True))
-        else:
-            made[key] = item if key in _DATA else readable(item, depth - 1)
-    return made
+    if not isinstance(value, (dict, list)):
+        return value
+    if not depth:
+        raise ValueError("it is nested too deeply")
+    if isinstance(value, list):
+        return [readable(item, depth - 1, exact=exact) for item in value]
+    if any(map(hidden_in, value)):
+        raise ValueError("it has characters that nobody can see")
+    return {key: readable(item, depth - 1, exact=exact or key in _EXACT) for key, item in value.items()}
 
 
 def _marked(name: str, ref: Ref) -> str:

@@ -35,7 +35,7 @@ from mcp_studio.jsontext import Json, dumps, mapping, pretty
 from mcp_studio.protocol.versions import META_LOG_LEVEL
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import InputRequest
-from mcp_studio.session.logs import LogMessage, rank_of
+from mcp_studio.session.logs import rank_of
 from mcp_studio.urls import judge
 
 Context = ServerRequestContext[Any, Any]
@@ -76,7 +76,7 @@ class Exchange:
         self._news = asyncio.Event()
         self._pump_news = asyncio.Event()
         self._seen: object = None
-        self._logs: deque[LogMessage] = deque(maxlen=_LOGS)
+        self._logs: deque[tuple[str, str, Json]] = deque(maxlen=_LOGS)
 
     @property
     def server(self) -> str:
@@ -132,11 +132,11 @@ class Exchange:
 
     # ------------------------------------------------------------------ told by the studio
 
-    def log(self, message: LogMessage) -> None:
-        """A log message of the server while the call runs."""
+    def log(self, level: str, logger: str, data: Json) -> None:
+        """A log message while the call runs, where the client wants such."""
         wanted = (self._ctx.meta or {}).get(META_LOG_LEVEL) if self.stateless else self._level()
-        if isinstance(wanted, str) and message.rank >= rank_of(wanted):
-            self._logs.append(message)
+        if isinstance(wanted, str) and rank_of(level) >= rank_of(wanted):
+            self._logs.append((level or "info", logger, data))
             self._pump_news.set()
 
     def ask(self, request: InputRequest, begins_anew: bool) -> bool:
@@ -194,10 +194,8 @@ class Exchange:
             self._seen = progress
             await session.report_progress(progress.done, progress.total, safe(progress.message) or None)
         while self._logs:
-            message = self._logs.popleft()
-            name = ".".join(filter(None, (message.server, message.logger)))
-            level = cast("Any", message.level or "info")
-            params = LoggingMessageNotificationParams(level=level, data=message.data, logger=safe(name, 200))
+            level, logger, data = self._logs.popleft()
+            params = LoggingMessageNotificationParams(level=cast("Any", level), data=data, logger=safe(logger, 200))
             await session.send_notification(LoggingMessageNotification(params=params), self._ctx.request_id)
 
     async def _ask(self, request: InputRequest) -> None:

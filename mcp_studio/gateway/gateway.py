@@ -175,8 +175,10 @@ class Gateway:
         modern = ours or self.studio.manager.status(request.server).modern
         if exchange is not None and not (ours and policy != "client") and exchange.ask(request, modern):
             return
-        if ours and policy != "never":
-            return  # `mcp-studio approvals` answers it, or its time runs out
+        if ours and policy != "never":  # `mcp-studio approvals` answers it, or its time runs out
+            if exchange is not None:
+                exchange.log("warning", "mcp-studio", f"{request.subject} waits for approval: mcp-studio approvals")
+            return
         request.answer("decline", by="nobody" if ours else "nobody: no client of the gateway could be asked")
 
     def _only(self, server: str) -> Exchange | None:
@@ -187,7 +189,7 @@ class Gateway:
     def _logged(self, message: LogMessage) -> None:
         """Log messages of a server reach the client that alone uses it at the moment."""
         if (exchange := self._only(message.server)) is not None:
-            exchange.log(message)
+            exchange.log(message.level, ".".join(filter(None, (message.server, message.logger))), message.data)
 
     async def set_level(self) -> None:
         """Ask all servers for as much as the session that wants the most."""

@@ -31,7 +31,7 @@ SESSIONS = 500
 """Sessions of the handshake era at a time."""
 _IDLE = 1_800.0
 """Seconds after which a session that nothing comes from is ended."""
-_HEAD_TIME = 10.0
+_HEAD_TIME = 5.0
 """Seconds for the head of a request."""
 _BODY_TIME = 30.0
 """Seconds for its body."""
@@ -95,6 +95,8 @@ class Guard:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        if sum(len(name) + len(value) for name, value in scope["headers"]) > HEADERS:
+            return await _answer(send, 431, "The head is too large.")
         if headers.get("host", "").lower() not in self._hosts:
             return await _answer(send, 421, "This host is not served here.")
         if not self._own_origin(headers.get("origin", "")):
@@ -109,7 +111,8 @@ class Guard:
             return await _answer(send, 200, self._metrics())
         if scope["path"] != PATH:
             return await _answer(send, 404, f"There is nothing here; the server is at {PATH}.")
-        body = await _body(receive)
+        declared = headers.get("content-length", "0")
+        body = 413 if declared.isdigit() and int(declared[:20]) > BODY else await _body(receive)
         if isinstance(body, int):
             return await _answer(send, body, "The body is too large." if body == 413 else "The body took too long.")
         identity = AccessToken(token="", client_id=client.name, scopes=[])

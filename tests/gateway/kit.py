@@ -24,13 +24,13 @@ ERAS = ("legacy", "auto")
 """The SDK's words for the handshake, and for the stateless era where a server knows it."""
 
 
-def configured(gateway: str = "", more: str = "", **servers: Sequence[str]) -> Path:
+def configured(gateway: str = "", more: str = "", home: Path | None = None, **servers: Sequence[str]) -> Path:
     """A configuration with these servers, each by its argv; the demo server where there are none."""
     lines = ["[gateway]", gateway, more]
     for name, argv in (servers or {"demo": demo_stdio()}).items():
         lines += [f"[servers.{name}]", f"command = {json.dumps(argv[0])}", f"args = {json.dumps(list(argv[1:]))}"]
         lines += ["trust = true", 'inherit_env = ["PYTHONPATH"]']
-    file = Paths.default().config / "gateway.toml"
+    file = (home or Paths.default().config) / "gateway.toml"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("\n".join(lines), "utf-8")
     return file
@@ -42,8 +42,9 @@ def raw(name: str, *options: str) -> list[str]:
 
 
 def argv(file: Path, *options: str) -> list[str]:
-    """The argv of the gateway."""
-    return python_program("-m", "mcp_studio", "serve", "--config", file, *options)
+    """The argv of the gateway; calls that need approval have it, but where `--asks` is given."""
+    words = [word for word in options if word != "--asks"] + ["--yes"] * ("--asks" not in options)
+    return python_program("-m", "mcp_studio", "serve", "--config", file, *words)
 
 
 def environment() -> dict[str, str]:
