@@ -88,8 +88,10 @@ def on_http(file: Path, *options: str, **variables: str) -> Generator[Served]:
     assert process.stdout is not None
     try:
         known = variables.get("MCP_STUDIO_GATEWAY_TOKEN", "")
-        url = _line(process)
-        yield Served(url, known or _line(process).removeprefix("token: "), process)
+        ready, _, _ = select.select([process.stdout], [], [], 60)
+        url = process.stdout.readline().strip() if ready else ""
+        assert url, f"the gateway did not say where it listens (exit code {process.poll()})"
+        yield Served(url, known or process.stdout.readline().strip().removeprefix("token: "), process)
     finally:
         process.terminate()
         try:
@@ -98,14 +100,6 @@ def on_http(file: Path, *options: str, **variables: str) -> Generator[Served]:
             process.kill()
             process.wait(20)
         process.stdout.close()
-
-
-def _line(process: subprocess.Popen[str]) -> str:
-    assert process.stdout is not None
-    ready, _, _ = select.select([process.stdout], [], [], 60)
-    line = process.stdout.readline().strip() if ready else ""
-    assert line, f"the gateway did not say where it listens (exit code {process.poll()})"
-    return line
 
 
 @asynccontextmanager
