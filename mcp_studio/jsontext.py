@@ -112,7 +112,7 @@ def loads(data: bytes | str, *, exact: bool = False, most: int = DEFAULT.depth, 
         JsonProblem: the text is not JSON (also NaN and Infinity), or has a number of absurd length.
         LimitExceeded: it is nested deeper than `most` levels, or, where that is given, has more than `values` values.
     """
-    if values and has_more_values(data, values):
+    if values and len(data) > values and has_more_values(data, values):
         raise LimitExceeded(f"The JSON has more than {values:,} values.", limit="values")
     text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
     try:
@@ -125,9 +125,10 @@ def loads(data: bytes | str, *, exact: bool = False, most: int = DEFAULT.depth, 
         if not exact and "digits" in str(problem):
             return loads(text, exact=True, most=most)
         raise JsonProblem(str(problem)) from None
-    brackets = _raw(data).translate(_AS_SQUARE, _NO_BRACKETS)
-    if brackets.count(b"[") > most and not _is_flat(brackets) and depth(value, most) > most:
-        raise _too_deep(most)
+    if len(data) > most:
+        brackets = _raw(data).translate(_AS_SQUARE, _NO_BRACKETS)
+        if brackets.count(b"[") > most and not _is_flat(brackets) and depth(value, most) > most:
+            raise _too_deep(most)
     return value
 
 
@@ -191,10 +192,12 @@ def _has_exact(value: Json) -> bool:
     todo = [value]
     while todo:
         item = todo.pop()
+        if type(item) is str:
+            continue
         if isinstance(item, dict):
-            todo.extend(item.values())
+            todo += item.values()
         elif isinstance(item, list):
-            todo.extend(item)
+            todo += item
         elif isinstance(item, ExactFloat):
             return True
     return False

@@ -91,10 +91,11 @@ def _plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", unquote_plus(name).lower())
 
 
-_ENDINGS = (
+_ENDINGS = tuple(
     "password passwd passphrase secret secrets token apikey accesskey privatekey secretkey signingkey encryptionkey "
-    "authkey credential credentials authorization cookie codeverifier clientassertion"
-).split()
+    "authkey credential credentials authorization cookie codeverifier clientassertion".split()
+)
+_NO_WORD = re.compile(r"[^a-z0-9]")
 _HARMLESS = re.compile(
     r"(?:progress|page|next|prev(?:ious)?|continuation|cursor|sync|resumption|start|end|stop|bos|eos|pad|unk|mask)token$"
 )
@@ -102,8 +103,8 @@ _HARMLESS = re.compile(
 
 def is_secret_name(name: str) -> bool:
     """Whether a variable, header, key or field of this name usually holds a secret."""
-    plain = re.sub(r"[^a-z0-9]", "", name.lower())
-    return plain.endswith(tuple(_ENDINGS)) and not _HARMLESS.search(plain)
+    plain = _NO_WORD.sub("", name.lower())
+    return plain.endswith(_ENDINGS) and not _HARMLESS.search(plain)
 
 
 def is_reference(text: str) -> bool:
@@ -218,9 +219,10 @@ class Redactor:
 
     def bytes(self, data: bytes) -> bytes:
         """The same bytes with secrets replaced; JSON stays JSON, and bytes without secrets are the same object."""
-        spans = sorted((*self._found(data), *self._learned(data)))
+        spans = [*self._found(data), *self._learned(data)]
         if not spans:
             return data
+        spans.sort()
         parts: list[bytes] = []
         at = 0
         for start, end in spans:

@@ -275,7 +275,7 @@ class Call:
     """Its result is not compared with the tool's outputSchema: it is one of very many."""
     sendings: int = 0
     """Requests that were sent for it: more than one where the server wanted input first."""
-    timeouts: Timeouts = Timeouts()
+    timeouts: Timeouts | None = None
     """Deadlines of this call alone; where None, those of the server hold."""
     wants_task: bool = False
     """It is to become a task where the tool leaves that to the caller."""
@@ -388,16 +388,22 @@ class Call:
             self.found(())
 
 
-def outcome_of(method: str, reply: Reply, ms: float) -> CallOutcome:
-    """What an answer means; an invalid result is kept and shown, but is no success."""
-    event, facts = reply.event, dict[str, Any](ms=ms, size=reply.size, request_id=reply.request_id)
+def outcome_of(method: str, reply: Reply, ms: float, asked_ms: float = 0.0, also: tuple[str, ...] = ()) -> CallOutcome:
+    """What an answer means; an invalid result is kept and shown, but is no success.
+
+    Args:
+        also: problems beside those of the answer.
+    """
+    event = reply.event
+    facts: dict[str, Any] = {"ms": ms, "asked_ms": asked_ms, "size": reply.size, "request_id": reply.request_id}
+    problems = (*event.problems, *also)
     if not isinstance(event, Answered):
-        return Rejected(**facts, problems=event.problems, code=event.code, message=event.message, data=event.data)
+        return Rejected(**facts, problems=problems, code=event.code, message=event.message, data=event.data)
     if event.problems:
-        return Rejected(**facts, problems=event.problems, message="The server's result is invalid.", data=event.result)
+        return Rejected(**facts, problems=problems, message="The server's result is invalid.", data=event.result)
     failed = method == "tools/call" and mapping(event.result).get("isError") is True
     kind = ToolFailed if failed else Succeeded
-    return kind(**facts, result=event.result, problems=problems_of(method, event.result))
+    return kind(**facts, result=event.result, problems=(*problems_of(method, event.result), *also))
 
 
 def failure_of(call: Call, error: BaseException) -> CallOutcome:

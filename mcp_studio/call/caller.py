@@ -9,6 +9,7 @@ import asyncio
 import time
 from collections.abc import Coroutine, Mapping
 from dataclasses import field, replace
+from functools import partial
 from typing import Any, TypedDict, Unpack, cast
 
 from mcp_studio.call.audit import Audit
@@ -79,8 +80,6 @@ class Caller:
     """Results of resources/read that may be given again."""
     filter: ResultFilter
     """What every result passes before anything shows or keeps it."""
-    costs: dict[Ref, float] = field(default_factory=dict[Ref, float], init=False)
-    """What the calls of each tool have cost so far, in the unit of their server, which declared it."""
     skills: SkillReader = field(init=False)
     """Who loads skills."""
     _secret: SecretArguments = field(default_factory=SecretArguments, init=False)
@@ -145,9 +144,12 @@ class Caller:
     def _begin(self, call: Call, work: Coroutine[Any, Any, None]) -> Call:
         self._running.append(call)
         call.task = self.spawn(work)
-        call.task.add_done_callback(lambda _: self._running.remove(call))
-        call.task.add_done_callback(call.ended)
+        call.task.add_done_callback(partial(self._over, call))
         return call
+
+    def _over(self, call: Call, task: asyncio.Task[None]) -> None:
+        self._running.remove(call)
+        call.ended(task)
 
     async def _plain(self, call: Call) -> None:
         call.finish(await self._filtered(call, await self._outcome(call, None)))
@@ -185,13 +187,12 @@ class Caller:
             if denied := await consent(self.inbox.ask, judgement, call, approved=approved):
                 outcome, tool = denied, None
                 break
-            tool = tool_of(self.catalog.find(ref))  # as it is now: a person may have thought about it for a while
-            profile = self.policy.profile(ref, tool, self.manager.config(ref.server).trust)
-            if call.timeouts.total is None and profile.total:
-                call.timeouts = call.timeouts._replace(total=profile.total)
+            # What is known of the tool now: a person may have thought about it for a while.
+            known = self._judge(ref, arguments, origin, counts=False) if judgement.verdict == "ask" else judgement
+            tool, profile = known.tool, known.profile
+            if profile.total and (call.timeouts is None or call.timeouts.total is None):
+                call.timeouts = (call.timeouts or Timeouts())._replace(total=profile.total)
             outcome = await self._outcome(call, tool)
-            if call.sent and profile.cost:
-                self.costs[ref] = self.costs.get(ref, 0.0) + profile.cost
             if not isinstance(outcome, Lost):
                 break
             if waiting is None:
@@ -222,14 +223,13 @@ class Caller:
         try:
             reply = await send(self.manager, self.tasks, call, tool)
         except (asyncio.CancelledError, Ended, StudioError) as error:
-            outcome = replace(failure_of(call, error), ms=(time.perf_counter() - began) * 1000)
-        else:
-            ms = (time.perf_counter() - began) * 1000
-            if call.sendings == 1 and call.as_task is None:  # the figure of the trace
-                ms = self.manager.supervisor(call.ref.server).tap.took(reply.request_id) or ms
-            outcome = outcome_of(call.method, reply, ms)
-        problems = (*outcome.problems, *(call.as_task.problems if call.as_task else ()))
-        return replace(outcome, asked_ms=call.asked_ms, problems=problems)
+            failure, ms = failure_of(call, error), (time.perf_counter() - began) * 1000
+            problems = (*failure.problems, *(call.as_task.problems if call.as_task else ()))
+            return replace(failure, ms=ms, asked_ms=call.asked_ms, problems=problems)
+        ms = (time.perf_counter() - began) * 1000
+        if call.sendings == 1 and call.as_task is None and reply.span:
+            ms = reply.span.ms or ms  # the figure of the trace
+        return outcome_of(call.method, reply, ms, call.asked_ms, call.as_task.problems if call.as_task else ())
 
     async def _check(self, call: Call, outcome: Succeeded, schema: Json) -> None:
         """Compare a result, as it came, with the tool's outputSchema; the trace hears too what is wrong."""

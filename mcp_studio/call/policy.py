@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import date
 from fnmatch import fnmatchcase, translate
 from functools import lru_cache, partial
@@ -37,17 +37,6 @@ _REMEMBERED = 500
 _TooOften = Callable[[tuple[object, str], int, float], bool]
 
 
-class Judgement(NamedTuple):
-    """A verdict, and the rule and reasons behind it in words."""
-
-    verdict: Verdict
-    rule: str
-    reasons: tuple[str, ...] = ()
-    unusable: bool = False
-    """The tool's definition forbids that it is called: no rule and no approval changes that."""
-    risk: Risk = "medium"
-
-
 class Profile(NamedTuple):
     """What is known of a tool before it is called.
 
@@ -68,6 +57,19 @@ class Profile(NamedTuple):
     """Seconds after which a call has failed."""
     cost: float = 0.0
     """What a call costs, in a unit that the server knows."""
+
+
+class Judgement(NamedTuple):
+    """A verdict, and the rule and reasons behind it in words."""
+
+    verdict: Verdict
+    rule: str
+    reasons: tuple[str, ...] = ()
+    unusable: bool = False
+    """The tool's definition forbids that it is called: no rule and no approval changes that."""
+    risk: Risk = "medium"
+    tool: ToolView | None = None
+    profile: Profile = Profile()
 
 
 _Value = tuple[tuple[int, ...], Callable[[str], object]]
@@ -96,7 +98,10 @@ class Policy:
 
     def profile(self, ref: Ref, tool: ToolView | None, trusted: bool) -> Profile:
         """What is known of a tool."""
-        found = _profile(tool, trusted)
+        if tool is not None and trusted:
+            found = _profile(tool)
+        else:
+            found = Profile("high" if tool is not None and tool.destructive else "medium")
         for rule in self._tools:
             if fnmatchcase(str(ref), rule.tools):
                 found = found._replace(
@@ -126,17 +131,20 @@ class Policy:
         texts, whole = _texts(arguments)
         too_often = partial(self._recent.too_often, counts=counts)
         risk, raised = _raised(profile.risk, texts)
-        judgement = self._by_rule(ref, profile._replace(risk=risk), arguments, texts, origin, too_often)
+        judgement = None
+        if self._rules:
+            judgement = self._by_rule(ref, profile._replace(risk=risk), arguments, texts, origin, too_often)
         if judgement is None and profile.calls and too_often((None, str(ref)), profile.calls, profile.seconds):
             judgement = Judgement("deny", f"the server allows {profile.calls} in {profile.seconds:g} s")
         if judgement is None:
             judgement = self._by_default(tool, profile, entries, origin, trusted)
         if judgement.verdict == "allow":
             judgement = self._doubt(ref, entries, whole) or judgement
-        if judgement.verdict == "allow":
-            return judgement if judgement.risk == risk else judgement._replace(risk=risk)
-        who = ("a program wants it",) if origin == "program" else ()
-        return judgement._replace(reasons=(*judgement.reasons, *who, *_reasons(tool, trusted), *raised), risk=risk)
+        reasons = judgement.reasons
+        if judgement.verdict != "allow":
+            who = ("a program wants it",) if origin == "program" else ()
+            reasons = (*reasons, *who, *_reasons(tool, trusted), *raised)
+        return Judgement(judgement.verdict, judgement.rule, reasons, False, risk, tool, profile)
 
     def _doubt(self, ref: Ref, entries: Sequence[Entry], whole: bool) -> Judgement | None:
         """Why a call that is allowed is asked about all the same."""
@@ -146,15 +154,16 @@ class Policy:
         for rule in self._broken:
             if _pattern(rule.tools).match(str(ref)):
                 return Judgement("ask", f"a policy rule for {rule.tools!r} could not be read")
-        looks = (rule for rule in self._rules if rule.verdict != "allow" and (rule.arguments or rule.risk))
-        if not whole and any(_pattern(rule.tools).match(str(ref)) for rule in looks):
-            return Judgement("ask", "its arguments are too large to be looked at")
+        for rule in () if whole else self._rules:
+            looks = rule.verdict != "allow" and (rule.arguments or rule.risk)
+            if looks and _pattern(rule.tools).match(str(ref)):
+                return Judgement("ask", "its arguments are too large to be looked at")
         return None
 
     def _by_rule(
         self, ref: Ref, profile: Profile, arguments: Json, texts: Sequence[_Text], origin: Origin, too_often: _TooOften
     ) -> Judgement | None:
-        names, today, exactly = tuple(name for name, _ in texts), date.today().isoformat(), ""
+        names, today, exactly = tuple([name for name, _ in texts]), date.today().isoformat(), ""
         for rule, values in self._candidates((str(ref), profile.risk, profile.category, origin, names)):
             if values and not _values_fit(values, texts):
                 continue
@@ -191,14 +200,13 @@ class Policy:
 
 def tool_of(entries: Sequence[Entry]) -> ToolView | None:
     """The first tool among entries."""
-    return next((entry.view for entry in entries if isinstance(entry.view, ToolView)), None)
+    for entry in entries:
+        if isinstance(entry.view, ToolView):
+            return entry.view
+    return None
 
 
-def _profile(tool: ToolView | None, trusted: bool) -> Profile:
-    if tool is None:
-        return Profile()
-    if not trusted:
-        return Profile("high" if tool.destructive else "medium")
+def _profile(tool: ToolView) -> Profile:
     harness = mapping(tool.raw.get("harness")) or mapping(mapping(tool.raw.get("_meta")).get("harness"))
     limit, level, timeout = mapping(harness.get("rateLimit")), harness.get("riskLevel"), _number(harness.get("timeout"))
     usual: Risk = "high" if tool.destructive else "low" if tool.read_only else "medium"
@@ -212,6 +220,12 @@ def _profile(tool: ToolView | None, trusted: bool) -> Profile:
         total=timeout / 1000 if timeout else None,
         cost=_number(harness.get("costPerCall")),
     )
+
+
+def prices_of(tools: Iterable[Entry], trusted: bool) -> dict[Ref, float]:
+    """What a call of each tool costs, where a trusted server declares it."""
+    views = [(one.ref, one.view) for one in tools if trusted and isinstance(one.view, ToolView)]
+    return {ref: cost for ref, view in views if (cost := _profile(view, trusted).cost)}
 
 
 def _number(value: Json) -> float:

@@ -10,6 +10,7 @@ from typing import cast
 
 from mcp_studio.call.call import Call, CallOutcome, Cancelled, Ended, InBackground, Lost, TimedOut, outcome_of
 from mcp_studio.catalog.listing import METHODS, fetch_all
+from mcp_studio.config.model import Timeouts
 from mcp_studio.errors import ProtocolError, StudioError
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.protocol.events import Answered, Refused
@@ -112,7 +113,7 @@ class _Sending:
             follows=call.request if call.answered else None, headers=self._headers,
             on_progress=call.on_progress, on_sent=call.on_sent, on_id=call.on_id,
         )  # fmt: skip
-        call.answered, call.number = True, self._supervisor.tap.number_of(reply.request_id)
+        call.answered, call.number = True, reply.span.number if reply.span else 0
         return reply
 
     async def _headers_anew(self) -> tuple[tuple[str, str], ...] | None:
@@ -140,7 +141,7 @@ class _Sending:
             call.ref.server, self._kind, raw, ref=call.ref, arguments=call.params.get("arguments"), method=call.method,
             number=call.number,
         )  # fmt: skip
-        total = limit_of("total", connection.total, call.timeouts)
+        total = limit_of("total", connection.total, call.timeouts or Timeouts())
         deadline = Deadline(total, total, limits.call_longest)
         core = self._kind == "core"
         try:
@@ -186,10 +187,9 @@ def outcome_of_task(task: Task) -> CallOutcome:
     """What a call that became this task would have ended with; the task has to be done."""
     ms = (task.steps[-1].at - task.started) * 1000 if task.steps else 0.0
     try:
-        outcome = outcome_of(task.method, _reply(task), ms)
+        return outcome_of(task.method, _reply(task), ms, also=task.problems)
     except Ended as ended:
-        outcome = replace(ended.outcome, ms=ms)
-    return replace(outcome, problems=(*outcome.problems, *task.problems))
+        return replace(ended.outcome, ms=ms, problems=(*ended.outcome.problems, *task.problems))
 
 
 def _reply(task: Task) -> Reply:

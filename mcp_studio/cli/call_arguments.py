@@ -1,23 +1,23 @@
 """Which tool, prompt or resource a command line is about, and with what: arguments of the command line, of the newest
-call, or of a saved one.
+call, of a saved one, or of a text in a file.
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple, cast
 
 from mcp_studio.call.call import Call
+from mcp_studio.call.copying.paste import PasteProblem, read_paste
 from mcp_studio.call.saved import Folders, SavedCall, Where, fill, folders, secrets_in, split, without_secrets
 from mcp_studio.call.secrets import secret_places
 from mcp_studio.catalog.catalog import suggestion
 from mcp_studio.catalog.listing import EntryKind, Ref
-from mcp_studio.cli.arguments import given_object, with_pairs
 from mcp_studio.cli.engine import connected, reachable
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
@@ -26,14 +26,16 @@ from mcp_studio.cli.targets import select, server_option
 from mcp_studio.cli.terminal import EndOfInput, agrees, can_ask, say
 from mcp_studio.config.model import Config
 from mcp_studio.errors import InputNeeded, StudioError, UsageError
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, dumps
 from mcp_studio.paths import Paths
 from mcp_studio.protocol.views import PromptView, ToolView
 from mcp_studio.safetext import safe
 from mcp_studio.schema.examples import Kind, example
 from mcp_studio.schema.field import Form
-from mcp_studio.schema.form import build, prompt_fields
+from mcp_studio.schema.form import build, prompt_fields, template_fields
 from mcp_studio.schema.place import pointer
+from mcp_studio.schema.text import set_pair
+from mcp_studio.schema.uritemplate import TemplateError, expand
 from mcp_studio.session.groups import MARK
 from mcp_studio.studio import Studio
 
@@ -63,11 +65,42 @@ def plan_of(options: Options, config: Config) -> Plan:
     Raises:
         UsageError, ConfigError: it cannot be meant.
     """
+    if options.flag("--from"):
+        _take_pasted(options, config)
     if options.flag("--saved"):
         return _plan_saved(options, config)
     if options.verb == "read":
         return _plan_read(options, config)
     return _plan_named(options, config, *(("--tool", "tool") if options.verb == "call" else ("--prompt", "prompt")))
+
+
+def _take_pasted(options: Options, config: Config) -> None:
+    """Change the options to what they would be, had the call been written as words; other words are kept.
+
+    Raises:
+        UsageError: it cannot be read, describes no call, or one for another verb.
+    """
+    file, words = options.value("--from"), options.words
+    text = options.read("--from", file if file == "-" else f"@{file}").decode("utf-8", "replace")
+    try:
+        found = read_paste(text)
+    except PasteProblem as problem:
+        line = f", line {problem.line}" if problem.line else ""
+        raise UsageError(f"--from {file}{line}: {problem}") from None
+    verb = {"tool": "call", "prompt": "get", "resource": "read"}.get(found.kind, options.verb)
+    if verb != options.verb:
+        raise UsageError(f"--from {file}: it is a {found.kind}.", hint=f"mcp-studio {verb} --from {file}")
+    names = [word for word in words if "=" not in word]
+    if found.name and not names:
+        known = (
+            name for name, one in config.servers.items() if name == found.server or (one.url and one.url == found.url)
+        )
+        if server := next(known, ""):
+            options.given.setdefault("--server", [server])
+        names = [found.name]
+    options.words = [*names, *found.pairs, *(word for word in words if "=" in word)]
+    if found.arguments:
+        options.given["--args"] = [dumps({**found.arguments}).decode()]
 
 
 def _plan_named(options: Options, config: Config, option: str, what: str) -> Plan:
@@ -266,7 +299,7 @@ async def intent_of(studio: Studio, plan: Plan, out: Output, ref: Ref, form: For
     if plan.saved is not None:
         value, hidden = await saved_arguments(studio, plan, plan.saved, out, form)
         return Intent(ref, form, _object(value, ref), hidden)
-    arguments = given_object("--args", options.value("--args")) if options.value("--args") else {}
+    arguments = options.object("--args")
     arguments = with_pairs(form, arguments, plan.pairs)
     if options.flag("--last"):
         arguments = {**await _last(studio, ref, out), **arguments}
@@ -296,7 +329,7 @@ def _object(value: Json, ref: Ref) -> dict[str, Json]:
 def _example(form: Form, ref: Ref, out: Output) -> dict[str, Json]:
     """Arguments that are made up; says which example it is."""
     kind = cast("Kind", out.options.value("--example"))
-    made = example(form, kind)
+    made = example(form, kind, out.options.count("--seed", 999_999_999, least=0) or 0)
     out.note(f"Example ({kind}): {made.label}.")
     if made.remark:
         out.warn(made.remark)
@@ -364,3 +397,49 @@ async def _agree(saved: SavedCall, places: Folders, server: str, asker: Asker) -
             places.agree(saved)
             return
     raise StudioError("It was not run: denied by you.")
+
+
+def with_pairs(form: Form, value: dict[str, Json], pairs: Sequence[str]) -> dict[str, Json]:
+    """The value with what `key=value` pairs say.
+
+    Raises:
+        UsageError: some of them mean nothing.
+    """
+    wrong: list[str] = []
+    for pair in pairs:
+        try:
+            value = cast("dict[str, Json]", set_pair(form, value, pair))
+        except ValueError as problem:
+            wrong.append(str(problem))
+    if wrong:
+        raise UsageError(f"The arguments cannot be read: {'; '.join(wrong)}.".replace("?.", "?"))
+    return value
+
+
+def template_form(uri: str) -> Form | None:
+    """The form of a template's variables; None where this is an address: none has braces in it (RFC 3986 2).
+
+    Raises:
+        UsageError: it has braces, and is no template.
+    """
+    if not set("{}") & set(uri):
+        return None
+    form = template_fields(uri)
+    if form.problems:
+        raise UsageError(form.problems[0], hint="RFC 6570 says how they are written: {x}, {+x}, {/x*}, {?x,y}.")
+    return form
+
+
+def expanded(template: str, form: Form, values: Mapping[str, Json]) -> str:
+    """The URI of a template with these values.
+
+    Raises:
+        UsageError: a value is missing or cannot be used, or the template is none.
+    """
+    if missing := [field.name for field in form.fields if field.required and values.get(field.name) in (None, [], {})]:
+        hint = f"Give each a value: {' '.join(f'{name}=…' for name in missing)}"
+        raise UsageError(f"The template {template} needs {', '.join(missing)}.", hint=hint)
+    try:
+        return expand(template, values)
+    except TemplateError as problem:
+        raise UsageError(f"The URI template cannot be used: {problem}.") from None

@@ -65,7 +65,7 @@ def execute(
     check_file(out.options)
     out.asker = Asker(out)
     if connects and out.shell is None:
-        config = with_secrets(config, out.options, out)
+        config = with_secrets(config, out)
     logging.lastResort = logging.NullHandler()  # narration is ours alone; what is logged is for the log of the studio
     codes: list[int] = []
 

@@ -70,7 +70,7 @@ def _run(options: Options, out: Output) -> int:
     gc.freeze()
     gc.enable()
     front_end = {"config": _keys, "serve": _gateway}.get(options.verb)
-    return verb.run(options, out, front_end) if front_end else verb.run(options, out)
+    return verb.run(out, front_end) if front_end else verb.run(out)
 
 
 def _studio(options: Options) -> int:

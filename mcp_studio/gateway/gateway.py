@@ -25,11 +25,8 @@ from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import InputRequest
 from mcp_studio.session.logs import LogMessage, rank_of, set_level
 from mcp_studio.studio import Studio
+from mcp_studio.toolset.search_tools import TOOLS
 
-OWN = (
-    "search_tools", "get_tool_definition", "list_tools_by_category", "list_categories", "call_tool", "register_tool",
-)  # fmt: skip
-"""The gateway's own tools."""
 _READY = 10.0
 """Seconds that servers have to become ready before clients are shown what there is."""
 _PROTOCOL = "io.modelcontextprotocol/"
@@ -48,7 +45,7 @@ class Gateway:
     def __init__(self, studio: Studio, *, approved: bool = False, alone: bool = False) -> None:
         self.studio = studio
         self.settings = studio.config.settings.gateway
-        self.directory = Directory(studio.catalog, self.settings, OWN)
+        self.directory = Directory(studio.catalog, self.settings, TOOLS)
         self.sessions = Sessions()
         self.alone = alone
         self.client = Client(

@@ -14,6 +14,8 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.transport_security import TransportSecuritySettings
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from mcp_studio.call.policy import prices_of
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.gateway.clients import Client, Keys
 from mcp_studio.gateway.gateway import Gateway
 from mcp_studio.gateway.server import GatewayServer
@@ -134,7 +136,11 @@ class Guard:
         """Figures of the servers as everywhere in the studio, and of the clients."""
         studio, clients = self._gateway.studio, self._gateway.clients
         studio.numbers.look(_COUNTING)
-        lines = [*prometheus(meters_of(metrics_of(studio.numbers, studio.caller.costs, {})))]
+        prices = dict[Ref, float]()
+        for name in studio.manager.names():
+            trusted = studio.manager.config(name).trust
+            prices |= prices_of(studio.catalog.listing(name, "tool").entries, trusted)
+        lines = [*prometheus(meters_of(metrics_of(studio.numbers, prices, {})))]
         for name, kind, about, value in (
             ("requests_total", "counter", "Requests of a client.", lambda one: one.total),
             ("open_requests", "gauge", "Its requests without an answer.", lambda one: one.open),

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from mcp_studio.errors import UsageError
 from mcp_studio.gateway.clients import Client
@@ -19,6 +19,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.schema.check import quick
 from mcp_studio.schema.field import errors
 from mcp_studio.schema.form import build
+from mcp_studio.toolset.search_tools import TOOLS, SearchTool, definition_of
 
 _ABOUT = 300
 """Characters of a description in a list; the whole of it is in the definition."""
@@ -30,57 +31,6 @@ _LARGEST = 64 * 1024
 """Bytes of a registered tool."""
 _MOST = 1_000
 """Tools that one client may register."""
-METHODS: list[Json] = ["auto", "regex", "bm25", "embedding", "hybrid"]
-_LIMIT: Json = {"type": "integer", "minimum": 1, "maximum": 100}
-_TEXT: Json = {"type": "string"}
-_TOOL: dict[str, Json] = {"tool_name": {"type": "string", "description": "A name that search_tools has given."}}
-
-
-def _schema(required: list[str], **properties: Json) -> dict[str, Json]:
-    return {
-        "type": "object", "properties": properties, "required": cast("Json", required), "additionalProperties": False,
-    }  # fmt: skip
-
-
-class _Tool(NamedTuple):
-    """One of them, as it is listed."""
-
-    description: str
-    schema: dict[str, Json]
-    changes: bool = False
-    """It is not only read."""
-
-
-TOOLS: dict[str, _Tool] = {
-    "search_tools": _Tool(
-        "Find tools by what they do. The best comes first, with a score and why it matched.",
-        _schema(
-            ["query"], query={"type": "string", "description": "What the tool should do, or a pattern for regex."},
-            search_method={"type": "string", "enum": METHODS, "default": "bm25"}, limit={**_LIMIT, "default": 5},
-        ),
-    ),
-    "get_tool_definition": _Tool(
-        "The whole definition of a tool: its arguments, and what it gives back.", _schema(["tool_name"], **_TOOL)
-    ),
-    "list_categories": _Tool("The categories of tools, and how many tools each has.", _schema([])),
-    "list_tools_by_category": _Tool(
-        "The tools of a category, those used most first.",
-        _schema(["category"], category=_TEXT, limit={**_LIMIT, "default": 20}),
-    ),
-    "call_tool": _Tool(
-        "Call a tool of a server.",
-        _schema(["tool_name"], **_TOOL, arguments={"type": "object", "description": "As its definition says."}),
-        changes=True,
-    ),
-    "register_tool": _Tool(
-        "Describe a tool of your own, so that you find it by search_tools later. Nobody can call it here.",
-        _schema(
-            ["name", "description"], name=_TEXT, description=_TEXT, category=_TEXT,
-            tags={"type": "array", "items": _TEXT}, input_schema={"type": "object"},
-        ),
-        changes=True,
-    ),
-}  # fmt: skip
 
 
 class OwnTools:
@@ -96,14 +46,7 @@ class OwnTools:
 
     def definitions(self, client: Client) -> list[dict[str, Any]]:
         """Those that a client may use."""
-        return [
-            {
-                "name": name, "description": tool.description, "inputSchema": tool.schema,
-                "annotations": {"readOnlyHint": not tool.changes, "openWorldHint": name == "call_tool"},
-            }
-            for name, tool in TOOLS.items()
-            if name != "register_tool" or client.rules.register
-        ]  # fmt: skip
+        return [definition_of(name) for name in TOOLS if name != "register_tool" or client.rules.register]
 
     async def hot(self, client: Client) -> list[dict[str, Any]]:
         """The definitions of tools that are tools of their own."""
@@ -237,7 +180,7 @@ def _shown_tags(record: ToolRecord) -> list[Json]:
     return [str(safe(tag, 100)) for tag in record.tags if not tag.startswith(_CLIENT)]
 
 
-def _properties(tool: _Tool) -> list[tuple[str, dict[str, Any]]]:
+def _properties(tool: SearchTool) -> list[tuple[str, dict[str, Any]]]:
     return list(cast("dict[str, dict[str, Any]]", tool.schema["properties"]).items())
 
 

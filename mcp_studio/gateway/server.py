@@ -24,10 +24,11 @@ from mcp_studio.gateway.directory import Offer
 from mcp_studio.gateway.exchange import Context
 from mcp_studio.gateway.gateway import Gateway, refusal
 from mcp_studio.gateway.notices import Notices
-from mcp_studio.gateway.own_tools import TOOLS, OwnTools
+from mcp_studio.gateway.own_tools import OwnTools
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.protocol.versions import LOG_LEVELS
 from mcp_studio.safetext import safe
+from mcp_studio.toolset.search_tools import TOOLS
 
 _PAGE = 500
 """Entries of one page of a list."""

@@ -190,7 +190,8 @@ class ClientCore:
         self.requests = Correlation()
         """Our own requests."""
         self._asked: set[RequestId] = set()
-        self._outbox: list[Outgoing] = []
+        self.outbox: list[Outgoing] = []
+        """What `take` would give."""
         self._negotiation = Negotiation(self._send_negotiation, era, remembered, pin)
         self.version = ""
         self.modern = False
@@ -211,18 +212,13 @@ class ClientCore:
 
     def take(self) -> list[Outgoing]:
         """What has to be sent now, in this order."""
-        taken, self._outbox = self._outbox, []
+        taken, self.outbox = self.outbox, []
         return taken
-
-    @property
-    def has_outgoing(self) -> bool:
-        """Whether `take` would give something."""
-        return bool(self._outbox)
 
     def put(self, out: Outgoing | None) -> None:
         """Have a notification or an answer sent with what `take` gives."""
         if out is not None:
-            self._outbox.append(out)
+            self.outbox.append(out)
 
     def start(self) -> None:
         """Begin negotiating."""
@@ -335,7 +331,7 @@ class ClientCore:
 
     def _settle(self, answer: ev.Answered | ev.Refused | ev.Broken) -> list[ev.Event]:
         self.requests.settle(answer.id)
-        if not self._negotiation.owns(answer.id):
+        if answer.id not in self._negotiation.requests:
             return [answer]
         found = self._negotiation.settle(answer)
         for event in found:
@@ -344,7 +340,7 @@ class ClientCore:
                 self.capabilities = self._stateless if event.modern else self.capabilities
                 self.requests.drop(self._negotiation.unanswered)
                 if not event.modern:
-                    self._outbox.append(self.notify("notifications/initialized"))
+                    self.outbox.append(self.notify("notifications/initialized"))
         return found
 
     def _on_notification(self, message: Notification) -> list[ev.Event]:
@@ -372,7 +368,7 @@ class ClientCore:
             return [ev.Fault(f"used the request id {str(message.id)[:40]!r} twice")]
         if isinstance(message.id, str) and len(message.id) > _ID:
             return [ev.Fault(f"sent a request whose id is longer than {_ID:,} characters")]
-        if len(self._outbox) >= _OUTBOX:
+        if len(self.outbox) >= _OUTBOX:
             return [ev.Fault("asks faster than it reads the answers, so some of its requests get none")]
         self._asked.add(message.id)
         if message.method == "ping" and not self.modern:
@@ -404,7 +400,7 @@ class ClientCore:
         else:
             params = {"protocolVersion": version, "capabilities": self.capabilities, "clientInfo": self.info}
         out = request_out(identity, method, params, version if modern else "", modern, traced=self.traced)
-        self._outbox.append(out)
+        self.outbox.append(out)
         return identity
 
     def _stamp(self, meta: dict[str, Json], version: str) -> dict[str, Json]:

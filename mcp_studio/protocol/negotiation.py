@@ -54,6 +54,8 @@ class Negotiation:
         self._send = send
         self._pin = pin
         self._era: Era = era_of(pin) or era
+        self.requests: set[RequestId] = set()
+        """Those of the negotiation."""
         self._offers: dict[RequestId, str] = {}
         self._first_modern = self._era == "modern" or (self._era == "auto" and remembered != "legacy")
         self._discover: RequestId | None = None
@@ -83,10 +85,6 @@ class Negotiation:
         if self.probing:
             self._shake()
 
-    def owns(self, request: RequestId) -> bool:
-        """Whether a request belongs to the negotiation."""
-        return request in (self._discover, self._initialize)
-
     @property
     def unanswered(self) -> RequestId:
         """The `server/discover` that has no answer yet; 0 when there is none."""
@@ -104,10 +102,12 @@ class Negotiation:
 
     def _ask(self, version: str = LATEST_MODERN) -> None:
         self._discover, self._probe_answer = self._send("server/discover", version), None
+        self.requests.add(self._discover)
         self._offers[self._discover] = version
 
     def _shake(self, version: str = LATEST_HANDSHAKE) -> None:
         self._initialize = self._send("initialize", version)
+        self.requests.add(self._initialize)
         self._offers[self._initialize] = version
 
     def _on_discover(self, answer: Answer) -> list[Event]:

@@ -79,7 +79,8 @@ class ToolView(View):
         The specification's default is true; a tool that says nothing at all is taken for one that writes, and
         only one that says so is marked destructive, or every tool without annotations would be.
         """
-        return not self.read_only and self.annotations.get("destructiveHint") is True
+        hints = self.annotations
+        return hints.get("readOnlyHint") is not True and hints.get("destructiveHint") is True
 
     @property
     def idempotent(self) -> bool:

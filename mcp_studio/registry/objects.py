@@ -255,8 +255,8 @@ def schema_of(tool: object) -> dict[str, Json]:
 
 def description_of(tool: object) -> str:
     """What a tool says of itself, or its class does."""
-    said = getattr(tool, "description", None) or inspect.getdoc(type(tool)) or ""
-    return said if isinstance(said, str) else ""
+    said = getattr(tool, "description", None)
+    return said if isinstance(said, str) else inspect.getdoc(type(tool)) or ""
 
 
 def _run(awaitable: Awaitable[Any]) -> Any:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -253,14 +254,14 @@ class Registry:
             for record in given.values():
                 known = self._records.get(record.name)
                 if known and (not replace_own or known.source != record.source):
-                    whose = f"of the server {known.server}" if known.source == "server" else f"by a {known.source}"
-                    message = f"There is a tool {record.name!r} already, registered {whose}."
+                    whose = f"of the server {known.server}" if known.server else f"({known.source})"
+                    message = f"There is a tool {record.name!r} {whose} already."
                     raise UsageError(message, hint="Choose another name, or remove that one first.")
             self._save(given.values())
         return len(given)
 
     def tag(self, names: Iterable[str], tags: Iterable[str], remove: Iterable[str] = ()) -> list[ToolRecord]:
-        """Give tools tags, and take some from them.
+        """Give tools tags, and take some from them; names may be patterns such as `files.*`.
 
         Raises:
             UsageError: there is no such tool.
@@ -284,7 +285,8 @@ class Registry:
     def remove(self, names: Iterable[str]) -> None:
         """Forget tools. Those of a server come back when it lists them the next time. Raises as `tag`."""
         with self._turn:
-            self._drop([self.find(name).name for name in names])
+            self._look()
+            self._drop([record.name for record in self._named(names)])
 
     def used(self, name: str) -> None:
         """A program or an agent has called a tool; cheap."""
@@ -518,9 +520,15 @@ class Registry:
     def _edit(self, names: Iterable[str], change: Callable[[ToolRecord], ToolRecord]) -> list[ToolRecord]:
         with self._turn:
             self._look()
-            edited = [change(self.find(name)) for name in names]
+            edited = [change(record) for record in self._named(names)]
             self._save(edited)
         return edited
+
+    def _named(self, names: Iterable[str]) -> Iterator[ToolRecord]:
+        """The tools of these names, which may be patterns."""
+        for name in names:
+            found = [one for one in self._records.values() if "*" in name and fnmatchcase(one.name, name)]
+            yield from found or (self.find(name),)
 
     def _save(self, records: Iterable[ToolRecord]) -> None:
         """Keep records, without secrets; a name that is one is left out."""

@@ -27,7 +27,9 @@ _ANSWER = 4 * MB
 _OUT_OF_MEMORY = 86
 
 
-_RULES = frozenset(("allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas", "dependentRequired", "dependencies"))
+_RULES = frozenset(
+    "allOf anyOf oneOf not if dependentSchemas dependentRequired dependencies propertyNames $ref $dynamicRef".split()
+)
 """Keywords by which a schema says more of its arguments than their fields do."""
 
 
@@ -75,7 +77,9 @@ class Checker:
         """What is wrong with arguments; the whole schema is asked, which takes a process, where fields know less."""
         found, schema = quick(form, arguments), form.schema
         if isinstance(schema, dict) and (_RULES & schema.keys() or any(map(_hides_more, map(form.field, arguments)))):
-            return (*found, *await self.check(schema, arguments))
+            known = {one.pointer for one in found}
+            whole = await self.check(schema, arguments)
+            return (*found, *(one for one in whole if one.pointer not in known))
         return found
 
     async def close(self) -> None:

@@ -65,13 +65,17 @@ class Usage:
         self._new: dict[Ref, Uses] = {}
         """What was used and is not written yet."""
 
-    def ran(self, ref: Ref) -> None:
+    def ran(self, ref: Ref, runs: int = 1, opened: int = 0) -> None:
         """A person has run it; cheap."""
-        self._add(ref, Uses(1, 0, time.time()))
+        if self._file is None or not ref.name or len(ref.name) + len(ref.server) > _LONGEST:
+            return
+        self._new[ref] = self._new.pop(ref, Uses()).plus(Uses(runs, opened, time.time()))
+        if len(self._new) > MOST:
+            del self._new[next(iter(self._new))]
 
     def opened(self, ref: Ref) -> None:
         """A person has opened it; cheap."""
-        self._add(ref, Uses(0, 1, time.time()))
+        self.ran(ref, 0, 1)
 
     def all(self) -> dict[Ref, Uses]:
         """Everything that is known."""
@@ -97,14 +101,6 @@ class Usage:
                 write_atomically(self._file, dumps({"version": _FORMAT, "used": used}))
             except OSError:
                 self._new = _joined(new, self._new)
-
-    def _add(self, ref: Ref, uses: Uses) -> None:
-        if self._file is None or not ref.name or len(ref.name) + len(ref.server) > _LONGEST:
-            return
-        known = self._new.pop(ref, Uses())
-        self._new[ref] = known.plus(uses)
-        if len(self._new) > MOST:
-            del self._new[next(iter(self._new))]
 
 
 def _joined(one: dict[Ref, Uses], other: dict[Ref, Uses]) -> dict[Ref, Uses]:

@@ -20,6 +20,7 @@ from mcp_studio.protocol.message import Parsed, parse
 from mcp_studio.protocol.versions import METHOD_NOT_FOUND
 from mcp_studio.record import record
 from mcp_studio.session.state import Progress, Spawn
+from mcp_studio.trace.message import Span
 from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.transport.base import Opened, Transport
 
@@ -53,8 +54,9 @@ class Deadline:
         self._now = asyncio.get_running_loop().time
         self._idle = idle if isinstance(idle, Limit) else Limit(idle, "timeouts.idle")
         self._total = total if isinstance(total, Limit) else Limit(total, "timeouts.total")
-        self._end = self._now() + self._total.seconds
-        self._last = None if longest is None else self._now() + max(longest, self._total.seconds)
+        now = self._now()
+        self._end = now + self._total.seconds
+        self._last = None if longest is None else now + max(longest, self._total.seconds)
         self._longest = longest
         self._paused_at: float | None = None
         self._pauses = 0
@@ -141,6 +143,8 @@ class Reply(NamedTuple):
     event: Answered | Refused
     size: int
     request_id: RequestId
+    span: Span | None = None
+    """Where the trace has both."""
 
 
 @record(eq=False)
@@ -217,7 +221,7 @@ class Connection:
         self.on_given_up: Callable[[RequestId], None] = lambda identity: None
         """Told of each request that somebody has stopped waiting for."""
         self.core = core
-        self.sift: Callable[[bytes, Parsed], Parsed] = lambda frame, parsed: parsed
+        self.sift: Callable[[bytes, Parsed], Parsed] | None = None
         """Takes out of a frame what is not for the protocol core: answers to what was written by hand."""
 
     async def open(self) -> Opening:
@@ -257,9 +261,11 @@ class Connection:
 
     # ------------------------------------------------------------------ asking
 
-    def deadline(self, own: Timeouts = Timeouts()) -> Deadline:  # noqa: B008
+    def deadline(self, own: Timeouts | None = None) -> Deadline:
         """For a request, or several together: what is set for it, else for the server, else for all."""
-        idle, total = limit_of("idle", self._idle, own), limit_of("total", self.total, own)
+        idle, total = self._idle, self.total
+        if own is not None:
+            idle, total = limit_of("idle", idle, own), limit_of("total", total, own)
         return Deadline(idle, total, self._limits.call_longest)
 
     async def request(
@@ -397,11 +403,12 @@ class Connection:
         self._tap.understood(parsed)
         if self.ended.done():
             return
-        parsed = self.sift(data, parsed)
+        if self.sift is not None:
+            parsed = self.sift(data, parsed)
         self._frame_size, self.heard = len(data), time.monotonic()
         for event in self.core.receive(parsed):
             self._handle(event)
-        if self.core.has_outgoing:
+        if self.core.outbox:
             self._flush_soon()
 
     def undelivered(self, out: Outgoing, error: StudioError) -> None:
@@ -422,9 +429,9 @@ class Connection:
 
     def _handle(self, event: ev.Event) -> None:
         if isinstance(event, (ev.Answered, ev.Refused)):
-            self._tap.matched(event.id)
+            span = self._tap.matched(event.id)
             if (running := self._running.get(event.id)) and not running.answer.done():
-                running.answer.set_result(Reply(event, self._frame_size, event.id))
+                running.answer.set_result(Reply(event, self._frame_size, event.id, span))
         elif isinstance(event, ev.Progressed):
             self._on_progress(event)
         elif isinstance(event, ev.Broken):
@@ -467,7 +474,7 @@ class Connection:
         self._flush_soon()
 
     def _flush_soon(self) -> None:
-        if not (self._flushing or self.ended.done()) and self.core.has_outgoing:
+        if not (self._flushing or self.ended.done()) and self.core.outbox:
             self._flushing = True
             self._spawn(self._flush_quietly())
 
@@ -482,7 +489,7 @@ class Connection:
 
     async def _flush(self) -> None:
         async with self._turn:
-            while self.core.has_outgoing:
+            while self.core.outbox:
                 for out in self.core.take():
                     self._tap.expect(out)
                     await self._transport.send(out)

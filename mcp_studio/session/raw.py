@@ -134,7 +134,7 @@ class RawSender:
         self._spawn = spawn
         self._alone = alone
         self._running: list[RawExchange] = []
-        connection.sift = self._sift
+        connection.sift = self._sift if alone else None
 
     @property
     def stamp(self) -> dict[str, Json]:
@@ -160,6 +160,7 @@ class RawSender:
         if wait is None:
             wait = self._limits.call_idle if exchange.wants_answer else SILENCE
         self._running.append(exchange)
+        self._connection.sift = self._sift
         # A task that is cancelled before its first step never runs: its end is the only thing to rely on.
         self._spawn(self._run(exchange, wait, newlines)).add_done_callback(lambda _: self._over(exchange))
         return exchange
@@ -181,6 +182,8 @@ class RawSender:
         if ended.done() and exchange.error is None and not exchange.answered.is_set():
             exchange.error = ended.result() or ConnectionLost("The connection was closed.")
         self._running.remove(exchange)
+        if not self._running and not self._alone:
+            self._connection.sift = None
         exchange.end()
 
     async def _collect(self, exchange: RawExchange, wait: float) -> None:
@@ -196,8 +199,6 @@ class RawSender:
 
     def _sift(self, frame: bytes, parsed: Parsed) -> Parsed:
         """Take out what answers a frame of ours that was written by hand; the rest is for the protocol core."""
-        if not self._running and not self._alone:
-            return parsed
         rest = [message for message in parsed.messages if not self._takes(message, frame)]
         if self._alone:
             self._shake_hands(parsed)

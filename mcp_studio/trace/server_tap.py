@@ -275,7 +275,8 @@ class ServerTap:
         self._last = self.store.add(self.server, "in", "invalid", frame, exchange=exchange)
         self._beginning = frame[:32]
         self.plain = self._last.held is frame and b"\\" not in frame
-        self._lint.received(self._last, frame)
+        if not frame.isascii():
+            self._lint.received(self._last, frame)
 
     def http_request(self, request: HttpRequest) -> None:
         """An HTTP request, secrets redacted; one of signing in says what it is for, and is nothing for the lint."""
@@ -354,11 +355,6 @@ class ServerTap:
         span = None if identity is None else self._open.get(identity) or self._rounds.get(identity)
         return span.number if span else 0
 
-    def took(self, identity: RequestId | None) -> float | None:
-        """Milliseconds from a request of ours to its answer; None where that is not known."""
-        span = None if identity is None else self._rounds.get(identity)
-        return span.ms if span else None
-
     def continued(self, params: Params, follows: RequestId | None, under: int) -> Params:
         """The parameters of a request, in the trace context of the one that it goes on with."""
         earlier = self.store.entry(self.number_of(follows) or under) if follows is not None or under else None
@@ -427,17 +423,18 @@ class ServerTap:
         span = next(spans, None)
         return f"{span.method} {span.target}".rstrip() if span else ""
 
-    def matched(self, identity: RequestId) -> None:
-        """The newest frame answers this request, though its id is not quite the same, or it cannot be read."""
+    def matched(self, identity: RequestId) -> Span | None:
+        """The newest frame answers this request, though its id may not be quite the same, or it cannot be read."""
         span = self._open.get(identity)
         if span is None:
-            return
+            return self._rounds.get(identity)
         self._lint.settled(identity)
         if self._current is None:
             self.gave_up(identity, lost=True)
         else:
             del self._open[identity]
             self.store.settled(span, self._current, self._current.kind != "result")
+        return span
 
     def person_asked(self) -> None:
         """A person is asked to sign in: their time is in that of every request of ours that is open."""

@@ -99,11 +99,9 @@ class CallDraft:
 
     async def check(self, studio: Studio) -> tuple[SchemaProblem, ...]:
         """What the fields know to be wrong with the value, and what only its whole schema knows."""
-        known, view = self.problems(), self.entry.view
-        schema = view.input_schema if isinstance(view, ToolView) else None
-        whole = await studio.checker.check(schema, self.value) if schema is not None else ()
-        places = {one.pointer for one in known}
-        return (*known, *(problem for problem in whole if problem.pointer not in places))
+        if isinstance(self.entry.view, ToolView) and isinstance(self.value, dict):
+            return await studio.checker.check_arguments(self.form, mapping(self.value))
+        return self.problems()
 
     def notices(self, studio: Studio, *, listed: bool) -> list[str]:
         """What keeps the entry from being called, or should be known about it."""

@@ -14,7 +14,7 @@ from mcp.client import ClientRequestContext
 from mcp_studio.paths import Paths
 from mcp_studio.session.approvals import answer, waiting
 from tests.gateway.kit import ERAS, configured, environment, on_stdio, text
-from tests.support import python_program
+from tests.support import python_program, wait_until
 
 SELL = ("mcp__demo__reset_shop", {})
 
@@ -42,8 +42,8 @@ async def test_another_terminal_can_approve() -> None:
     async with on_stdio(configured('mode = "all"'), "--asks") as client:
         call = asyncio.ensure_future(client.call_tool(*SELL))
         folder = Paths.default().state / "approvals"
-        while not (found := await asyncio.to_thread(waiting, folder)):
-            await asyncio.sleep(0.05)
+        await wait_until(lambda: waiting(folder), what="an approval that waits")
+        found = waiting(folder)
         assert found[0].subject == "demo.reset_shop"
         await asyncio.to_thread(answer, folder, found[0].id, approved=True)
         assert not (await call).is_error

@@ -51,7 +51,7 @@ def test_a_pinned_modern_version_is_asked_for_and_never_falls_back() -> None:
     assert not made.probing
     (failed,) = feed(made, {"id": 1, "error": {"code": -32601, "message": "no"}})
     assert isinstance(failed, ev.NegotiationFailed) and "2026-07-28" in failed.error.hint
-    assert not made.has_outgoing
+    assert not made.outbox
 
 
 def test_a_counter_offer_is_gone_on_with_and_told() -> None:
@@ -86,4 +86,4 @@ def test_an_unknown_counter_offer_fails_in_words_and_does_not_change_the_era() -
     made.take()
     (failed,) = feed(made, shaken("1999-01-01"))
     assert isinstance(failed, ev.NegotiationFailed) and isinstance(failed.error, ProtocolError)
-    assert "1999-01-01" in failed.error.message and not made.has_outgoing
+    assert "1999-01-01" in failed.error.message and not made.outbox

@@ -10,7 +10,6 @@ from mcp_studio.call.audit import Audit
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.catalog.pins import drift, lock, pinned
 from mcp_studio.cli.engine import execute, reachable
-from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output, clock
 from mcp_studio.cli.targets import configured, select
 from mcp_studio.config.table import nearest
@@ -24,16 +23,16 @@ from mcp_studio.studio import Studio
 _LONGEST = 100
 
 
-def run(options: Options, out: Output) -> int:
+def run(out: Output) -> int:
     """Do it, and return the exit code."""
-    return {"approvals": _approvals, "audit": _audit, "pins": _pins}[options.verb](options, out)
+    return {"approvals": _approvals, "audit": _audit, "pins": _pins}[out.options.verb](out)
 
 
-def _approvals(options: Options, out: Output) -> int:
-    folder, words = Paths.default().state / "approvals", options.words
+def _approvals(out: Output) -> int:
+    folder, words = Paths.default().state / "approvals", out.options.words
     if words and words[0] in ("approve", "reject") and len(words) == 2:
         approved = words[0] == "approve"
-        done = answer(folder, words[1], approved=approved, note=options.value("--note"))
+        done = answer(folder, words[1], approved=approved, note=out.options.value("--note"))
         out.note(f"{done.subject}: {'approved' if approved else 'rejected'}")
         return out.done({"id": done.id, "subject": done.subject, "approved": approved})
     if words and words != ["list"]:
@@ -46,8 +45,9 @@ def _approvals(options: Options, out: Output) -> int:
     return out.listing(rows, [one._asdict() for one in found], empty="Nothing waits for approval.")
 
 
-def _audit(options: Options, out: Output) -> int:
+def _audit(out: Output) -> int:
     """The newest lines that match: a pattern over `server.tool`, words that a line has, a verdict."""
+    options = out.options
     limit, verdict = options.count("--limit", 1_000_000) or 1_000, options.value("--verdict")
     pattern, words = options.value("--tool") or "*", [word.casefold() for word in options.words]
 
@@ -76,12 +76,12 @@ def _short(call: dict[str, Json]) -> str:
     return safe(printable(call.get("arguments"), indent=None), _LONGEST)
 
 
-def _pins(options: Options, out: Output) -> int:
-    action, *words = options.words or ["list"]
+def _pins(out: Output) -> int:
+    action, *words = out.options.words or ["list"]
     files = {"list": 0, "accept": len(words), "export": 1, "check": 1}.get(action)
     if files != len(words):
         raise UsageError("`pins` has list, accept [SERVER.TOOL…], export FILE and check FILE.")
-    config = select(configured(out), options.values("--server"))
+    config = select(configured(out), out.options.values("--server"))
     return execute(config, out, lambda studio: _pinned(studio, action, words, out), answers=False)
 
 

@@ -28,8 +28,9 @@ _KEPT = ("--config", "--server", "--mode", "--era", "--timeout", "--root")
 Start = Callable[..., int]
 
 
-def run(options: Options, out: Output, start: Start) -> int:
+def run(out: Output, start: Start) -> int:
     """Serve until the client leaves, or until interrupted; returns the exit code."""
+    options = out.options
     if options.words:
         raise UsageError(f"`serve` takes no word `{options.words[0]}`.", hint="One server: --server NAME")
     if options.flag("--install"):

@@ -15,7 +15,7 @@ from mcp_studio.trace.lint.ledger import Ledger, attach
 from mcp_studio.trace.lint.methods import check_notification, check_request, check_use
 from mcp_studio.trace.lint.results import LISTS, Pages, check_result
 from mcp_studio.trace.lint.rules import Spot, found
-from mcp_studio.trace.message import WireMessage
+from mcp_studio.trace.message import GREETINGS, WireMessage
 
 if TYPE_CHECKING:
     from mcp_studio.transport.base import HttpRequest, HttpResponse
@@ -113,9 +113,8 @@ class Linter:
     # ------------------------------------------------------------------ in
 
     def received(self, entry: WireMessage, frame: bytes) -> None:
-        """A frame came in."""
-        if not frame.isascii():
-            self._attach(entry, messages.check_bytes(frame))
+        """A frame came in that is not all ASCII."""
+        self._attach(entry, messages.check_bytes(frame))
 
     def understood(self, entry: WireMessage, parsed: Parsed) -> None:
         """What the frame turned out to be."""
@@ -168,7 +167,9 @@ class Linter:
             request.task = True
             if self._version == "2025-11-25":
                 return  # the result comes with tasks/result
-        version = self._negotiated(entry, request.method, request.version, result) or request.version or self._version
+        version = request.version or self._version
+        if request.method in GREETINGS:
+            version = self._negotiated(entry, request.method, request.version, result) or version
         yield from check_result(request.method, result, version, self._client, self._pages)
 
     def _failure(self, entry: WireMessage, message: Failure) -> Iterator[Spot]:
