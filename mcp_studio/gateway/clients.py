@@ -40,6 +40,10 @@ class Client:
     """Its requests that have no answer yet."""
     total: int = 0
     """Its requests so far."""
+    read: int = 0
+    """Tokens of what it was given to find tools: lists, searches, definitions."""
+    spared: int = 0
+    """Tokens of all definitions, for each list that it was given without them."""
 
     def sees(self, ref: Ref) -> bool:
         """Whether it may know of an entry."""

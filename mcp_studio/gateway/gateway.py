@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any, cast
@@ -26,6 +26,7 @@ from mcp_studio.session.inbox import InputRequest
 from mcp_studio.session.logs import LogMessage, rank_of, set_level
 from mcp_studio.studio import Studio
 from mcp_studio.toolset.search_tools import TOOLS
+from mcp_studio.toolset.tokens import tokenizer
 
 _READY = 10.0
 """Seconds that servers have to become ready before clients are shown what there is."""
@@ -77,6 +78,15 @@ class Gateway:
         with suppress(TimeoutError):
             async with asyncio.timeout(_READY):
                 await asyncio.gather(*map(one, manager.names()))
+
+    def accounts(self) -> Iterator[str]:
+        """What searching has spared the models behind the clients, a sentence for each that has searched."""
+        for one in self.clients:
+            if one.spared:
+                yield (
+                    f"{one.name} was given {one.read:,} tokens to find tools; all definitions, as often as it listed "
+                    f"tools, are {one.spared:,} ({tokenizer().name})"
+                )
 
     def client_of(self, ctx: Context) -> Client:
         """Who sent a request."""

@@ -144,6 +144,8 @@ class Guard:
         for name, kind, about, value in (
             ("requests_total", "counter", "Requests of a client.", lambda one: one.total),
             ("open_requests", "gauge", "Its requests without an answer.", lambda one: one.open),
+            ("read_tokens_total", "counter", "Tokens that it was given to find tools.", lambda one: one.read),
+            ("spared_tokens_total", "counter", "Tokens of all definitions instead.", lambda one: one.spared),
         ):
             name = f"mcp_studio_gateway_{name}"
             lines += [f"# HELP {name} {about}", f"# TYPE {name} {kind}"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -20,6 +21,7 @@ from mcp_studio.schema.check import quick
 from mcp_studio.schema.field import errors
 from mcp_studio.schema.form import build
 from mcp_studio.toolset.search_tools import TOOLS, SearchTool, definition_of
+from mcp_studio.toolset.tokens import tokenizer
 
 _ABOUT = 300
 """Characters of a description in a list; the whole of it is in the definition."""
@@ -60,6 +62,22 @@ class OwnTools:
             and (str(offer.ref) in used or any(fnmatchcase(str(offer.ref), one) for one in patterns))
         ]
 
+    def listed(self, client: Client, definitions: list[dict[str, Any]]) -> None:
+        """A client was given these instead of all tools that it sees."""
+        offers = self._gateway.directory.offers("tool")
+        instead = [one.definition for one in offers.values() if client.sees(one.ref)]
+        self._gateway.studio.spawn(self._account(client, definitions, instead))
+
+    async def _account(self, client: Client, given: list[Any], instead: list[Any]) -> None:
+        """Count what a client reads, beside its requests."""
+        tokens = tokenizer().tokens
+
+        def count(values: list[Any]) -> int:
+            return sum(tokens(dumps(value).decode("utf-8", "replace")) for value in values)
+
+        client.read += await asyncio.to_thread(count, given)
+        client.spared += await asyncio.to_thread(count, instead)
+
     async def call(self, ctx: Context, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Do what one of them is for.
 
@@ -70,7 +88,11 @@ class OwnTools:
         if wrong := errors(quick(build(tool.schema), arguments)):
             raise UsageError(f"{name}: {'; '.join(one.sentence for one in wrong)}")
         given = {key: part["default"] for key, part in _properties(tool) if "default" in part} | arguments
-        return await self._handlers[name](ctx, given)
+        result = await self._handlers[name](ctx, given)
+        if not tool.changes:
+            client = self._gateway.client_of(ctx)
+            self._gateway.studio.spawn(self._account(client, [result.get("structuredContent")], []))
+        return result
 
     # ------------------------------------------------------------------ each of them
 

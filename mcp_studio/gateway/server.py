@@ -113,7 +113,9 @@ class Handlers:
         if self._own is None:
             return page("tools", self._seen(ctx, "tool"), params.cursor)
         client = self._gateway.client_of(ctx)
-        return page("tools", [*self._own.definitions(client), *await self._own.hot(client)], params.cursor)
+        found = [*self._own.definitions(client), *await self._own.hot(client)]
+        self._own.listed(client, found)
+        return page("tools", found, params.cursor)
 
     def _seen(self, ctx: Context, kind: EntryKind) -> list[dict[str, Any]]:
         client, offers = self._gateway.client_of(ctx), self._gateway.directory.offers(kind).values()

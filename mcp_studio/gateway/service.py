@@ -58,7 +58,7 @@ def start(
         UsageError: it cannot listen there.
     """
     if address is None:
-        return execute(partial(_stdio, approved))
+        return execute(partial(_stdio, approved, out))
     host, port = address
     known = {one.token for one in settings.clients} | ({settings.token} - {""})
     if host not in LOOPBACK and not known:
@@ -78,17 +78,23 @@ def start(
         if not known:
             out.data(f"token: {token}")
         out.flush()
-        body = partial(_http, approved, token, workers > 1, listening)
+        body = partial(_http, approved, token, workers > 1, listening, out)
         return execute(body) if workers == 1 else _processes(workers, lambda: execute(body))
 
 
-async def _stdio(approved: bool, studio: Studio) -> int:
-    server, _ = build(Gateway(studio, approved=approved, alone=True))
-    await stdio.serve(server, studio.limits.message)
+async def _stdio(approved: bool, out: Teller, studio: Studio) -> int:
+    gateway = Gateway(studio, approved=approved, alone=True)
+    server, _ = build(gateway)
+    try:
+        await stdio.serve(server, studio.limits.message)
+    finally:
+        out.note(*gateway.accounts())
     return 0
 
 
-async def _http(approved: bool, token: str, stateless: bool, listening: socket.socket, studio: Studio) -> int:
+async def _http(
+    approved: bool, token: str, stateless: bool, listening: socket.socket, out: Teller, studio: Studio
+) -> int:
     gateway = Gateway(studio, approved=approved)
     tokens = {one.rules.token: one for one in gateway.clients if one.rules.token}
     tokens |= {token: gateway.client} if token else {}
@@ -96,7 +102,10 @@ async def _http(approved: bool, token: str, stateless: bool, listening: socket.s
         studio.redactor.learn(known)
     # All processes seal with the same key, which nobody can make who does not have all tokens.
     server, ended = build(gateway, sha256("\0".join(("state", *sorted(tokens))).encode()).digest())
-    await http.serve(gateway, server, listening, tokens, ended, stateless=stateless)
+    try:
+        await http.serve(gateway, server, listening, tokens, ended, stateless=stateless)
+    finally:
+        out.note(*gateway.accounts())
     return 0
 
 
