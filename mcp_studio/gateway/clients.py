@@ -127,10 +127,8 @@ class Sessions:
         return ended
 
 
-def can(capabilities: ClientCapabilities | None, kind: str) -> bool:
+def can(capabilities: ClientCapabilities, kind: str) -> bool:
     """Whether a client answers questions of a kind (`elicitation`, `url`, `sampling`, `roots`)."""
-    if capabilities is None:
-        return False
     asked = capabilities.elicitation
     if kind == "url":
         return asked is not None and asked.url is not None

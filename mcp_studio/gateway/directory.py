@@ -131,8 +131,9 @@ class Directory:
         if made is not None and made.name == name and made.entry.view.raw is entry.view.raw:
             return made
         key = {"resource": "uri", "template": "uriTemplate"}.get(entry.ref.kind, "name")
-        # Which tools become tasks is a matter between us and the server.
         raw = {name: item for name, item in entry.view.raw.items() if name not in ("execution", key)}
+        if entry.ref.kind == "tool":  # whatever is a task at its server: any call can be one of the gateway's
+            raw["execution"] = {"taskSupport": "optional"}
         raw |= {"name": str(safe(raw["name"], _SHOWN))} if "name" in raw else {}
         try:
             definition = {**cast("dict[str, Any]", readable(raw)), key: name}

@@ -20,6 +20,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
 from mcp_types import (
+    ClientCapabilities,
     CreateMessageRequest,
     ElicitRequest,
     LoggingMessageNotification,
@@ -32,7 +33,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from mcp_studio.call.call import Call, CallOutcome
 from mcp_studio.gateway.clients import Client, Session, can
 from mcp_studio.jsontext import Json, dumps, mapping, pretty
-from mcp_studio.protocol.versions import META_LOG_LEVEL
+from mcp_studio.protocol.versions import EXTENSION_TASKS, META_LOG_LEVEL
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import InputRequest
 from mcp_studio.session.logs import rank_of
@@ -50,6 +51,11 @@ current: ContextVar[Exchange | None] = ContextVar("exchange", default=None)
 """The exchange on whose behalf the task at hand runs."""
 
 
+def stateless(ctx: Context) -> bool:
+    """Whether a request is of the stateless era."""
+    return ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+
+
 class _Answer(BaseModel):
     """Any result of a client."""
 
@@ -64,7 +70,15 @@ class Exchange:
         self.client = client
         self.session = session
         self.call: Call | None = None
-        self.stateless = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+        self.result_of: Callable[[CallOutcome | None], dict[str, Any]] = lambda outcome: {}
+        """What the client gets for an outcome."""
+        self.stateless = stateless(ctx)
+        self.holds = self.stateless
+        """Questions are kept until the client fetches them."""
+        self.follows = self.stateless and EXTENSION_TASKS in (_capabilities(ctx).extensions or {})
+        """The client goes on with a call that becomes a task."""
+        self.related: dict[str, Any] = {}
+        """What marks a question as one of a task."""
         self.asked: dict[str, InputRequest] = {}
         """The questions that the client has to answer, by their keys."""
         self.answers = dict(answers)
@@ -77,6 +91,12 @@ class Exchange:
         self._pump_news = asyncio.Event()
         self._seen: object = None
         self._logs: deque[tuple[str, str, Json]] = deque(maxlen=_LOGS)
+
+    @property
+    def running(self) -> Call:
+        """The call, once it is begun."""
+        assert self.call is not None
+        return self.call
 
     @property
     def server(self) -> str:
@@ -98,12 +118,12 @@ class Exchange:
         self.call.changed.connect(self._changed)
 
     async def wait(self) -> CallOutcome | None:
-        """The outcome of the call; None when the client has to answer something first."""
+        """The outcome of the call; None when the client has to do something first, or has to do with a task now."""
         assert self.call is not None
         pump = asyncio.ensure_future(self._pump())
         try:
             while not self.call.over.is_set():
-                if self.asked and self.stateless:
+                if self.stateless and (self.asked or (self.follows and self.call.as_task)):
                     return None
                 await self._news.wait()
                 self._news.clear()
@@ -119,6 +139,13 @@ class Exchange:
         self.answers |= answers
         for key in self.asked.keys() & answers.keys():
             _settle(self.asked.pop(key), answers[key])
+
+    def hear(self, ctx: Context) -> None:
+        """The client waits now: it is asked on the way of this request, also what was kept for it."""
+        self._ctx, self.holds = ctx, False
+        kept, self.asked = self.asked, {}
+        for request in kept.values():
+            self._put(request)
 
     @property
     def questions(self) -> dict[str, Any]:
@@ -146,7 +173,7 @@ class Exchange:
             begins_anew: the call may be made again from its beginning after this question.
         """
         kind = "elicitation" if request.kind == "approval" else request.kind
-        if not can(self._ctx.session.client_capabilities, kind):
+        if not can(_capabilities(self._ctx), kind):
             return False
         if request.kind == "url" and (request.retries or judge(request.url).refusal):
             return False  # the refusal that asks for a page goes to the client as it is
@@ -155,14 +182,17 @@ class Exchange:
             _settle(request, given)
             return True
         self.repeatable = self.repeatable and begins_anew
-        if not self.stateless:
-            asking = asyncio.ensure_future(self._ask(request))
-            request.reply.add_done_callback(lambda _: asking.cancel())
+        if not self.holds:
+            self._put(request)
             return True
         self.asked[key] = request
         request.reply.add_done_callback(lambda _: self.asked.pop(key, None))
         self._news.set()
         return True
+
+    def _put(self, request: InputRequest) -> None:
+        asking = asyncio.ensure_future(self._ask(request))
+        request.reply.add_done_callback(lambda _: asking.cancel())
 
     def _key(self, request: InputRequest) -> str:
         """The same for the same question each time that the call begins anew."""
@@ -203,13 +233,18 @@ class Exchange:
         model = CreateMessageRequest if request.kind == "sampling" else ElicitRequest
         metadata = ServerMessageMetadata(related_request_id=self._ctx.request_id)
         try:
-            question = model.model_validate({"method": _method(request), "params": _params(request)}, by_name=False)
+            params = _params(request) | ({"_meta": self.related} if self.related else {})
+            question = model.model_validate({"method": _method(request), "params": params}, by_name=False)
             channel = self._ctx.session
             result = await channel.send_request(cast("ServerRequest", question), _Answer, metadata=metadata)
         except (MCPError, ValidationError) as error:
             request.answer("decline", by="nobody", note=str(safe(error, 200)))
         else:
             _settle(request, cast("Json", result.model_dump()))
+
+
+def _capabilities(ctx: Context) -> ClientCapabilities:
+    return ctx.session.client_capabilities or ClientCapabilities()
 
 
 def _method(request: InputRequest) -> str:

@@ -12,7 +12,7 @@ from typing import Any, cast
 from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 
-from mcp_studio.call.call import Call, CallOutcome, Rejected, Succeeded, ToolFailed
+from mcp_studio.call.call import CallOutcome, Cancelled, Rejected, Succeeded, ToolFailed
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import GatewayClient, Root
 from mcp_studio.errors import StudioError
@@ -54,6 +54,8 @@ class Gateway:
         )
         """Who has no table of its own."""
         self.clients = (self.client, *(Client(one.name, one, self.settings.calls) for one in self.settings.clients))
+        self.on_task: Callable[[Exchange], dict[str, Any]] | None = None
+        """What becomes of a call that has become a task, where its client goes on with such."""
         self._approved = approved
         self._open: list[Exchange] = []
         self._parked: dict[str, Exchange] = {}
@@ -95,19 +97,29 @@ class Gateway:
 
     # ------------------------------------------------------------------ calls
 
+    def begin(self, ctx: Context, offer: Offer, arguments: Mapping[str, Json], *, as_task: bool = False) -> Exchange:
+        """Begin a call of a tool, which policy and approval come before, or go on with one.
+
+        Args:
+            as_task: its client does not wait for it.
+        """
+        exchange, ref = self._exchange(ctx), offer.ref
+        exchange.result_of = _tool_result
+        exchange.holds = exchange.holds or as_task
+        if exchange.call is None:
+            self.studio.registry.used(str(ref))
+            caller = self.studio.caller
+            exchange.start(
+                lambda: caller.call_tool(
+                    ref, arguments, origin="program", approved=self._approved, wants_task=as_task or exchange.follows
+                )
+            )
+        self._follow(exchange)
+        return exchange
+
     async def call_tool(self, ctx: Context, offer: Offer, arguments: Mapping[str, Json]) -> dict[str, Any]:
-        """Call a tool for a client; policy and approval come first."""
-        caller, ref = self.studio.caller, offer.ref
-        self.studio.registry.used(str(ref))
-        begin = partial(caller.call_tool, ref, arguments, origin="program", approved=self._approved)
-        outcome = await self._forward(ctx, begin)
-        if isinstance(outcome, dict):
-            return outcome
-        if isinstance(outcome, (Succeeded, ToolFailed)):
-            return _passed(outcome.result)
-        if isinstance(outcome, Rejected) and outcome.code:
-            raise MCPError(outcome.code, str(safe(outcome.message)), outcome.data)
-        return refusal(failure(outcome))
+        """Call a tool for a client, and wait for what comes of it."""
+        return await self._answer(self.begin(ctx, offer, arguments))
 
     async def get(self, ctx: Context, ref: Ref, params: dict[str, Json]) -> dict[str, Any]:
         """Read a resource, or get a prompt, for a client.
@@ -115,32 +127,33 @@ class Gateway:
         Raises:
             MCPError: the server refuses it, or gives no answer.
         """
-        method = "prompts/get" if ref.kind == "prompt" else "resources/read"
-        outcome = await self._forward(ctx, partial(self.studio.caller.start, ref, method, params))
-        if isinstance(outcome, dict):
-            return outcome
-        if isinstance(outcome, Succeeded):
-            return _passed(outcome.result)
-        if isinstance(outcome, Rejected) and outcome.code:
-            raise MCPError(outcome.code, str(safe(outcome.message)), outcome.data)
-        raise MCPError(INTERNAL_ERROR, str(safe(failure(outcome).message)))
-
-    async def _forward(self, ctx: Context, begin: Callable[[], Call]) -> CallOutcome | dict[str, Any]:
-        """The outcome of a call, or what the client has to answer before there is one."""
-        exchange = self._resumed(ctx)
+        exchange = self._exchange(ctx)
+        exchange.result_of = _result
         if exchange.call is None:
-            exchange.start(begin)
-        self._open.append(exchange)
-        call = cast("Call", exchange.call)
+            method = "prompts/get" if ref.kind == "prompt" else "resources/read"
+            exchange.start(partial(self.studio.caller.start, ref, method, params))
+        self._follow(exchange)
+        return await self._answer(exchange)
+
+    def _follow(self, exchange: Exchange) -> None:
+        """Questions of its server reach the exchange until its call has ended."""
+        task = exchange.running.task
+        if exchange not in self._open and task is not None:
+            self._open.append(exchange)
+            task.add_done_callback(lambda _: self._open.remove(exchange))
+
+    async def _answer(self, exchange: Exchange) -> dict[str, Any]:
+        """The result of a call, or what its client has to do before there is one."""
+        call = exchange.running
         try:
             outcome = await exchange.wait()
         except asyncio.CancelledError:
             call.cancel()
             raise
-        finally:
-            self._open.remove(exchange)
         if outcome is not None:
-            return outcome
+            return exchange.result_of(outcome)
+        if call.as_task is not None and self.on_task is not None and exchange.follows:
+            return self.on_task(exchange)
         asks = {"resultType": "input_required", "inputRequests": exchange.questions, "requestState": exchange.state}
         if exchange.repeatable:  # it begins anew, here or in another process, once the answers are there
             call.cancel()
@@ -152,7 +165,7 @@ class Gateway:
         asyncio.get_running_loop().call_later(self.studio.limits.answer, self._parked.pop, exchange.id, None)
         return asks
 
-    def _resumed(self, ctx: Context) -> Exchange:
+    def _exchange(self, ctx: Context) -> Exchange:
         """The exchange that a client goes on with, or another one."""
         client, session, params = self.client_of(ctx), self.sessions.of(ctx.session), mapping(cast("Json", ctx.params))
         state = params.get("requestState")
@@ -190,7 +203,7 @@ class Gateway:
 
     def _only(self, server: str) -> Exchange | None:
         """The newest exchange with a server where all are of one conversation: no client learns of another's."""
-        some = [one for one in (*self._open, *self._parked.values()) if one.server == server]
+        some = [one for one in self._open if one.server == server]
         return some[-1] if len({id(one.whose) for one in some}) == 1 else None
 
     def _logged(self, message: LogMessage) -> None:
@@ -215,6 +228,27 @@ class Gateway:
         )
         for name in self.studio.manager.names():
             self.studio.manager.supervisor(name).set_roots(usable)
+
+
+def _tool_result(outcome: CallOutcome | None) -> dict[str, Any]:
+    if isinstance(outcome, ToolFailed):
+        return _passed(outcome.result)
+    if isinstance(outcome, Succeeded) or (isinstance(outcome, Rejected) and outcome.code):
+        return _result(outcome)
+    return refusal(failure(outcome or Cancelled()))
+
+
+def _result(outcome: CallOutcome | None) -> dict[str, Any]:
+    """What a client gets for an outcome.
+
+    Raises:
+        MCPError: the server refuses, or gives no answer.
+    """
+    if isinstance(outcome, Succeeded):
+        return _passed(outcome.result)
+    if isinstance(outcome, Rejected) and outcome.code:
+        raise MCPError(outcome.code, str(safe(outcome.message)), outcome.data)
+    raise MCPError(INTERNAL_ERROR, str(safe(failure(outcome or Cancelled()).message)))
 
 
 def _passed(result: Json) -> dict[str, Any]:

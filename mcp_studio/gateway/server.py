@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import mcp_types as types
 from mcp.server.caching import CacheHint
@@ -25,8 +25,9 @@ from mcp_studio.gateway.exchange import Context
 from mcp_studio.gateway.gateway import Gateway, refusal
 from mcp_studio.gateway.notices import Notices
 from mcp_studio.gateway.own_tools import OwnTools
+from mcp_studio.gateway.tasks import CORE, TaskDesk
 from mcp_studio.jsontext import Json, mapping
-from mcp_studio.protocol.versions import LOG_LEVELS
+from mcp_studio.protocol.versions import EXTENSION_TASKS, LOG_LEVELS
 from mcp_studio.safetext import safe
 from mcp_studio.toolset.search_tools import TOOLS
 
@@ -54,9 +55,13 @@ class GatewayServer(Server[Any]):
     ) -> InitializationOptions:
         """The answer to `initialize`."""
         changes = NotificationOptions(prompts_changed=True, resources_changed=True, tools_changed=True)
-        return super().create_initialization_options(
+        options = super().create_initialization_options(
             notification_options or changes, experimental_capabilities, extensions
         )
+        if EXTENSION_TASKS in self.extensions:  # in that era they are no extension
+            core = types.ServerTasksCapability.model_validate(CORE)
+            options.capabilities = options.capabilities.model_copy(update={"tasks": core, "extensions": None})
+        return options
 
 
 class Handlers:
@@ -127,6 +132,15 @@ class Handlers:
         if self._own is not None and params.name in TOOLS:
             return await self._own.call(ctx, params.name, arguments)
         return await self._gateway.call_tool(ctx, self.tool(ctx, params.name), arguments)
+
+    def target(self, ctx: Context) -> tuple[Offer, dict[str, Any]] | None:
+        """The tool of a server that a request calls, itself or by `call_tool`."""
+        params = mapping(cast("Json", ctx.params))
+        name, arguments = params.get("name"), mapping(params.get("arguments"))
+        if self._own is not None and name == "call_tool":
+            name, arguments = arguments.get("tool_name"), mapping(arguments.get("arguments"))
+        offer = self._gateway.directory.find("tool", name) if isinstance(name, str) else None
+        return (offer, arguments) if offer is not None and self._gateway.client_of(ctx).sees(offer.ref) else None
 
     def tool(self, ctx: Context, name: str) -> Offer:
         """The tool that a client means.
@@ -221,7 +235,8 @@ class Handlers:
 
     async def _roots(self, ctx: Context, params: types.NotificationParams) -> None:
         """The roots of the one client over stdio become those of the servers."""
-        if self._gateway.alone and can(ctx.session.client_capabilities, "roots"):
+        known = ctx.session.client_capabilities
+        if self._gateway.alone and known is not None and can(known, "roots"):
             self._gateway.studio.spawn(self._ask_roots(ctx))
 
     async def _ask_roots(self, ctx: Context) -> None:
@@ -250,10 +265,13 @@ def page(member: str, items: list[dict[str, Any]], cursor: str | None) -> dict[s
     return {member: items[start : start + _PAGE], **following}
 
 
-def build(gateway: Gateway, key: bytes | None = None) -> tuple[GatewayServer, Callable[[str], None]]:
+def build(
+    gateway: Gateway, key: bytes | None = None, *, tasks: bool = True
+) -> tuple[GatewayServer, Callable[[str], None]]:
     """The server of a gateway, and what is to be told the ids of sessions that have ended.
 
     Args:
+        tasks: calls may go on as tasks: all requests of a client come to this process.
         key: what seals the state that clients of the stateless era carry; all processes of a gateway share it.
     """
     own = OwnTools(gateway) if gateway.settings.mode == "search" else None
@@ -273,4 +291,6 @@ def build(gateway: Gateway, key: bytes | None = None) -> tuple[GatewayServer, Ca
     security = RequestStateSecurity(keys=[key], ttl=_STATE) if key else RequestStateSecurity.ephemeral(ttl=_STATE)
     server.middleware.append(RequestStateBoundary(security, default_audience=server.name))
     handlers.add_to(server)
+    if tasks:
+        TaskDesk(gateway, handlers.target).add_to(server)
     return server, handlers.ended

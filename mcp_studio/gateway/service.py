@@ -101,7 +101,7 @@ async def _http(
     for known in tokens:
         studio.redactor.learn(known)
     # All processes seal with the same key, which nobody can make who does not have all tokens.
-    server, ended = build(gateway, sha256("\0".join(("state", *sorted(tokens))).encode()).digest())
+    server, ended = build(gateway, sha256("\0".join(("state", *sorted(tokens))).encode()).digest(), tasks=not stateless)
     try:
         await http.serve(gateway, server, listening, tokens, ended, stateless=stateless)
     finally:
