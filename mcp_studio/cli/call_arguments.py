@@ -18,7 +18,7 @@ from mcp_studio.call.saved import Folders, SavedCall, Where, fill, folders, secr
 from mcp_studio.call.secrets import secret_places
 from mcp_studio.catalog.catalog import suggestion
 from mcp_studio.catalog.listing import EntryKind, Ref
-from mcp_studio.cli.engine import connected, reachable
+from mcp_studio.cli.engine import connected, reachable, tell_passed_over
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.questions import Asker
@@ -120,18 +120,33 @@ def _plan_named(options: Options, config: Config, option: str, what: str) -> Pla
         parts = list(config.servers) if on == "all" else [one for part in on.split(",") if (one := part.strip())]
         if not parts:
             raise UsageError("--on names no server.", hint="--on A,B,C, --on @GROUP or --on all")
-        many = [config.members(one[1:]) if one.startswith(MARK) else [one] for one in parts]
+        many = [_members(config, one[1:]) if one.startswith(MARK) else [one] for one in parts]
         names = tuple(dict.fromkeys(name for group in many for name in group))
         return Plan(select(config, names), "", name, _pairs_of(words), named, on=names)
     server = server_option(options)
     if name.startswith(MARK) and not named:
         group, _, name = name.removeprefix(MARK).partition(".")
-        members = config.members(group)
+        members = _members(config, group)
         chosen = select(config, [*dict.fromkeys((server, *members))] if server else members)
         return Plan(chosen, server, name, _pairs_of(words), group=group)
     if not server:
         server, name = _split(config, name, named)
     return Plan(select(config, [server] if server else ()), server, name, _pairs_of(words), named)
+
+
+def _members(config: Config, group: str) -> list[str]:
+    """The servers of a group that are enabled.
+
+    Raises:
+        UsageError: there is no such group, or none of it is enabled.
+    """
+    members = [server for server in config.servers.values() if server.group == group and group]
+    if enabled := [server.name for server in members if server.enabled]:
+        return enabled
+    if members:
+        raise UsageError(f"All servers of the group {group!r} are disabled.", hint="Set `enabled = true` in one.")
+    known = ", ".join(sorted({server.group for server in config.servers.values()} - {""}))
+    raise UsageError(f"There is no group {group!r}.", hint=f"The groups are {known or 'none'}.")
 
 
 def _plan_read(options: Options, config: Config) -> Plan:
@@ -175,33 +190,24 @@ async def located(studio: Studio, plan: Plan, out: Output, *kinds: EntryKind) ->
         UsageError: no server has it, or several have; the nearest are named.
         StudioError: the server is not ready, in words.
     """
-    ref = Ref(kinds[0], plan.server, plan.name)
-    if plan.server and not plan.group:
-        await connected(studio, plan.server, out)
+    server, groups = plan.server, studio.groups
+    routed = bool(plan.group) or kinds == ("resource",)
+    if plan.group or (routed and not server):
+        find = partial(groups.route, plan.group, preferred=server) if plan.group else groups.reader
+        try:
+            server = await find(plan.name)
+        except UsageError:
+            await reachable(studio, out)  # which says why, and a person may sign in
+            server = await find(plan.name)
+        else:
+            tell_passed_over(studio, out)
+    if server:
+        await connected(studio, server, out)
     else:
-        anyone = plan.group or kinds == ("resource",)
-        await reachable(studio, out, partial(_can_serve, studio, ref) if anyone else None)
-    if plan.group:
-        if not studio.catalog.find(ref):
-            ref = ref._replace(server=studio.groups.best(plan.group, plan.name))
-    elif kinds == ("resource",):
-        ref = ref._replace(server=plan.server or studio.groups.server_of(plan.name))
-    else:
-        ref = _listed(studio, plan, out, kinds)
+        await reachable(studio, out)
+    ref = Ref(kinds[0], server, plan.name) if routed else _listed(studio, plan, out, kinds)
     out.server = ref.server
     return ref
-
-
-def _can_serve(studio: Studio, ref: Ref, missing: set[str]) -> bool:
-    """Whether of the servers that list it, or may yet, the first is ready."""
-
-    def may(name: str) -> bool:
-        ready = studio.manager.status(name).state == "ready"
-        return name in missing or (ready and bool(studio.catalog.find(ref._replace(server=name))))
-
-    some = filter(may, studio.manager.names())
-    order = {name: (name == ref.server, studio.manager.config(name).priority, name not in missing) for name in some}
-    return max(order, key=order.__getitem__, default="") not in ("", *missing)
 
 
 def _listed(studio: Studio, plan: Plan, out: Output, kinds: tuple[EntryKind, ...]) -> Ref:

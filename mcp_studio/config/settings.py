@@ -176,8 +176,7 @@ def _wrong_policy(keys: Collection[str], rule: PolicyRule) -> Iterator[tuple[str
 
 def _tools(table: Table) -> list[ToolRule]:
     inner, names = table.inner("tools"), ("category", "risk", "failover")
-    rules = (inner.inner(tools).take_record(ToolRule(tools), names) for tools in inner.keys())
-    return [rule for rule in rules if rule]
+    return [*filter(None, (inner.inner(tools).take_record(ToolRule(tools), names) for tools in inner.keys()))]
 
 
 def _gateway(table: Table, base: GatewaySettings) -> GatewaySettings:

@@ -80,16 +80,6 @@ class CallReport(NamedTuple):
     tries: int = 1
 
 
-@record()
-class ToolFigures:
-    """What a tool's calls came to."""
-
-    calls: int = 0
-    errors: int = 0
-    ms: float = 0.0
-    cost: float = 0.0
-
-
 class Queue:
     """Runs functions in threads, so many at once. What hangs in one holds up no end of the program."""
 
@@ -137,7 +127,6 @@ class ToolObjects:
     rules: CallRules = CallRules()
     reported: Signal[CallReport] = field(default_factory=Signal[CallReport])
     tools: dict[str, Tool] = field(default_factory=dict[str, Tool])
-    figures: dict[str, ToolFigures] = field(default_factory=dict[str, ToolFigures])
     queue: Queue = field(init=False)
 
     def __post_init__(self) -> None:
@@ -228,9 +217,6 @@ class ToolObjects:
         ms, cost = (time.perf_counter() - began) * 1000, getattr(tool, "cost", 0.0)
         cost = tries * float(cost) if isinstance(cost, int | float) else 0.0
         error = f"{type(problem).__name__}: {problem}"[:500] if problem is not None else ""
-        figures = self.figures.setdefault(tool.name, ToolFigures())
-        figures.calls, figures.errors = figures.calls + 1, figures.errors + bool(error)
-        figures.ms, figures.cost = figures.ms + ms, figures.cost + cost
         self.reported.emit(CallReport(tool.name, ms, error, cost, tries))
 
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
+import logging
+import math
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from mcp_studio.catalog.catalog import Catalog, suggestion
 from mcp_studio.catalog.listing import EntryKind, Listing
@@ -28,8 +31,9 @@ from mcp_studio.search.engine import Listed
 from mcp_studio.search.index import SearchIndex, Worker
 from mcp_studio.search.method import Document, Reason, Scope
 from mcp_studio.search.usage import Usage
+from mcp_studio.vault.base import in_thread
 
-T = TypeVar("T")
+log = logging.getLogger(__name__)
 ENTRY_POINTS = "mcp_studio.registry"
 """The group of entry points: the scheme of an address -> a callable that takes the address and makes a `Storage`."""
 BATCH = 10_000
@@ -127,7 +131,7 @@ class Registry:
     ) -> None:
         self.storage: Storage = open_storage(storage) if isinstance(storage, str | Path) else storage or MemoryStorage()
         self.objects = ToolObjects(rules or CallRules())
-        """The tools of this process; `objects.reported` tells of each call, `objects.figures` has their sums."""
+        """The tools of this process; `objects.reported` tells of each call: how long, what it cost, what went wrong."""
         self.objects.reported.connect(lambda report: self.used(report.name))
         self._new_index = index
         self._index: SearchIndex | None = None
@@ -137,7 +141,9 @@ class Registry:
         """Held by whoever writes; what only reads never waits for a disk."""
         self._records: dict[str, ToolRecord] = {}
         self._revision = -1
-        self._looked = self._counted = 0.0
+        self._looked = 0.0
+        self._counted = time.monotonic() if storage else math.inf
+        """When calls were written; where nothing is kept they never are."""
         self._counting = threading.Lock()
         self._calls: Counter[str] = Counter()
         """Calls that are not written yet."""
@@ -148,6 +154,7 @@ class Registry:
         self._disconnect = self._catalog.changed.connect(self._follow)
         for server in self._catalog.servers:
             self._follow((server, "tool"))
+        atexit.register(self.close)  # for programs that do not close it
 
     # ------------------------------------------------------------------ what there is
 
@@ -199,7 +206,8 @@ class Registry:
         Raises:
             SearchProblem: there is no such method, or it cannot be asked so.
         """
-        return list(_waited(self.asearch(query, method, limit)).hits)
+        # In a thread of its own, since a loop may run in this one.
+        return list(in_thread(asyncio.run, self.asearch(query, method, limit)).result().hits)
 
     async def asearch(
         self,
@@ -433,19 +441,19 @@ class Registry:
             await asyncio.wrap_future(self._worker.ask(self._caught_up))
 
     def close(self) -> None:
-        """Write what has to be written; it is not used afterwards. Blocks.
-
-        Raises:
-            StorageProblem: it cannot be written.
-        """
+        """Write what has to be written; it is not used afterwards. Blocks; a storage that refuses costs that alone."""
+        atexit.unregister(self.close)
         self._disconnect()
         self._worker.stop()
         if self._index is not None:
             self._index.close()
-        with self._turn:
-            if self._changed:
-                self._caught_up()
-            self._write_uses()
+        try:
+            with self._turn:
+                if self._changed:
+                    self._caught_up()
+                self._write_uses()
+        except StorageProblem as problem:
+            log.warning("the registry was not written: %s", problem)
 
     def _step(self) -> bool:
         """In the thread: read what servers list, then write how often tools were used."""
@@ -471,19 +479,11 @@ class Registry:
             )
 
     def _news(self, listing: Listing) -> Iterator[ToolRecord]:
-        """What a server lists that is not kept so already; of several of the same name the first counts."""
-        seen: set[str] = set()
-        for entry in listing.entries:
-            try:
-                made = listed_by(listing.server, entry.view.raw)
-            except ValueError:
-                continue  # the catalog says what is wrong with it
+        """What a server lists that is not kept so already."""
+        for made in listed_by(listing.server, (entry.view.raw for entry in listing.entries)):
             known = self._records.get(made.name)
-            if made.name in seen or (known and known.source == "process"):
-                continue
-            seen.add(made.name)
             now = replace(known.defined(made), server=made.server, source="server") if known else made
-            if now != known:
+            if now != known and not (known and known.source == "process"):
                 yield now
 
     def _gone(self, listing: Listing) -> list[ToolRecord]:
@@ -533,6 +533,7 @@ class Registry:
     def _save(self, records: Iterable[ToolRecord]) -> None:
         """Keep records, without secrets; a name that is one is left out."""
         clean = [one for one in map(self._cleaned, records) if one]
+        self._write_uses()  # records have them already, and they would be added once more
         for batch in _batches(clean):
             self._wrote(lambda batch=batch: self.storage.save(batch))
             self._records.update({record.name: record for record in batch})
@@ -544,7 +545,7 @@ class Registry:
             self._show({self._records.pop(name).server for name in names if name in self._records})
 
     def _write_uses(self) -> None:
-        self._counted = time.monotonic()
+        self._counted = max(self._counted, time.monotonic())
         if calls := Counter(self._calls):
             self._wrote(lambda: self.storage.count({name: Uses(one, time.time()) for name, one in calls.items()}))
             with self._counting:
@@ -603,17 +604,3 @@ def _spellings(name: str) -> Iterator[str]:
 
 def _batches(records: Sequence[ToolRecord]) -> Iterator[Sequence[ToolRecord]]:
     return (records[at : at + BATCH] for at in range(0, len(records), BATCH))
-
-
-def _waited(work: Coroutine[Any, Any, T]) -> T:
-    """Run something of a loop to its end, also where a loop runs already, which waits meanwhile."""
-    done: Future[T] = Future()
-
-    def run() -> None:
-        try:
-            done.set_result(asyncio.run(work))
-        except BaseException as problem:  # boundary: whoever waits for it gets it
-            done.set_exception(problem)
-
-    threading.Thread(target=run, name="registry search", daemon=True).start()
-    return done.result()

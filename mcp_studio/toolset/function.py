@@ -54,13 +54,15 @@ def function_of(record: ToolRecord, name: str, call: Callable[[dict[str, Any]], 
         call: calls it with arguments.
     """
     signature = signature_of(record.input_schema)
+    optional = [one.name for one in signature.parameters.values() if one.default is None]
     open_ended = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in signature.parameters.values())
 
     async def function(*args: Any, **kwargs: Any) -> Any:
         given = signature.bind(*args, **kwargs).arguments
         if open_ended:
             given |= given.pop("others", {})
-        return await call(given)
+        # What may be left out is left out where None stands for that.
+        return await call({key: value for key, value in given.items() if value is not None or key not in optional})
 
     function.__name__ = function.__qualname__ = re.sub(r"\W|^(?=\d)", "_", name)
     function.__doc__ = str(safe(_docs(record, signature), _SHOWN, lines=True))
@@ -85,12 +87,12 @@ def signature_of(schema: dict[str, Json]) -> inspect.Signature:
         kind, default = annotation_of(part), inspect.Parameter.empty
         if name not in required:
             default = part.get("default")
-            kind = kind | None if default is None and isinstance(kind, type) else kind
+            kind = kind | None if default is None and kind is not None else kind
         parameters.append(
             inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=kind)
         )
-    open_ended = len(names) < len({*required, *known}) or not known
-    if (open_ended or top.get("additionalProperties")) and "others" not in names:
+    open_ended = top.get("additionalProperties", not known) or len(names) < len({*required, *known})
+    if open_ended and "others" not in names:
         parameters.append(inspect.Parameter("others", inspect.Parameter.VAR_KEYWORD, annotation=Any))
     return inspect.Signature(parameters, return_annotation=Any)
 
@@ -151,7 +153,8 @@ class FunctionTool:
     def _parameters(self) -> Iterator[inspect.Parameter]:
         for parameter in inspect.signature(self.function).parameters.values():
             if parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.POSITIONAL_ONLY):
-                raise TypeError(f"The function {self.name!r} cannot be a tool: {parameter} has no name for callers.")
+                message = f"The function {self.name!r} cannot be a tool: callers cannot name {parameter.name!r}."
+                raise TypeError(message)
             if parameter.kind is not inspect.Parameter.VAR_KEYWORD:
                 yield parameter
 

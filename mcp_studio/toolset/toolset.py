@@ -17,7 +17,6 @@ from types import TracebackType
 from typing import Any, Literal, Self, TypedDict, Unpack, cast
 
 from mcp_studio.call.call import Succeeded
-from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.load import load
 from mcp_studio.config.model import Config, Kind, ServerConfig, Timeouts
 from mcp_studio.config.secrets import secret_values
@@ -64,6 +63,9 @@ class Toolset:
         self._options = options
         self._ends: AsyncExitStack | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._studio: Studio
+        self._approved = True
+        """The program named the server itself, and consents to what it calls there."""
         self._functions: dict[str, ToolFunction] = {}
         self.problems: dict[str, StudioError] = {}
         """Servers that could not be reached, and why."""
@@ -135,38 +137,63 @@ class Toolset:
 
     def openai_tools(self, api: Literal["chat", "responses"] = "chat") -> list[dict[str, Any]]:
         """The definitions of its tools for OpenAI's Chat Completions or Responses API."""
-        flat = [
-            {"name": one.name, "description": one.description, "parameters": one.input_schema}
-            for one in self.get_tools()
-        ]
         if api == "responses":
-            return [{"type": "function", **one} for one in flat]
-        return [{"type": "function", "function": one} for one in flat]
+            return [{"type": "function", **one} for one in self._definitions("parameters")]
+        return [{"type": "function", "function": one} for one in self._definitions("parameters")]
 
     def anthropic_tools(self) -> list[dict[str, Any]]:
         """The definitions of its tools for Anthropic's Messages API."""
+        return self._definitions("input_schema")
+
+    def _definitions(self, schema: str) -> list[dict[str, Any]]:
         return [
-            {"name": one.name, "description": one.description, "input_schema": one.input_schema}
-            for one in self.get_tools()
+            {"name": one.name, "description": one.description, schema: one.input_schema} for one in self.get_tools()
         ]
 
-    # ------------------------------------------------------------------ what each kind has of its own
+    # ------------------------------------------------------------------ what kinds have of their own
 
     async def _open(self, ends: AsyncExitStack) -> None:
-        """Start or reach it; `ends` closes it."""
-        raise NotImplementedError
-
-    async def _listed(self, again: bool = False) -> list[ToolRecord]:
-        """Its tools; read anew where they are to be `again`."""
-        raise NotImplementedError
-
-    async def _call(self, record: ToolRecord, arguments: dict[str, Any]) -> Any:
-        """Call one."""
+        """Open the studio that it is about, or take it; `ends` closes it."""
         raise NotImplementedError
 
     def _name(self, record: ToolRecord) -> str:
-        """What models are to call one by, before what is put before it and taken out of it."""
+        """What models are to call a tool by, before what is put before it and taken out of it."""
         return record.tool
+
+    async def _listed(self, again: bool = False) -> list[ToolRecord]:
+        """Its tools; read anew where they are to be `again`."""
+        manager, found = self._studio.manager, list[ToolRecord]()
+        self.problems = {}
+        for name in manager.names():
+            if again and manager.status(name).state == "ready":
+                manager.refresh(name)
+            status = await manager.settle(name)
+            if status.state != "ready":
+                self.problems[name] = status.error or Unreachable(f"{name} is {status.state}.")
+                continue
+            await manager.listed(name)
+            entries = self._studio.catalog.listing(name, "tool").entries
+            found += listed_by(name, (entry.view.raw for entry in entries if not entry.excluded))
+        return found
+
+    async def _call(self, record: ToolRecord, arguments: dict[str, Any]) -> Any:
+        """Call one."""
+        studio, seconds = self._studio, self._options.get("timeout")
+        status = studio.manager.status(record.server)
+        if status.state != "ready" and not self._options.get("reconnect", True):
+            raise NotConnected(f"{record.server} is {status.state}.") from status.error
+        timeouts = Timeouts(seconds, seconds, seconds, "timeout") if seconds else Timeouts()
+        call = studio.caller.call_tool(
+            record.ref, arguments, origin="program", approved=self._approved, timeouts=timeouts
+        )
+        try:
+            outcome = await call.wait()
+        except asyncio.CancelledError:
+            call.cancel()
+            raise
+        if not isinstance(outcome, Succeeded):
+            raise failure(outcome)
+        return outcome.result if self._options.get("raw") else text_of(outcome.result)
 
     # ------------------------------------------------------------------ what is common
 
@@ -176,8 +203,8 @@ class Toolset:
             raise NotConnected(f"The {type(self).__name__} is not connected.", hint=hint)
 
     def _take(self, records: Iterable[ToolRecord]) -> None:
-        chosen = {one.name: one for one in reversed([*filter(self._wanted, records)])}  # the first of a name counts
-        wished = {name: self._options.get("prefix", "") + self._name(one) for name, one in reversed(chosen.items())}
+        chosen = {one.name: one for one in records if self._wanted(one)}
+        wished = {name: self._options.get("prefix", "") + self._name(one) for name, one in chosen.items()}
         usable = {name: re.sub(r"[^A-Za-z0-9_-]", "_", wish) for name, wish in wished.items()}
         counts = Counter(name[:LONGEST] for name in usable.values())
         self._functions = {}
@@ -202,56 +229,7 @@ class Toolset:
         return await asyncio.wrap_future(waiting)
 
 
-class _Served(Toolset):
-    """The tools of a studio's servers."""
-
-    _studio: Studio
-    _approved = True
-    """The program named the server itself, and consents to what it calls there."""
-
-    async def _listed(self, again: bool = False) -> list[ToolRecord]:
-        manager, found = self._studio.manager, list[ToolRecord]()
-        self.problems = {}
-        for name in manager.names():
-            if again and manager.status(name).state == "ready":
-                manager.refresh(name)
-            status = await manager.settle(name)
-            if status.state != "ready":
-                self.problems[name] = status.error or Unreachable(f"{name} is {status.state}.")
-                continue
-            await manager.listed(name)
-            for entry in self._studio.catalog.listing(name, "tool").entries:
-                if entry.ref.name and not entry.excluded:
-                    found += _readable(entry.ref, entry.view.raw)
-        return found
-
-    async def _call(self, record: ToolRecord, arguments: dict[str, Any]) -> Any:
-        studio, seconds = self._studio, self._options.get("timeout")
-        status = studio.manager.status(record.server)
-        if status.state != "ready" and not self._options.get("reconnect", True):
-            raise NotConnected(f"{record.server} is {status.state}.") from status.error
-        timeouts = Timeouts(seconds, seconds, seconds, "timeout") if seconds else Timeouts()
-        call = studio.caller.call_tool(
-            record.ref, arguments, origin="program", approved=self._approved, timeouts=timeouts
-        )
-        try:
-            outcome = await call.wait()
-        except asyncio.CancelledError:
-            call.cancel()
-            raise
-        if not isinstance(outcome, Succeeded):
-            raise failure(outcome)
-        return outcome.result if self._options.get("raw") else text_of(outcome.result)
-
-
-def _readable(ref: Ref, raw: dict[str, Json]) -> list[ToolRecord]:
-    try:
-        return [listed_by(ref.server, raw)]
-    except ValueError:
-        return []
-
-
-class _OneServer(_Served):
+class _OneServer(Toolset):
     """The tools of one server, which the toolset starts or reaches by itself."""
 
     def __init__(self, server: ServerConfig, **options: Unpack[ToolsetOptions]) -> None:
@@ -351,7 +329,7 @@ class LocalToolset(_OneServer):
             return str(result)
 
 
-class StudioToolset(_Served):
+class StudioToolset(Toolset):
     """The tools of all servers of a studio, named `mcp__server__tool`, under its policy.
 
     What is not read-only at a trusted server is asked about, where somebody can answer, and denied where nobody can.

@@ -9,14 +9,14 @@ from dataclasses import replace
 
 from mcp_studio.auth.accounts import Accounts
 from mcp_studio.auth.discovery import resource_or_none
-from mcp_studio.auth.model import Account
+from mcp_studio.auth.hints import command, why_nobody
+from mcp_studio.auth.model import Account, see_to
 from mcp_studio.cli.engine import execute
 from mcp_studio.cli.grammar import VERBS
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.questions import SignInController
 from mcp_studio.cli.targets import configured, select, with_secrets
 from mcp_studio.cli.terminal import Lines, can_ask, private
-from mcp_studio.config.expand import see_to
 from mcp_studio.config.model import Config, ServerConfig
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import SignInNeeded, StudioError, UsageError, renamed
@@ -24,7 +24,6 @@ from mcp_studio.jsontext import Json, pretty
 from mcp_studio.paths import Paths
 from mcp_studio.present.accounts import account_rows, as_json, claim_rows, steps_json, usable, utc, validity
 from mcp_studio.present.browser import NONE
-from mcp_studio.session.sign_in import command, why_nobody
 from mcp_studio.studio import Studio
 
 
@@ -159,7 +158,7 @@ async def _try_token(studio: Studio, server: ServerConfig, account: Account, ste
     studio.manager.start(server.name)
     status = await studio.manager.settle(server.name)
     if isinstance(status.error, SignInNeeded):
-        look = see_to(server)
+        look = see_to(server.name)
         if not server.auth.alone:
             look = f"The token is stored. What it says: {command(server).replace('auth login', 'auth status', 1)}"
         hint = f"{account.issuer} gave a token; it is the server that does not take it. {look}"

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
-from difflib import unified_diff
 from pathlib import Path
-from typing import Any
 
 from mcp_studio.call.saved import folders
 from mcp_studio.cli.grammar import VERBS
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import from_command, learn, select, state_text, tell_problems
 from mcp_studio.cli.terminal import can_ask, confirm, private
-from mcp_studio.config.clients import Client, client_named, foreign_files, places
-from mcp_studio.config.expand import uses
-from mcp_studio.config.exporters import entry_for, merged
+from mcp_studio.config.clients import Client, client_named, foreign_files, targets
+from mcp_studio.config.expand import effective, uses
+from mcp_studio.config.exporters import export
 from mcp_studio.config.importers import NO_SERVERS, suggest_name
 from mcp_studio.config.load import TrustStore, load, read_text, written
-from mcp_studio.config.model import Config, Keeping, Problem, ServerConfig, Untrusted
+from mcp_studio.config.model import Config, Keeping, Problem, ServerConfig, Source, Untrusted
 from mcp_studio.config.save import put_server, remove_server, set_value
 from mcp_studio.config.secrets import map_texts, offers
 from mcp_studio.config.servers import changed, to_table, wrong_address
@@ -30,7 +27,7 @@ from mcp_studio.config.table import nearest
 from mcp_studio.errors import ConfigError, InputNeeded, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
-from mcp_studio.paths import Paths, write_atomically
+from mcp_studio.paths import Paths
 from mcp_studio.present import units
 from mcp_studio.present.definition import cautions, target_of
 from mcp_studio.safetext import safe
@@ -169,6 +166,10 @@ def _put(servers: Sequence[ServerConfig], out: Output) -> int:
     for server in new:
         put_server(file, server)
         out.note(f"{'replaced' if server.name in known else 'added'} {_line(server)}")
+        try:
+            effective(replace(server, source=Source("user", str(file))), keyring=str)
+        except ConfigError as problem:
+            out.warn(f"{server.name} cannot start yet: {problem.key}: {problem.message} {problem.hint}")
     if not new:
         raise ConfigError("No server was added.")
     return out.done([server.name for server in new])
@@ -247,60 +248,44 @@ def _import(words: list[str], out: Output) -> int:
 def _export(words: list[str], out: Output) -> int:
     """Write servers into the file of another client."""
     client_named(words[0])  # whether there is such a client comes before what is wrong with servers
-    return export(words[0], select(_written(_files(out), out), words[1:]).servers.values(), out)
+    return put(words[0], select(_written(_files(out), out), words[1:]).servers.values(), out)
 
 
-def export(name: str, chosen: Iterable[ServerConfig], out: Output) -> int:
-    """Write servers into the file of another client, after showing what changes there; returns the exit code.
+def client_file(client: Client, out: Output) -> Path:
+    """The file of a client: the person's, or with `--project` that of this folder.
+
+    Raises:
+        UsageError: it has none.
+    """
+    project = out.options.flag("--project")
+    file = targets(Path.cwd()).get((client.name, project))
+    if file is None:
+        whose, hint = ("a project", "") if project else ("a person", "--project writes the one of this folder.")
+        raise UsageError(f"{client.name} has no file for {whose}.", hint=hint)
+    return file
+
+
+def put(name: str, chosen: Iterable[ServerConfig], out: Output) -> int:
+    """Write servers into the file of the client of this name, after showing what changes there; the exit code.
 
     Raises:
         UsageError: there is no such client.
         InputNeeded: nobody has agreed.
         ConfigError: it cannot be written.
     """
-    client, project = client_named(name), out.options.flag("--project")
-    files = [one.file for one in places(Path.cwd()) if (one.client, one.project) == (client.name, project)]
-    if not files:
-        whose, hint = ("a project", "") if project else ("a person", "--project writes the one of this folder.")
-        raise UsageError(f"{client.name} has no file for {whose}.", hint=hint)
-    file = next((file for file in files if file.is_file()), files[0])
-    entries = _entries(client, chosen, out)
-    before, after = merged(client, file, entries)
-    out.note(*unified_diff(before.splitlines(), after.splitlines(), str(file), str(file), n=1, lineterm=""))
-    if before == after:
-        out.note(f"{file} says so already")
-    else:
-        _agree(f"Write {file}?", out)
-        before, after = merged(client, file, entries)  # the client may have written meanwhile
-        backup = file.with_name(f"{file.name}.{time.strftime('%Y%m%d-%H%M%S')}.bak")
-        try:
-            if before:
-                write_atomically(backup, file.read_bytes())
-            write_atomically(file, after.encode())
-        except OSError as problem:
-            raise ConfigError(f"{file} cannot be written: {problem.strerror or problem}.") from None
-        out.note(f"wrote {', '.join(entries)} to {file}{f'; before, it was {backup.name}' if before else ''}")
-    return out.done({"client": client.name, "file": str(file), "servers": [*entries]})
-
-
-def _entries(client: Client, servers: Iterable[ServerConfig], out: Output) -> dict[str, dict[str, Any]]:
-    """The entries that a client gets; what it cannot have is told."""
-    entries: dict[str, dict[str, Any]] = {}
-    for server in servers:
-        for offer in (found := offers(server)):
-            out.redactor.learn(offer.value)
-        try:
-            entries[server.name], left = entry_for(client, server)
-        except ConfigError as problem:
-            out.warn(f"{server.name} is left out: {problem.key or 'it'} {problem.message}.")
-            continue
-        if left:
-            out.warn(f"{server.name} goes without {', '.join(left)}: {client.name} has no place for that")
-        for offer in found:
-            out.warn(f"servers.{server.name}.{offer.key} is a secret that stands in clear, and will there, too")
-    if not entries:
+    client = client_named(name)
+    file = client_file(client, out)
+    wanted = export(client, file, chosen, out.redactor)
+    out.warn(*wanted.remarks)
+    if not wanted.entries:
         raise ConfigError("No server was written.")
-    return entries
+    if changes := wanted.changes():
+        out.note(*changes)
+        _agree(f"Write {file}?", out)
+        out.note(wanted.write())
+    else:
+        out.note(f"{file} says so already")
+    return out.done({"client": client.name, "file": str(file), "servers": [*wanted.entries]})
 
 
 # Secrets

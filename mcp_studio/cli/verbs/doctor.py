@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from mcp_studio import __version__
+from mcp_studio.auth.hints import command, why_nobody
 from mcp_studio.catalog.listing import KINDS
 from mcp_studio.cli.engine import execute
 from mcp_studio.cli.output import Output
@@ -23,7 +24,6 @@ from mcp_studio.present.units import plural
 from mcp_studio.safetext import safe
 from mcp_studio.sandbox import walls
 from mcp_studio.session.connection import Deadline
-from mcp_studio.session.sign_in import command, why_nobody
 from mcp_studio.session.state import Status
 from mcp_studio.studio import Studio
 from mcp_studio.transport.guard import child_environment

@@ -34,7 +34,7 @@ def run(out: Output, start: Start) -> int:
     if options.words:
         raise UsageError(f"`serve` takes no word `{options.words[0]}`.", hint="One server: --server NAME")
     if options.flag("--install"):
-        return load("config").export(options.value("--install"), [_entry(options)], out)
+        return load("config").put(options.value("--install"), [_entry(options)], out)
     workers = options.count("--workers", 64) or 1
     config = configured(out)
     mode = options.value("--mode") or config.settings.gateway.mode

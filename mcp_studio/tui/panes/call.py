@@ -596,8 +596,10 @@ def _summary(studio: Studio, name: str) -> Iterator[str]:
     prices = prices_of(studio.catalog.listing(name, "tool").entries, config.trust)
     for one in metrics.metrics_of(studio.numbers, prices, {}):
         if one.of.server == name and not one.of.method:
-            figures = zip(metrics.HEADS[1:], metrics.figures_row(one)[1:], strict=True)
-            yield f"\n{' · '.join(f'{head} {cell}' for head, cell in figures)} ms"
-            yield " · ".join(metrics.server_facts(one, time.time() * (status.state == "ready")))
+            times = (("p50", one.tally.p50), ("p95", one.tally.p95))
+            facts = [units.plural(one.tally.count, "request"), f"{one.tally.errors:,} failed" * bool(one.tally.errors)]
+            facts += [f"{name} {units.duration(ms)}" for name, ms in times if ms is not None]
+            facts += metrics.server_facts(one, time.time() * (status.state == "ready"))
+            yield "\n" + " · ".join(filter(None, facts))
     if status.instructions:
         yield f"\n{safe(status.instructions, _INSTRUCTIONS, lines=True)}"

@@ -52,6 +52,7 @@ class ServerDetails(Dialog[str]):
         Choice("console", "Console"),
         Choice("exit_report", "Exit report"),
         Choice("unexpected_output", "Unexpected output"),
+        Choice("export_servers", "Write to…"),
         Choice("copy", "Copy all"),
         Choice("back", "Close"),
     )
