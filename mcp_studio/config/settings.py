@@ -180,13 +180,15 @@ def _tools(table: Table) -> list[ToolRule]:
 
 
 def _gateway(table: Table, base: GatewaySettings) -> GatewaySettings:
-    inner, names = table.inner("clients"), ("token", "tools", "register")
-    some = (inner.inner(name).take_record(GatewayClient(name), names, _wrong_client) for name in inner.keys())
+    before, inner, names = len(table.problems), table.inner("clients"), ("token", "tools", "register")
+    some = [inner.inner(name).take_record(GatewayClient(name), names, _wrong_client) for name in inner.keys()]
+    said = table.take_fields(base, _GATEWAY)
+    table.refuse_rest()
     # A list that is not there stays as another file has it: it says what clients may not see.
-    said = table.take_fields(base, [name for name in _GATEWAY if name in table.keys()])
-    found = replace(said, clients=(*base.clients, *(one for one in some if one)))
-    table.refuse_rest(_GATEWAY)
-    return found
+    given = {name: getattr(said, name) for name in _GATEWAY if name in table.keys()}
+    if len(table.problems) > before:  # what was meant to be hidden may be in what could not be read
+        given["hidden"] = ("*",)
+    return replace(base, **given, clients=(*base.clients, *filter(None, some)))
 
 
 def _wrong_client(client: GatewayClient) -> Iterator[tuple[str, str, str]]:

@@ -6,16 +6,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar, cast
 
 import mcp_types as types
-from mcp.server.caching import CacheHint
 from mcp.server.context import HandlerResult
 from mcp.server.lowlevel.server import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
-from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 from pydantic import BaseModel
 
-from mcp_studio import __version__
 from mcp_studio.call.caller import Completion
 from mcp_studio.catalog.listing import EntryKind, Ref
 from mcp_studio.errors import StudioError
@@ -25,7 +22,7 @@ from mcp_studio.gateway.exchange import Context
 from mcp_studio.gateway.gateway import Gateway, refusal
 from mcp_studio.gateway.notices import Notices
 from mcp_studio.gateway.own_tools import OwnTools
-from mcp_studio.gateway.tasks import CORE, TaskDesk
+from mcp_studio.gateway.tasks import CORE
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.protocol.versions import EXTENSION_TASKS, LOG_LEVELS
 from mcp_studio.safetext import safe
@@ -33,13 +30,6 @@ from mcp_studio.toolset.search_tools import TOOLS
 
 _PAGE = 500
 """Entries of one page of a list."""
-_STATE = 600.0
-"""Seconds in which a client has to come back with answers; a person may think for a while."""
-SEARCH = """\
-The tools of several MCP servers are behind this one. Find them with search_tools, read one with get_tool_definition, \
-and call it with call_tool.
-"""
-ALL = "The tools, resources and prompts of several MCP servers are behind this one, under the names of their servers.\n"
 
 ParamsT = TypeVar("ParamsT", bound=BaseModel)
 
@@ -67,11 +57,10 @@ class GatewayServer(Server[Any]):
 class Handlers:
     """What is answered to each method."""
 
-    def __init__(self, gateway: Gateway, own: OwnTools | None) -> None:
+    def __init__(self, gateway: Gateway, own: OwnTools | None, notices: Notices) -> None:
         self._gateway = gateway
         self._own = own
-        kinds: tuple[EntryKind, ...] = ("tool",) if own else ("tool", "resource", "template", "prompt")
-        self.notices = Notices(gateway, kinds)
+        self.notices = notices
 
     def add_to(self, server: GatewayServer) -> None:
         """Register them."""
@@ -263,34 +252,3 @@ def page(member: str, items: list[dict[str, Any]], cursor: str | None) -> dict[s
         raise MCPError(INVALID_PARAMS, "Unknown cursor.")
     following = {"nextCursor": str(start + _PAGE)} if start + _PAGE < len(items) else {}
     return {member: items[start : start + _PAGE], **following}
-
-
-def build(
-    gateway: Gateway, key: bytes | None = None, *, tasks: bool = True
-) -> tuple[GatewayServer, Callable[[str], None]]:
-    """The server of a gateway, and what is to be told the ids of sessions that have ended.
-
-    Args:
-        tasks: calls may go on as tasks: all requests of a client come to this process.
-        key: what seals the state that clients of the stateless era carry; all processes of a gateway share it.
-    """
-    own = OwnTools(gateway) if gateway.settings.mode == "search" else None
-    handlers, fresh = Handlers(gateway, own), CacheHint(ttl_ms=0, scope="private")
-    server = GatewayServer(
-        "mcp-studio",
-        version=__version__,
-        title="mcp-studio gateway",
-        instructions=SEARCH if own else ALL,
-        cache_hints={
-            "server/discover": fresh, "tools/list": fresh, "prompts/list": fresh, "resources/list": fresh,
-            "resources/templates/list": fresh, "resources/read": fresh,
-        },
-        get_tool_input_schema=handlers.input_schema,
-        on_subscriptions_listen=handlers.notices.listen,
-    )  # fmt: skip
-    security = RequestStateSecurity(keys=[key], ttl=_STATE) if key else RequestStateSecurity.ephemeral(ttl=_STATE)
-    server.middleware.append(RequestStateBoundary(security, default_audience=server.name))
-    handlers.add_to(server)
-    if tasks:
-        TaskDesk(gateway, handlers.target).add_to(server)
-    return server, handlers.ended

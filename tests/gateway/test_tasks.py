@@ -39,4 +39,6 @@ async def test_a_call_becomes_a_task_that_asks_and_can_be_cancelled(era: Any, up
         assert task is not None
         endless.cancel()
         await endless.wait()
-        await wait_until(lambda: (known := studio.tasks.get(*task.key)) is None or known.status == "cancelled", timeout=30)
+        await wait_until(
+            lambda: (known := studio.tasks.get(*task.key)) is None or known.status == "cancelled", timeout=30
+        )
