@@ -220,7 +220,7 @@ async def test_servers_of_other_clients_are_ticked_at_the_first_start_and_their_
     (home / ".vscode" / "mcp.json").write_text(json.dumps({"servers": {"theirs": {"command": "another"}}}))
     async with on_stage(size=(80, 24)) as stage:
         await stage.dialog(FirstStart)
-        await stage.shows(r"\[x\] theirs +Cursor +their-program -x", "has this name", "env: A_TOKEN", "left out: .*")
+        await stage.shows(r"\[x\] theirs +Cursor +their-program -x", "has this name", "env +A_TOKEN", "left out: .*")
         await stage.press("space")
         await stage.shows(r"\[ \] theirs")
         await stage.press("enter")
