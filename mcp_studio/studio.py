@@ -37,6 +37,7 @@ from mcp_studio.session.rules import AnswerRules
 from mcp_studio.session.sign_in import SignInManager
 from mcp_studio.session.state import TestReport
 from mcp_studio.session.task_manager import TaskManager
+from mcp_studio.tap.connection import Breakpoints
 from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.trace.statistics import Numbers
 from mcp_studio.trace.store import TraceStore, disk_for
@@ -44,7 +45,7 @@ from mcp_studio.transport.base import Tasks
 
 if TYPE_CHECKING:
     from mcp_studio.auth.accounts import Browser
-    from mcp_studio.registry.registry import Registry
+    from mcp_studio.registry.registry import ToolRegistry
     from mcp_studio.search.index import SearchIndex
     from mcp_studio.transport.headers import HeaderFunction
 
@@ -76,10 +77,12 @@ class Studio:
             settings, paths, self.limits, self.redactor, browser=browser
         )
         self.signing = SignInManager(accounts, self.inbox, can_ask=can_ask, spawn=self.spawn)
+        self.breakpoints = Breakpoints(self.redactor, settings.limits)
         self.manager = ConnectionManager(
             settings, inbox=self.inbox, rules=self.rules, catalog=self.catalog, trace=self.trace,
             redactor=self.redactor, can_ask=can_ask, client_info=CLIENT_INFO, spawn=self.spawn,
-            make_transport=self.signing.transport, memories=Memories(paths.state / "servers", self.redactor.bytes),
+            make_transport=partial(self.breakpoints.over, self.signing.transport),
+            memories=Memories(paths.state / "servers", self.redactor.bytes),
         )  # fmt: skip
         self.signing.attach(self.manager)
         self.events = self.manager.events
@@ -199,10 +202,10 @@ class Studio:
         )  # fmt: skip
 
     @cached_property
-    def registry(self) -> Registry:
+    def registry(self) -> ToolRegistry:
         """The tools of all servers across runs, for programs and agents; it follows the catalog once it is made."""
         where = self.config.settings.registry_storage or self.paths.state / "registry.json"
-        return import_module("mcp_studio.registry.registry").Registry(
+        return import_module("mcp_studio.registry.registry").ToolRegistry(
             where, catalog=self.catalog, index=self._new_index, usage=self.usage, redact=self.redactor.bytes
         )
 
@@ -235,7 +238,7 @@ class Studio:
 
     async def test(self, server: ServerConfig) -> TestReport:
         """Connect a server that is not part of the studio, read its lists, and close it again."""
-        began, trial = asyncio.get_running_loop().time(), replace(server, enabled=True)
+        began, trial = asyncio.get_running_loop().time(), replace(server, enabled=True, start="")
         alone = replace(self.config, servers={trial.name: trial})
         async with Studio.open(alone, self.paths, can_ask=False) as studio:
             studio.signing.share(self.signing)

@@ -24,7 +24,7 @@ LAYERS = (
     "config schema protocol vault errors signal paths jsontext safetext redact record limits urls",
     "transport auth sandbox",
     "session catalog trace",
-    "call search registry",
+    "call search registry tap",
     "studio",
     "workflow toolset present",
     "cli tui gateway servers __main__",

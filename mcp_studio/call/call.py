@@ -289,6 +289,10 @@ class Call:
     """The caller allows that it goes to another member of the group although its answer was lost."""
     stays: bool = False
     """It goes to no other member, whatever happens."""
+    moves: bool = False
+    """It may go to another member although it was sent: its tool says so, a rule or the caller."""
+    patience: float | None = None
+    """Seconds after which it goes there where its server says nothing; None where it has to wait."""
     tried: tuple[Attempt, ...] = ()
     """The members of the group that did not serve it, in their order."""
     request: RequestId | None = None
@@ -358,7 +362,7 @@ class Call:
         self.tried += (Attempt(self.ref.server, why),)
         self.ref = self.ref._replace(server=server)
         self.sent, self.answered, self.request, self.as_task = False, False, None, None
-        self.sendings = self.number = 0
+        self.sendings, self.number, self.patience = 0, 0, None
         self.changed.emit(self)
 
     def finish(self, outcome: CallOutcome) -> None:

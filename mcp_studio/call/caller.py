@@ -32,7 +32,7 @@ from mcp_studio.protocol.views import ToolView
 from mcp_studio.record import record
 from mcp_studio.schema.checker import Checker
 from mcp_studio.schema.field import SchemaProblem
-from mcp_studio.session.groups import Groups
+from mcp_studio.session.groups import Groups, Member
 from mcp_studio.session.inbox import Inbox, InputRequest
 from mcp_studio.session.manager import ConnectionManager
 from mcp_studio.session.state import Spawn
@@ -116,7 +116,7 @@ class Caller:
     def start(self, ref: Ref, method: Method, params: dict[str, Json], fresh: bool = False) -> Call:
         """Start reading a resource or getting a prompt; `fresh` takes no earlier answer that was kept."""
         call = Call(ref, method, params, fresh=fresh)
-        return self._begin(call, self._read(call) if method == "resources/read" else self._plain(call))
+        return self._begin(call, self._get(call))
 
     async def complete(self, ref: Ref, argument: str, value: str, known: Mapping[str, str]) -> Completion:
         """Ask for the values of an argument of a prompt, or of a variable of a template.
@@ -151,15 +151,12 @@ class Caller:
         self._running.remove(call)
         call.ended(task)
 
-    async def _plain(self, call: Call) -> None:
-        call.finish(await self._filtered(call, await self._outcome(call, None)))
-        call.found(())
-
-    async def _read(self, call: Call) -> None:
-        outcome, server = None if call.fresh else self.reads.get(call.ref), call.ref.server
+    async def _get(self, call: Call) -> None:
+        reading, server = call.method == "resources/read", call.ref.server
+        outcome = self.reads.get(call.ref) if reading and not call.fresh else None
         if outcome is None:
             outcome = await self._outcome(call, None)
-            if server in self.manager.names():
+            if reading and server in self.manager.names():
                 outcome = self.reads.keep(call, outcome, self.manager.status(server).modern)
         call.finish(await self._filtered(call, outcome))
         call.found(*await self.skills.judge(call, outcome))
@@ -181,7 +178,7 @@ class Caller:
 
     async def _tool(self, call: Call, origin: Origin, approved: bool) -> None:
         """Run a tool call, on one member of the group after the other where one is lost and the call may move."""
-        arguments, waiting = call.params["arguments"], None
+        arguments = call.params["arguments"]
         while True:
             ref, judgement = call.ref, self._judge(call.ref, arguments, origin)
             if denied := await consent(self.inbox.ask, judgement, call, approved=approved):
@@ -192,15 +189,18 @@ class Caller:
             tool, profile = known.tool, known.profile
             if profile.total and (call.timeouts is None or call.timeouts.total is None):
                 call.timeouts = (call.timeouts or Timeouts())._replace(total=profile.total)
+            call.moves = call.failover or profile.repeatable
+            if any(one.healthy for one in self._others(call)):
+                # A server that does one thing at a time says nothing meanwhile, be it ever so long.
+                call.patience = max(self.manager.limits.failover, 2 * self.groups.slowest(ref))
             outcome = await self._outcome(call, tool)
             if not isinstance(outcome, Lost):
                 break
-            if waiting is None:
-                waiting = [] if call.stays else list(self.groups.others(ref.server, ref.name))
-            if not waiting or (outcome.sent and not (call.failover or profile.repeatable)):
-                outcome = replace(outcome, members=tuple(waiting))
+            waiting = self._others(call)
+            if not waiting or (outcome.sent and not call.moves):
+                outcome = replace(outcome, members=tuple(one.server for one in waiting))
                 break
-            call.move(waiting.pop(0), outcome.error.message)
+            call.move(waiting[0].server, outcome.error.message)
             self.manager.supervisor(ref.server).tap.note(f"the call of {ref.name} goes on to {call.ref.server}")
         call.finish(await self._filtered(call, outcome))
         if (problem := self.audit.add(call, origin, judgement)) and call.outcome:
@@ -209,6 +209,11 @@ class Caller:
             call.found(())
         else:
             await self._check(call, outcome, tool.output_schema)
+
+    def _others(self, call: Call) -> tuple[Member, ...]:
+        """The members of its group that could take a call, best first."""
+        tried = (attempt.server for attempt in call.tried)
+        return () if call.stays else self.groups.others(call.ref.server, call.ref.name, tried)
 
     def _judge(self, ref: Ref, arguments: Json, origin: Origin, counts: bool = True) -> Judgement:
         entries = self.catalog.find(ref)

@@ -18,12 +18,11 @@ from mcp_studio.call.saved import Folders, SavedCall, Where, fill, folders, secr
 from mcp_studio.call.secrets import secret_places
 from mcp_studio.catalog.catalog import suggestion
 from mcp_studio.catalog.listing import EntryKind, Ref
-from mcp_studio.cli.engine import connected, reachable
+from mcp_studio.cli.engine import connected, reachable, tell_passed_over
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.output import Output
 from mcp_studio.cli.questions import Asker
 from mcp_studio.cli.targets import select, server_option
-from mcp_studio.cli.terminal import EndOfInput, agrees, can_ask, say
+from mcp_studio.cli.terminal import EndOfInput, Output, agrees, can_ask, say
 from mcp_studio.config.model import Config
 from mcp_studio.errors import InputNeeded, StudioError, UsageError
 from mcp_studio.jsontext import Json, dumps
@@ -135,13 +134,16 @@ def _plan_named(options: Options, config: Config, option: str, what: str) -> Pla
 
 
 def _members(config: Config, group: str) -> list[str]:
-    """The servers of a group.
+    """The servers of a group that are enabled.
 
     Raises:
-        UsageError: there is no such group.
+        UsageError: there is no such group, or none of it is enabled.
     """
-    if members := [name for name, server in config.servers.items() if server.group == group and group]:
-        return members
+    members = [server for server in config.servers.values() if server.group == group and group]
+    if enabled := [server.name for server in members if server.enabled]:
+        return enabled
+    if members:
+        raise UsageError(f"All servers of the group {group!r} are disabled.", hint="Set `enabled = true` in one.")
     known = ", ".join(sorted({server.group for server in config.servers.values()} - {""}))
     raise UsageError(f"There is no group {group!r}.", hint=f"The groups are {known or 'none'}.")
 
@@ -187,33 +189,24 @@ async def located(studio: Studio, plan: Plan, out: Output, *kinds: EntryKind) ->
         UsageError: no server has it, or several have; the nearest are named.
         StudioError: the server is not ready, in words.
     """
-    ref = Ref(kinds[0], plan.server, plan.name)
-    if plan.server and not plan.group:
-        await connected(studio, plan.server, out)
+    server, groups = plan.server, studio.groups
+    routed = bool(plan.group) or kinds == ("resource",)
+    if plan.group or (routed and not server):
+        find = partial(groups.route, plan.group, preferred=server) if plan.group else groups.reader
+        try:
+            server = await find(plan.name)
+        except UsageError:
+            await reachable(studio, out)  # which says why, and a person may sign in
+            server = await find(plan.name)
+        else:
+            tell_passed_over(studio, out)
+    if server:
+        await connected(studio, server, out)
     else:
-        anyone = plan.group or kinds == ("resource",)
-        await reachable(studio, out, partial(_can_serve, studio, ref) if anyone else None)
-    if plan.group:
-        if not studio.catalog.find(ref):
-            ref = ref._replace(server=studio.groups.best(plan.group, plan.name))
-    elif kinds == ("resource",):
-        ref = ref._replace(server=plan.server or studio.groups.server_of(plan.name))
-    else:
-        ref = _listed(studio, plan, out, kinds)
+        await reachable(studio, out)
+    ref = Ref(kinds[0], server, plan.name) if routed else _listed(studio, plan, out, kinds)
     out.server = ref.server
     return ref
-
-
-def _can_serve(studio: Studio, ref: Ref, missing: set[str]) -> bool:
-    """Whether of the servers that list it, or may yet, the first is ready."""
-
-    def may(name: str) -> bool:
-        ready = studio.manager.status(name).state == "ready"
-        return name in missing or (ready and bool(studio.catalog.find(ref._replace(server=name))))
-
-    some = filter(may, studio.manager.names())
-    order = {name: (name == ref.server, studio.manager.config(name).priority, name not in missing) for name in some}
-    return max(order, key=order.__getitem__, default="") not in ("", *missing)
 
 
 def _listed(studio: Studio, plan: Plan, out: Output, kinds: tuple[EntryKind, ...]) -> Ref:
@@ -305,14 +298,12 @@ async def intent_of(studio: Studio, plan: Plan, out: Output, ref: Ref, form: For
 
     Raises:
         UsageError: something cannot be read, or there is no earlier call.
-        StudioError: see `saved_arguments`.
+        StudioError: see `_saved_intent`.
     """
     options, form = out.options, form or form_of(studio, ref)
     if plan.saved is not None:
-        value, hidden = await saved_arguments(studio, plan, plan.saved, out, form)
-        return Intent(ref, form, _object(value, ref), hidden)
-    arguments = options.object("--args")
-    arguments = with_pairs(form, arguments, plan.pairs)
+        return await _saved_intent(studio, plan, plan.saved, out, ref, form)
+    arguments = with_pairs(form, options.object("--args"), plan.pairs)
     if options.flag("--last"):
         arguments = {**await _last(studio, ref, out), **arguments}
     if options.flag("--example"):
@@ -325,8 +316,7 @@ async def _last(studio: Studio, ref: Ref, out: Output) -> dict[str, Json]:
     found = await studio.memory.history.of(ref)
     if not found:
         raise UsageError(f"No earlier call of {ref} is remembered.")
-    if found[0].loss:
-        out.warn(found[0].loss)
+    out.warn(found[0].loss)
     return _object(found[0].arguments, ref)
 
 
@@ -343,8 +333,7 @@ def _example(form: Form, ref: Ref, out: Output) -> dict[str, Json]:
     kind = cast("Kind", out.options.value("--example"))
     made = example(form, kind, out.options.count("--seed", 999_999_999, least=0) or 0)
     out.note(f"Example ({kind}): {made.label}.")
-    if made.remark:
-        out.warn(made.remark)
+    out.warn(made.remark)
     return _object(made.value, ref)
 
 
@@ -367,10 +356,8 @@ def _plan_saved(options: Options, config: Config) -> Plan:
     return Plan(chosen, server, saved.ref.name, _pairs_of(list(options.words)), saved=saved)
 
 
-async def saved_arguments(
-    studio: Studio, plan: Plan, saved: SavedCall, out: Output, form: Form
-) -> tuple[Json, frozenset[str]]:
-    """The arguments of a saved call, and the pointers of those that are secret.
+async def _saved_intent(studio: Studio, plan: Plan, saved: SavedCall, out: Output, ref: Ref, form: Form) -> Intent:
+    """A saved call with its arguments, and those that are given besides.
 
     Raises:
         UsageError: an argument that is given has a value that cannot be.
@@ -383,12 +370,8 @@ async def saved_arguments(
     filled = await asyncio.to_thread(fill, saved)
     for secret in filled.secrets:
         studio.manager.redactor.learn(secret)
-    arguments = filled.arguments
-    if pairs := (*plan.pairs, *out.options.values("--set")):
-        if arguments is not None and not isinstance(arguments, dict):
-            raise UsageError("The saved arguments are not a JSON object: none of them can be set.")
-        arguments = with_pairs(form, cast("dict[str, Json]", arguments or {}), pairs)
-    return arguments, filled.hidden
+    pairs = (*plan.pairs, *out.options.values("--set"))
+    return Intent(ref, form, with_pairs(form, _object(filled.arguments, ref), pairs), filled.hidden)
 
 
 async def _agree(saved: SavedCall, places: Folders, server: str, asker: Asker) -> None:

@@ -7,18 +7,17 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, suppress
-from functools import partial
 from pathlib import Path
 
+from mcp_studio.auth.hints import add_hint
 from mcp_studio.call.call import Call, CallOutcome, InBackground, Lost, Succeeded, TimedOut, wants_handshake
 from mcp_studio.call.sending import mortem_when_known
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.output import Output
 from mcp_studio.cli.questions import Asker
 from mcp_studio.cli.targets import with_secrets
-from mcp_studio.cli.terminal import can_ask, restore
+from mcp_studio.cli.terminal import Output, can_ask, restore
 from mcp_studio.config.model import Config
 from mcp_studio.errors import StudioError, Unreachable, UsageError
 from mcp_studio.jsontext import Json, mapping
@@ -27,15 +26,12 @@ from mcp_studio.present import crashes
 from mcp_studio.present.blocks import blocks_of, decode, joined, result_text, structured_text
 from mcp_studio.present.outcomes import attempts, failure, kept
 from mcp_studio.protocol.core import progress_text
-from mcp_studio.session.logs import LogMessage, rank_of
-from mcp_studio.session.sign_in import add_hint
+from mcp_studio.session.logs import rank_of
 from mcp_studio.session.state import Status
 from mcp_studio.studio import Studio
 
 _CANCELLING = 2.0
 """Seconds for telling a server that its call is cancelled."""
-_MOMENT = 1.0
-"""Seconds that other servers have to become ready once one can serve."""
 _BETWEEN = 1 / 9
 """Seconds between two lines of progress: nine, and the last one, are ten in any second."""
 
@@ -87,7 +83,9 @@ async def within(studio: Studio, out: Output, body: Body, *, answers: bool) -> i
         ends.callback(studio.trace.troubled.connect(out.note))
         out.redactor, out.studio = studio.redactor, studio
         if out.log_level:
-            ends.callback(studio.logs.added.connect(partial(_narrate, out, rank_of(out.log_level))))
+            least = rank_of(out.log_level)
+            narrate = studio.logs.added.connect(lambda one: out.note(f"  {one.line}" if one.rank >= least else ""))
+            ends.callback(narrate)
         if answers:
             for rule in reversed(out.asker.rules):
                 studio.rules.add(rule)
@@ -99,12 +97,6 @@ async def within(studio: Studio, out: Output, body: Body, *, answers: bool) -> i
         again = "It ends with this command: sign in again, once tokens can be stored."
         out.warn(*(f"{words} {again}" for words in studio.signing.unsaved))
         return code
-
-
-def _narrate(out: Output, least: int, message: LogMessage) -> None:
-    """Say a log message of a server, where its level is high enough."""
-    if message.rank >= least:
-        out.note(f"  {message.line}")
 
 
 async def ready(studio: Studio, name: str, out: Output) -> Status:
@@ -137,36 +129,35 @@ async def connected(studio: Studio, name: str, out: Output) -> Status:
     return status
 
 
-Enough = Callable[[set[str]], bool]
-"""Whether the servers of these names need not be waited for much longer."""
-
-
-async def connect_all(studio: Studio, out: Output, enough: Enough | None = None) -> dict[str, StudioError]:
-    """Wait until all servers, or `enough`, are ready and listed; says why the others are not."""
-    tasks = {asyncio.create_task(connected(studio, name, out)): name for name in studio.manager.names()}
-    pending = set(tasks)
-    try:
-        while pending and not (enough and enough({tasks[one] for one in pending})):
-            _, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
-        if pending:
-            await asyncio.wait(pending, timeout=_MOMENT)
-    finally:
-        for task in tasks:
-            task.cancel()
+async def connect_all(studio: Studio, out: Output) -> dict[str, StudioError]:
+    """Wait until all servers are ready and listed; says why some are not."""
+    names = studio.manager.names()
+    ends = await asyncio.gather(*(connected(studio, name, out) for name in names), return_exceptions=True)
     failed: dict[str, StudioError] = {}
-    for error, name in zip(await asyncio.gather(*tasks, return_exceptions=True), tasks.values(), strict=True):
-        if isinstance(error, StudioError | asyncio.CancelledError):
-            failed[name] = error if isinstance(error, StudioError) else Unreachable("another server was ready first.")
+    for name, error in zip(names, ends, strict=True):
+        if isinstance(error, StudioError):
+            failed[name] = error
         elif isinstance(error, BaseException):
             raise error
     return failed
 
 
-async def reachable(studio: Studio, out: Output, enough: Enough | None = None) -> list[str]:
+async def reachable(studio: Studio, out: Output) -> list[str]:
     """The same; warns of those that are not ready, and gives the others."""
-    failed = await connect_all(studio, out, enough)
-    out.warn(*(f"{name} could not be asked: {error.message}" for name, error in failed.items()))
+    failed = await connect_all(studio, out)
+    _warn_of(failed, out)
     return [name for name in studio.manager.names() if name not in failed]
+
+
+def tell_passed_over(studio: Studio, out: Output) -> None:
+    """Warn of the servers that were not waited for, or are not to be had."""
+    found = {name: studio.manager.status(name) for name in studio.manager.names()}
+    first = Unreachable("another server was ready first.")
+    _warn_of({name: one.error or first for name, one in found.items() if one.state not in ("ready", "disabled")}, out)
+
+
+def _warn_of(failed: Mapping[str, StudioError], out: Output) -> None:
+    out.warn(*(f"{name} could not be asked: {error.message}" for name, error in failed.items()))
 
 
 class Narration:

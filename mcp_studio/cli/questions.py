@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from mcp_studio.auth.hints import client_needed, command, nobody_is_here, wants
 from mcp_studio.cli.terminal import EndOfInput, Left, Lines, agrees, can_ask, frame, say
 from mcp_studio.config.model import Problem
 from mcp_studio.config.settings import load_answers
@@ -33,13 +34,12 @@ from mcp_studio.schema.place import pointer
 from mcp_studio.schema.text import from_text, to_text
 from mcp_studio.session.inbox import OURS, Inbox, InputRequest
 from mcp_studio.session.rules import message_result
-from mcp_studio.session.sign_in import client_needed, command, nobody_is_here, wants
 from mcp_studio.session.state import Status
 from mcp_studio.urls import judge
 
 if TYPE_CHECKING:
     from mcp_studio.auth.signin import SignIn
-    from mcp_studio.cli.output import Output
+    from mcp_studio.cli.terminal import Output
     from mcp_studio.studio import Studio
 
 _GRACE = 1.0

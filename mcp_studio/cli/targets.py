@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -10,7 +11,7 @@ from typing import Any, Literal, cast
 
 from mcp_studio.cli.grammar import GROUPS
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.output import Output
+from mcp_studio.cli.terminal import Output
 from mcp_studio.config.expand import effective, uses
 from mcp_studio.config.load import load
 from mcp_studio.config.model import Config, Era, Kind, Problem, Root, ServerConfig, Timeouts
@@ -73,6 +74,22 @@ def from_command(argv: Sequence[str]) -> ServerConfig:
     return replace(server, secrets=tuple(secret_values(server)))
 
 
+def from_module(name: str) -> ServerConfig:
+    """The tools of a Python file, which is read again when it changes; the server is called as the file.
+
+    Raises:
+        UsageError: there is no such file.
+    """
+    file = Path(name).expanduser().absolute()
+    if not file.is_file():
+        raise UsageError(f"--module: there is no file {name}.")
+    args = ("-m", "mcp_studio.servers.module", str(file))
+    return ServerConfig(
+        re.sub(r"[^\w-]", "_", file.stem), command=sys.executable, args=args, watch=(str(file),),
+        inherit_env=("PYTHONPATH",),
+    )  # fmt: skip
+
+
 def adjusted(server: ServerConfig, options: Options) -> ServerConfig:
     """The entry with what the command line says over it; a word of the command line beats one of the file.
 
@@ -129,9 +146,12 @@ def target(options: Options) -> ServerConfig | None:
         UsageError: several were given, or what was given is none.
     """
     url = options.value("--url") or (options.words[0] if not options.verb and options.words else "")
-    given = [bool(url), options.command is not None, bool(options.values("--config"))]
+    module = options.value("--module")
+    given = [bool(url), options.command is not None, bool(options.values("--config")), bool(module)]
     if sum(given) > 1:
-        raise UsageError("Give one of --config, --url and -- COMMAND.")
+        raise UsageError("Give one of --config, --url, --module and -- COMMAND.")
+    if module:
+        return adjusted(from_module(module), options)
     if url:
         return adjusted(from_url(url, options.headers, options.value("--transport")), options)
     if options.flag("--transport"):

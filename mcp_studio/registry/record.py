@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import field, replace
 from typing import Literal, cast, get_args
 
@@ -99,14 +100,19 @@ class ToolRecord:
 _DEFINED = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
 
 
-def listed_by(server: str, definition: Mapping[str, Json]) -> ToolRecord:
-    """A record of a tool that a server lists, which has no say in how it is sorted and whose it is.
+def listed_by(server: str, definitions: Iterable[Mapping[str, Json]]) -> Iterator[ToolRecord]:
+    """Records of the tools that a server lists, which has no say in how they are sorted and whose they are.
 
-    Raises:
-        ValueError: as `record_of`.
+    What cannot be used is left out; of several of the same name the first counts.
     """
-    given = {key: definition[key] for key in _DEFINED if key in definition}
-    return record_of({**given, "name": f"{server}.{_text(given, 'name')}", "server": server}, "server")
+    seen: set[str] = set()
+    for definition in definitions:
+        given = {key: definition[key] for key in _DEFINED if key in definition}
+        if not (name := _text(given, "name")) or name in seen:
+            continue
+        seen.add(name)
+        with suppress(ValueError):
+            yield record_of({**given, "name": f"{server}.{name}", "server": server}, "server")
 
 
 def record_of(value: Json, source: Source = "file") -> ToolRecord:

@@ -1,17 +1,20 @@
-"""The registry: tools of all servers and own ones across runs, found, sorted and counted; own ones are called here."""
+"""The registry: tools of all servers and own ones across runs, found, sorted, tagged and counted."""
 
 from __future__ import annotations
 
 import asyncio
+import atexit
+import logging
+import math
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 from mcp_studio.catalog.catalog import Catalog, suggestion
 from mcp_studio.catalog.listing import EntryKind, Listing
@@ -19,16 +22,16 @@ from mcp_studio.errors import UsageError
 from mcp_studio.jsontext import Json, JsonProblem, dumps, items_of, loads, mapping, pretty
 from mcp_studio.limits import MB
 from mcp_studio.paths import write_atomically
-from mcp_studio.registry.objects import CallRules, ToolObjects, checked, description_of, schema_of
 from mcp_studio.registry.record import PINNED, Pinned, ToolRecord, listed_by, record_of, tags_of
 from mcp_studio.registry.sql import postgres_storage, sqlite_storage
 from mcp_studio.registry.storage import JsonStorage, MemoryStorage, Storage, StorageProblem, Uses, used
 from mcp_studio.search.engine import Listed
 from mcp_studio.search.index import SearchIndex, Worker
-from mcp_studio.search.method import Document, Reason, Scope
+from mcp_studio.search.method import EVERYWHERE, Document, Reason, Scope
 from mcp_studio.search.usage import Usage
+from mcp_studio.vault.base import in_thread
 
-T = TypeVar("T")
+log = logging.getLogger(__name__)
 ENTRY_POINTS = "mcp_studio.registry"
 """The group of entry points: the scheme of an address -> a callable that takes the address and makes a `Storage`."""
 BATCH = 10_000
@@ -100,7 +103,7 @@ def copy(source: Storage, target: Storage) -> int:
     return len(records)
 
 
-class Registry:
+class ToolRegistry:
     """Tools by their names. Methods may be called from any thread; those that write block for a moment.
 
     Nothing is read before it is needed, and what other processes write to the same storage is seen within a second.
@@ -108,7 +111,6 @@ class Registry:
     Args:
         storage: where it is kept, or the address of that; without one it ends with the registry.
         catalog: what servers list, which it follows.
-        rules: how tools of this process are called.
         index: makes the index that searches.
         usage: what a person has run, which counts as use too.
         redact: takes secrets out of what is kept.
@@ -119,15 +121,11 @@ class Registry:
         storage: Storage | str | Path | None = None,
         *,
         catalog: Catalog | None = None,
-        rules: CallRules | None = None,
         index: Callable[[], SearchIndex] = SearchIndex,
         usage: Usage | None = None,
         redact: Callable[[bytes], bytes] = bytes,
     ) -> None:
         self.storage: Storage = open_storage(storage) if isinstance(storage, str | Path) else storage or MemoryStorage()
-        self.objects = ToolObjects(rules or CallRules())
-        """The tools of this process; `objects.reported` tells of each call, `objects.figures` has their sums."""
-        self.objects.reported.connect(lambda report: self.used(report.name))
         self._new_index = index
         self._index: SearchIndex | None = None
         self._usage = usage
@@ -136,7 +134,9 @@ class Registry:
         """Held by whoever writes; what only reads never waits for a disk."""
         self._records: dict[str, ToolRecord] = {}
         self._revision = -1
-        self._looked = self._counted = 0.0
+        self._looked = 0.0
+        self._counted = time.monotonic() if storage else math.inf
+        """When calls were written; where nothing is kept they never are."""
         self._counting = threading.Lock()
         self._calls: Counter[str] = Counter()
         """Calls that are not written yet."""
@@ -147,6 +147,7 @@ class Registry:
         self._disconnect = self._catalog.changed.connect(self._follow)
         for server in self._catalog.servers:
             self._follow((server, "tool"))
+        atexit.register(self.close)  # for programs that do not close it
 
     # ------------------------------------------------------------------ what there is
 
@@ -198,7 +199,8 @@ class Registry:
         Raises:
             SearchProblem: there is no such method, or it cannot be asked so.
         """
-        return list(_waited(self.asearch(query, method, limit)).hits)
+        # In a thread of its own, since a loop may run in this one.
+        return list(in_thread(asyncio.run, self.asearch(query, method, limit)).result().hits)
 
     async def asearch(
         self,
@@ -224,7 +226,7 @@ class Registry:
         await self.ready()
         if (index := self._index) is None:
             index = await asyncio.wrap_future(self._worker.ask(self._indexed))
-        scope = Scope(None if servers is None else frozenset(servers), frozenset[EntryKind](("tool",)))
+        scope = EVERYWHERE if servers is None else Scope(frozenset(servers))
         wanted = 1_000 if where else limit
         found = await index.ask(query, method=_ALIASES.get(method, method), scope=scope, limit=wanted, once=once)
         hits = (
@@ -253,14 +255,14 @@ class Registry:
             for record in given.values():
                 known = self._records.get(record.name)
                 if known and (not replace_own or known.source != record.source):
-                    whose = f"of the server {known.server}" if known.source == "server" else f"by a {known.source}"
-                    message = f"There is a tool {record.name!r} already, registered {whose}."
+                    whose = f"of the server {known.server}" if known.server else f"({known.source})"
+                    message = f"There is a tool {record.name!r} {whose} already."
                     raise UsageError(message, hint="Choose another name, or remove that one first.")
             self._save(given.values())
         return len(given)
 
     def tag(self, names: Iterable[str], tags: Iterable[str], remove: Iterable[str] = ()) -> list[ToolRecord]:
-        """Give tools tags, and take some from them.
+        """Give tools tags, and take some from them; names may be patterns such as `files.*`.
 
         Raises:
             UsageError: there is no such tool.
@@ -284,7 +286,8 @@ class Registry:
     def remove(self, names: Iterable[str]) -> None:
         """Forget tools. Those of a server come back when it lists them the next time. Raises as `tag`."""
         with self._turn:
-            self._drop([self.find(name).name for name in names])
+            self._look()
+            self._drop([record.name for record in self._named(names)])
 
     def used(self, name: str) -> None:
         """A program or an agent has called a tool; cheap."""
@@ -346,74 +349,6 @@ class Registry:
             raise UsageError(f"{file} cannot be written: {problem.strerror or problem}.") from None
         return len(records)
 
-    # ------------------------------------------------------------------ tools of this process
-
-    def register(self, tool: object, *, category: str = "", tags: Iterable[str] = ()) -> None:
-        """Take up an object with `name` and `call(arguments)`; see `objects.Tool`.
-
-        Raises:
-            TypeError: it has no name, or nothing to call.
-            UsageError: a server's tool, or one that was added by hand, has this name.
-            StorageProblem: as `add`.
-        """
-        tool = checked(tool)
-        name = tool.name
-        with self._turn:
-            known = self.get(name)
-            if known is None or known.source == "process" or getattr(tool, "ref", None) != known.ref:
-                output = mapping(getattr(tool, "output_schema", None)) or None
-                made = ToolRecord(
-                    name, description=description_of(tool), input_schema=schema_of(tool), output_schema=output,
-                    tags=tags_of(tags), category=category, source="process",
-                )  # fmt: skip
-                before = known if known and known.source == "process" else None
-                kept = {"tags": made.tags or before.tags, "category": category or before.category} if before else {}
-                self.add([replace(before.defined(made), **kept) if before else made])
-            self.objects.tools[name] = tool
-
-    def unregister(self, name: str) -> None:
-        """Forget a tool of this process.
-
-        Raises:
-            KeyError: there is none of this name.
-        """
-        del self.objects.tools[name]
-        with self._turn:
-            if (known := self.get(name)) and known.source == "process":
-                self._drop([name])
-
-    def describe(self) -> dict[str, dict[str, Any]]:
-        """The tools of this process that may be called: `{name: {"description": …, "input_schema": …}}`."""
-        return {
-            name: {"description": description_of(tool), "input_schema": schema_of(tool)}
-            for name, tool in self.objects.tools.items()
-            if self.objects.rules.allows(name)
-        }
-
-    def call(self, name: str, arguments: Mapping[str, Any] | None = None) -> Any:
-        """Call a tool of this process and wait for what it gives.
-
-        Raises:
-            KeyError: there is none of this name.
-            UsageError: it is not allowed, the arguments do not fit, or it is asynchronous and a loop runs here.
-            TimeoutError: it takes too long, where a timeout is set.
-            Exception: whatever the tool raises.
-        """
-        return self.objects.call(name, arguments or {})
-
-    async def acall(self, name: str, arguments: Mapping[str, Any] | None = None) -> Any:
-        """The same without holding up the loop: coroutines are awaited, functions run in threads."""
-        return await self.objects.acall(name, arguments or {})
-
-    def submit(self, name: str, arguments: Mapping[str, Any] | None = None) -> Future[Any]:
-        """Put a call into the queue; its future has the result, and can be cancelled until it is its turn.
-
-        Raises:
-            KeyError: there is none of this name.
-            UsageError: too many wait already.
-        """
-        return self.objects.submit(name, arguments or {})
-
     # ------------------------------------------------------------------ following, and the end
 
     def _follow(self, group: tuple[str, EntryKind]) -> None:
@@ -431,19 +366,19 @@ class Registry:
             await asyncio.wrap_future(self._worker.ask(self._caught_up))
 
     def close(self) -> None:
-        """Write what has to be written; it is not used afterwards. Blocks.
-
-        Raises:
-            StorageProblem: it cannot be written.
-        """
+        """Write what has to be written; it is not used afterwards. Blocks; a storage that refuses costs that alone."""
+        atexit.unregister(self.close)
         self._disconnect()
         self._worker.stop()
         if self._index is not None:
             self._index.close()
-        with self._turn:
-            if self._changed:
-                self._caught_up()
-            self._write_uses()
+        try:
+            with self._turn:
+                if self._changed:
+                    self._caught_up()
+                self._write_uses()
+        except StorageProblem as problem:
+            log.warning("the registry was not written: %s", problem)
 
     def _step(self) -> bool:
         """In the thread: read what servers list, then write how often tools were used."""
@@ -469,19 +404,11 @@ class Registry:
             )
 
     def _news(self, listing: Listing) -> Iterator[ToolRecord]:
-        """What a server lists that is not kept so already; of several of the same name the first counts."""
-        seen: set[str] = set()
-        for entry in listing.entries:
-            try:
-                made = listed_by(listing.server, entry.view.raw)
-            except ValueError:
-                continue  # the catalog says what is wrong with it
+        """What a server lists that is not kept so already."""
+        for made in listed_by(listing.server, (entry.view.raw for entry in listing.entries)):
             known = self._records.get(made.name)
-            if made.name in seen or (known and known.source == "process"):
-                continue
-            seen.add(made.name)
             now = replace(known.defined(made), server=made.server, source="server") if known else made
-            if now != known:
+            if now != known and not (known and known.source == "process"):
                 yield now
 
     def _gone(self, listing: Listing) -> list[ToolRecord]:
@@ -518,13 +445,20 @@ class Registry:
     def _edit(self, names: Iterable[str], change: Callable[[ToolRecord], ToolRecord]) -> list[ToolRecord]:
         with self._turn:
             self._look()
-            edited = [change(self.find(name)) for name in names]
+            edited = [change(record) for record in self._named(names)]
             self._save(edited)
         return edited
+
+    def _named(self, names: Iterable[str]) -> Iterator[ToolRecord]:
+        """The tools of these names, which may be patterns."""
+        for name in names:
+            found = [one for one in self._records.values() if "*" in name and fnmatchcase(one.name, name)]
+            yield from found or (self.find(name),)
 
     def _save(self, records: Iterable[ToolRecord]) -> None:
         """Keep records, without secrets; a name that is one is left out."""
         clean = [one for one in map(self._cleaned, records) if one]
+        self._write_uses()  # records have them already, and they would be added once more
         for batch in _batches(clean):
             self._wrote(lambda batch=batch: self.storage.save(batch))
             self._records.update({record.name: record for record in batch})
@@ -536,7 +470,7 @@ class Registry:
             self._show({self._records.pop(name).server for name in names if name in self._records})
 
     def _write_uses(self) -> None:
-        self._counted = time.monotonic()
+        self._counted = max(self._counted, time.monotonic())
         if calls := Counter(self._calls):
             self._wrote(lambda: self.storage.count({name: Uses(one, time.time()) for name, one in calls.items()}))
             with self._counting:
@@ -595,17 +529,3 @@ def _spellings(name: str) -> Iterator[str]:
 
 def _batches(records: Sequence[ToolRecord]) -> Iterator[Sequence[ToolRecord]]:
     return (records[at : at + BATCH] for at in range(0, len(records), BATCH))
-
-
-def _waited(work: Coroutine[Any, Any, T]) -> T:
-    """Run something of a loop to its end, also where a loop runs already, which waits meanwhile."""
-    done: Future[T] = Future()
-
-    def run() -> None:
-        try:
-            done.set_result(asyncio.run(work))
-        except BaseException as problem:  # boundary: whoever waits for it gets it
-            done.set_exception(problem)
-
-    threading.Thread(target=run, name="registry search", daemon=True).start()
-    return done.result()

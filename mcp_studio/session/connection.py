@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
-from typing import Literal, NamedTuple, TypeVar
+from collections.abc import Callable, Coroutine, Generator
+from contextlib import contextmanager, suppress
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from mcp_studio.catalog.listing import Ask
 from mcp_studio.config.model import Timeouts
@@ -58,6 +58,8 @@ class Deadline:
         self._end = now + self._total.seconds
         self._last = None if longest is None else now + max(longest, self._total.seconds)
         self._longest = longest
+        self.patience: float | None = None
+        """Seconds of silence after which it is over for a request that another server can answer, too."""
         self._paused_at: float | None = None
         self._pauses = 0
 
@@ -200,6 +202,8 @@ class Connection:
         self._transport = transport
         self._tap = tap
         self._limits = limits
+        self.connect = limit_of("connect", Limit(limits.connect, "limits.connect"), timeouts)
+        """How long connecting may take."""
         self._idle = limit_of("idle", Limit(limits.call_idle, "limits.call_idle"), timeouts)
         self.total = limit_of("total", Limit(limits.call_total, "limits.call_total"), timeouts)
         """How long a request may take in all, where it says nothing itself."""
@@ -208,10 +212,12 @@ class Connection:
         self._spawn = spawn
         self._running: dict[RequestId, RunningRequest] = {}
         self._lasting: dict[RequestId, tuple[OnProgress, Deadline]] = {}
-        self._pauses = 0
-        self._frame_size = 0
+        self._pauses = self._frame_size = 0
         self.heard = time.monotonic()
         """When the newest frame came."""
+        self._silence = 0.0
+        """Since when it says nothing although it was asked."""
+        self._attending: asyncio.Task[None] | None = None
         self._flushing = False
         self._turn = asyncio.Lock()
         loop = asyncio.get_running_loop()
@@ -252,10 +258,15 @@ class Connection:
             await self._flush()
 
     async def close(self) -> None:
-        """End the transport in a bounded time."""
+        """End the transport.
+
+        Raises:
+            TimeoutError: it took too long.
+        """
         self.end(None)
         try:
-            await self._transport.close()
+            async with asyncio.timeout(self._limits.close + 1):
+                await self._transport.close()
         finally:
             self._tap.ended()
 
@@ -291,6 +302,7 @@ class Connection:
 
         Raises:
             DeadlinePassed: no answer in time.
+            RequestStopped: nobody waits for it any more, or the server is silent.
             ConnectionLost: the connection ended, or had ended before.
             StudioError: the answer cannot be read, or the transport could not get one.
         """
@@ -307,6 +319,8 @@ class Connection:
         self._running[out.id] = RunningRequest(
             self._tap.server, out.method, out.target, answer, deadline, on_progress, time.monotonic()
         )
+        if deadline.patience is not None and (self._attending is None or self._attending.done()):
+            self._attending = self._spawn(self._attend())
         try:
             async with deadline.begin():
                 if self._pauses:
@@ -325,21 +339,54 @@ class Connection:
         finally:
             del self._running[out.id]
 
-    async def probe(self, every: float, patience: Limit) -> None:
-        """Ask now and then whether the server is still there: over stateless HTTP no socket is lost when it goes.
+    @property
+    def silent(self) -> bool:
+        """It has not answered, not even the question whether it is there, and has said nothing since."""
+        return self._silence > self.heard
+
+    async def _attend(self) -> None:
+        """While requests are open that another server can answer: see that this one is there, and give them up if not.
+
+        Once it was silent it is asked until it says something.
+        """
+        asked, asking = 0.0, None
+        while (waiting := [one for one in self._running.values() if one.deadline.patience]) or self.silent:
+            patience = max((one.deadline.patience or 0.0 for one in waiting), default=self._limits.failover)
+            now = time.monotonic()
+            since = max(self.heard, min((one.started for one in waiting if not one.deadline.paused), default=now))
+            if now - since >= patience and asked > since:
+                self._silence = now
+                self._tap.note(f"it has said nothing for {now - since:.1f} s, though it was asked whether it is there")
+                for one in waiting:
+                    fail(one.answer, RequestStopped(f"It says nothing, and did not answer {patience:g} s long."))
+            elif (now - since >= patience / 2 and asked <= since) or not (waiting or (asking and not asking.done())):
+                asked, asking = now, self._spawn(self._greet())
+            await asyncio.sleep(patience / 2)
+
+    def _ask(self, deadline: Deadline | None = None) -> Coroutine[Any, Any, Reply]:
+        """Ask whether it is there."""
+        return self.request("server/discover" if self.core.modern else "ping", deadline=deadline)
+
+    async def _greet(self) -> None:
+        """Do so, and leave it there: any answer, and any refusal of its own, is heard."""
+        with suppress(StudioError):
+            await self._ask()
+
+    async def probe(self, every: float) -> None:
+        """Ask now and then whether the server is still there: over HTTP often no socket is lost when it goes.
 
         Whoever answers at all is there, and nobody is asked while a call runs: a server may do one thing at a time.
 
         Args:
-            every: seconds without a frame after which it is asked; 0 is never.
-            patience: how long the answer may take; without one the connection is lost.
+            every: seconds without a frame after which it is asked; 0 is never. Without an answer within the time for
+                connecting the connection is lost.
         """
         while every > 0:
             if (wait := self.heard + every - time.monotonic()) > 0 or self.calls:
                 await asyncio.sleep(max(wait, min(every, 1.0)))
                 continue
             try:
-                await self.request("server/discover", deadline=Deadline(patience, patience))
+                await self._ask(Deadline(self.connect, self.connect))
             except StudioError as error:
                 if error.http is None or error.http.status in GATEWAY:
                     return self.closed(error)

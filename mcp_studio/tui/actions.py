@@ -223,6 +223,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("save", "Export the trace", "trace", also="bundle jsonl markdown report opentelemetry collector"),
     Action("open_outside", "Open a session or a file", "trace", also="past earlier recording bundle"),
     Action("go_live", "Back to what is being recorded now", "trace", also="session"),
+    Action("breakpoints", "Breakpoints: hold, edit, drop or answer messages", "trace", also="intercept held tap"),
     Action("exit_report", "Exit reports: how servers ended", "trace", also="crash died post-mortem"),
     # In lists and viewers
     *(Action(id, KEYS[id].meaning, "list") for id in MOVEMENT[:6]),
@@ -259,8 +260,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("back", "Back", "dialog", show=True),
 )
 
-_OPEN = {("colon", "main"), ("slash", "servers"), ("slash", "catalog")}
-"""Keys that open a field, and where; viewers inside a pane have a search of their own."""
+_OPEN = {("colon", "main"), ("slash", "servers"), ("slash", "catalog"), ("slash", "trace")}
+"""Keys that open a field, and where: there what is typed next belongs to the field. In it they are letters."""
 UNBOUND = "no_key"
 """Stands in bindings of actions that have no key until the person gives them one."""
 _FORMER = {

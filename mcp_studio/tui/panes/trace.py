@@ -19,6 +19,8 @@ from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe
 from mcp_studio.schema.place import remove
+from mcp_studio.tap.desk import RemoteGate
+from mcp_studio.tap.gate import Gate
 from mcp_studio.trace.diff import path_text
 from mcp_studio.trace.message import COMMENTED, MARKED, UNTIMED, Recording, WireMessage
 from mcp_studio.trace.postmortem import endings
@@ -49,17 +51,6 @@ class TracePane(Pane, scope="trace"):
     """A table of messages, a query above it, and on huge screens the exchange under the cursor beside it."""
 
     number = 5
-    SCOPED_CSS = False  # a rule begins with a class of the screen
-    DEFAULT_CSS = """
-    TracePane {
-        & > Horizontal { height: 1fr; }
-        & Vertical#messages { width: 1fr; }
-        & #columns { height: 1; color: $quiet; text-style: bold; }
-        & ExchangeView { display: none; width: 45%; border-left: tall $panel; padding-left: 1; }
-        &.-past { border-title-color: $state-busy; }
-    }
-    .-huge TracePane ExchangeView { display: block; }
-    """
     query_line = getters.query_one(QueryLine)
     table = getters.query_one(TraceTable)
 
@@ -82,6 +73,8 @@ class TracePane(Pane, scope="trace"):
         """An earlier session, while it is shown."""
         self._base: Side | None = None
         """The exchange that the next one is compared with."""
+        self._held = 0
+        """Messages that breakpoints hold."""
         self.beside = ExchangeView()
         """Mounted once there is room for it: it has many widgets."""
 
@@ -156,6 +149,7 @@ class TracePane(Pane, scope="trace"):
             except StudioError as error:
                 self.app.fail(error)
                 self.action_go_live()
+        self._tell_held()
         if not self.region:
             return
         self._show_notes()
@@ -182,6 +176,7 @@ class TracePane(Pane, scope="trace"):
         parts += [f"{key('toggle_item')} unfolds lists"] if table.folded else []
         if self._grows:
             parts.append("following" if table.following else f"{key('follow')} follows")
+        parts += [f"{self._held} held"] if self._held else []
         parts += [f"{key('compare')} compares with {self._base.name}"] if self._base is not None else []
         self.show_note(" · ".join(parts))
 
@@ -205,8 +200,9 @@ class TracePane(Pane, scope="trace"):
         self.table.focus()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Enter is the table's; in the exchange beside it goes into a value or a row."""
-        return action != "open" or not self.beside.has_focus_within
+        """Enter and the search are the table's; the exchange beside it has its own."""
+        mine = action not in ("open", "find") or not self.beside.has_focus_within
+        return mine and super().check_action(action, parameters)
 
     def action_find(self) -> None:
         self.query_line.open()
@@ -434,6 +430,30 @@ class TracePane(Pane, scope="trace"):
             self.app.say("This is what is being recorded now.")
         else:
             self._show((None, "Trace"))
+
+    @property
+    def _gate(self) -> Gate | RemoteGate:
+        """Holds messages of what is shown: of our own connections, or of a tap that records the session."""
+        studio = self.app.studio
+        if self._session is None or self._session.info.origin != "tap":
+            return studio.breakpoints.gate
+        return RemoteGate(studio.paths.state / "held", self._session.path.stem)
+
+    def _tell_held(self) -> None:
+        """Say it when more messages are held than before."""
+        before, self._held = self._held, len(self._gate.waiting)
+        if self._held > before and self.app.screen is self.screen:
+            self.app.say("A breakpoint holds a message: see Breakpoints in the palette.", "warning")
+
+    def action_breakpoints(self) -> None:
+        """Say which messages are held, and decide about each."""
+        from mcp_studio.tui.screens.breakpoints import Breakpoints
+
+        gate = self._gate
+        if isinstance(gate, RemoteGate) and self._session is not None:
+            self.app.push_screen(Breakpoints(gate, self._session, ", ".join(self._session.info.servers)))
+        else:
+            self.app.push_screen(Breakpoints(gate, self.app.studio.breakpoints.trace, "our connections"))
 
     def action_exit_report(self) -> None:
         """How servers ended, the newest first; of the server under the cursor where it ended."""

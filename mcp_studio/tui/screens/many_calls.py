@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 
 from textual import on
@@ -18,6 +19,7 @@ from textual.widgets import Input, ProgressBar, Static
 from mcp_studio.call.call import Call
 from mcp_studio.call.load import MOST, MOST_AT_ONCE, Load, past_of_load
 from mcp_studio.catalog.listing import Ref
+from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import dumps, mapping, pretty
 from mcp_studio.present import outcomes, units
 from mcp_studio.safetext import safe
@@ -36,23 +38,15 @@ _ERRORS = 3
 
 
 def servers_with(studio: Studio, ref: Ref) -> list[str]:
-    """The servers that have a tool of this name, and members of its group of which nobody knows: they never started."""
-    names, group = studio.manager.names(), studio.groups.of(ref.server) if ref.server in studio.manager.names() else ""
-    found = {entry.ref.server for entry in studio.catalog.entries("tool") if entry.ref.name == ref.name}
-    found |= {one.server for one in studio.groups.members(group, ref.name)} if group else set()
-    return [name for name in names if name in found] if ref.kind == "tool" else []
+    """The servers that have a tool of this name, or are of its group and may have it, in the configuration's order."""
+    found = {entry.ref.server for entry in studio.catalog.entries(ref.kind) if entry.ref.name == ref.name}
+    if ref.server in studio.manager.names() and (group := studio.groups.of(ref.server)):
+        found |= {member.server for member in studio.groups.members(group, ref.name)}
+    return [name for name in studio.manager.names() if name in found and ref.kind == "tool"]
 
 
 class Column(Vertical):
     """One server: its outcome and time; below that its result, or how that differs from the base."""
-
-    DEFAULT_CSS = """
-    Column {
-        min-width: 34; border-left: tall $panel; padding-left: 1;
-        & > .head { height: auto; max-height: 6; margin-bottom: 1; }
-        &:focus-within, &.-base { border-left: tall $accent; }
-    }
-    """
 
     def __init__(self, server: str) -> None:
         super().__init__()
@@ -105,14 +99,6 @@ class CallOn(RunDialog):
     """
 
     DEFAULT_CLASSES = "-large"
-    DEFAULT_CSS = """
-    CallOn {
-        & TickList { max-height: 100%; }
-        & #columns { height: 1fr; }
-        & #columns, & #base, & #choose, &.-begun TickList { display: none; }
-        &.-begun { & #columns, & #base, & #choose { display: block; } }
-    }
-    """
     AUTO_FOCUS = "TickList"
     every = 0.1
     choices = (
@@ -171,7 +157,9 @@ class CallOn(RunDialog):
     async def _call(self, column: Column) -> None:
         """Call once the server is connected; it is asked for approval where its tool wants that."""
         studio, draft, ref = self.app.studio, self._draft, Ref("tool", column.server, self._draft.entry.ref.name)
-        await studio.manager.settle(column.server)
+        with suppress(StudioError):  # which its call ends with
+            await studio.manager.ready(column.server)
+            await studio.manager.listed(column.server)
         column.call = studio.call_tool(ref, mapping(draft.value), stays=True)
         studio.memory.history.follow(column.call, ref, draft.sent, origin="studio", hidden=draft.secrets)
         await column.call.wait()
@@ -216,15 +204,6 @@ class CallOn(RunDialog):
 class LoadTest(RunDialog):
     """Asks for two numbers, runs, and keeps the figures on screen until it is left."""
 
-    DEFAULT_CSS = """
-    LoadTest {
-        & Horizontal#numbers { height: 1; }
-        & Input { width: 14; margin-right: 4; }
-        & #numbers Static { width: auto; margin-right: 1; }
-        & #note { margin-top: 1; }
-        & ProgressBar { margin-top: 1; display: none; & Bar { width: 1fr; } }
-    }
-    """
     AUTO_FOCUS = "#total"
     every = 0.2
     choices = (
