@@ -416,7 +416,7 @@ async def test_servers_are_written_to_another_client_after_the_change_is_seen(
         await stage.shows("Cursor .*mcp.json", r"\[x\] one", r"\[x\] two", r"\[ \] clear", r'\+ +"two": \{')
         assert stage.app.screen.query_one(Select).value is not None and file.read_text().count("one") == 0
         await stage.press("tab", "end", "space")
-        await stage.shows(r"\[x\] clear", "API_TOKEN is a secret that stands in clear", "redacted")
+        await stage.shows(r"\[x\] clear", "API_TOKEN is a secret in clear", "redacted")
         assert secret not in stage.text
         await stage.press("ctrl+j")
         await stage.told("Wrote one, two, clear to")
