@@ -20,11 +20,12 @@ from mcp_studio.catalog.catalog import Catalog, suggestion
 from mcp_studio.catalog.listing import EntryKind, Listing
 from mcp_studio.errors import UsageError
 from mcp_studio.jsontext import Json, JsonProblem, dumps, items_of, loads, mapping, pretty
-from mcp_studio.limits import MB
+from mcp_studio.limits import KB, MB
 from mcp_studio.paths import write_atomically
 from mcp_studio.registry.record import PINNED, Pinned, ToolRecord, listed_by, record_of, tags_of
 from mcp_studio.registry.sql import postgres_storage, sqlite_storage
 from mcp_studio.registry.storage import JsonStorage, MemoryStorage, Storage, StorageProblem, Uses, used
+from mcp_studio.safetext import safe
 from mcp_studio.search.engine import Listed
 from mcp_studio.search.index import SearchIndex, Worker
 from mcp_studio.search.method import EVERYWHERE, Document, Reason, Scope
@@ -38,6 +39,8 @@ BATCH = 10_000
 """Records that a storage is given at once."""
 _LARGEST = 256 * MB
 """A file that is imported."""
+_LARGEST_RECORD = 512 * KB
+"""A larger definition is no use to a program, and a server could fill the disk by some."""
 _SECONDS = 5.0
 """Counts of use are written at most so often, and at the end."""
 _AGAIN = 1.0
@@ -456,7 +459,7 @@ class ToolRegistry:
             yield from found or (self.find(name),)
 
     def _save(self, records: Iterable[ToolRecord]) -> None:
-        """Keep records, without secrets; a name that is one is left out."""
+        """Keep records, without secrets; a name that is one is left out, and what is very large."""
         clean = [one for one in map(self._cleaned, records) if one]
         self._write_uses()  # records have them already, and they would be added once more
         for batch in _batches(clean):
@@ -491,6 +494,9 @@ class ToolRegistry:
 
     def _cleaned(self, record: ToolRecord) -> ToolRecord | None:
         data = dumps(record.as_json())
+        if len(data) > _LARGEST_RECORD:
+            log.warning("the registry leaves out %s: its definition has %d bytes", safe(record.name), len(data))
+            return None
         if (clean := self._redact(data)) == data:
             return record
         made = record_of(loads(clean))

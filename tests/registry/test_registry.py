@@ -236,6 +236,12 @@ async def test_secrets_are_not_kept() -> None:
         assert "‹redacted›" in registry.find("own").description and registry.get(token) is None
 
 
+def test_a_definition_without_end_is_left_out() -> None:
+    registry = ToolRegistry()
+    registry.add([ToolRecord("large", description="x" * 1_000_000, source="hand"), *tools("small")])
+    assert named(registry) == {"small"}
+
+
 async def test_the_storage_is_where_the_settings_say(tmp_path: Path) -> None:
     settings = Settings(limits=PATIENT, registry_storage=str(tmp_path / "own.sqlite"))
     async with opened(lists(), settings=settings) as studio:
