@@ -9,8 +9,8 @@ from typing import Any, cast
 
 from mcp_studio.cli.engine import execute, reachable
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.output import Output, clock
 from mcp_studio.cli.targets import configured, select
+from mcp_studio.cli.terminal import Output, clock
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import printable
 from mcp_studio.registry.record import PINNED, Pinned, ToolRecord, record_of

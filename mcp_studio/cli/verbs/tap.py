@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import NAME, adjusted, configuration, from_command, from_url, learn
+from mcp_studio.cli.terminal import Output
 from mcp_studio.cli.verbs import load
 from mcp_studio.config.clients import client_named
 from mcp_studio.config.load import written

@@ -18,8 +18,8 @@ from mcp_studio.call.reload import Reloader, Round
 from mcp_studio.catalog.listing import KINDS
 from mcp_studio.cli.call_arguments import expanded, saved_folders, template_form, with_pairs
 from mcp_studio.cli.engine import connect_all, connected, execute
-from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import configured, of_server, select
+from mcp_studio.cli.terminal import Output
 from mcp_studio.errors import StudioError, Unreachable, UsageError
 from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.paths import read_object
