@@ -76,7 +76,7 @@ async def test_a_server_asks_the_client_that_called_it(era: str, upstream: str) 
         asked.append(params.message)
         return types.ElicitResult(action="accept", content={"name": "Ada", "copies": 1, "gift": False})
 
-    servers = {} if upstream == "demo" else {"raw": raw("raw_asks")}
+    servers: dict[str, Any] = {} if upstream == "demo" else {"raw": raw("raw_asks")}
     async with on_stdio(configured(ALL, **servers), era=era, elicitation_callback=elicit) as client:
         if upstream == "demo":
             result = await client.call_tool("mcp__demo__ask_twice", {})

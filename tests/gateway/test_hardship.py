@@ -26,7 +26,7 @@ async def _quick(client: Any) -> float:
 
 
 async def test_floods_and_deaths_of_servers_and_clients_that_do_not_read() -> None:
-    servers = {"good": raw("raw_server"), "flood": raw("raw_flood"), "frail": demo_stdio()}
+    servers: dict[str, Any] = {"good": raw("raw_server"), "flood": raw("raw_flood"), "frail": demo_stdio()}
     with on_http(configured(ALL, **servers)) as served:
         async with to_http(served) as quiet, to_http(served, era="legacy") as loud:
             await quiet.list_tools()

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from mcp_studio.cli.engine import execute
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import configured, select
+from mcp_studio.cli.terminal import Output
 from mcp_studio.cli.verbs import load
 from mcp_studio.config.expand import effective
 from mcp_studio.config.model import GatewaySettings, ServerConfig
