@@ -27,7 +27,7 @@ from mcp_studio.registry.sql import postgres_storage, sqlite_storage
 from mcp_studio.registry.storage import JsonStorage, MemoryStorage, Storage, StorageProblem, Uses, used
 from mcp_studio.search.engine import Listed
 from mcp_studio.search.index import SearchIndex, Worker
-from mcp_studio.search.method import Document, Reason, Scope
+from mcp_studio.search.method import EVERYWHERE, Document, Reason, Scope
 from mcp_studio.search.usage import Usage
 from mcp_studio.vault.base import in_thread
 
@@ -226,7 +226,7 @@ class ToolRegistry:
         await self.ready()
         if (index := self._index) is None:
             index = await asyncio.wrap_future(self._worker.ask(self._indexed))
-        scope = Scope(None if servers is None else frozenset(servers), frozenset[EntryKind](("tool",)))
+        scope = EVERYWHERE if servers is None else Scope(frozenset(servers))
         wanted = 1_000 if where else limit
         found = await index.ask(query, method=_ALIASES.get(method, method), scope=scope, limit=wanted, once=once)
         hits = (

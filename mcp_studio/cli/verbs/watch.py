@@ -293,6 +293,8 @@ def _lines(one: Round, studio: Studio) -> Iterator[str]:
         yield from (f"      {text}" for text in (*change.breaking, *change.compatible))
     for answer in one.answers:
         yield f"  {answer.verdict:<8} {answer.name}  {answer.said or duration(answer.ms)}"
+        if answer.accepted:
+            yield f"           its tool is another one than was accepted ({answer.accepted}): accepted by this call"
         yield from (f"           {difference_line(difference)}" for difference in answer.differences)
 
 

@@ -135,7 +135,6 @@ def _error_in_short(error: StudioError) -> str:
 class ServersPane(Pane, scope="servers"):
     """The list of servers; moving over it narrows the catalog to the server under the cursor."""
 
-    DEFAULT_CSS = "ServersPane #server-list { max-height: 100%; }"
     number = 1
     list = getters.query_one("#server-list", VirtualList)
     filter = getters.query_one("#server-filter", Input)

@@ -36,7 +36,6 @@ class Approval(RequestDialog):
         edit: goes to the form of the call that waits; None where many calls, or none of a person, wait.
     """
 
-    DEFAULT_CSS = "Approval #note { margin-top: 1; }"
     AUTO_FOCUS = "#decline"
     choices = (
         Choice("accept", "Run once", "error"), Choice("allow", "Always allow…"), Choice("decline", "Deny"),

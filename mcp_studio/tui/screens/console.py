@@ -66,12 +66,6 @@ class Console(Dialog[None]):
     """
 
     DEFAULT_CLASSES = "-large"
-    DEFAULT_CSS = """
-    Console {
-        & JsonArea { height: 40%; }
-        & VirtualList, & Findable { min-height: 2; }
-    }
-    """
     choices = (
         Choice("submit", "Send", "primary"), Choice("template", "Start from…"), Choice("alone", _ALONE),
         Choice("copy", "Copy"), Choice("back", "Close"),

@@ -59,35 +59,6 @@ class Dialog(ModalScreen[T]):
 
     app = getters.app(StudioApp)
     BINDINGS: ClassVar[list[BindingType]] = bindings("dialog")
-    DEFAULT_CSS = """
-    Dialog {
-        align: center middle;
-        background: $background 60%;
-        & > #box {
-            width: 80; max-width: 96%; height: auto; max-height: 97%;
-            background: $surface; border: round $accent; padding: 1 2 0 2;
-            border-title-color: $foreground; border-title-style: bold;
-        }
-        & #body { height: auto; max-height: 100%; scrollbar-size-vertical: 1; }
-        & #buttons { dock: bottom; height: auto; align-horizontal: right; margin: 1 0; }
-        & #buttons Button { margin-left: 1; min-width: 6; height: 1; border: none; padding: 0 1; }
-        & #refusal { display: none; &.-said { display: block; } }
-        & .gap { margin-bottom: 1; }
-        & .label, & .quiet { color: $quiet; }
-        & .bad { color: $state-failed; }
-        & .ok { color: $state-ready; }
-        & .warn { color: $state-busy; }
-        & Input, & Input:focus, & SelectCurrent { background: $foreground 9%; }
-        & OptionList, & OptionList:focus { height: auto; border: none; padding: 0; background: transparent; }
-        & Tabs { height: 1; & Underline { display: none; } }
-        & Tab { padding: 0 1 0 0; margin-right: 1; color: $quiet; }
-        & Tab.-active { color: $foreground; text-style: bold underline; }
-        &.-small > #box { width: 60; }
-        &.-broad > #box { width: 96%; max-width: 160; }
-        &.-large > #box { width: 96%; height: 97%; max-width: 160; }
-        &.-large #body { height: 1fr; }
-    }
-    """
     choices: tuple[Choice, ...] = (Choice("back", "Close"),)
     listed = ""
     """Selector of a list that the arrows move while a field has the focus."""

@@ -68,17 +68,6 @@ class ImportServers(Dialog[ServerConfig]):
 
     TITLE = "Import servers from other clients"
     DEFAULT_CLASSES = "-broad"
-    DEFAULT_CSS = """
-    ImportServers {
-        & TickList { max-height: 60vh; }
-        & #about { height: auto; max-height: 12; margin-top: 1; color: $quiet; }
-    }
-    FirstStart {
-        & TickList { max-height: 8; }
-        & #about { max-height: 4; }
-        & #keys { margin-top: 1; }
-    }
-    """
     choices = (Choice("submit", "Import", "primary"), Choice("back", "Cancel"))
     servers = getters.query_one(TickList)
 

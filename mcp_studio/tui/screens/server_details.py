@@ -49,11 +49,6 @@ class ServerDetails(Dialog[str]):
         Choice("exit_report", "Exit report"), Choice("unexpected_output", "Unexpected output"),
         Choice("export_servers", "Write to…"), Choice("copy", "Copy all"), Choice("back", "Close"),
     )  # fmt: skip
-    DEFAULT_CSS = """
-    ServerDetails.-narrow #buttons { layout: grid; grid-size: 6; grid-columns: auto; grid-gutter: 0 1; }
-    ServerDetails.-narrow #buttons Button { margin: 0; }
-    ServerDetails #buttons Button { padding: 0; }
-    """
 
     def __init__(self, server: str) -> None:
         super().__init__(server)
@@ -116,7 +111,7 @@ def _parts(studio: Studio, name: str) -> Iterator[Part]:
     yield "\n"
     yield from (f"  {name:<10}{text}\n" for name, text in (*_facts(config, status), *_standing(studio, config)))
     connection = studio.manager.supervisor(name).connection
-    if connection is not None and status.modern and config.kind == "http":
+    if connection is not None and status.spoken == "http":
         yield f"  {'answered':<10}{units.seconds(time.monotonic() - connection.heard)} ago\n"
     yield from section("Metrics", _metrics(studio, name, status))
     yield from section("Offers", _offers(studio, name))

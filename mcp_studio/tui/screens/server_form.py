@@ -57,16 +57,6 @@ class ServerForm(Dialog[ServerConfig]):
     """
 
     DEFAULT_CLASSES = "-broad"
-    DEFAULT_CSS = """
-    ServerForm {
-        & #paste, & #paste:focus { height: 3; margin-bottom: 1; padding: 0 1; background: $foreground 9%; }
-        & FormView { max-height: 40vh; }
-        & #place { height: 1; margin-top: 1; }
-        & #place Label { width: 10; }
-        & Select { width: 1fr; }
-        & #note { max-height: 6; }
-    }
-    """
     choices = (
         Choice("submit", "Save", "primary"), Choice("test", "Test"), Choice("import_servers", "Import…"),
         Choice("start_over", "Discard"), Choice("back", "Close"),
