@@ -67,12 +67,9 @@ class ServerForm(Dialog[ServerConfig]):
 
     DEFAULT_CLASSES = "-broad"
     choices = (
-        Choice("submit", "Save", "primary"),
-        Choice("test", "Test"),
-        Choice("import_servers", "Import…"),
-        Choice("start_over", "Discard"),
-        Choice("back", "Close"),
-    )
+        Choice("submit", "Save", "primary"), Choice("test", "Test"), Choice("import_servers", "Import…"),
+        Choice("start_over", "Discard"), Choice("back", "Close"),
+    )  # fmt: skip
     form = getters.query_one(FormView)
     said = getters.query_one("#note", Static)
 

@@ -36,7 +36,6 @@ _LISTS = (
     "tools/list", "resources/list", "resources/templates/list", "prompts/list", "tasks/list",
     *(f"notifications/{kind}/list_changed" for kind in ("tools", "resources", "prompts")),
 )  # fmt: skip
-_PLAIN = ("request", "notification", "result")
 _FAILED = ("4", "5", "f")
 """What begins an HTTP answer that tells of a failure."""
 _HEADS = 8
@@ -148,8 +147,7 @@ def _remarks(flags: Iterable[int]) -> list[Piece]:
     for one in flags:
         marks, severity = marks | one // bits.MARKED & 3, max(severity, one >> bits.SEVERITY & 3)
     found = ((" ", ""), (signs.dot, "dim"), (signs.warning, "warn"), (signs.bad, "bad"))
-    sign, look = found[severity]
-    return [((" ", signs.marked, signs.said, signs.marked_said)[marks], "accent"), (f"{sign} ", look)]
+    return [((" ", signs.marked, signs.said, signs.marked_said)[marks], "accent"), found[severity], (" ", "")]
 
 
 def _line(remarks: list[Piece], *pieces: Piece) -> list[Piece]:
@@ -283,7 +281,8 @@ def refreshes(columns: Columns, first: int, last: int) -> Iterator[int]:
     """The rows from `first` up to before `last` that only go on with a refresh of lists, ascending: what the row before
     them is about, too. HTTP messages between two such rows go along.
     """
-    lists, plain, heads = {columns.methods.get(name) for name in _LISTS}, codes(*_PLAIN), codes("http")
+    lists, heads = {columns.methods.get(name) for name in _LISTS}, codes("http")
+    plain = codes("request", "notification", "result")
 
     def about_lists(row: int) -> bool:
         return columns.method[row] in lists and columns.kind[row] in plain and not columns.flags[row] & bits.BY_HAND
