@@ -121,7 +121,7 @@ def test_a_row_shows_marks_findings_rounds_and_what_a_request_came_under() -> No
             {"jsonrpc": "2.0", "method": "notifications/cancelled"},
         ):  # fmt: skip
             talk.hear(message)
-            found += row(talk.store, len(talk.store) - 1)[1]
+            found += row(talk.store, len(talk.store) - 1)[0]
         choose(ascii=False)
         assert found == signs
 

@@ -67,8 +67,8 @@ def widths_for(width: int) -> Widths:
     status = 13 if width >= 90 else 1
     size = 7 if width >= 70 else 0
     server, ms = 14 if width >= 140 else 10, 7 if width >= 80 else 6
-    # Three cells in front and one behind, one for the direction, two between columns.
-    used = 5 + sum(cells + 2 for cells in (clock, server, ms, size, status) if cells) + 2
+    # Two cells in front and one behind, one for the direction, two between columns.
+    used = 4 + sum(cells + 2 for cells in (clock, server, ms, size, status) if cells) + 2
     rest = max(7, width - used)
     if width < 80:
         return Widths(clock, server, rest, 0, ms, size, status)
@@ -84,7 +84,7 @@ def header(cells: Widths) -> str:
         fit("ms", cells.ms, right=True), fit("Size", cells.size, right=True),
         fit("Status" if cells.status > 1 else "", cells.status),
     )  # fmt: skip
-    return "   " + "  ".join(filter(None, names))
+    return "  " + "  ".join(filter(None, names))
 
 
 def draw(recording: Recording, row: int, cells: Widths) -> list[Piece]:
@@ -147,7 +147,8 @@ def _remarks(flags: Iterable[int]) -> list[Piece]:
     for one in flags:
         marks, severity = marks | one // bits.MARKED & 3, max(severity, one >> bits.SEVERITY & 3)
     found = ((" ", ""), (signs.dot, "dim"), (signs.warning, "warn"), (signs.bad, "bad"))
-    return [((" ", signs.marked, signs.said, signs.marked_said)[marks], "accent"), found[severity], (" ", "")]
+    mark: Piece = ((" ", signs.marked, signs.said, signs.marked_said)[marks], "accent")
+    return [mark, found[severity]] if marks else [found[severity], mark]
 
 
 def _line(remarks: list[Piece], *pieces: Piece) -> list[Piece]:
