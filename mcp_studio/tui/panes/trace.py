@@ -442,7 +442,7 @@ class TracePane(Pane, scope="trace"):
     def _tell_held(self) -> None:
         """Say it when more messages are held than before."""
         before, self._held = self._held, len(self._gate.waiting)
-        if self._held > before:
+        if self._held > before and self.app.screen is self.screen:
             self.app.say("A breakpoint holds a message: see Breakpoints in the palette.", "warning")
 
     def action_breakpoints(self) -> None:

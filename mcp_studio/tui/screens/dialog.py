@@ -173,8 +173,8 @@ class Dialog(ModalScreen[T]):
         self.call_after_refresh(refusal.scroll_visible, animate=False)
 
     def note(self, text: str, look: str = "") -> None:
-        """Say something at the place for that, `#note`: plain, `quiet`, or `bad` and `warn` with their signs."""
-        sign = {"bad": f"{glyphs().bad} ", "warn": f"{glyphs().warning} "}.get(look, "")
+        """Say something at the place for that, `#note`: plain, `quiet`, or `ok`, `bad` and `warn` with their signs."""
+        sign = {"ok": f"{glyphs().ok} ", "bad": f"{glyphs().bad} ", "warn": f"{glyphs().warning} "}.get(look, "")
         for place in self.query("#note").results(Static):  # gone, where what runs ends after the dialog
             place.set_classes(look).update(Content(sign + safe(text.strip(), 3_000, lines=True)))
 

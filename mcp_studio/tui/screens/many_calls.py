@@ -81,13 +81,9 @@ class Column(Vertical):
                 self.json.show(dumps(result))
         self.set_class(base is self, "-base")
         beside = "the base" if base is self else self._beside
-        self.query_one(".head", Static).update(
-            Content.assemble(
-                (safe(self.server, 60), "bold"),
-                (f"  {beside}", "$accent" if base is self else "$quiet"),
-                (f"\n{getattr(glyphs(), GLYPHS[tone])} {line}", COLOURS[tone]),
-            )
-        )
+        name = (safe(self.server, 60), "bold"), (f"  {beside}", "$accent" if base is self else "$quiet")
+        state = f"\n{getattr(glyphs(), GLYPHS[tone])} {line}", COLOURS[tone]
+        self.query_one(".head", Static).update(Content.assemble(*name, state))
 
     @on(DiffView.Compared)
     def count(self, event: DiffView.Compared) -> None:
