@@ -124,7 +124,8 @@ async def _tokens(studio: Studio, out: Output) -> int:
     largest: dict[str, Json] = {}
     for part in ("description", "schema"):
         some = sorted(found.tools, key=lambda one, part=part: -getattr(one, part))[:_LARGEST]
-        out.data(f"largest {part}s", *table([(f"  {one.ref}", f"{getattr(one, part):,} tokens") for one in some]))
+        out.data(f"largest {part}s")
+        out.table([(f"  {one.ref}", f"{getattr(one, part):,} tokens") for one in some])
         largest[part] = [{"tool": str(one.ref), "tokens": getattr(one, part)} for one in some]
     out.note(f"counted by {found.tokenizer}")
     facts: dict[str, Json] = {

@@ -34,13 +34,13 @@ def run(out: Output, start: Start) -> int:
     if options.flag("--install"):
         return load("config").put(options.value("--install"), [_entry(options)], out)
     workers = options.count("--workers", 64) or 1
+    address = _address(options.value("--http") or "0") if options.flag("--http") else None
     config = configured(out)
     mode = options.value("--mode") or config.settings.gateway.mode
     settings = replace(config.settings, gateway=_with_tokens(replace(config.settings.gateway, mode=mode), out))
     chosen = select(replace(config, settings=settings), options.values("--server"))
     servers = {name: replace(one, log_level=one.log_level or "info") for name, one in chosen.servers.items()}
     chosen = replace(chosen, servers=servers)
-    address = _address(options.value("--http") or "0") if options.flag("--http") else None
 
     def serve(body: Callable[[Studio], Awaitable[int]]) -> int:
         return execute(chosen, out, body, origin="gateway")
