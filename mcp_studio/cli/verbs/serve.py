@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
-import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 
 from mcp_studio.cli.engine import execute
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.targets import configured, select
+from mcp_studio.cli.targets import configured, ourselves, select
 from mcp_studio.cli.terminal import Output
 from mcp_studio.cli.verbs import load
 from mcp_studio.config.expand import effective
@@ -72,9 +70,8 @@ def _entry(options: Options) -> ServerConfig:
     """What a client starts: this program, with the options that were given."""
     if options.command is not None or options.flag("--url"):
         raise UsageError("A client gets the configured servers.", hint="Name a file with --config, or --server NAME.")
-    program = shutil.which("mcp-studio", path=str(Path(sys.executable).parent))
-    words = ["serve"] if program else ["-m", "mcp_studio", "serve"]
+    command, *words = [*ourselves(), "serve"]
     for name in _KEPT:
         for value in options.values(name):
             words += [name, str(Path(value).expanduser().absolute()) if name in ("--config", "--root") else value]
-    return ServerConfig("mcp-studio", command=program or sys.executable, args=tuple(words))
+    return ServerConfig("mcp-studio", command=command, args=tuple(words))
