@@ -19,7 +19,7 @@ from mcp_studio.catalog.skills import Skill, offered
 from mcp_studio.cli.call_arguments import saved_folders
 from mcp_studio.cli.engine import connect_all, connected, end, execute, ready
 from mcp_studio.cli.targets import configured, of_server, select, state_text
-from mcp_studio.cli.terminal import Output, clock, entry_rows, table
+from mcp_studio.cli.terminal import Output, clock, entry_rows
 from mcp_studio.cli.verbs import load
 from mcp_studio.config.model import Config, ServerConfig
 from mcp_studio.errors import StudioError, UsageError
