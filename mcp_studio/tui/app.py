@@ -35,7 +35,7 @@ class StudioApp(GuardedApp):
     """The studio's app over a running engine, which surrounds it: `run.py` opens both."""
 
     TITLE = "mcp-studio"
-    CSS_PATH = [Path(__file__).with_name(name) for name in ("studio.tcss", "dialogs.tcss")]  # noqa: RUF012
+    CSS_PATH = [Path(__file__).with_name(name) for name in ("views.tcss", "studio.tcss", "dialogs.tcss")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = bindings("app")
     ENABLE_COMMAND_PALETTE = False  # the action `palette` opens Textual's palette with our providers
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (40, "-slim"), (72, "-narrow"), (110, "-wide"), (160, "-huge")]  # noqa: RUF012

@@ -36,7 +36,6 @@ _LISTS = (
     "tools/list", "resources/list", "resources/templates/list", "prompts/list", "tasks/list",
     *(f"notifications/{kind}/list_changed" for kind in ("tools", "resources", "prompts")),
 )  # fmt: skip
-_PLAIN = ("request", "notification", "result")
 _FAILED = ("4", "5", "f")
 """What begins an HTTP answer that tells of a failure."""
 _HEADS = 8
@@ -68,8 +67,8 @@ def widths_for(width: int) -> Widths:
     status = 13 if width >= 90 else 1
     size = 7 if width >= 70 else 0
     server, ms = 14 if width >= 140 else 10, 7 if width >= 80 else 6
-    # Three cells in front and one behind, one for the direction, two between columns.
-    used = 5 + sum(cells + 2 for cells in (clock, server, ms, size, status) if cells) + 2
+    # Two cells in front and one behind, one for the direction, two between columns.
+    used = 4 + sum(cells + 2 for cells in (clock, server, ms, size, status) if cells) + 2
     rest = max(7, width - used)
     if width < 80:
         return Widths(clock, server, rest, 0, ms, size, status)
@@ -85,7 +84,7 @@ def header(cells: Widths) -> str:
         fit("ms", cells.ms, right=True), fit("Size", cells.size, right=True),
         fit("Status" if cells.status > 1 else "", cells.status),
     )  # fmt: skip
-    return "   " + "  ".join(filter(None, names))
+    return "  " + "  ".join(filter(None, names))
 
 
 def draw(recording: Recording, row: int, cells: Widths) -> list[Piece]:
@@ -148,8 +147,8 @@ def _remarks(flags: Iterable[int]) -> list[Piece]:
     for one in flags:
         marks, severity = marks | one // bits.MARKED & 3, max(severity, one >> bits.SEVERITY & 3)
     found = ((" ", ""), (signs.dot, "dim"), (signs.warning, "warn"), (signs.bad, "bad"))
-    sign, look = found[severity]
-    return [((" ", signs.marked, signs.said, signs.marked_said)[marks], "accent"), (f"{sign} ", look)]
+    mark: Piece = ((" ", signs.marked, signs.said, signs.marked_said)[marks], "accent")
+    return [mark, found[severity]] if marks else [found[severity], mark]
 
 
 def _line(remarks: list[Piece], *pieces: Piece) -> list[Piece]:
@@ -283,7 +282,8 @@ def refreshes(columns: Columns, first: int, last: int) -> Iterator[int]:
     """The rows from `first` up to before `last` that only go on with a refresh of lists, ascending: what the row before
     them is about, too. HTTP messages between two such rows go along.
     """
-    lists, plain, heads = {columns.methods.get(name) for name in _LISTS}, codes(*_PLAIN), codes("http")
+    lists, heads = {columns.methods.get(name) for name in _LISTS}, codes("http")
+    plain = codes("request", "notification", "result")
 
     def about_lists(row: int) -> bool:
         return columns.method[row] in lists and columns.kind[row] in plain and not columns.flags[row] & bits.BY_HAND
