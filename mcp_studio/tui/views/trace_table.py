@@ -278,18 +278,20 @@ def rows_with(column: array[int], wanted: bytes, first: int, last: int) -> Itera
     return (row for row, value in enumerate(column[first : max(first, last)], first) if value in wanted)
 
 
+_PLAIN, _HTTP = codes("request", "notification", "result"), codes("http")
+
+
 def refreshes(columns: Columns, first: int, last: int) -> Iterator[int]:
     """The rows from `first` up to before `last` that only go on with a refresh of lists, ascending: what the row before
     them is about, too. HTTP messages between two such rows go along.
     """
-    lists, heads = {columns.methods.get(name) for name in _LISTS}, codes("http")
-    plain = codes("request", "notification", "result")
+    lists = {columns.methods.get(name) for name in _LISTS}
 
     def about_lists(row: int) -> bool:
-        return columns.method[row] in lists and columns.kind[row] in plain and not columns.flags[row] & bits.BY_HAND
+        return columns.method[row] in lists and columns.kind[row] in _PLAIN and not columns.flags[row] & bits.BY_HAND
 
     def between(row: int) -> bool:
-        return columns.kind[row] in heads and _text(columns, "method", row)[:1] not in _FAILED
+        return columns.kind[row] in _HTTP and _text(columns, "method", row)[:1] not in _FAILED
 
     for row, method in enumerate(columns.method[first:last], first):
         if method in lists and about_lists(row):
