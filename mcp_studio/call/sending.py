@@ -68,9 +68,9 @@ class _Sending:
         """Through all rounds, and to the end of the task that it may become."""
         call, connection, supervisor, subject = self._call, self._connection, self._supervisor, self._call.subject
         answerer, limits = supervisor.answerer, self._manager.limits
-        if tool is not None:
-            if self._mirrors:
-                self._headers = self._headers_for(tool)
+        if tool is not None and self._mirrors:
+            self._headers = self._headers_for(tool)
+        if tool is not None and self._kind == "core":
             # A tool whose `taskSupport` is `required` is always called so, an `optional` one where it is wanted
             # (2025-11-25, tasks).
             support = support_of(tool.raw, supervisor.status.version, supervisor.status.capabilities)
@@ -83,12 +83,12 @@ class _Sending:
             if connection.core.modern:
                 reply = await drive(call.params, self._round, answerer, limits, subject, connection.ended)
             else:
-                reply = await self._once(call.params)
+                reply = await self._round(call.params)
                 tries = limits.url_retries
                 while tries and isinstance(reply.event, Refused):
                     if not await opened_pages(reply.event, connection, answerer, subject):
                         break
-                    reply, tries = await self._once(call.params), tries - 1
+                    reply, tries = await self._round(call.params), tries - 1
             event = reply.event
             if isinstance(event, Answered) and not event.problems and (self._kind == "extension" or self._task_params):
                 if (raw := created_task(event.result, self._kind)) is not None:
@@ -97,16 +97,7 @@ class _Sending:
         finally:
             supervisor.calls.remove(subject)
 
-    async def _round(self, params: dict[str, Json]) -> Reply:
-        reply = await self._once(params)
-        if self._mirrors and isinstance(reply.event, Refused) and reply.event.code == HEADER_MISMATCH:
-            headers = await self._headers_anew()
-            if headers is not None and headers != self._headers:
-                self._headers = headers
-                reply = await self._once(params)
-        return reply
-
-    async def _once(self, params: dict[str, Json]) -> Reply:
+    async def _round(self, params: dict[str, Json], again: bool = True) -> Reply:
         call = self._call
         reply = await self._connection.request(
             call.method, {**params, **self._task_params}, deadline=self._connection.deadline(call.timeouts),
@@ -114,6 +105,11 @@ class _Sending:
             on_progress=call.on_progress, on_sent=call.on_sent, on_id=call.on_id,
         )  # fmt: skip
         call.answered, call.number = True, reply.span.number if reply.span else 0
+        if self._mirrors and again and isinstance(reply.event, Refused) and reply.event.code == HEADER_MISMATCH:
+            headers = await self._headers_anew()
+            if headers is not None and headers != self._headers:
+                self._headers = headers
+                return await self._round(params, again=False)
         return reply
 
     async def _headers_anew(self) -> tuple[tuple[str, str], ...] | None:

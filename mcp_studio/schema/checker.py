@@ -14,7 +14,7 @@ from typing import Any
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.limits import DEFAULT, MB, Limits
 from mcp_studio.schema.check import quick
-from mcp_studio.schema.field import AS_JSON, Field, Form, Number, SchemaProblem, Text
+from mcp_studio.schema.field import AS_JSON, Field, Form, Map, Number, Object, SchemaProblem, Text
 
 _START = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[1]); "
@@ -75,7 +75,9 @@ class Checker:
 
     async def check_arguments(self, form: Form, arguments: dict[str, Json]) -> tuple[SchemaProblem, ...]:
         """What is wrong with arguments; the whole schema is asked, which takes a process, where fields know less."""
-        found, schema = quick(form, arguments), form.schema
+        schema, top = form.schema, form.root
+        fits = not (arguments or form.fields) and isinstance(top, (Object, Map)) and not top.min_entries
+        found = () if fits else quick(form, arguments)
         if isinstance(schema, dict) and (_RULES & schema.keys() or any(map(_hides_more, map(form.field, arguments)))):
             known = {one.pointer for one in found}
             whole = await self.check(schema, arguments)

@@ -235,8 +235,8 @@ class ConnectionManager:
         A person's wish to have it off, or to sign in first, stands.
         """
         supervisor = self.supervisor(name)
-        if (connection := supervisor.connection) is not None:
-            return connection
+        if (live := supervisor.live) is not None:
+            return live.connection
         if supervisor.wanted or supervisor.config.start or supervisor.status.state == "failed":
             supervisor.start()
         await supervisor.settled.wait()
