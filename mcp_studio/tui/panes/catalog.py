@@ -217,9 +217,8 @@ class CatalogPane(Pane, scope="catalog"):
         if not self.entries.go_to((ref, 0)):
             self.entries.go_to((ref, 1))
 
-    def tick(self) -> None:
-        """Show how often and how fast tools were called; called once a second."""
-        self._numbers.look()
+    def show_figures(self) -> None:
+        """Show how often and how fast tools were called."""
         if self._numbers.revision != self._counted:
             self._counted = self._numbers.revision
             self.entries.refresh()

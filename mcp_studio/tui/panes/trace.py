@@ -102,7 +102,7 @@ class TracePane(Pane, scope="trace"):
 
     def on_mount(self) -> None:
         self.show_title("Trace")
-        self.set_interval(_EVERY, self._tick)
+        self._clock = self.set_interval(_EVERY, self._refresh, pause=True)
 
     def on_unmount(self) -> None:
         if self._session is not None:
@@ -128,7 +128,8 @@ class TracePane(Pane, scope="trace"):
             self.app.say(self._session.problem, "warning")
         if before is not None:
             before.close()
-        self._tick()
+        (self._clock.resume if self._session is not None and self._grows else self._clock.pause)()
+        self._look_beside()
 
     def show_query(self, text: str | None) -> None:
         """Show only what a query wants."""
@@ -147,15 +148,20 @@ class TracePane(Pane, scope="trace"):
         if number and not self.table.go_to(number) and (entry := self.recording.entry(number)) is not None:
             self._open(entry)
 
-    @on(TraceTable.Highlighted)
-    def _tick(self) -> None:
-        """Take over what another studio writes to the session; say how much is shown, and what belongs to it."""
+    def _refresh(self) -> None:
+        """Take over what another studio writes to the session."""
         if self._session is not None and self._grows:
             try:
                 self._session.refresh()
             except StudioError as error:
                 self.app.fail(error)
                 self.action_go_live()
+        self.table.refresh_entries()
+
+    @on(TraceTable.Highlighted)
+    @on(TraceTable.Looked)
+    def _look_beside(self) -> None:
+        """Say how much is shown, and what belongs to the message under the cursor."""
         if not self.region:
             return
         self._show_notes()
@@ -264,6 +270,7 @@ class TracePane(Pane, scope="trace"):
 
         if entry := self._chosen():
             toggle_mark(self.app, self.recording, entry)
+            self.table.refresh_entries()
 
     def action_edit(self) -> None:
         """Comment on the message."""

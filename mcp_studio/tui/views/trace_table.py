@@ -236,8 +236,8 @@ def rows_with(column: array[int], wanted: bytes, first: int, last: int) -> Itera
 
 # The table
 
-_FRAME, _REST = 1 / 15, 1 / 4
-"""Seconds between two looks at the store: while something comes, and while nothing does."""
+_FRAME = 1 / 15
+"""Seconds between two looks at what a query has found, while it searches."""
 _SLICE = 0.008
 """Seconds that a query may take of one look."""
 
@@ -258,6 +258,9 @@ class TraceTable(CursorView):
 
     class Opened(Message):
         """A double click on an entry, or enter."""
+
+    class Looked(Message):
+        """It shows what there is now."""
 
     def __init__(self, source: Recording, header: Static, *, empty: str = "") -> None:
         """`header` shows the names of the columns."""
@@ -327,7 +330,7 @@ class TraceTable(CursorView):
     # Looking at the store
 
     def on_mount(self) -> None:
-        self.set_timer(_FRAME, self._look)
+        self._clock = self.set_interval(_FRAME, self.refresh_entries, pause=True)
 
     def on_unmount(self) -> None:
         if self.search is not None:
@@ -339,13 +342,12 @@ class TraceTable(CursorView):
         self.look_at_store()
         super().on_resize()
 
-    def _look(self) -> None:
+    def refresh_entries(self) -> None:
+        """Something may have changed: take it over where that is seen."""
         searching = self.search is not None and self.search.done < 1
         # Under a dialog each change would paint all of the screen.
-        changes = self.region and self.screen.is_active and (searching or self._source.revision != self._revision)
-        if changes:
+        if self.region and self.screen.is_active and (searching or self._source.revision != self._revision):
             self.look_at_store()
-        self.set_timer(_FRAME if changes else _REST, self._look)
 
     def look_at_store(self) -> None:
         """Take over what has come and gone; what one looks at stays where it is, or the end does."""
@@ -358,11 +360,13 @@ class TraceTable(CursorView):
         self._first, self._total = source.first_number, source.total if len(source) else 0
         if self.search is not None:
             self.search.pull(_SLICE)
+        (self._clock.resume if self.search is not None and self.search.done < 1 else self._clock.pause)()
         if self.following:
             self.rows_changed(self.row_count - height, cursor=self.row_count - 1)
             self._at = self._number(self.cursor) if self.row_count else 0
         else:
             self.rows_changed(self._place(number) - above, cursor=self._place(self._at))
+        self.post_message(self.Looked())
 
     # What the person does
 
