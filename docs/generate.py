@@ -20,7 +20,7 @@ ROOT = HERE.parent
 sys.path.insert(0, str(ROOT))
 
 from mcp_studio import limits  # noqa: E402 - found only after the line above
-from mcp_studio.cli.grammar import COMMON, VERBS, Option  # noqa: E402
+from mcp_studio.cli.grammar import CONNECTION, VERBS, Option  # noqa: E402
 from mcp_studio.trace.lint.rules import RULES  # noqa: E402
 from mcp_studio.transport.http_errors import MEANINGS  # noqa: E402
 from mcp_studio.tui.actions import KEYS, spell_all, table  # noqa: E402
@@ -142,7 +142,7 @@ def cli() -> str:
         parts.append(
             f"### {name or 'The studio'}\n\n```\n{usage}\n```\n\n{verb.about or verb.summary}\n{_options(verb.options)}"
         )
-    parts.append(f"### Options about servers\n{_options(COMMON)}")
+    parts.append(f"### Options about servers\n{_options(CONNECTION.options)}")
     return _between("cli.md", BEGIN_VERBS, "\n".join(parts), END_VERBS)
 
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 # Importing `typing` for this would cost `--version` a third of its time; type checkers know the name.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from mcp_studio.registry.registry import Registry
     from mcp_studio.studio import Studio
+    from mcp_studio.toolset.toolset import LocalToolset, RemoteToolset, StudioToolset
 
 __version__ = "0.1.0"
-__all__ = ["Studio", "__version__"]
+__all__ = ["LocalToolset", "Registry", "RemoteToolset", "Studio", "StudioToolset", "__version__"]
+_MODULES = {"Registry": "mcp_studio.registry.registry", "Studio": "mcp_studio.studio"}
 
 
 def __getattr__(name: str) -> object:
-    """`Studio` is imported when it is first asked for (PEP 562), so that `--version` stays instant."""
-    if name != "Studio":
+    """What programs use is imported when it is first asked for (PEP 562), so that `--version` stays instant."""
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return import_module("mcp_studio.studio").Studio
+    return getattr(import_module(_MODULES.get(name, "mcp_studio.toolset.toolset")), name)

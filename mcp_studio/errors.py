@@ -13,7 +13,7 @@ StudioError                 message, hint, exit code
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 
 class HttpAnswer(NamedTuple):
@@ -53,10 +53,7 @@ class StudioError(Exception):
         self.detail = detail or {}
 
 
-E = TypeVar("E", bound=StudioError)
-
-
-def renamed(error: StudioError, kind: type[E], hint: str = "") -> E:
+def renamed(error: StudioError, kind: type[StudioError], hint: str = "") -> StudioError:
     """The same failure as another kind of error, with the same words but for the hint where one is given."""
     made = kind(error.message, hint=hint or error.hint)
     made.http, made.retry_after = error.http, error.retry_after

@@ -20,6 +20,8 @@ class Limits:
     """A request without an answer; progress starts it anew."""
     call_total: float = 600.0
     """A request in all, progress or not; all pages of a list together; also a task that is waited for."""
+    failover: float = 5.0
+    """Silence of a member of a group, which was asked whether it is there, before what may move goes to another."""
     call_longest: float = 3600.0
     """A request in all, also while a person is asked."""
     answer: float = 900.0

@@ -48,12 +48,8 @@ class Paths:
         if own := environ.get("MCP_STUDIO_HOME"):
             root = Path(own).expanduser().absolute()
             return cls(root / "config", root / "state", root / "cache")
-        config, state, cache = _usual(environ, platform)
-        return cls(
-            _xdg(environ, "XDG_CONFIG_HOME", config),
-            _xdg(environ, "XDG_STATE_HOME", state),
-            _xdg(environ, "XDG_CACHE_HOME", cache),
-        )
+        usual = zip(("CONFIG", "STATE", "CACHE"), _usual(environ, platform), strict=True)
+        return cls(*(_xdg(environ, f"XDG_{name}_HOME", folder) for name, folder in usual))
 
     @property
     def config_file(self) -> Path:
@@ -90,8 +86,7 @@ def portable(name: str) -> bool:
 
 def home(environ: Mapping[str, str] = os.environ) -> Path:
     """The person's home folder, from `environ` where it says so."""
-    named = environ.get("HOME") or environ.get("USERPROFILE")
-    return Path(named) if named else Path.home()
+    return Path(environ.get("HOME") or environ.get("USERPROFILE") or Path.home())
 
 
 def _usual(environ: Mapping[str, str], platform: str) -> tuple[Path, Path, Path]:

@@ -24,17 +24,11 @@ def record(*, frozen: bool = False, eq: bool = True) -> Callable[[type[T]], type
     def make(kind: type[T]) -> type[T]:
         made: Any = dataclass(eq=False, slots=True)(kind)
         if eq:
-            _compare(made, frozen)
+            values: Callable[[Any], Any] = attrgetter(*(one.name for one in fields(made) if one.compare))
+            made.__eq__ = lambda one, other: (
+                values(one) == values(other) if type(one) is type(other) else NotImplemented
+            )
+            made.__hash__ = (lambda one: hash(values(one))) if frozen else None
         return made
 
     return make
-
-
-def _compare(kind: Any, frozen: bool) -> None:
-    values: Callable[[Any], Any] = attrgetter(*(one.name for one in fields(kind) if one.compare))
-
-    def equal(one: Any, other: Any) -> bool:
-        return values(one) == values(other) if type(one) is type(other) else NotImplemented
-
-    kind.__eq__ = equal
-    kind.__hash__ = (lambda one: hash(values(one))) if frozen else None

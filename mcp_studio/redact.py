@@ -226,11 +226,9 @@ class Redactor:
         parts: list[bytes] = []
         at = 0
         for start, end in spans:
-            if end <= at:
-                continue
             if start >= at:
                 parts += (data[at:start], _MARK)
-            at = end
+            at = max(at, end)
         return b"".join((*parts, data[at:]))
 
     def text(self, text: str) -> str:

@@ -37,6 +37,7 @@ from mcp_studio.session.rules import AnswerRules
 from mcp_studio.session.sign_in import SignInManager
 from mcp_studio.session.state import TestReport
 from mcp_studio.session.task_manager import TaskManager
+from mcp_studio.tap.connection import Breakpoints
 from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.trace.statistics import Numbers
 from mcp_studio.trace.store import TraceStore, disk_for
@@ -44,6 +45,7 @@ from mcp_studio.transport.base import Tasks
 
 if TYPE_CHECKING:
     from mcp_studio.auth.accounts import Browser
+    from mcp_studio.registry.registry import Registry
     from mcp_studio.search.index import SearchIndex
     from mcp_studio.transport.headers import HeaderFunction
 
@@ -75,10 +77,12 @@ class Studio:
             settings, paths, self.limits, self.redactor, browser=browser
         )
         self.signing = SignInManager(accounts, self.inbox, can_ask=can_ask, spawn=self.spawn)
+        self.breakpoints = Breakpoints(self.redactor, settings.limits)
         self.manager = ConnectionManager(
             settings, inbox=self.inbox, rules=self.rules, catalog=self.catalog, trace=self.trace,
             redactor=self.redactor, can_ask=can_ask, client_info=CLIENT_INFO, spawn=self.spawn,
-            make_transport=self.signing.transport, memories=Memories(paths.state / "servers", self.redactor.bytes),
+            make_transport=partial(self.breakpoints.over, self.signing.transport),
+            memories=Memories(paths.state / "servers", self.redactor.bytes),
         )  # fmt: skip
         self.signing.attach(self.manager)
         self.events = self.manager.events
@@ -88,6 +92,8 @@ class Studio:
         self.tasks = TaskManager(self.manager, settings.limits, self.spawn)
         self.audit = Audit(paths.state / "audit.jsonl", self.redactor, origin)
         self.approvals = Approvals(paths.state / "approvals", self.inbox, self.redactor, self.spawn)
+        self.numbers = Numbers(self.trace)
+        """The figures of everything that crossed the wire; call `look` before reading them."""
         self.groups = Groups(self.manager, lambda: self.numbers, self.catalog)
         self.caller = Caller(
             self.manager, self.tasks, self.catalog, self.inbox, self.checker,
@@ -135,8 +141,8 @@ class Studio:
             await asyncio.gather(self.manager.close(), *(bare.close() for bare in self._bare))
         finally:
             try:
-                if "index" in self.__dict__:
-                    await asyncio.to_thread(self.index.close)
+                for name in {"registry", "index"} & self.__dict__.keys():
+                    await asyncio.to_thread(getattr(self, name).close)
                 await asyncio.to_thread(self.usage.write)
                 await self.memory.close()
                 self.audit.close()
@@ -181,21 +187,27 @@ class Studio:
         """
         return await self.caller.skills.load(server, which, file, partial(self.read_resource, fresh=True))
 
-    @cached_property
-    def numbers(self) -> Numbers:
-        """The figures of everything that crossed the wire; call `look` before reading them."""
-        return Numbers(self.trace)
-
     # ------------------------------------------------------------------ search
 
     @cached_property
     def index(self) -> SearchIndex:
         """The index over everything that servers offer; made, and imported, when somebody first searches."""
+        return self._new_index(self.catalog)
+
+    def _new_index(self, catalog: Catalog | None = None) -> SearchIndex:
         settings = self.config.settings
         return import_module("mcp_studio.search.index").SearchIndex(
-            self.catalog, tags=self.groups.tags, usage=self.usage, cache=self.paths.cache,
+            catalog, tags=self.groups.tags, usage=self.usage, cache=self.paths.cache,
             semantic=settings.search_semantic, cjk=settings.search_cjk, redact=self.redactor.bytes,
         )  # fmt: skip
+
+    @cached_property
+    def registry(self) -> Registry:
+        """The tools of all servers across runs, for programs and agents; it follows the catalog once it is made."""
+        where = self.config.settings.registry_storage or self.paths.state / "registry.json"
+        return import_module("mcp_studio.registry.registry").Registry(
+            where, catalog=self.catalog, index=self._new_index, usage=self.usage, redact=self.redactor.bytes
+        )
 
     # ------------------------------------------------------------------ by hand
 
@@ -226,7 +238,7 @@ class Studio:
 
     async def test(self, server: ServerConfig) -> TestReport:
         """Connect a server that is not part of the studio, read its lists, and close it again."""
-        began, trial = asyncio.get_running_loop().time(), replace(server, enabled=True)
+        began, trial = asyncio.get_running_loop().time(), replace(server, enabled=True, start="")
         alone = replace(self.config, servers={trial.name: trial})
         async with Studio.open(alone, self.paths, can_ask=False) as studio:
             studio.signing.share(self.signing)

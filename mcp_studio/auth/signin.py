@@ -94,6 +94,7 @@ class SignIn:
         challenge: str = "",
         step_by_step: bool = False,
         redirect_url: str = "",
+        anew: bool = False,
     ) -> None:
         """Made by `Accounts.sign_in`.
 
@@ -102,6 +103,7 @@ class SignIn:
             challenge: the `WWW-Authenticate` that led to it; without one it is fetched.
             step_by_step: it stops before each request.
             redirect_url: it goes on with what was set aside: where the browser was sent to.
+            anew: another client is registered, whatever is known of one.
         """
         config = tidy(config)
         self.server = config.name
@@ -117,6 +119,7 @@ class SignIn:
         self._scopes = tuple(scopes)
         self._challenge = challenge
         self._redirect_url = redirect_url
+        self._anew = anew
         self._store = accounts.store(config)
         self._fetcher = Fetcher(config, accounts.limits, tap, accounts.redactor, gate=self._gate, record=self._record)
         self._url = discovery.web_url(config.url)
@@ -460,6 +463,8 @@ class SignIn:
         redirects, auth = Redirects(self.server, self._note), self._config.auth
         try:
             with self._running("client") as step:
+                if self._anew:
+                    await self._store.remove_client(issuer.issuer, auth.whose)
                 before = await self._store.client(issuer.issuer, auth.whose)
                 note = await redirects.start(auth.redirect_host, auth.redirect_port, before)
                 client, step.detail = await self._client(issuer, redirects.uri, asked, before)

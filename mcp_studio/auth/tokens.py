@@ -21,8 +21,7 @@ from mcp_studio.auth.discovery import check_url
 from mcp_studio.auth.dpop import Dpop, nonce_wanted
 from mcp_studio.auth.fetch import Fetched, Fetcher, json_of
 from mcp_studio.auth.metadata import IssuerMetadata
-from mcp_studio.auth.model import UNKNOWN_ERROR, AuthFailed, Client, Grant, quoted, refusal
-from mcp_studio.config.expand import see_to
+from mcp_studio.auth.model import UNKNOWN_ERROR, AuthFailed, Client, Grant, quoted, refusal, see_to
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ConfigError, StudioError
 from mcp_studio.jsontext import Json, items_of, mapping
@@ -351,7 +350,7 @@ async def obtain(
         got = await redeem(fetcher, issuer.token_endpoint, client, form, purpose, asked=scopes, dpop=dpop)
     except AuthFailed as problem:
         if problem.error in ("invalid_grant", "invalid_client", "unauthorized_client"):
-            problem.hint = f"{problem.hint} {see_to(config)}"
+            problem.hint = f"{problem.hint} {see_to(config.name)}"
             if other := meant_for(shown, issuer.issuer):
                 problem.hint += f" The JWT that was sent is meant for {other}, and not for {quoted(issuer.issuer)}."
         raise

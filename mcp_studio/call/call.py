@@ -289,6 +289,10 @@ class Call:
     """The caller allows that it goes to another member of the group although its answer was lost."""
     stays: bool = False
     """It goes to no other member, whatever happens."""
+    moves: bool = False
+    """It may go to another member although it was sent: its tool says so, a rule or the caller."""
+    patience: float | None = None
+    """Seconds after which it goes there where its server says nothing; None where it has to wait."""
     tried: tuple[Attempt, ...] = ()
     """The members of the group that did not serve it, in their order."""
     request: RequestId | None = None

@@ -32,7 +32,7 @@ from mcp_studio.protocol.views import ToolView
 from mcp_studio.record import record
 from mcp_studio.schema.checker import Checker
 from mcp_studio.schema.field import SchemaProblem
-from mcp_studio.session.groups import Groups
+from mcp_studio.session.groups import Groups, Member
 from mcp_studio.session.inbox import Inbox, InputRequest
 from mcp_studio.session.manager import ConnectionManager
 from mcp_studio.session.state import Spawn
@@ -80,8 +80,6 @@ class Caller:
     """Results of resources/read that may be given again."""
     filter: ResultFilter
     """What every result passes before anything shows or keeps it."""
-    costs: dict[Ref, float] = field(default_factory=dict[Ref, float], init=False)
-    """What the calls of each tool have cost so far, in the unit of their server, which declared it."""
     skills: SkillReader = field(init=False)
     """Who loads skills."""
     _secret: SecretArguments = field(default_factory=SecretArguments, init=False)
@@ -183,7 +181,7 @@ class Caller:
 
     async def _tool(self, call: Call, origin: Origin, approved: bool) -> None:
         """Run a tool call, on one member of the group after the other where one is lost and the call may move."""
-        arguments, waiting = call.params["arguments"], None
+        arguments = call.params["arguments"]
         while True:
             ref, judgement = call.ref, self._judge(call.ref, arguments, origin)
             if denied := await consent(self.inbox.ask, judgement, call, approved=approved):
@@ -194,17 +192,16 @@ class Caller:
             tool, profile = known.tool, known.profile
             if profile.total and (call.timeouts is None or call.timeouts.total is None):
                 call.timeouts = (call.timeouts or Timeouts())._replace(total=profile.total)
+            call.moves = call.failover or profile.repeatable
+            call.patience = self._patience(call)
             outcome = await self._outcome(call, tool)
-            if call.sent and profile.cost:
-                self.costs[ref] = self.costs.get(ref, 0.0) + profile.cost
             if not isinstance(outcome, Lost):
                 break
-            if waiting is None:
-                waiting = [] if call.stays else list(self.groups.others(ref.server, ref.name))
-            if not waiting or (outcome.sent and not (call.failover or profile.repeatable)):
-                outcome = replace(outcome, members=tuple(waiting))
+            waiting = self._others(call)
+            if not waiting or (outcome.sent and not call.moves):
+                outcome = replace(outcome, members=tuple(one.server for one in waiting))
                 break
-            call.move(waiting.pop(0), outcome.error.message)
+            call.move(waiting[0].server, outcome.error.message)
             self.manager.supervisor(ref.server).tap.note(f"the call of {ref.name} goes on to {call.ref.server}")
         call.finish(await self._filtered(call, outcome))
         if (problem := self.audit.add(call, origin, judgement)) and call.outcome:
@@ -213,6 +210,20 @@ class Caller:
             call.found(())
         else:
             await self._check(call, outcome, tool.output_schema)
+
+    def _others(self, call: Call) -> tuple[Member, ...]:
+        """The members of its group that could take a call, best first."""
+        tried = (attempt.server for attempt in call.tried)
+        return () if call.stays else self.groups.others(call.ref.server, call.ref.name, tried)
+
+    def _patience(self, call: Call) -> float | None:
+        """Seconds that a call waits for a server that says nothing; None where no other one could take it.
+
+        It is more where answers have taken long: a server that does one thing at a time says nothing meanwhile.
+        """
+        if not any(one.healthy for one in self._others(call)):
+            return None
+        return max(self.manager.limits.failover, 2 * self.groups.slowest(call.ref))
 
     def _judge(self, ref: Ref, arguments: Json, origin: Origin, counts: bool = True) -> Judgement:
         entries = self.catalog.find(ref)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import date
 from fnmatch import fnmatchcase, translate
 from functools import lru_cache, partial
@@ -149,7 +149,7 @@ class Policy:
     def _doubt(self, ref: Ref, entries: Sequence[Entry], whole: bool) -> Judgement | None:
         """Why a call that is allowed is asked about all the same."""
         for entry in entries:
-            if entry.change and entry.change.kind == "changed":
+            if entry.change and entry.change.unaccepted:
                 return Judgement("ask", "its definition changed", (entry.change.words,))
         for rule in self._broken:
             if _pattern(rule.tools).match(str(ref)):
@@ -220,6 +220,12 @@ def _profile(tool: ToolView) -> Profile:
         total=timeout / 1000 if timeout else None,
         cost=_number(harness.get("costPerCall")),
     )
+
+
+def prices_of(tools: Iterable[Entry], trusted: bool) -> dict[Ref, float]:
+    """What a call of each tool costs, where a trusted server declares it."""
+    views = [(one.ref, one.view) for one in tools if trusted and isinstance(one.view, ToolView)]
+    return {ref: cost for ref, view in views if (cost := _profile(view).cost)}
 
 
 def _number(value: Json) -> float:

@@ -20,6 +20,7 @@ from mcp_studio.protocol.views import ToolView, param_headers
 from mcp_studio.session.connection import Connection, Deadline, Reply, asker, limit_of
 from mcp_studio.session.manager import ConnectionManager
 from mcp_studio.session.server_requests import drive, opened_pages
+from mcp_studio.session.state import at_most, until
 from mcp_studio.session.task_manager import TaskManager, unreachable
 from mcp_studio.session.tasks import Task
 from mcp_studio.trace.postmortem import Mortem
@@ -41,7 +42,8 @@ async def send(manager: ConnectionManager, tasks: TaskManager, call: Call, tool:
         StudioError, Ended: why there is none.
     """
     try:
-        return await _Sending(manager, tasks, call, await manager.ready(call.ref.server)).run(tool)
+        connection = await manager.ready(call.ref.server, call.patience)
+        return await _Sending(manager, tasks, call, connection).run(tool)
     except SessionLost as error:
         if call.answered or error.http is None or not error.http.refused:
             raise
@@ -103,6 +105,7 @@ class _Sending:
             call.method, {**params, **self._task_params}, deadline=self._connection.deadline(call.timeouts),
             follows=call.request if call.answered else None, headers=self._headers,
             on_progress=call.on_progress, on_sent=call.on_sent, on_id=call.on_id,
+            patience=call.patience if call.moves else None,
         )  # fmt: skip
         call.answered, call.number = True, reply.span.number if reply.span else 0
         if self._mirrors and again and isinstance(reply.event, Refused) and reply.event.code == HEADER_MISMATCH:
@@ -154,29 +157,24 @@ class _Sending:
 
     async def _watch(self, task: Task, deadline: Deadline) -> Task:
         call, tasks, manager = self._call, self._tasks, self._manager
-        news = asyncio.Event()
-        signals = (tasks.changed, tasks.removed, manager.changed, call.changed)
-        ends = [signal.connect(lambda _: news.set()) for signal in signals]
-        try:
-            while True:
-                now, reason = tasks.get(*task.key), unreachable(manager, task.server)
-                if now is None:
-                    removed = StudioError("The task was removed from the list here.")
-                    raise Ended(Lost(error=reason or removed, sent=True))
-                call.on_task(now)
-                if now.done:
-                    return now
-                if call.let_go:
-                    raise Ended(InBackground(task=task.id))
-                if reason:
-                    raise Ended(Lost(error=reason, sent=True))
-                if now.kind == "extension" and now.asking != deadline.paused:
-                    (deadline.pause if now.asking else deadline.resume)()
-                news.clear()
-                await news.wait()
-        finally:
-            for end in ends:
-                end()
+
+        def done() -> Task | None:
+            now, reason = tasks.get(*task.key), unreachable(manager, task.server)
+            if now is None:
+                removed = StudioError("The task was removed from the list here.")
+                raise Ended(Lost(error=reason or removed, sent=True))
+            call.on_task(now)
+            if now.done:
+                return now
+            if call.let_go:
+                raise Ended(InBackground(task=task.id))
+            if reason:
+                raise Ended(Lost(error=reason, sent=True))
+            if now.kind == "extension" and now.asking != deadline.paused:
+                (deadline.pause if now.asking else deadline.resume)()
+            return None
+
+        return await until(done, tasks.changed, tasks.removed, manager.changed, call.changed)
 
 
 def outcome_of_task(task: Task) -> CallOutcome:
@@ -210,7 +208,7 @@ def _reply(task: Task) -> Reply:
 
 async def mortem_when_known(manager: ConnectionManager, call: Call, limit: float = 4.0) -> Mortem | None:
     """The ending that a call was lost to, waited for: it is known some time after the call has ended; None if never."""
-    supervisor, changed = manager.supervisor(call.ref.server), asyncio.Event()
+    supervisor = manager.supervisor(call.ref.server)
     begun = time.time() - (time.monotonic() - call.started)
     last = begun + call.seconds + _TOGETHER
 
@@ -218,16 +216,9 @@ async def mortem_when_known(manager: ConnectionManager, call: Call, limit: float
         sent = ((flight.id, flight.method) for flight in one.flights)
         return begun - 1 <= one.time <= last and (call.request, call.method) in sent
 
-    disconnect = manager.changed.connect(lambda _: changed.set())
-    try:
-        async with asyncio.timeout(limit):
-            while (found := next(filter(ended_it, reversed(supervisor.mortems)), None)) is None:
-                if supervisor.connection is not None and not supervisor.connection.ended.done():
-                    return None  # it goes on: only this one answer was of no use
-                changed.clear()
-                await changed.wait()
-            return found
-    except TimeoutError:
-        return None
-    finally:
-        disconnect()
+    def found() -> Mortem | None:
+        return next(filter(ended_it, reversed(supervisor.mortems)), None)
+
+    # Where it goes on, only this one answer was of no use.
+    await at_most(limit, until(lambda: found() or supervisor.connection, manager.changed))
+    return found()

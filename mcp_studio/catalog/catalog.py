@@ -208,7 +208,7 @@ class Catalog:
         """
         listing = self.listing(ref.server, ref.kind)
         changes = [one.change for one in (*listing.entries, *listing.gone) if one.ref == ref and one.change]
-        if changes and not (ref.kind == "tool" and any(change.kind == "changed" for change in changes)):
+        if changes and not (ref.kind == "tool" and any(change.unaccepted for change in changes)):
             self.accept(ref)
 
     def accept(self, ref: Ref) -> None:

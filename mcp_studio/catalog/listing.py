@@ -49,6 +49,10 @@ _LINES = 4_000
 """Longer definitions are not compared line by line: that takes time by the square of their length."""
 
 
+PINNED = frozenset(("name", "title", "description", "inputSchema", "outputSchema", "annotations"))
+"""Members of a tool's definition that its pin is about; the rest may differ from one list to the next."""
+
+
 class Change(NamedTuple):
     """What is different about one entry since the last look."""
 
@@ -62,6 +66,11 @@ class Change(NamedTuple):
     def words(self) -> str:
         """`changed: description, inputSchema`."""
         return f"{self.kind}: {', '.join(self.parts)}" if self.parts else self.kind
+
+    @property
+    def unaccepted(self) -> bool:
+        """Whether it is about what is pinned of a tool: that has to be accepted, and not only seen."""
+        return self.kind == "changed" and not PINNED.isdisjoint(self.parts)
 
 
 def change_of(before: dict[str, Json] | None, now: dict[str, Json]) -> Change | None:

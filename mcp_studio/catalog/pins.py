@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, cast
 
 from mcp_studio.catalog.catalog import Catalog
-from mcp_studio.catalog.listing import ChangeKind, Ref
+from mcp_studio.catalog.listing import PINNED, ChangeKind, Ref
 from mcp_studio.jsontext import Json, mapping
 
 FORMAT = 1
-_PINNED = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
 
 
 class Drift(NamedTuple):
@@ -27,7 +26,7 @@ class Drift(NamedTuple):
 
 def digest(definition: Mapping[str, Json]) -> str:
     """The hash of a tool's definition; the order of keys does not matter."""
-    pinned = {key: definition[key] for key in _PINNED if key in definition}
+    pinned = {key: value for key, value in definition.items() if key in PINNED}
     text = json.dumps(pinned, sort_keys=True, separators=(",", ":"))
     return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -49,14 +48,12 @@ def lock(catalog: Catalog, servers: Iterable[str]) -> dict[str, Json]:
     return {"version": FORMAT, "tools": cast("Json", tools)}
 
 
-def drift(locked: Mapping[str, Json], catalog: Catalog, servers: Iterable[str]) -> list[Drift]:
+def drift(locked: Mapping[str, Json], catalog: Catalog, servers: Iterable[str]) -> Iterator[Drift]:
     """Where the tools of servers are not what a lock file says, as the servers list them now."""
-    found: list[Drift] = []
     for server in servers:
         known = mapping(mapping(locked.get("tools")).get(server))
         now = {entry.ref.name: digest(entry.view.raw) for entry in catalog.listing(server, "tool").entries}
         for name in dict.fromkeys((*known, *now)):
             kind: ChangeKind = "new" if name not in known else "gone" if name not in now else "changed"
             if known.get(name) != now.get(name):
-                found.append(Drift(Ref("tool", server, name), kind))
-    return found
+                yield Drift(Ref("tool", server, name), kind)

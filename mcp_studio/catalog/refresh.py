@@ -71,8 +71,10 @@ class Refresher:
         self._mark(server, [kind for kind in KINDS if method == f"notifications/{METHODS[kind][2]}/list_changed"])
 
     def again(self, server: str) -> None:
-        """Read all lists of a server again."""
+        """Read all lists of a server again; `done` waits for that."""
         self._mark(server, KINDS)
+        if watch := self._watches.get(server):
+            watch.done.clear()
 
     def look(self, server: str, kind: EntryKind) -> None:
         """Somebody looks at a list: it is read again where the server calls it fresh no longer (2026-07-28)."""
@@ -81,7 +83,7 @@ class Refresher:
             self._mark(server, (kind,))
 
     async def done(self, server: str) -> None:
-        """Wait until the lists of a connected server were read once."""
+        """Wait until the lists of a connected server were read once, and after `again` once more."""
         if watch := self._watches.get(server):
             await watch.done.wait()
 

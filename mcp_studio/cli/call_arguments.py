@@ -1,24 +1,24 @@
 """Which tool, prompt or resource a command line is about, and with what: arguments of the command line, of the newest
-call, or of a saved one.
+call, of a saved one, or of a text in a file.
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple, cast
 
 from mcp_studio.call.call import Call
+from mcp_studio.call.copying.paste import PasteProblem, read_paste
 from mcp_studio.call.saved import Folders, SavedCall, Where, fill, folders, secrets_in, split, without_secrets
 from mcp_studio.call.secrets import secret_places
 from mcp_studio.catalog.catalog import suggestion
 from mcp_studio.catalog.listing import EntryKind, Ref
-from mcp_studio.cli.arguments import given_object, with_pairs
-from mcp_studio.cli.engine import connected, reachable
+from mcp_studio.cli.engine import connected, reachable, tell_passed_over
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.questions import Asker
@@ -26,14 +26,16 @@ from mcp_studio.cli.targets import select, server_option
 from mcp_studio.cli.terminal import EndOfInput, agrees, can_ask, say
 from mcp_studio.config.model import Config
 from mcp_studio.errors import InputNeeded, StudioError, UsageError
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, dumps
 from mcp_studio.paths import Paths
 from mcp_studio.protocol.views import PromptView, ToolView
 from mcp_studio.safetext import safe
 from mcp_studio.schema.examples import Kind, example
 from mcp_studio.schema.field import Form
-from mcp_studio.schema.form import build, prompt_fields
+from mcp_studio.schema.form import build, prompt_fields, template_fields
 from mcp_studio.schema.place import pointer
+from mcp_studio.schema.text import set_pair
+from mcp_studio.schema.uritemplate import TemplateError, expand
 from mcp_studio.session.groups import MARK
 from mcp_studio.studio import Studio
 
@@ -63,11 +65,42 @@ def plan_of(options: Options, config: Config) -> Plan:
     Raises:
         UsageError, ConfigError: it cannot be meant.
     """
+    if options.flag("--from"):
+        _take_pasted(options, config)
     if options.flag("--saved"):
         return _plan_saved(options, config)
     if options.verb == "read":
         return _plan_read(options, config)
     return _plan_named(options, config, *(("--tool", "tool") if options.verb == "call" else ("--prompt", "prompt")))
+
+
+def _take_pasted(options: Options, config: Config) -> None:
+    """Change the options to what they would be, had the call been written as words; other words are kept.
+
+    Raises:
+        UsageError: it cannot be read, describes no call, or one for another verb.
+    """
+    file, words = options.value("--from"), options.words
+    text = options.read("--from", file if file == "-" else f"@{file}").decode("utf-8", "replace")
+    try:
+        found = read_paste(text)
+    except PasteProblem as problem:
+        line = f", line {problem.line}" if problem.line else ""
+        raise UsageError(f"--from {file}{line}: {problem}") from None
+    verb = {"tool": "call", "prompt": "get", "resource": "read"}.get(found.kind, options.verb)
+    if verb != options.verb:
+        raise UsageError(f"--from {file}: it is a {found.kind}.", hint=f"mcp-studio {verb} --from {file}")
+    names = [word for word in words if "=" not in word]
+    if found.name and not names:
+        known = (
+            name for name, one in config.servers.items() if name == found.server or (one.url and one.url == found.url)
+        )
+        if server := next(known, ""):
+            options.given.setdefault("--server", [server])
+        names = [found.name]
+    options.words = [*names, *found.pairs, *(word for word in words if "=" in word)]
+    if found.arguments:
+        options.given["--args"] = [dumps({**found.arguments}).decode()]
 
 
 def _plan_named(options: Options, config: Config, option: str, what: str) -> Plan:
@@ -87,18 +120,33 @@ def _plan_named(options: Options, config: Config, option: str, what: str) -> Pla
         parts = list(config.servers) if on == "all" else [one for part in on.split(",") if (one := part.strip())]
         if not parts:
             raise UsageError("--on names no server.", hint="--on A,B,C, --on @GROUP or --on all")
-        many = [config.members(one[1:]) if one.startswith(MARK) else [one] for one in parts]
+        many = [_members(config, one[1:]) if one.startswith(MARK) else [one] for one in parts]
         names = tuple(dict.fromkeys(name for group in many for name in group))
         return Plan(select(config, names), "", name, _pairs_of(words), named, on=names)
     server = server_option(options)
     if name.startswith(MARK) and not named:
         group, _, name = name.removeprefix(MARK).partition(".")
-        members = config.members(group)
+        members = _members(config, group)
         chosen = select(config, [*dict.fromkeys((server, *members))] if server else members)
         return Plan(chosen, server, name, _pairs_of(words), group=group)
     if not server:
         server, name = _split(config, name, named)
     return Plan(select(config, [server] if server else ()), server, name, _pairs_of(words), named)
+
+
+def _members(config: Config, group: str) -> list[str]:
+    """The servers of a group that are enabled.
+
+    Raises:
+        UsageError: there is no such group, or none of it is enabled.
+    """
+    members = [server for server in config.servers.values() if server.group == group and group]
+    if enabled := [server.name for server in members if server.enabled]:
+        return enabled
+    if members:
+        raise UsageError(f"All servers of the group {group!r} are disabled.", hint="Set `enabled = true` in one.")
+    known = ", ".join(sorted({server.group for server in config.servers.values()} - {""}))
+    raise UsageError(f"There is no group {group!r}.", hint=f"The groups are {known or 'none'}.")
 
 
 def _plan_read(options: Options, config: Config) -> Plan:
@@ -142,33 +190,24 @@ async def located(studio: Studio, plan: Plan, out: Output, *kinds: EntryKind) ->
         UsageError: no server has it, or several have; the nearest are named.
         StudioError: the server is not ready, in words.
     """
-    ref = Ref(kinds[0], plan.server, plan.name)
-    if plan.server and not plan.group:
-        await connected(studio, plan.server, out)
+    server, groups = plan.server, studio.groups
+    routed = bool(plan.group) or kinds == ("resource",)
+    if plan.group or (routed and not server):
+        find = partial(groups.route, plan.group, preferred=server) if plan.group else groups.reader
+        try:
+            server = await find(plan.name)
+        except UsageError:
+            await reachable(studio, out)  # which says why, and a person may sign in
+            server = await find(plan.name)
+        else:
+            tell_passed_over(studio, out)
+    if server:
+        await connected(studio, server, out)
     else:
-        anyone = plan.group or kinds == ("resource",)
-        await reachable(studio, out, partial(_can_serve, studio, ref) if anyone else None)
-    if plan.group:
-        if not studio.catalog.find(ref):
-            ref = ref._replace(server=studio.groups.best(plan.group, plan.name))
-    elif kinds == ("resource",):
-        ref = ref._replace(server=plan.server or studio.groups.server_of(plan.name))
-    else:
-        ref = _listed(studio, plan, out, kinds)
+        await reachable(studio, out)
+    ref = Ref(kinds[0], server, plan.name) if routed else _listed(studio, plan, out, kinds)
     out.server = ref.server
     return ref
-
-
-def _can_serve(studio: Studio, ref: Ref, missing: set[str]) -> bool:
-    """Whether of the servers that list it, or may yet, the first is ready."""
-
-    def may(name: str) -> bool:
-        ready = studio.manager.status(name).state == "ready"
-        return name in missing or (ready and bool(studio.catalog.find(ref._replace(server=name))))
-
-    some = filter(may, studio.manager.names())
-    order = {name: (name == ref.server, studio.manager.config(name).priority, name not in missing) for name in some}
-    return max(order, key=order.__getitem__, default="") not in ("", *missing)
 
 
 def _listed(studio: Studio, plan: Plan, out: Output, kinds: tuple[EntryKind, ...]) -> Ref:
@@ -266,7 +305,7 @@ async def intent_of(studio: Studio, plan: Plan, out: Output, ref: Ref, form: For
     if plan.saved is not None:
         value, hidden = await saved_arguments(studio, plan, plan.saved, out, form)
         return Intent(ref, form, _object(value, ref), hidden)
-    arguments = given_object("--args", options.value("--args")) if options.value("--args") else {}
+    arguments = options.object("--args")
     arguments = with_pairs(form, arguments, plan.pairs)
     if options.flag("--last"):
         arguments = {**await _last(studio, ref, out), **arguments}
@@ -296,7 +335,7 @@ def _object(value: Json, ref: Ref) -> dict[str, Json]:
 def _example(form: Form, ref: Ref, out: Output) -> dict[str, Json]:
     """Arguments that are made up; says which example it is."""
     kind = cast("Kind", out.options.value("--example"))
-    made = example(form, kind)
+    made = example(form, kind, out.options.count("--seed", 999_999_999, least=0) or 0)
     out.note(f"Example ({kind}): {made.label}.")
     if made.remark:
         out.warn(made.remark)
@@ -364,3 +403,49 @@ async def _agree(saved: SavedCall, places: Folders, server: str, asker: Asker) -
             places.agree(saved)
             return
     raise StudioError("It was not run: denied by you.")
+
+
+def with_pairs(form: Form, value: dict[str, Json], pairs: Sequence[str]) -> dict[str, Json]:
+    """The value with what `key=value` pairs say.
+
+    Raises:
+        UsageError: some of them mean nothing.
+    """
+    wrong: list[str] = []
+    for pair in pairs:
+        try:
+            value = cast("dict[str, Json]", set_pair(form, value, pair))
+        except ValueError as problem:
+            wrong.append(str(problem))
+    if wrong:
+        raise UsageError(f"The arguments cannot be read: {'; '.join(wrong)}.".replace("?.", "?"))
+    return value
+
+
+def template_form(uri: str) -> Form | None:
+    """The form of a template's variables; None where this is an address: none has braces in it (RFC 3986 2).
+
+    Raises:
+        UsageError: it has braces, and is no template.
+    """
+    if not set("{}") & set(uri):
+        return None
+    form = template_fields(uri)
+    if form.problems:
+        raise UsageError(form.problems[0], hint="RFC 6570 says how they are written: {x}, {+x}, {/x*}, {?x,y}.")
+    return form
+
+
+def expanded(template: str, form: Form, values: Mapping[str, Json]) -> str:
+    """The URI of a template with these values.
+
+    Raises:
+        UsageError: a value is missing or cannot be used, or the template is none.
+    """
+    if missing := [field.name for field in form.fields if field.required and values.get(field.name) in (None, [], {})]:
+        hint = f"Give each a value: {' '.join(f'{name}=…' for name in missing)}"
+        raise UsageError(f"The template {template} needs {', '.join(missing)}.", hint=hint)
+    try:
+        return expand(template, values)
+    except TemplateError as problem:
+        raise UsageError(f"The URI template cannot be used: {problem}.") from None

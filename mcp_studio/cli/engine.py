@@ -7,11 +7,12 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, suppress
 from functools import partial
 from pathlib import Path
 
+from mcp_studio.auth.hints import add_hint
 from mcp_studio.call.call import Call, CallOutcome, InBackground, Lost, Succeeded, TimedOut, wants_handshake
 from mcp_studio.call.sending import mortem_when_known
 from mcp_studio.cli.options import Options
@@ -28,14 +29,11 @@ from mcp_studio.present.blocks import blocks_of, decode, joined, result_text, st
 from mcp_studio.present.outcomes import attempts, failure, kept
 from mcp_studio.protocol.core import progress_text
 from mcp_studio.session.logs import LogMessage, rank_of
-from mcp_studio.session.sign_in import add_hint
 from mcp_studio.session.state import Status
 from mcp_studio.studio import Studio
 
 _CANCELLING = 2.0
 """Seconds for telling a server that its call is cancelled."""
-_MOMENT = 1.0
-"""Seconds that other servers have to become ready once one can serve."""
 _BETWEEN = 1 / 9
 """Seconds between two lines of progress: nine, and the last one, are ten in any second."""
 
@@ -54,7 +52,7 @@ def execute(config: Config, out: Output, body: Body, *, answers: bool = True, co
     check_file(out.options)
     out.asker = Asker(out)
     if connects and out.shell is None:
-        config = with_secrets(config, out.options, out)
+        config = with_secrets(config, out)
     logging.lastResort = logging.NullHandler()  # narration is ours alone; what is logged is for the log of the studio
     codes: list[int] = []
 
@@ -137,36 +135,35 @@ async def connected(studio: Studio, name: str, out: Output) -> Status:
     return status
 
 
-Enough = Callable[[set[str]], bool]
-"""Whether the servers of these names need not be waited for much longer."""
-
-
-async def connect_all(studio: Studio, out: Output, enough: Enough | None = None) -> dict[str, StudioError]:
-    """Wait until all servers, or `enough`, are ready and listed; says why the others are not."""
-    tasks = {asyncio.create_task(connected(studio, name, out)): name for name in studio.manager.names()}
-    pending = set(tasks)
-    try:
-        while pending and not (enough and enough({tasks[one] for one in pending})):
-            _, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
-        if pending:
-            await asyncio.wait(pending, timeout=_MOMENT)
-    finally:
-        for task in tasks:
-            task.cancel()
+async def connect_all(studio: Studio, out: Output) -> dict[str, StudioError]:
+    """Wait until all servers are ready and listed; says why some are not."""
+    names = studio.manager.names()
+    ends = await asyncio.gather(*(connected(studio, name, out) for name in names), return_exceptions=True)
     failed: dict[str, StudioError] = {}
-    for error, name in zip(await asyncio.gather(*tasks, return_exceptions=True), tasks.values(), strict=True):
-        if isinstance(error, StudioError | asyncio.CancelledError):
-            failed[name] = error if isinstance(error, StudioError) else Unreachable("another server was ready first.")
+    for name, error in zip(names, ends, strict=True):
+        if isinstance(error, StudioError):
+            failed[name] = error
         elif isinstance(error, BaseException):
             raise error
     return failed
 
 
-async def reachable(studio: Studio, out: Output, enough: Enough | None = None) -> list[str]:
+async def reachable(studio: Studio, out: Output) -> list[str]:
     """The same; warns of those that are not ready, and gives the others."""
-    failed = await connect_all(studio, out, enough)
-    out.warn(*(f"{name} could not be asked: {error.message}" for name, error in failed.items()))
+    failed = await connect_all(studio, out)
+    _warn_of(failed, out)
     return [name for name in studio.manager.names() if name not in failed]
+
+
+def tell_passed_over(studio: Studio, out: Output) -> None:
+    """Warn of the servers that were not waited for, or are not to be had."""
+    found = {name: studio.manager.status(name) for name in studio.manager.names()}
+    first = Unreachable("another server was ready first.")
+    _warn_of({name: one.error or first for name, one in found.items() if one.state not in ("ready", "disabled")}, out)
+
+
+def _warn_of(failed: Mapping[str, StudioError], out: Output) -> None:
+    out.warn(*(f"{name} could not be asked: {error.message}" for name, error in failed.items()))
 
 
 class Narration:

@@ -69,7 +69,7 @@ def _run(options: Options, out: Output) -> int:
     verb = verbs.load(options.verb)
     gc.freeze()
     gc.enable()
-    return verb.run(options, out, _keys) if options.verb == "config" else verb.run(options, out)
+    return verb.run(out, _keys) if options.verb == "config" else verb.run(out)
 
 
 def _studio(options: Options) -> int:

@@ -5,17 +5,24 @@ from __future__ import annotations
 import sys
 from argparse import SUPPRESS, ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from textwrap import fill
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from mcp_studio import __version__
 from mcp_studio.cli.grammar import CODES, CONNECTION, SEE_CONNECTION, VERBS, Option, Verb
-from mcp_studio.errors import UsageError
+from mcp_studio.errors import LimitExceeded, UsageError
+from mcp_studio.jsontext import Json, JsonProblem, loads
 
 _WIDTH = 110
 _LAYOUT = partial(RawDescriptionHelpFormatter, max_help_position=26, width=_WIDTH)
+
+
+@cache
+def standard_input() -> bytes:
+    """All of standard input, which can be read once; an option's value is asked for as often as there are servers."""
+    return sys.stdin.buffer.read()
 
 
 class Options:
@@ -65,6 +72,46 @@ class Options:
         if not (text.isascii() and text.isdigit() and len(text) < 20 and least <= int(text) <= most):
             raise UsageError(f"{name}: `{text}` is no whole number from {least} to {most:,}.")
         return int(text)
+
+    def read(self, name: str, text: str = "") -> bytes:
+        """What an option's value, or one of its values, stands for: itself, the content of `@FILE`, or standard input.
+
+        Raises:
+            UsageError: the file cannot be read.
+        """
+        text = text or self.value(name)
+        if text == "-":
+            return standard_input()
+        if not text.startswith("@"):
+            return text.encode("utf-8", "surrogateescape")
+        try:
+            return Path(text[1:]).expanduser().read_bytes()
+        except OSError as problem:
+            raise UsageError(f"{name}: {text[1:]} cannot be read: {problem.strerror or problem}.") from None
+
+    def json(self, name: str, otherwise: Any) -> Any:
+        """The JSON value of an option.
+
+        Raises:
+            UsageError: it cannot be read, or is no JSON.
+        """
+        if not self.value(name):
+            return otherwise
+        try:
+            return loads(self.read(name), exact=True)
+        except (JsonProblem, LimitExceeded) as problem:
+            raise UsageError(f"{name} is not valid JSON: {str(problem).rstrip('.')}.") from None
+
+    def object(self, name: str) -> dict[str, Json]:
+        """The same, where only an object will do; empty where it was not given.
+
+        Raises:
+            UsageError: as `json`, or it is no object.
+        """
+        value = self.json(name, {})
+        if not isinstance(value, dict):
+            raise UsageError(f"{name} must be a JSON object.")
+        return value
 
     @property
     def headers(self) -> list[tuple[str, str]]:

@@ -124,9 +124,10 @@ class Output:
             self.note(empty)
         return self.done(facts)
 
-    def line(self, text: str, value: dict[str, Json]) -> None:
-        """Print one line at once: the text, or the object with `--json`."""
-        sys.stdout.write((printable(value, indent=None) if self.json else safe(text, max(len(text), 1))) + "\n")
+    def line(self, text: str, value: dict[str, Json], *, lines: bool = False) -> None:
+        """Print one line at once, or several: the text, or the object with `--json`."""
+        shown = printable(value, indent=None) if self.json else safe(text, max(len(text), 1), lines=lines)
+        sys.stdout.write(shown + "\n")
         sys.stdout.flush()
 
     def flush(self) -> None:

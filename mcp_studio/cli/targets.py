@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from mcp_studio.cli.arguments import given_object
-from mcp_studio.cli.grammar import REMOTE
+from mcp_studio.cli.grammar import GROUPS
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.config.expand import effective, uses
@@ -74,6 +74,22 @@ def from_command(argv: Sequence[str]) -> ServerConfig:
     return replace(server, secrets=tuple(secret_values(server)))
 
 
+def from_module(name: str) -> ServerConfig:
+    """The tools of a Python file, which is read again when it changes; the server is called as the file.
+
+    Raises:
+        UsageError: there is no such file.
+    """
+    file = Path(name).expanduser().absolute()
+    if not file.is_file():
+        raise UsageError(f"--module: there is no file {name}.")
+    args = ("-m", "mcp_studio.servers.module", str(file))
+    return ServerConfig(
+        re.sub(r"[^\w-]", "_", file.stem), command=sys.executable, args=args, watch=(str(file),),
+        inherit_env=("PYTHONPATH",),
+    )  # fmt: skip
+
+
 def adjusted(server: ServerConfig, options: Options) -> ServerConfig:
     """The entry with what the command line says over it; a word of the command line beats one of the file.
 
@@ -90,8 +106,8 @@ def adjusted(server: ServerConfig, options: Options) -> ServerConfig:
         pin = "" if contradiction(era, server.protocol_version) else server.protocol_version
         changes |= {"protocol_version": pin, "era": era}
     for option, key in (("--capabilities", "capabilities"), ("--client-info", "client_info")):
-        if text := options.value(option):
-            changes[key] = given_object(option, text)
+        if options.value(option):
+            changes[key] = options.object(option)
     if roots := options.values("--root"):
         changes["roots"] = tuple(map(from_root, roots))
     if level := options.value("--log-level"):
@@ -130,15 +146,18 @@ def target(options: Options) -> ServerConfig | None:
         UsageError: several were given, or what was given is none.
     """
     url = options.value("--url") or (options.words[0] if not options.verb and options.words else "")
-    given = [bool(url), options.command is not None, bool(options.values("--config"))]
+    module = options.value("--module")
+    given = [bool(url), options.command is not None, bool(options.values("--config")), bool(module)]
     if sum(given) > 1:
-        raise UsageError("Give one of --config, --url and -- COMMAND.")
+        raise UsageError("Give one of --config, --url, --module and -- COMMAND.")
+    if module:
+        return adjusted(from_module(module), options)
     if url:
         return adjusted(from_url(url, options.headers, options.value("--transport")), options)
     if options.flag("--transport"):
         raise UsageError("--transport is for a server at a URL: --url URL --transport http|sse|websocket.")
     if options.command is not None:
-        if wrong := next((one.name for one in REMOTE if options.flag(one.name)), ""):
+        if wrong := next((one.name for one in GROUPS["remote"] if options.flag(one.name)), ""):
             raise UsageError(f"{wrong} is for servers at a URL.")
         return adjusted(from_command(options.command), options)
     return None
@@ -190,13 +209,14 @@ def _broken(problem: Problem) -> ConfigError:
     return ConfigError(f"{problem.file}: {problem.message}", file=problem.file, hint=problem.hint)
 
 
-def with_secrets(config: Config, options: Options, out: Output) -> Config:
+def with_secrets(config: Config, out: Output) -> Config:
     """The servers that a verb is about, with the kept secrets that their entries refer to; all are told to `out`.
 
     Raises:
         ConfigError: a server that is named, or each of them, cannot be used without one that is not to be had.
     """
-    ask, servers, lacking = session(), dict(config.servers), dict[str, ConfigError]()
+    options, ask = out.options, session()
+    servers, lacking = dict(config.servers), dict[str, ConfigError]()
     for name, server in config.servers.items():
         if next(uses(server), None) is None:
             continue
@@ -274,17 +294,18 @@ def select(config: Config, names: Sequence[str]) -> Config:
     raise UsageError("No servers are configured.", hint=hint)
 
 
-def of_server(out: Output, words: Sequence[str], most: int) -> tuple[Config, str, list[str]]:
+def of_server(out: Output, most: int, skip: int = 0) -> tuple[Config, str, list[str]]:
     """What a verb on `[SERVER] WORD…` works on, the server that is named or the only one, and the other words.
 
     Args:
         most: so many of the other words are taken; one more is the name of a server.
+        skip: so many words say what is done.
 
     Raises:
         UsageError: there are more words.
         UsageError, ConfigError: see `select`.
     """
-    config, server, rest = configured(out), server_option(out.options), list(words)
+    config, server, rest = configured(out), server_option(out.options), out.options.words[skip:]
     if not server and rest and (rest[0] in config.servers or len(rest) > most):
         server = rest.pop(0)
     if len(rest) > most:

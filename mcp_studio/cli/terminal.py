@@ -10,6 +10,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from getpass import getpass
 from typing import Any
 
+from mcp_studio.errors import UsageError
 from mcp_studio.safetext import safe
 
 try:
@@ -164,6 +165,20 @@ def typed(text: str) -> str:
         return getpass(text)
     prompt(text)
     return asyncio.run(Lines().read(hidden=True))
+
+
+def private(question: str) -> str:
+    """What is typed without being shown, or all of standard input; empty where the person ends the input.
+
+    Raises:
+        UsageError: it is no text.
+    """
+    try:
+        return typed(question) if can_ask() else sys.stdin.buffer.read().decode()
+    except EndOfInput:
+        return ""
+    except UnicodeDecodeError:
+        raise UsageError("Standard input is not UTF-8 text.") from None
 
 
 _SHORTEST = 8

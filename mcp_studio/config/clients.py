@@ -30,12 +30,19 @@ class Client(NamedTuple):
     variables: str = ""
     more: Mapping[str, Json] = {}
     url_is_sse: bool = False
+    own: str = ""
 
     def plain(self, text: str) -> str:
-        """A text of its files with `${NAME}` for its references."""
+        """A text of its files with `${NAME}` for its references, and `${client:…}` for what only it can fill in."""
         reference = re.escape("$%s" if self.bare else self.reference)
         pattern = reference.replace(r"\ ", r"\s*").replace("%s", r"([A-Za-z_]\w*)")
-        return re.sub(pattern, r"${\1}", text) if pattern else text
+        text = re.sub(pattern, r"${\1}", text) if pattern else text
+        return re.sub(self.own, _foreign, text, flags=re.DOTALL) if self.own else text
+
+
+def _foreign(found: re.Match[str]) -> str:
+    # No reference has braces in it.
+    return "${client:" + re.sub(r"\A\$?\{+\s*|\s*\}+\Z|[{}]", "", found[0]) + "}"
 
 
 class ForeignFile(NamedTuple):
@@ -73,21 +80,43 @@ def client_of(file: str) -> Client:
     return next((one for one in clients() if any(path.match(place[2:]) for place in one.places)), Client())
 
 
+def is_personal(file: str) -> bool:
+    """Whether a client's file is one of the person, and not of a project."""
+    path = Path(file).absolute()
+    kinds = {place[0] for place in client_of(file).places if path.match(place[2:])}
+    elsewhere = bool(kinds) and "." not in kinds
+    return elsewhere or path in [one.file for one in places(path.parent) if not one.project]
+
+
 def places(cwd: Path, env: Mapping[str, str] = os.environ, platform: str = sys.platform) -> tuple[ForeignFile, ...]:
     """All files in which clients look for servers, whether they exist or not."""
     person = home(env)
     terminal = Path(env.get("XDG_CONFIG_HOME") or person / ".config")
-    roaming = Path(env.get("APPDATA") or person / "AppData" / "Roaming")
+    roaming, local = (Path(env.get(name) or person / "AppData" / last) for name, last in _WINDOWS.items())
     applications = {"win32": roaming, "darwin": person / "Library" / "Application Support"}.get(platform, terminal)
-    windows = {"#": roaming} if platform == "win32" else {}
-    folders = {".": cwd, "~": person, "%": terminal, "@": applications, **windows}
+    windows = {"#": roaming, "&": local} if platform == "win32" else {}
+    named = {f"${name}": Path(value) for name, value in env.items() if value}
+    folders = {".": cwd, "~": person, "%": terminal, "@": applications, **windows, **named}
     return tuple(
-        ForeignFile(client.name, file, place[0] == ".")
+        ForeignFile(client.name, file, root == ".")
         for client in clients()
-        for place in client.places
-        if (folder := folders.get(place[0]))
-        for file in (sorted(folder.glob(place[2:])) if "*" in place else (folder / place[2:],))
+        for root, _, path in (place.partition("/") for place in client.places)
+        if (folder := folders.get(root))
+        for file in (sorted(folder.glob(path)) if "*" in path else (folder / path,))
     )
+
+
+_WINDOWS = {"APPDATA": "Roaming", "LOCALAPPDATA": "Local"}
+
+
+def targets(cwd: Path) -> dict[tuple[str, bool], Path]:
+    """The file into which each client's servers are written, by its name and whether it belongs to a project: the
+    first one that is there, else the first.
+    """
+    found: dict[tuple[str, bool], Path] = {}
+    for one in sorted(places(cwd), key=lambda one: not one.file.is_file()):
+        found.setdefault((one.client, one.project), one.file)
+    return found
 
 
 def foreign_files(cwd: Path, env: Mapping[str, str] = os.environ, platform: str = sys.platform) -> list[ForeignFile]:

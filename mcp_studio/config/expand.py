@@ -4,7 +4,8 @@
     ${NAME:-default}   the same, with a default (also an empty one)
     ${env:NAME}        the same as ${NAME}, as other clients write it
     ${keyring:NAME}    the secret kept under NAME in the operating system's keyring, or where `[secrets] store` says
-    ${workspaceFolder} ${userHome} ${pathSeparator}   as other clients write them
+    ${workspaceFolder} ${workspaceFolderBasename} ${userHome} ${pathSeparator} ${/}   as other clients write them
+    ${client:TEXT}     what only another client can fill in, such as a command that it runs: kept, and refused
     $${                a literal ${
 
 Anything else in `${…}` stays as it is: it may be meant for a shell.
@@ -30,7 +31,7 @@ from mcp_studio.vault.keyring import lookup
 Lookup = Callable[[str], str]
 """Gives a secret by its name; raises ConfigError."""
 
-REFERENCE = re.compile(r"\$(\$\{)|\$\{(?:([A-Za-z]+):(?![-=?+]))?([^{}:$]*)(?::-([^{}]*))?\}")
+REFERENCE = re.compile(r"\$(\$\{)|\$\{(?:([A-Za-z]+):(?![-=?+]))?((?<=client:)[^{}]*|[^{}:$]*)(?::-([^{}]*))?\}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _SCHEMES = ("env", "keyring", "input")
 _HARMLESS = "HOME USER LOGNAME PATH PWD SHELL TERM LANG TZ TMPDIR TEMP TMP HOSTNAME EDITOR USERPROFILE".split()
@@ -62,14 +63,12 @@ class Expander:
         if literal:
             return "${"
         if scheme == "keyring":
-            secret = self._keyring(name)
-            self.secrets[secret] = None
+            self.secrets[secret := self._keyring(name)] = None
             return secret
-        if scheme == "input":
-            raise ConfigError(
-                f"`{found[0]}` asks for a value that only its own client can ask for.",
-                hint=f"Use ${{keyring:{name}}} or an environment variable instead.",
-            )
+        if scheme in ("input", "client"):
+            key = name if scheme == "input" else "NAME"
+            hint = f"Write the value itself, ${{keyring:{key}}} or an environment variable instead."
+            raise ConfigError(f"`{found[0]}` stands for a value that only its own client can give.", hint=hint)
         if scheme not in (None, "env"):
             if hint := nearest(scheme, _SCHEMES):
                 raise ConfigError(f"`{found[0]}`: `{scheme}` is not known.", hint=hint)
@@ -77,29 +76,27 @@ class Expander:
         return self._variable(found[0], name, default)
 
     def _variable(self, whole: str, name: str, default: str | None) -> str:
-        known = {"workspaceFolder": self._folder, "userHome": str(home(self._environ)), "pathSeparator": os.sep}
+        known = {"workspaceFolder": self._folder, "workspaceFolderBasename": os.path.basename(self._folder)}
+        known |= {"userHome": str(home(self._environ)), "pathSeparator": os.sep, "/": os.sep}
         if name in known:
             return known[name]
         if not _VARIABLE.match(name):
             return whole
-        value = self._environ.get(name) or default
+        value = self._environ.get(name) or (self._environ.get(name) if default is None else default)
         if value is None:
-            if name in self._environ:
-                return ""
             hint = nearest(name, (other for other in self._environ if len(other) > 3))
             raise ConfigError(f"the environment variable {name} is not set.", hint=hint)
         if lone_surrogate(value):
             raise ConfigError(f"the environment variable {name} is not UTF-8 text.")
-        if value != default and not _harmless(name, value):
+        if value and value != default and not _harmless(name, value):
             self.secrets[value] = None
         return value
 
 
 def _harmless(name: str, value: str) -> bool:
     """Whether hiding this value would only hide paths and flags from a person who debugs."""
-    if is_secret_name(name):
-        return False
-    return name in _HARMLESS or name.startswith("XDG_") or os.path.isabs(value) or value.isdigit()
+    plain = name in _HARMLESS or name.startswith("XDG_") or os.path.isabs(value) or value.isdigit()
+    return plain and not is_secret_name(name)
 
 
 def expanded(server: ServerConfig, environ: Mapping[str, str], keyring: Lookup, folder: str = "") -> ServerConfig:
@@ -163,20 +160,11 @@ def effective(server: ServerConfig, environ: Mapping[str, str] = os.environ, key
 
 def folder_of(file: str) -> str:
     """What `${workspaceFolder}` means in a file: its folder, or the one around `.vscode`, `.cursor` and the like."""
-    if not file:
-        return ""
     parent = Path(file).absolute().parent
-    return str(parent.parent if parent.name.startswith(".") else parent)
+    return "" if not file else str(parent.parent if parent.name.startswith(".") else parent)
 
 
 def uses(server: ServerConfig) -> Iterator[tuple[str, str]]:
     """Which kept secrets an entry refers to: their names, and the keys where."""
     for key, text in texts(server.written or server):
-        for _, scheme, name, _ in REFERENCE.findall(text) if "${" in text else ():
-            if scheme == "keyring":
-                yield name, key
-
-
-def see_to(config: ServerConfig) -> str:
-    """What a person can do about an entry that gets its tokens by itself: nobody can sign in to it."""
-    return f"Nobody signs in here: check [servers.{config.name}.auth], and what its authorization server allows it."
+        yield from ((name, key) for _, scheme, name, _ in REFERENCE.findall(text) if scheme == "keyring")

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from difflib import unified_diff
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from mcp_studio.config.clients import Client
 from mcp_studio.config.expand import REFERENCE, expanded, folder_of
 from mcp_studio.config.model import Problem, ServerConfig
 from mcp_studio.config.save import table_of
-from mcp_studio.config.secrets import texts
+from mcp_studio.config.secrets import offers, texts
 from mcp_studio.config.servers import to_table
 from mcp_studio.config.table import loads_lenient, read_file, without_comments
 from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import Json, JsonProblem, items_of, mapping
-from mcp_studio.paths import home
+from mcp_studio.paths import home, write_atomically
+from mcp_studio.redact import Redactor
 
 _CONNECTION = ("command", "args", "env", "cwd", "url", "headers")
 _OURS = ("enabled", "era", "group", "inherit_env", "priority", "start", "transport", "trust")
@@ -88,12 +91,16 @@ def merged(client: Client, file: Path, entries: Mapping[str, Mapping[str, Any]])
     values: dict[str, Any] = mapping(document.values) if document else {}
     text = document.content.decode("utf-8-sig") if document else ""
     held, listed = values.get(client.key), client.name == "Continue"
+    inner = mapping(held).get("servers") if client.name == "opencode" else None
+    # Since version 2 they may stand in a table of their own, and are no server of that name.
+    nested = isinstance(inner, dict) and all(isinstance(one, dict) for one in mapping(inner).values())
+    key, held, more = ("servers", inner, {}) if nested else (client.key, held, client.more)
     old = {mapping(one).get("name"): one for one in items_of(held)} or mapping(held)
     new: dict[str, Any] = {}
     for name, entry in entries.items():
         before = mapping(old.get(name))
         rest = {key: value for key, value in before.items() if key not in _CONNECTING}
-        whole = {**({"name": name} if listed else {}), **client.more, **rest, **entry}
+        whole = {**({"name": name} if listed else {}), **more, **rest, **entry}
         if whole != before:
             new[name] = whole
     if not new:
@@ -106,12 +113,13 @@ def merged(client: Client, file: Path, entries: Mapping[str, Mapping[str, Any]])
         toml.setdefault(client.key, tomlkit.table(is_super_table=True)).update(added)
         return text, tomlkit.dumps(toml)
     both = {**old, **new}
-    wanted = {**values, client.key: [*both.values()] if listed else both}
+    inside = [*both.values()] if listed else both
+    wanted = {**values, client.key: {**values[client.key], key: inside} if nested else inside}
     if file.suffix in (".yaml", ".yml"):
         import yaml
 
         commented, edited = re.search(r"(?m)(^|\s)#", text), yaml.safe_dump(wanted, sort_keys=False)
-    elif not new.keys() & old.keys() and (edited := _inserted(text, client.key, new, wanted)):
+    elif not new.keys() & old.keys() and (edited := _inserted(text, key, new, wanted)):
         return text, edited
     else:
         commented, edited = text != without_comments(text), json.dumps(wanted, indent=2, ensure_ascii=False) + "\n"
@@ -135,3 +143,53 @@ def _inserted(text: str, key: str, new: dict[str, Any], wanted: Json) -> str:
             if loads_lenient(edited) == wanted:
                 return edited
     return ""
+
+
+class Export(NamedTuple):
+    """Servers that are to be written into the file of a client."""
+
+    client: Client
+    file: Path
+    entries: dict[str, dict[str, Any]]
+    """What is written, by the names of the servers."""
+    remarks: tuple[str, ...]
+    """What is not written, and what stands there in clear."""
+
+    def changes(self) -> list[str]:
+        """What changes in the file, as a unified diff; empty where it says all of that already (errors as `merged`)."""
+        before, after = (text.splitlines() for text in merged(self.client, self.file, self.entries))
+        return [*unified_diff(before, after, str(self.file), str(self.file), n=1, lineterm="")]
+
+    def write(self) -> str:
+        """Write the file, keep it as it was beside it, and say so.
+
+        Raises:
+            ConfigError: as `merged`, or it cannot be written.
+        """
+        before, after = merged(self.client, self.file, self.entries)  # the client may have written meanwhile
+        backup = self.file.with_name(f"{self.file.name}.{time.strftime('%Y%m%d-%H%M%S')}.bak")
+        try:
+            if before:
+                write_atomically(backup, self.file.read_bytes())
+            write_atomically(self.file, after.encode())
+        except OSError as problem:
+            raise ConfigError(f"{self.file} cannot be written: {problem.strerror or problem}.") from None
+        return f"Wrote {', '.join(self.entries)} to {self.file}{f'; before, it was {backup.name}' if before else ''}."
+
+
+def export(client: Client, file: Path, servers: Iterable[ServerConfig], redactor: Redactor) -> Export:
+    """What a client gets of these servers; the redactor is told their secrets."""
+    entries, remarks = dict[str, dict[str, Any]](), list[str]()
+    for server in servers:
+        for offer in (found := offers(server)):
+            redactor.learn(offer.value)
+        try:
+            entries[server.name], left = entry_for(client, server)
+        except ConfigError as problem:
+            remarks.append(f"{server.name} is left out: {problem.key or 'it'} {problem.message.rstrip('.')}.")
+            continue
+        if left:
+            remarks.append(f"{server.name} goes without {', '.join(left)}: {client.name} has no place for that.")
+        clear = "is a secret that stands in clear, and will there, too."
+        remarks += [f"servers.{server.name}.{one.key} {clear}" for one in found]
+    return Export(client, file, entries, tuple(remarks))

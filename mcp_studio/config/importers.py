@@ -8,42 +8,38 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from mcp_studio.config.clients import client_of
+from mcp_studio.config.clients import client_of, is_personal
 from mcp_studio.config.expand import folder_of, located
 from mcp_studio.config.model import Auth, Problem, ServerConfig, Source
 from mcp_studio.config.secrets import map_texts
-from mcp_studio.config.servers import check_target, read_sandbox
+from mcp_studio.config.servers import check_target, read_inner
 from mcp_studio.config.table import Table
 from mcp_studio.jsontext import Json, items_of, mapping
 
-_WELL_KNOWN = ("/.well-known/oauth-authorization-server", "/.well-known/openid-configuration")
+_METADATA = r"(https://.+)/\.well-known/(?:oauth-authorization-server|openid-configuration)\Z"
+"""Where an issuer's metadata is, after its address (RFC 8414 3; OpenID Connect Discovery 4)."""
 
 
 def _auth(table: Table) -> Auth:
     """What of it means something to us; the rest belongs to other programs and is passed over."""
-    for key in ("oauth", "auth"):
-        if (given := table.take(key)) is False:
-            return Auth(kind="none")
-        values = {name.replace("_", "").lower(): value for name, value in mapping(given).items()}
-        texts = {name: value for name, value in values.items() if isinstance(value, str)}
-        scopes = values.get("scopes", values.get("scope"))
-        words = scopes.split() if isinstance(scopes, str) else items_of(scopes)
-        port = values.get("callbackport")
-        port = port if isinstance(port, int) and not isinstance(port, bool) and 0 < port < 65_536 else 0
-        # The issuer of metadata at a well-known place after its address (OpenID Connect Discovery 4).
-        issuer = re.match(rf"(https://.+)(?:{'|'.join(_WELL_KNOWN)})\Z", texts.get("authservermetadataurl", ""))
-        found = Auth(
-            issuer=texts.get("issuer") or (issuer[1] if issuer else ""),
-            client_id=texts.get("clientid", ""),
-            client_secret=texts.get("clientsecret", "") if texts.get("clientid") else "",
-            scopes=tuple(dict.fromkeys(word for word in words if isinstance(word, str) and word and " " not in word)),
-            redirect_port=port,
-            # Clients with a port of their own are registered with http://localhost:PORT/callback.
-            redirect_host="localhost" if port else "127.0.0.1",
-        )
-        if found != Auth():
-            return found
-    return Auth()
+    given = table.take("oauth"), table.take("auth")
+    if any(one is False for one in given):
+        return Auth(kind="none")
+    values = {name.replace("_", "").lower(): value for one in given for name, value in mapping(one).items()}
+    texts = {name: value for name, value in values.items() if isinstance(value, str)}
+    scopes = values.get("scopes", values.get("scope"))
+    words = scopes.split() if isinstance(scopes, str) else items_of(scopes)
+    port = port if type(port := values.get("callbackport")) is int and 0 < port < 65_536 else 0
+    issuer = re.match(_METADATA, texts.get("authservermetadataurl", ""))
+    return Auth(
+        issuer=texts.get("issuer") or (issuer[1] if issuer else ""),
+        client_id=texts.get("clientid", ""),
+        client_secret=texts.get("clientsecret", "") if texts.get("clientid") else "",
+        scopes=tuple(dict.fromkeys(word for word in words if isinstance(word, str) and word and " " not in word)),
+        redirect_port=port,
+        # Clients with a port of their own are registered with http://localhost:PORT/callback.
+        redirect_host="localhost" if port else "127.0.0.1",
+    )
 
 
 SHAPES = ("mcpServers", "servers", "context_servers", "mcp_servers")
@@ -75,28 +71,28 @@ def servers_of(document: Json) -> tuple[str, Mapping[str, Json]] | None:
 def read_document(document: Json, source: Source, problems: list[Problem]) -> dict[str, ServerConfig]:
     """All servers of a parsed file, as they are written; problems are noted."""
     folder, found = folder_of(source.file), servers_of(document)
-    scopes = [(*found, folder)] if found else []
+    # A person's file belongs to no workspace.
+    scopes = [(*found, folder, "" if is_personal(source.file) else folder)] if found else []
     # Claude Code has those of a person's projects, by their folders, in the same file.
     for project, values in mapping(mapping(document).get("projects")).items():
         if entries := mapping(mapping(values).get("mcpServers")):
-            scopes.append((f"projects.{project}", entries, project))
+            scopes.append((f"projects.{project}", entries, project, project))
     if not scopes:
         problems.append(Problem(source.file, "", NO_SERVERS))
     servers: dict[str, ServerConfig] = {}
-    for where, entries, folder in scopes:
+    for where, entries, *folders in scopes:
         for name, values in entries.items():
-            server = read_entry(name, values, source, where, problems, folder)
+            table = Table(values, source.file, f"{where}.{name}", [])
+            server = _read_entry(name, table, source, *folders)
+            problems += table.problems
             if server and servers.setdefault(name, server) != server:
                 problems.append(Problem(source.file, f"{where}.{name}", "has the name of another server in this file."))
     return servers
 
 
-def read_entry(
-    name: str, values: Json, source: Source, where: str, problems: list[Problem], folder: str = ""
-) -> ServerConfig | None:
+def _read_entry(name: str, table: Table, source: Source, folder: str, workspace: str) -> ServerConfig | None:
     """One server as it is written, with its paths absolute; None, with problems noted, where it cannot be used."""
-    before, client = len(problems), client_of(source.file)
-    table = Table(values, source.file, f"{where}.{name}", problems)
+    client = client_of(source.file)
     key, url = next(((key, url) for key in _URLS if (url := table.take_text(key))), ("", ""))
     kind = table.take_word("type", "", _KINDS) or table.take_word("transport", "", _KINDS)
     if client.url_is_sse and key == "url" and not kind:
@@ -108,8 +104,9 @@ def read_entry(
         # Some clients write both and go by the type; the address of a WebSocket may be written as that of a page.
         command="" if kind in _REMOTE and url else command,
         args=args,
-        env=_pairs(table, "env", "environment", "envs"),
-        inherit_env=(*table.take_texts("env_vars"), *table.take_texts("env_keys")),
+        env=table.take_pairs("env", "environment", "envs"),
+        # Codex has tables among them, for those of another machine.
+        inherit_env=tuple(row.take_text("name") for key in ("env_vars", "env_keys") for row in table.rows(key, "name")),
         cwd=table.take_text("cwd"),
         url="" if kind in ("stdio", "local") and command else re.sub("^http", "ws", url) if kind in _SOCKET else url,
         headers=_headers(table),
@@ -117,32 +114,31 @@ def read_entry(
         transport="sse" if kind == "sse" and url else "",
         # Who signs in where there is nobody to sign in to means nothing to a program.
         auth=_auth(table) if remote else Auth(),
-        sandbox=read_sandbox(table),
+        sandbox=read_inner(table, "sandbox"),
         enabled=table.take_flag("enabled", True) and not table.take_flag("disabled"),
         source=source,
     )
-    if len(problems) == before:
+    if not table.problems:
         check_target(server, table)
-    if len(problems) > before:
+    if table.problems:
         return None
+    places = {"${workspaceFolder}": workspace, "${workspaceFolderBasename}": os.path.basename(workspace)}
 
     def text(key: str, written: str) -> str:
-        text = client.plain(written).replace("${workspaceFolder}", folder or "${workspaceFolder}")
+        text = client.plain(written)
+        for reference, place in places.items():
+            text = text.replace(reference, place or reference.replace("{", "{client:"))
         path = key == "cwd" or key.startswith("sandbox.paths[") or (key == "command" and "/" in text)
         return located(text, folder) if path and text[0] not in "~$" else text
 
     server = map_texts(server, text)
     # Without its variables it is worth keeping: whoever reads the problem can bring them.
-    return replace(server, env={**_env_file(table, source, folder), **server.env})
-
-
-def _pairs(table: Table, *keys: str) -> dict[str, str]:
-    return {name: text for key in keys for name, text in table.take_pairs(key).items()}
+    return replace(server, env={**_env_file(table, source, workspace), **server.env})
 
 
 def _headers(table: Table) -> dict[str, str]:
     """The headers; Codex has variables of the environment for some, Continue a table around them."""
-    headers = _pairs(table, "headers", "http_headers")
+    headers = table.take_pairs("headers", "http_headers")
     if "requestOptions" in table.keys():
         headers |= table.inner("requestOptions").take_pairs("headers")
     headers |= {name: f"${{{variable}}}" for name, variable in table.take_pairs("env_http_headers").items()}
@@ -161,15 +157,16 @@ def _command(table: Table) -> tuple[str, tuple[str, ...]]:
     return table.take_text("command") or table.take_text("cmd"), table.take_texts("args")
 
 
-def _env_file(table: Table, source: Source, folder: str) -> dict[str, str]:
+def _env_file(table: Table, source: Source, workspace: str) -> dict[str, str]:
     """The variables of VS Code's `envFile`: lines `NAME=value`."""
     if not (given := table.take_text("envFile")):
         return {}
     try:
-        file = Path(given.replace("${workspaceFolder}", folder)).expanduser()
+        file = Path(given.replace("${workspaceFolder}", workspace or "${workspaceFolder}")).expanduser()
         lines = (Path(source.file).absolute().parent / file).read_text("utf-8", "replace").splitlines()
     except (OSError, ValueError, RuntimeError) as problem:  # ValueError: a NUL; RuntimeError: a `~name` of nobody
-        table.problem("envFile", f"cannot be read: {getattr(problem, 'strerror', '') or str(problem).rstrip('.')}.")
+        reason = getattr(problem, "strerror", "") or str(problem).rstrip(".")
+        table.problem("envFile", f"`{given}` cannot be read: {reason}.")
         return {}
     pairs = (line.removeprefix("export ").partition("=") for line in map(str.strip, lines) if not line.startswith("#"))
     # Values are literal in such files: what looks like a reference is none.
@@ -191,9 +188,8 @@ def suggest_name(server: ServerConfig) -> str:
 
 def _host(url: str) -> str:
     host = re.sub(r"^(?:https?|wss?)://(?:[^/@]*@)?|:[0-9]+(?=/|$)", "", url).partition("/")[0]
-    if re.fullmatch(r"[0-9.]+|[^.]+", host):
-        return host
-    parts = [part for part in host.split(".")[:-1] if part not in ("www", "mcp", "api")]
+    address = re.fullmatch(r"[0-9.]+|[^.]+", host)
+    parts = [part for part in host.split(".")[:-1] if not address and part not in ("www", "mcp", "api")]
     return parts[-1] if parts else host
 
 

@@ -82,8 +82,8 @@ def load(
         secrets: gives the value of `${keyring:NAME}`, instead of where secrets are kept; called only for servers that
             ask for one.
     """
-    read, problems = _read(paths, cwd, files)
-    ask, servers = secrets or keyring.session(), dict[str, ServerConfig]()
+    read, ask = written(paths, cwd, files=files), secrets or keyring.session()
+    servers, problems = dict[str, ServerConfig](), [*read.problems]
     for name, server in read.servers.items():
         try:
             servers[name] = effective(server, environ, ask)
@@ -92,19 +92,14 @@ def load(
     return replace(read, servers=servers, problems=tuple(problems))
 
 
-def written(paths: Paths, cwd: Path, *, files: Sequence[Path] = ()) -> Config:
-    """What `load` reads, with the entries as they are written: no variable and no secret is asked for."""
-    read, problems = _read(paths, cwd, files)
-    return replace(read, problems=tuple(problems))
-
-
 def read_text(text: str, problems: list[Problem]) -> dict[str, ServerConfig]:
     """The servers of a document that stands in no file, as they are written; it may have any shape of one."""
     document = parse(text.encode("utf-8", "surrogatepass"), problems)
     return _parsed(document, Source("argument"), Settings(), problems)[1] if document else {}
 
 
-def _read(paths: Paths, cwd: Path, files: Sequence[Path]) -> tuple[Config, list[Problem]]:
+def written(paths: Paths, cwd: Path, *, files: Sequence[Path] = ()) -> Config:
+    """What `load` reads, with the entries as they are written: no variable and no secret is asked for."""
     settings, servers, named = Settings(), dict[str, ServerConfig](), ""
     problems, untrusted, read = list[Problem](), list[Untrusted](), list[str]()
     places: list[tuple[Origin, Path]] = [("file", file) for file in files]
@@ -113,8 +108,7 @@ def _read(paths: Paths, cwd: Path, files: Sequence[Path]) -> tuple[Config, list[
     elif own := read_file(paths.config_file, []):
         settings = Settings(secrets=_parsed(own, Source("user"), settings, [])[0].secrets)
     for origin, file in places:
-        document = read_file(file, problems, required=origin == "file")
-        if document is None:
+        if (document := read_file(file, problems, required=origin == "file")) is None:
             continue
         read.append(str(file))
         found, entries = _parsed(document, Source(origin, str(file)), settings, problems)
@@ -132,10 +126,10 @@ def _read(paths: Paths, cwd: Path, files: Sequence[Path]) -> tuple[Config, list[
         read.append(str(paths.answers_file))
         settings = replace(settings, answers=(*answers, *settings.answers))
     keyring.use(settings.secrets, paths.state)
-    return Config(settings, servers, (), tuple(untrusted), tuple(read), named), problems
+    return Config(settings, servers, tuple(problems), tuple(untrusted), tuple(read), named)
 
 
-_OWN = ("editor", "browser", "secrets", "tools", "answers", "filter", "limits", "record")
+_OWN = ("editor", "browser", "secrets", "registry_storage", "tools", "answers", "filter", "limits", "record")
 
 
 def _of_project(found: Settings, own: Settings, file: str, problems: list[Problem]) -> Settings:
@@ -158,5 +152,5 @@ def _parsed(
         return base, read_document(document.values, source, problems)
     settings = read_settings(document.values, source.file, problems, base)
     entries = Table(document.values.get("servers", {}), source.file, "servers", problems)
-    servers = {name: read_server(name, entries.take(name), source, problems) for name in entries.keys()}
-    return settings, {name: server for name, server in servers.items() if server}
+    servers = (read_server(name, entries.take(name), source, problems) for name in entries.keys())
+    return settings, {server.name: server for server in servers if server}

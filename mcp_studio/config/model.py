@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Annotated, Literal, NamedTuple, get_args
 
-from mcp_studio.errors import UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.versions import LOG_LEVELS, VERSIONS
@@ -61,7 +60,6 @@ class ToolRule:
 
 RuleAction = Literal["accept", "decline", "cancel", "ask"]
 """How a rule answers; `ask` leaves it to the person, after `wait` seconds."""
-RuleKind = Literal["any", "elicitation", "url", "sampling"]
 
 
 @record(frozen=True)
@@ -71,7 +69,7 @@ class AnswerRule:
     action: RuleAction
     server: str = "*"
     """A pattern over the server's name."""
-    kind: RuleKind = "any"
+    kind: Literal["any", "elicitation", "url", "sampling"] = "any"
     tool: str = "*"
     """A pattern over the name of the tool, prompt or resource whose call is waiting."""
     message: str = "*"
@@ -121,16 +119,14 @@ class Root:
     name: str = ""
 
 
-AuthKind = Literal["", "none", "code", "client_credentials", "private_key_jwt", "enterprise", "workload"]
-"""How to get a token: as the server asks (empty: with a person, in a browser), never, or by one of the grants that
-need no person (RFC 6749 4.4; RFC 7523 2.2; MCP enterprise-managed authorization; workload identity, RFC 7523 2.1)."""
-
-
 @record(frozen=True)
 class Auth:
     """One `[servers.NAME.auth]` table: how to sign in where the server wants it. All of it can be left out."""
 
-    kind: AuthKind = ""
+    kind: Literal["", "none", "code", "client_credentials", "private_key_jwt", "enterprise", "workload"] = ""
+    """How to get a token: as the server asks (empty: with a person, in a browser), never, or by one of the grants that
+    need no person (RFC 6749 4.4; RFC 7523 2.2; MCP enterprise-managed authorization; workload identity, RFC 7523 2.1).
+    """
     account: str = ""
     """A word of the person's choice that tells several accounts at one address apart."""
     issuer: str = ""
@@ -265,11 +261,8 @@ class ServerConfig:
     @property
     def kind(self) -> Kind:
         """How it is reached."""
-        if self.transport:
-            return self.transport
-        if self.url.startswith(("ws://", "wss://")):
-            return "websocket"
-        return "http" if self.url else "stdio"
+        plain: Kind = "http" if self.url else "stdio"
+        return self.transport or ("websocket" if self.url.startswith(("ws://", "wss://")) else plain)
 
     @property
     def signs_in(self) -> bool:
@@ -334,6 +327,8 @@ class Settings:
     """`[search] semantic`: compare by meaning where the extra for it is installed."""
     search_usage: bool = True
     """`[search] usage`: remember what is run and opened, for the order of what is found."""
+    registry_storage: str = ""
+    """`[registry] storage`: a file (`.json`, `.sqlite`), or `postgresql://HOST/DATABASE`; empty for one of ours."""
     secrets: Keeping = "keyring"
     """`[secrets] store`."""
     browser: str = ""
@@ -353,8 +348,7 @@ class Problem(NamedTuple):
     hint: str = ""
 
     def __str__(self) -> str:
-        where = (self.file, self.key, self.message)
-        return ": ".join(filter(None, where)) + (f" {self.hint}" if self.hint else "")
+        return ": ".join(filter(None, self[:3])) + (f" {self.hint}" if self.hint else "")
 
 
 class Untrusted(NamedTuple):
@@ -385,17 +379,6 @@ class Config:
         """The one server that can be meant without naming it; empty where there is none, or several."""
         names = [name for name, server in self.servers.items() if server.enabled or len(self.servers) == 1]
         return names[0] if len(names) == 1 else ""
-
-    def members(self, group: str) -> list[str]:
-        """The servers of a group.
-
-        Raises:
-            UsageError: there is no such group.
-        """
-        if members := [name for name, server in self.servers.items() if server.group == group and group]:
-            return members
-        known = ", ".join(sorted({server.group for server in self.servers.values()} - {""}))
-        raise UsageError(f"There is no group {group!r}.", hint=f"The groups are {known or 'none'}.")
 
     def problem_of(self, name: str) -> Problem | None:
         """What was wrong with a server's entry, first of all."""

@@ -38,9 +38,8 @@ def remove_server(file: Path, name: str) -> None:
     def change(text: str) -> str:
         document = tomllib.loads(text)
         servers = document.get("servers", {})
-        if name not in servers:
+        if servers.pop(name, None) is None:
             raise ConfigError(f"There is no server `{name}`.", file=str(file), hint=nearest(name, servers))
-        del servers[name]
         return _checked(_without(text, name), document)
 
     rewrite(file, change)
@@ -56,16 +55,15 @@ def set_value(file: Path, path: Sequence[str], value: object) -> None:
 
     def change(text: str) -> str:
         document = tomlkit.parse(text)
-        inner: Any = document
+        table: Any = document
         for key in path[:-1]:
-            table: Any = inner.setdefault(key, tomlkit.table())
-            if not isinstance(table, Mapping):
+            table = table.setdefault(key, tomlkit.table())
+            if not hasattr(table, "setdefault"):
                 raise ConfigError(f"`{key}` is no table.", file=str(file), key=key)
-            inner = cast("Any", table)
         if value is None:
-            inner.pop(path[-1], None)
+            table.pop(path[-1], None)
         else:
-            inner[path[-1]] = value
+            table[path[-1]] = value
         return tomlkit.dumps(document)
 
     rewrite(file, change)
@@ -159,8 +157,7 @@ def table_of(values: Mapping[str, Any]) -> Any:
     import tomlkit
 
     table = tomlkit.table()
-    for key, value in values.items():
-        table[key] = _item(value)
+    table.update({key: _item(value) for key, value in values.items()})
     return table
 
 

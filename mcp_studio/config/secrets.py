@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Any, NamedTuple, cast
 from urllib.parse import unquote
@@ -25,11 +25,10 @@ def map_texts(server: ServerConfig, change: Callable[[str, str], str]) -> Server
         if isinstance(value, Root):
             return replace(value, uri=mapped(key, value.uri))
         if isinstance(value, (Auth, Tls, Sandbox)):
-            names = [item.name for item in fields(value)]
+            names = [one.name for one in fields(value)]
             return replace(value, **{name: mapped(f"{key}.{name}", getattr(value, name)) for name in names})
         if isinstance(value, Mapping):
-            pairs = cast("Mapping[str, Any]", value)
-            return {name: mapped(f"{key}.{name}", item) for name, item in pairs.items()}
+            return {name: mapped(f"{key}.{name}", item) for name, item in cast("Mapping[str, Any]", value).items()}
         if isinstance(value, (list, tuple)):
             items = [mapped(f"{key}[{number}]", item) for number, item in enumerate(cast("list[Any]", value))]
             return tuple(items) if isinstance(value, tuple) else items
@@ -48,10 +47,7 @@ def texts(server: ServerConfig) -> list[tuple[str, str]]:
 def secret_values(server: ServerConfig) -> Iterator[str]:
     """The secrets that stand in clear in an entry, also as a URL that quotes them stands for them."""
     for _, text, (start, end, _) in _spans(server):
-        value = text[start:end]
-        yield value
-        if "%" in value:
-            yield unquote(value)
+        yield from dict.fromkeys((text[start:end], unquote(text[start:end])))
 
 
 SCHEMED = re.compile(r"([A-Za-z][\w-]{0,30}) +(\S.*)", re.DOTALL)
@@ -68,9 +64,6 @@ _USERINFO = re.compile(r"://(?:[^/?#@:\s]*:)?([^/?#@\s]+)@")
 
 
 _PARAMETER = re.compile(r"[?&]([^=&#]+)=([^&#]+)")
-
-
-_LONGEST = 60
 
 
 class Offer(NamedTuple):
@@ -97,12 +90,9 @@ def offers(server: ServerConfig) -> tuple[Offer, ...]:
     names: dict[str, str] = {}
     found: list[Offer] = []
     for key, text, (start, end, word) in _spans(entry):
-        if "${" in text:  # it refers to something already
-            continue
-        value = text[start:end]
-        if value not in names:
-            names[value] = _free(_suggested(entry.name, key, word), {*names.values()})
-        found.append(Offer(key, start, end, value, names[value]))
+        if "${" not in text:  # else it refers to something already
+            name = names.setdefault(text[start:end], _free(_suggested(entry.name, key, word), names.values()))
+            found.append(Offer(key, start, end, text[start:end], name))
     return tuple(found)
 
 
@@ -172,9 +162,9 @@ def _in_url(text: str) -> list[_Span]:
 def _suggested(server: str, key: str, word: str) -> str:
     """`github` and `headers.Authorization` make `github-authorization`."""
     plain = re.sub(r"[^a-z0-9]+", "-", f"{server} {word or key.partition('.')[2] or key}".lower()).strip("-")
-    return plain[:_LONGEST].strip("-") or "secret"
+    return plain[:60].strip("-") or "secret"
 
 
-def _free(name: str, used: set[str]) -> str:
+def _free(name: str, used: Collection[str]) -> str:
     numbered = (f"{name}-{number}" for number in range(2, 10_000))
     return next(free for free in (name, *numbered) if free not in used)

@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
-from typing import Any, TypeVar
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from mcp_studio.config.model import Auth, Problem, Root, Sandbox, ServerConfig, Source, Timeouts, Tls
 from mcp_studio.config.table import Table, nearest
 from mcp_studio.protocol.versions import contradiction
 
-R = TypeVar("R")
-AUTH_FIELDS = tuple(item.name for item in fields(Auth))
+_BARE = ServerConfig("bare")
+INNER = {"timeouts": ("connect", "idle", "total")} | {
+    key: tuple(item.name for item in fields(getattr(_BARE, key))) for key in ("auth", "tls", "sandbox")
+}
+"""The tables in an entry, and their keys."""
 FILED = ("key", "assertion", "idp_id_token")
 """Keys whose values are secrets, or name the file that one is in."""
 NEEDED: dict[str, tuple[str, ...]] = {
@@ -28,18 +31,6 @@ _HTTPS = r"https://[^\s/?#@]+(?:[/?][^\s#]*)?\Z|\$\{"
 _LOOPBACK = r"http://(?:127(?:\.\d+){3}|localhost|\[::1\])(?::\d+)?(?:[/?][^\s#]*)?\Z"
 
 
-def _read_inner(table: Table, key: str, bare: R, wrong: Callable[[R], Iterable[tuple[str, str, str]]]) -> R:
-    """An inner table as a record; the bare one where there is none, or something is wrong with it."""
-    if key not in table.keys():
-        return bare
-    return table.inner(key).take_record(bare, INNER[key], wrong) or bare
-
-
-def read_sandbox(table: Table) -> Sandbox:
-    """What is taken from a program: also by an entry that another client wrote."""
-    return _read_inner(table, "sandbox", _BARE.sandbox, _wrong_sandbox)
-
-
 def file_of(value: str) -> str:
     """The file that a `key`, `assertion` or `idp_id_token` is in; empty where the value is the thing itself."""
     return "" if not value or re.match(_INLINE, value) else value
@@ -52,7 +43,7 @@ def _wrong(auth: Auth) -> Iterator[tuple[str, str, str]]:
             yield key, f"is needed for the kind `{auth.kind}`.", ""
     if auth.client_secret and not auth.client_id and auth.kind not in NEEDED:
         yield "client_id", "is missing: a client_secret belongs to one.", ""
-    for key in AUTH_FIELDS:
+    for key in INNER["auth"]:
         kind = "enterprise" if key.startswith("idp_") else {"assertion": "workload", "key": "private_key_jwt"}.get(key)
         if kind and getattr(auth, key) and kind not in (auth.kind, auth.method) and auth.kind != "none":
             yield key, f"is used by the kind `{kind}` alone.", f'Add kind = "{kind}".'
@@ -91,17 +82,23 @@ def read_roots(table: Table) -> tuple[Root, ...]:
     rows = table.rows("roots", "uri")
     missing = [("uri", "is missing.", "")]
     roots = (row.take_record(Root(""), ("uri", "name"), lambda root: () if root.uri else missing) for row in rows)
-    return tuple(root for root in roots if root)
+    return tuple(filter(None, roots))
+
+
+_WRONG: dict[str, Callable[[Any], Iterable[tuple[str, str, str]]]] = {
+    "auth": _wrong, "tls": _wrong_tls, "sandbox": _wrong_sandbox,
+}  # fmt: skip
+
+
+def read_inner(table: Table, key: Literal["auth", "tls", "sandbox"]) -> Any:
+    """An inner table as a record; the bare one where there is none, or something is wrong with it."""
+    bare = getattr(_BARE, key)
+    return table.inner(key).take_record(bare, INNER[key], _WRONG[key]) or bare if key in table.keys() else bare
 
 
 _OURS = ("name", "secrets", "source", "keep_session", "written")
 KEYS = tuple(item.name for item in fields(ServerConfig) if item.name not in _OURS)
 """The keys of a `[servers.NAME]` table."""
-INNER = {
-    "timeouts": ("connect", "idle", "total"), "auth": AUTH_FIELDS, "tls": tuple(item.name for item in fields(Tls)),
-    "sandbox": ("network", "files", "paths"),
-}  # fmt: skip
-"""The tables in it, and their keys."""
 _PLAIN = [key for key in KEYS if key not in ("roots", *INNER)]
 
 
@@ -114,9 +111,9 @@ def read_server(name: str, values: object, source: Source, problems: list[Proble
         table.take_fields(ServerConfig(name, source=source), _PLAIN),
         roots=read_roots(table),
         timeouts=Timeouts(times.take_seconds("connect"), times.take_seconds("idle"), times.take_seconds("total")),
-        auth=_read_inner(table, "auth", Auth(), _wrong),
-        tls=_read_inner(table, "tls", Tls(), _wrong_tls),
-        sandbox=read_sandbox(table),
+        auth=read_inner(table, "auth"),
+        tls=read_inner(table, "tls"),
+        sandbox=read_inner(table, "sandbox"),
     )
     times.refuse_rest()
     table.refuse_rest()
@@ -166,9 +163,8 @@ def to_table(server: ServerConfig) -> dict[str, Any]:
     """The entry as a `[servers.NAME]` table: as it was written, without what is the default anyway."""
     entry = server.written or server
     table = changed(entry, _BARE, KEYS)
-    for key, names in INNER.items():
-        if key in table:
-            table[key] = changed(table[key], getattr(_BARE, key), names)
+    for key in INNER.keys() & table.keys():
+        table[key] = changed(table[key], getattr(_BARE, key), INNER[key])
     if entry.roots:
         table["roots"] = [{"uri": root.uri, "name": root.name} if root.name else root.uri for root in entry.roots]
     return {key: value for key, value in table.items() if value != {} or key in ("capabilities", "client_info")}
@@ -181,6 +177,3 @@ def changed(value: Any, bare: Any, names: Iterable[str]) -> dict[str, Any]:
         name: list(item) if type(item) is tuple else dict(item) if isinstance(item, Mapping) else item
         for name, item in changed.items()
     }
-
-
-_BARE = ServerConfig("bare")

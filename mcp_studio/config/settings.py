@@ -29,8 +29,7 @@ def fingerprint(schema: Json) -> str:
 
 def read_answers(table: Table) -> list[AnswerRule]:
     """The rules under `answer` of a table; those that are wrong are left out with a problem noted."""
-    rules = (_rule(row, number) for number, row in enumerate(table.rows("answer"), 1))
-    return [rule for rule in rules if rule]
+    return [rule for number, row in enumerate(table.rows("answer"), 1) if (rule := _rule(row, number))]
 
 
 def load_answers(file: Path, problems: list[Problem], *, required: bool = False) -> tuple[AnswerRule, ...]:
@@ -78,12 +77,13 @@ def read_settings(values: Mapping[str, Any], file: str, problems: list[Problem],
     """`base` with what the file says put over it; rules and names to redact are added to those of `base`."""
     table = Table(values, file, "", problems)
     table.take("servers")
-    inner = ("trace", "history", "secrets", "auth", "search", "limits")
-    trace, history, secrets, signing, search, limits = map(table.inner, inner)
+    inner = ("trace", "history", "secrets", "auth", "search", "registry", "limits")
+    trace, history, secrets, signing, search, registry, limits = map(table.inner, inner)
     settings = table.take_fields(base, ("theme", "ascii", "editor", "cache_ttl", "filter"))
     settings = trace.take_fields(settings, ("record", "traceparent"))
     # Packages may bring methods: whether there is one of that name is said when it is used.
     settings = search.take_fields(settings, ("method", "cjk", "semantic", "usage"), "search_")
+    settings = registry.take_fields(settings, ("storage",), "registry_")
     settings = replace(
         settings,
         keys={**base.keys, **table.take_pairs("keys")},
@@ -102,7 +102,7 @@ def read_settings(values: Mapping[str, Any], file: str, problems: list[Problem],
         client_metadata_url=_document(signing) or base.client_metadata_url,
         redact=(*base.redact, *_patterns(trace)),
     )
-    for read in (limits, trace, history, secrets, signing, search, table):
+    for read in (limits, trace, history, secrets, signing, search, registry, table):
         read.refuse_rest()
     return settings
 
@@ -164,8 +164,7 @@ def _wrong_policy(keys: Collection[str], rule: PolicyRule) -> Iterator[tuple[str
 
 def _tools(table: Table) -> list[ToolRule]:
     inner, names = table.inner("tools"), ("category", "risk", "failover")
-    rules = (inner.inner(tools).take_record(ToolRule(tools), names) for tools in inner.keys())
-    return [rule for rule in rules if rule]
+    return [*filter(None, (inner.inner(tools).take_record(ToolRule(tools), names) for tools in inner.keys()))]
 
 
 def _patterns(trace: Table) -> list[str]:

@@ -223,16 +223,14 @@ class Table:
         value = self._typed(key, int, default)
         if value < smallest:
             self.problem(key, f"must be at least {smallest}, not {value}.")
-            return default
-        return value
+        return value if value >= smallest else default
 
     def take_seconds(self, key: str) -> float | None:
         """A duration in seconds above zero, or None where it is not given."""
         value = self._typed(key, float, None)
         if value is not None and not value > 0:
             self.problem(key, f"must be a number of seconds above 0, not `{value}`.")
-            return None
-        return None if value is None else float(min(value, LONGEST))
+        return float(min(value, LONGEST)) if value is not None and value > 0 else None
 
     def take_texts(self, key: str) -> tuple[str, ...]:
         """A list of strings."""
@@ -242,11 +240,10 @@ class Table:
                 self.problem(f"{key}[{number}]", f"must be a string, not {kind_of(value)}.")
         return tuple(value for value in values if isinstance(value, str))
 
-    def take_pairs(self, key: str) -> dict[str, str]:
-        """A table of strings; numbers and booleans are taken as they are written."""
-        values = self._typed(key, dict, dict[str, Any]())
+    def take_pairs(self, *keys: str) -> dict[str, str]:
+        """Tables of strings, as one; numbers and booleans are taken as they are written."""
         pairs: dict[str, str] = {}
-        for name, value in values.items():
+        for key, name, value in ((one, *pair) for one in keys for pair in self._typed(one, dict, {}).items()):
             if isinstance(value, (str, int, float)):
                 pairs[str(name)] = str(value).lower() if isinstance(value, bool) else str(value)
             else:
@@ -258,12 +255,7 @@ class Table:
         value = self.take(key)
         if wrong := place_of(value, key, _not_json):
             self.problem(wrong, "is not a JSON value.", "Dates and times have to be written as strings.")
-            return None
-        return value
-
-    def take_object(self, key: str) -> Json:
-        """A table that is sent as it is, or None where there is none."""
-        return self._typed(key, dict, None) if self.take_json(key) is not None else None
+        return None if wrong else value
 
     def inner(self, key: str) -> Table:
         """The table under a key; an empty one where there is none."""
@@ -298,7 +290,7 @@ class Table:
             elif isinstance(default, tuple):
                 found[field] = self.take_texts(name)
             elif default is None:
-                found[field] = self.take_object(name)
+                found[field] = self._typed(name, dict, None) if self.take_json(name) is not None else None
             else:
                 found[field] = value = self._typed(name, type(default), default)
                 if name != "priority" and isinstance(value, (int, float)) and value != default and not value >= 0:
@@ -321,25 +313,22 @@ class Table:
             self.problem(key, message, hint)
         return found if len(self.problems) == before else None
 
-    def refuse_rest(self, known: Iterable[str] = ()) -> None:
+    def refuse_rest(self) -> None:
         """Note every key that nobody asked for, with the nearest valid one."""
-        names = {*self._asked, *known}
         for key in self._values:
-            if key not in names:
-                self.problem(key, "is not a known key.", nearest(key, names))
+            if key not in self._asked:
+                self.problem(key, "is not a known key.", nearest(key, self._asked))
 
     def _at(self, key: str) -> str:
         return ".".join(part for part in (self.where, key) if part)
 
     def _typed(self, key: str, kind: type[Any], default: Any) -> Any:
         value = self.take(key)
-        if value is None:
-            return default
         good = isinstance(value, (int, float) if kind is float else kind)
-        if not good or (isinstance(value, bool) and kind is not bool):
+        good = good and (kind is bool or not isinstance(value, bool))
+        if value is not None and not good:
             self.problem(key, f"must be {_WORDS[kind]}, not {kind_of(value)}.")
-            return default
-        return value
+        return value if good else default
 
 
 @cache

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
+from mcp_studio.auth.hints import adds
 from mcp_studio.config.model import Kind
 from mcp_studio.errors import HttpAnswer, SignInNeeded, StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
-from mcp_studio.session.sign_in import adds
 from mcp_studio.session.state import Status
 
 INSECURE = "insecure: accepts any certificate"

@@ -32,19 +32,20 @@ class Metrics(NamedTuple):
 
 
 def metrics_of(
-    numbers: Numbers, costs: Mapping[Ref, float], errors: Mapping[str, Iterable[ErrorGroup]], *, methods: bool = False
+    numbers: Numbers, prices: Mapping[Ref, float], errors: Mapping[str, Iterable[ErrorGroup]], *, methods: bool = False
 ) -> list[Metrics]:
     """Each server, and after it what was used of it.
 
     Args:
         numbers: after a `look`.
-        costs: of all calls of a tool together, where they cost something.
+        prices: what one call of a tool costs, where that is declared (`call.policy.prices_of`).
         errors: of each server, most often first.
         methods: each method too.
     """
     used = [Metrics(Target(*one[:2], ""), tally) for one, tally in sorted(numbers.methods.items()) if methods]
     for one, tally in sorted(numbers.targets.items()):
-        used.append(Metrics(one, tally, costs.get(Ref(NAMED[one.method], one.server, one.target))))
+        price = prices.get(Ref(NAMED[one.method], one.server, one.target))
+        used.append(Metrics(one, tally, price and price * tally.count))
     found: list[Metrics] = []
     for server, tally in sorted(numbers.servers.items()):
         own = [one for one in used if one.of.server == server]

@@ -110,7 +110,7 @@ def outcome_line(outcome: calls.CallOutcome) -> tuple[Tone, str]:
             return tone, f"{safe(error.message, 300)} {error.hint}"
         case calls.Lost(error=error, sent=True):
             what = "The connection was lost" if isinstance(error, ConnectionLost) else "There is no usable reply"
-            return tone, f"{what}: {safe(error.message, 300)} Whether the server did the work is unknown."
+            return tone, f"{what}: {safe(error.message, 300).rstrip('.')}. Whether the server did the work is unknown."
         case calls.Lost(error=error):
             return tone, f"{safe(error.message, 300)} {hint(error)}".rstrip()
         case _:

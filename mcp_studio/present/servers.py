@@ -56,7 +56,7 @@ def warnings(status: Status, catalog: Catalog, ledger: Ledger) -> list[str]:
         found += [f"{kind}s: {text}" for text in (listing.error, listing.capped, *problems) if text]
         found += definition.doubts(listing)
         for entry in listing.entries if kind == "tool" else ():
-            if entry.change and entry.change.kind == "changed":
+            if entry.change and entry.change.unaccepted:
                 found.append(f"{entry.ref}: its definition is not what was accepted ({entry.change.words})")
     return found
 

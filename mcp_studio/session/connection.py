@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Literal, NamedTuple, TypeVar
 
 from mcp_studio.catalog.listing import Ask
@@ -163,6 +163,8 @@ class RunningRequest:
     started: float
     """Monotonic."""
     progress: Progress | None = None
+    patience: float | None = None
+    """Seconds of silence after which it is given up: another server can answer it, too."""
 
     def cancel(self) -> None:
         """Stop waiting and tell the server."""
@@ -200,6 +202,8 @@ class Connection:
         self._transport = transport
         self._tap = tap
         self._limits = limits
+        self.connect = limit_of("connect", Limit(limits.connect, "limits.connect"), timeouts)
+        """How long connecting may take."""
         self._idle = limit_of("idle", Limit(limits.call_idle, "limits.call_idle"), timeouts)
         self.total = limit_of("total", Limit(limits.call_total, "limits.call_total"), timeouts)
         """How long a request may take in all, where it says nothing itself."""
@@ -208,10 +212,12 @@ class Connection:
         self._spawn = spawn
         self._running: dict[RequestId, RunningRequest] = {}
         self._lasting: dict[RequestId, tuple[OnProgress, Deadline]] = {}
-        self._pauses = 0
-        self._frame_size = 0
+        self._pauses = self._frame_size = 0
         self.heard = time.monotonic()
         """When the newest frame came."""
+        self._silence = 0.0
+        """Since when it says nothing although it was asked."""
+        self._attending: asyncio.Task[None] | None = None
         self._flushing = False
         self._turn = asyncio.Lock()
         loop = asyncio.get_running_loop()
@@ -252,10 +258,15 @@ class Connection:
             await self._flush()
 
     async def close(self) -> None:
-        """End the transport in a bounded time."""
+        """End the transport.
+
+        Raises:
+            TimeoutError: it took too long.
+        """
         self.end(None)
         try:
-            await self._transport.close()
+            async with asyncio.timeout(self._limits.close + 1):
+                await self._transport.close()
         finally:
             self._tap.ended()
 
@@ -280,6 +291,7 @@ class Connection:
         headers: tuple[tuple[str, str], ...] = (),
         follows: RequestId | None = None,
         under: int = 0,
+        patience: float | None = None,
     ) -> Reply:
         """Send a request and wait for its answer; cancelling the caller cancels it at the server.
 
@@ -288,9 +300,11 @@ class Connection:
             follows: the request whose answer asked for what this one brings, or which is sent once more.
             under: the request, by its number in the trace, on behalf of which this one is sent.
             on_sent, on_id: called when it is written or under way; told its id before that.
+            patience: seconds of silence after which it is given up, the server having been asked whether it is there.
 
         Raises:
             DeadlinePassed: no answer in time.
+            RequestStopped: nobody waits for it any more, or the server is silent.
             ConnectionLost: the connection ended, or had ended before.
             StudioError: the answer cannot be read, or the transport could not get one.
         """
@@ -305,8 +319,10 @@ class Connection:
         deadline = deadline or self.deadline()
         answer: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         self._running[out.id] = RunningRequest(
-            self._tap.server, out.method, out.target, answer, deadline, on_progress, time.monotonic()
+            self._tap.server, out.method, out.target, answer, deadline, on_progress, time.monotonic(), None, patience
         )
+        if patience is not None and (self._attending is None or self._attending.done()):
+            self._attending = self._spawn(self._attend())
         try:
             async with deadline.begin():
                 if self._pauses:
@@ -325,21 +341,50 @@ class Connection:
         finally:
             del self._running[out.id]
 
-    async def probe(self, every: float, patience: Limit) -> None:
+    @property
+    def silent(self) -> bool:
+        """It has not answered, not even the question whether it is there, and has said nothing since."""
+        return self._silence > self.heard
+
+    async def _attend(self) -> None:
+        """While requests are open that another server can answer: see that this one is there, and give them up if not.
+
+        Once it was silent it is asked until it says something.
+        """
+        asked, asking = 0.0, None
+        while (waiting := [one for one in self._running.values() if one.patience]) or self.silent:
+            patience = max((one.patience or 0.0 for one in waiting), default=self._limits.failover)
+            now = time.monotonic()
+            since = max(self.heard, min((one.started for one in waiting if not one.deadline.paused), default=now))
+            if now - since >= patience and asked > since:
+                self._silence = now
+                self._tap.note(f"it has said nothing for {now - since:.1f} s, though it was asked whether it is there")
+                for one in waiting:
+                    fail(one.answer, RequestStopped(f"It says nothing, and did not answer {patience:g} s long."))
+            elif (now - since >= patience / 2 and asked <= since) or not (waiting or (asking and not asking.done())):
+                asked, asking = now, self._spawn(self._greet())
+            await asyncio.sleep(patience / 2)
+
+    async def _greet(self) -> None:
+        """Ask whether it is there: any answer, and any refusal of its own, is heard."""
+        with suppress(StudioError):
+            await self.request("server/discover" if self.core.modern else "ping", deadline=self.deadline())
+
+    async def probe(self, every: float) -> None:
         """Ask now and then whether the server is still there: over stateless HTTP no socket is lost when it goes.
 
         Whoever answers at all is there, and nobody is asked while a call runs: a server may do one thing at a time.
 
         Args:
-            every: seconds without a frame after which it is asked; 0 is never.
-            patience: how long the answer may take; without one the connection is lost.
+            every: seconds without a frame after which it is asked; 0 is never. Without an answer within the time for
+                connecting the connection is lost.
         """
         while every > 0:
             if (wait := self.heard + every - time.monotonic()) > 0 or self.calls:
                 await asyncio.sleep(max(wait, min(every, 1.0)))
                 continue
             try:
-                await self.request("server/discover", deadline=Deadline(patience, patience))
+                await self.request("server/discover", deadline=Deadline(self.connect, self.connect))
             except StudioError as error:
                 if error.http is None or error.http.status in GATEWAY:
                     return self.closed(error)

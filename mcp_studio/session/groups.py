@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import NamedTuple
 
 from mcp_studio.catalog.catalog import Catalog, suggestion
-from mcp_studio.catalog.listing import Ref
+from mcp_studio.catalog.listing import EntryKind, Ref
 from mcp_studio.errors import UsageError
 from mcp_studio.schema.uritemplate import fits
 from mcp_studio.session.manager import ConnectionManager
+from mcp_studio.session.state import at_most, until
 from mcp_studio.trace.statistics import Numbers, Tally
 
 MARK = "@"
@@ -18,6 +20,8 @@ _POINTS = 0.05
 """Success rates that differ by less are equal."""
 _FASTER = 0.8
 """A member takes over from the one that serves when it needs less than this share of its time."""
+_MOMENT = 1.0
+"""Seconds that a server which would come first has to become ready once another one can serve."""
 _CALL = "tools/call"
 _TEMPLATES = 100
 """Templates that an address is compared with."""
@@ -28,6 +32,7 @@ class Member(NamedTuple):
 
     server: str
     healthy: bool
+    """It is ready, and says something when it is asked."""
     drained: bool
     priority: int
     success: float
@@ -57,25 +62,78 @@ class Groups:
         group = self.of(server) if server in self._manager.names() else ""
         return (group,) if group else ()
 
-    def members(self, group: str, tool: str) -> tuple[Member, ...]:
-        """The servers of a group that offer a tool, best first."""
+    def members(self, group: str, tool: str, preferred: str = "") -> tuple[Member, ...]:
+        """The servers of a group that offer a tool, or may, best first; a call may name the one that it prefers."""
         servers = [name for name in self._manager.names() if self.of(name) == group]
         numbers = self._numbers()
         numbers.look()
         found = [self._member(name, numbers, tool) for name in servers if self._offers(name, tool)]
-        return tuple(sorted(found, key=self._order(group, tool, found)))
+        best = max((one.success for one in found if one.healthy), default=1.0)
+        preferred, serving = preferred or self._preferred.get(group, ""), self._serving.get((group, tool))
 
-    def best(self, group: str, tool: str) -> str:
+        def order(one: Member) -> tuple[object, ...]:
+            average = float("inf") if one.average is None else one.average
+            if one.server == serving:
+                average *= _FASTER
+            return (
+                one.drained, not one.healthy, one.server != preferred, -one.priority,
+                one.success < best - _POINTS, average, one.server != serving,
+            )  # fmt: skip
+
+        return tuple(sorted(found, key=order))
+
+    def best(self, group: str, tool: str, preferred: str = "") -> str:
         """The member that a tool goes to; it goes there again until another one is clearly better.
 
         Raises:
             UsageError: no server of such a group offers the tool.
         """
-        found = self.members(group, tool)
+        found = self.members(group, tool, preferred)
         if not found:
             raise UsageError(f"No server of the group {group!r} has the tool {tool!r}.")
         self._serving[group, tool] = found[0].server
         return found[0].server
+
+    async def route(self, group: str, tool: str, preferred: str = "") -> str:
+        """The same once it is known who has the tool: where one can serve, only a moment is waited for a better one.
+
+        Where nobody that is connected can, a member is started that starts on demand.
+
+        Raises:
+            UsageError: no server of such a group offers the tool.
+        """
+
+        def look() -> tuple[bool, bool]:
+            found = self.members(group, tool, preferred)
+            unread = [one for one in found if self._unread(one.server, "tool") and not one.drained]
+            if not found or not found[0].healthy or found[0] in unread:
+                return False, bool(unread)
+            return True, any(one.server == preferred or one.priority > found[0].priority for one in unread)
+
+        await self._until_clear(look)
+        server = self.best(group, tool, preferred)
+        if self._manager.status(server).state != "disabled":
+            return server
+        self._manager.start(server)
+        return await self.route(group, tool, preferred)
+
+    async def reader(self, uri: str) -> str:
+        """As `server_of`, once it is known who has the resource: where one can serve, others have a moment more."""
+
+        def look() -> tuple[bool, bool]:
+            unread = [name for name in self._manager.names() if self._unread(name, "resource", "template")]
+            with suppress(UsageError):
+                return self._manager.supervisor(self.server_of(uri)).healthy, bool(unread)
+            return False, bool(unread)
+
+        await self._until_clear(look)
+        return self.server_of(uri)
+
+    async def _until_clear(self, look: Callable[[], tuple[bool, bool]]) -> None:
+        """Wait as long as something may come: `look` says whether somebody can serve, and whether that is so."""
+        signals = (self._manager.changed, self._catalog.changed)
+        await until(lambda: look()[0] or not look()[1], *signals)
+        await at_most(_MOMENT, until(lambda: not look()[1], *signals))
 
     def server_of(self, uri: str) -> str:
         """The server that lists a resource or template, else the one with a template that the address fits.
@@ -99,14 +157,19 @@ class Groups:
 
     def _rank(self, server: str) -> tuple[bool, bool, bool, int]:
         """What matters where a group has a resource: there are no figures of each."""
-        ready, preferred = self._manager.status(server).state == "ready", self.by_hand(server) == "preferred"
-        return server not in self._drained, ready, preferred, self._manager.config(server).priority
+        supervisor, preferred = self._manager.supervisor(server), self.by_hand(server) == "preferred"
+        return server not in self._drained, supervisor.healthy, preferred, supervisor.config.priority
 
-    def others(self, server: str, tool: str) -> tuple[str, ...]:
+    def others(self, server: str, tool: str, tried: Iterable[str] = ()) -> tuple[Member, ...]:
         """The members that could take a call of a server's tool, best first; none where it has no group."""
-        group = self.of(server)
+        group, out = self.of(server), {server, *tried}
         found = self.members(group, tool) if group else ()
-        return tuple(one.server for one in found if one.server != server and not one.drained)
+        return tuple(one for one in found if one.server not in out and not one.drained)
+
+    def slowest(self, ref: Ref) -> float:
+        """Seconds of the slowest answer of a tool."""
+        tally = self._numbers().of(ref.server, _CALL, ref.name)
+        return tally.durations.most / 1000 if tally else 0.0
 
     def prefer(self, server: str) -> None:
         """Route everything of its group to a server as long as it is healthy."""
@@ -130,31 +193,25 @@ class Groups:
         preferred = self._preferred.get(self.of(server)) == server
         return "drained" if server in self._drained else "preferred" if preferred else ""
 
+    def _unread(self, server: str, *kinds: EntryKind) -> bool:
+        """Whether a server is being connected, or its lists read, so that it shows in a while what it offers."""
+        supervisor = self._manager.supervisor(server)
+        if supervisor.connection is None:
+            return not supervisor.settled.is_set()
+        return any(self._catalog.listing(server, kind).state in ("empty", "loading") for kind in kinds)
+
     def _offers(self, server: str, tool: str) -> bool:
-        """Whether a server lists a tool, or nobody knows yet what it lists."""
-        unknown = self._manager.status(server).state in ("idle", "connecting", "retrying", "disabled")
+        """Whether a server lists a tool, or nobody knows yet what it lists; one that is off offers nothing."""
+        state = self._manager.status(server).state
+        if state == "disabled" and not self._manager.supervisor(server).on_demand:
+            return False
+        unknown = state in ("idle", "connecting", "retrying", "disabled") or self._unread(server, "tool")
         known = self._catalog.find(Ref("tool", server, tool))
         return bool(known) or (unknown and not self._catalog.listing(server, "tool").entries)
 
     def _member(self, server: str, numbers: Numbers, tool: str) -> Member:
-        tally = numbers.of(server, _CALL, tool) or Tally()
-        config, status = self._manager.config(server), self._manager.status(server)
+        tally, supervisor = numbers.of(server, _CALL, tool) or Tally(), self._manager.supervisor(server)
         return Member(
-            server, status.state == "ready", server in self._drained, config.priority,
+            server, supervisor.healthy, server in self._drained, supervisor.config.priority,
             1.0 - tally.error_rate, tally.average,
         )  # fmt: skip
-
-    def _order(self, group: str, tool: str, found: list[Member]) -> Callable[[Member], tuple[object, ...]]:
-        best = max((one.success for one in found if one.healthy), default=1.0)
-        preferred, serving = self._preferred.get(group), self._serving.get((group, tool))
-
-        def key(one: Member) -> tuple[object, ...]:
-            average = float("inf") if one.average is None else one.average
-            if one.server == serving:
-                average *= _FASTER
-            return (
-                one.drained, not one.healthy, one.server != preferred, -one.priority,
-                one.success < best - _POINTS, average, one.server != serving,
-            )  # fmt: skip
-
-        return key

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 
 from mcp_studio.catalog.catalog import Catalog, suggestion
 from mcp_studio.catalog.listing import EntryKind
@@ -15,13 +15,13 @@ from mcp_studio.errors import Unreachable, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
 from mcp_studio.redact import Redactor
-from mcp_studio.session.connection import Connection, Limit, RunningRequest, limit_of
+from mcp_studio.session.connection import Connection, RunningRequest
 from mcp_studio.session.events import ServerEvent, ServerRemoved, event_of
 from mcp_studio.session.inbox import Inbox
 from mcp_studio.session.logs import LogStore, begin_level
 from mcp_studio.session.raw import RawSender
 from mcp_studio.session.rules import AnswerRules
-from mcp_studio.session.state import Spawn, Status
+from mcp_studio.session.state import Spawn, Status, at_most
 from mcp_studio.session.subscriptions import Subscriptions
 from mcp_studio.session.supervisor import LiveConnection, Supervisor
 from mcp_studio.signal import Signal
@@ -229,17 +229,17 @@ class ConnectionManager:
         what = {"connecting": "still connecting", "idle": "waiting for its turn to start"}
         raise Unreachable(f"{name} is {what.get(status.state, 'not connected')}.", hint="Connect it first.")
 
-    async def ready(self, name: str) -> Connection:
+    async def ready(self, name: str, patience: float | None = None) -> Connection:
         """The same once it is clear what becomes of it; a server that ended by itself, or failed, is started again.
 
-        A person's wish to have it off, or to sign in first, stands.
+        A person's wish to have it off, or to sign in first, stands. After `patience` seconds nobody waits any more.
         """
         supervisor = self.supervisor(name)
         if (live := supervisor.live) is not None:
             return live.connection
-        if supervisor.wanted or supervisor.config.start or supervisor.status.state == "failed":
+        if supervisor.wanted or supervisor.on_demand or supervisor.status.state == "failed":
             supervisor.start()
-        await supervisor.settled.wait()
+        await at_most(patience, supervisor.settled.wait())
         return self.connection(name)
 
     async def close(self) -> None:
@@ -268,20 +268,11 @@ class ConnectionManager:
         """Wait until it may connect: few do at a time. A slow one gives its turn to the next after a while."""
         slots = self._process_slots if config.kind == "stdio" else self._remote_slots
         await slots.acquire()
-        given = False
-
-        def give() -> None:
-            nonlocal given
-            if not given:
-                given = True
-                slots.release()
-
-        timer = asyncio.get_running_loop().call_later(_TURN, give)
-        try:
+        with ExitStack() as turn:
+            turn.callback(slots.release)
+            timer = asyncio.get_running_loop().call_later(_TURN, turn.close)
+            turn.callback(timer.cancel)
             yield
-        finally:
-            timer.cancel()
-            give()
 
     def on_status(self, supervisor: Supervisor, before: Status) -> None:
         """The status of a server has changed: what that means is told, and stands in the trace."""
@@ -300,8 +291,7 @@ class ConnectionManager:
                 tasks.create_task(self.subscriptions.serve(config.name, connection, status.capabilities))
                 tasks.create_task(self.refresher.serve(config, connection, status))
                 if status.modern and config.kind == "http":
-                    patience = limit_of("connect", Limit(self.limits.connect, "limits.connect"), config.timeouts)
-                    tasks.create_task(connection.probe(config.probe, patience))
+                    tasks.create_task(connection.probe(config.probe))
 
     def on_notification(self, supervisor: Supervisor, method: str, params: dict[str, Json]) -> None:
         """Take a notification; a server may send any number."""

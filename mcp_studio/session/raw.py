@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
 
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ConnectionLost, StudioError, Unreachable
@@ -17,7 +18,7 @@ from mcp_studio.protocol.core import ClientCore
 from mcp_studio.protocol.events import RequestId
 from mcp_studio.protocol.message import Failure, Malformed, Message, Parsed, Request, Response, parse
 from mcp_studio.protocol.versions import LATEST_MODERN, era_of
-from mcp_studio.session.connection import Connection, Limit, limit_of
+from mcp_studio.session.connection import Connection
 from mcp_studio.session.state import Spawn
 from mcp_studio.trace.message import ACKNOWLEDGED, WireMessage
 from mcp_studio.trace.server_tap import ServerTap
@@ -259,21 +260,17 @@ class RawConnection(RawSender):
         Raises:
             StudioError: why it did not work, in words.
         """
-        longest = limit_of("connect", Limit(self._limits.connect, "limits.connect"), self.config.timeouts)
         try:
-            async with asyncio.timeout(longest.seconds):
+            async with asyncio.timeout(self._connection.connect.seconds):
                 return await self._transport.open(self._connection)
         except BaseException as problem:
             await self.close()
             if isinstance(problem, TimeoutError):
-                raise Unreachable(f"No connection within {longest}.") from None
+                raise Unreachable(f"No connection within {self._connection.connect}.") from None
             raise
 
     async def close(self) -> None:
         """End it in a bounded time; any number of times."""
         await self._tasks.end(self._limits.close)
-        try:
-            async with asyncio.timeout(self._limits.close + 1):
-                await self._connection.close()
-        except TimeoutError:
-            return
+        with suppress(TimeoutError):
+            await self._connection.close()

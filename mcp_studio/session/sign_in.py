@@ -8,22 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import math
-import re
-import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mcp_studio.config.expand import see_to
 from mcp_studio.config.model import Sandbox, ServerConfig
-from mcp_studio.errors import SignInNeeded, StudioError, UsageError
+from mcp_studio.errors import UsageError
 from mcp_studio.limits import Limits
 from mcp_studio.record import record
 from mcp_studio.sandbox import walls
 from mcp_studio.session.connection import Connection
 from mcp_studio.session.inbox import Inbox, InputRequest
-from mcp_studio.session.state import Spawn
+from mcp_studio.session.state import Spawn, until
 from mcp_studio.transport.base import Credentials, MakeHeaders, Tap, Transport
 
 if TYPE_CHECKING:
@@ -35,79 +32,6 @@ if TYPE_CHECKING:
     from mcp_studio.session.supervisor import Supervisor
     from mcp_studio.trace.server_tap import ServerTap
     from mcp_studio.transport.headers import HeaderFunction, HeadersCommand
-
-_SCOPE = re.compile(r'\bscope="([\x20\x21\x23-\x5b\x5d-\x7e]{1,500})"')
-"""Of a challenge (RFC 6750 3)."""
-_SAME = " requires you to sign in."
-"""End of the reason where a server has said nothing more."""
-_TOKENS = re.compile(r"\b(bearer|dpop)\b", re.IGNORECASE)
-"""The schemes for which signing in gets something; Basic and others want what a person has."""
-
-
-def command(config: ServerConfig, challenge: str = "") -> str:
-    """The command line that signs in to a server, with the scopes that a challenge says are missing."""
-    missing = _SCOPE.search(challenge[:4_096]) if "insufficient_scope" in challenge[:4_096] else None
-    scope = f" --scope {shlex.quote(missing[1])}" if missing else ""
-    if config.source.origin == "argument":
-        return f"mcp-studio auth login --url {shlex.quote((config.written or config).url)}{scope}"
-    file = f" --config {shlex.quote(config.source.file)}" if config.source.origin == "file" else ""
-    return f"mcp-studio auth login {shlex.quote(config.name)}{file}{scope}"
-
-
-def why_nobody(config: ServerConfig) -> str:
-    """Why no person signs in to a server; empty where one does."""
-    if config.signs_in:
-        return f"by itself ({config.auth.kind})" if config.auth.alone else ""
-    given = "by its headers_command" if config.headers_command else "by credentials that stand in its entry"
-    return 'never (kind = "none")' if config.auth.kind == "none" else given
-
-
-def client_needed(sign_in: SignIn, finish: str) -> SignInNeeded:
-    """The error of a sign-in that a client id is missing for; `finish` is the command line that goes on with it."""
-    from mcp_studio.auth.model import port_kept
-
-    redirect = sign_in.redirect_uri
-    keeps = f" ({kept})" if (kept := port_kept(redirect)) else ""
-    where = f", with the redirect {redirect}{keeps}" if redirect else ""
-    hint = f"Register one there by hand{where}: {finish} --client-id ID, and --client-secret - for its secret."
-    return SignInNeeded(f"A client id is needed: {sign_in.client_reason}", hint=hint)
-
-
-def nobody_is_here(sign_in: SignIn, finish: str) -> SignInNeeded:
-    """The error of a sign-in whose page nobody can see; its detail has the `url` of that."""
-    notes = " ".join(
-        step.hint for step in sign_in.steps if step.state in ("waiting", "running", "asking") and step.hint
-    )
-    return SignInNeeded(
-        f"Nobody is here who could sign in to {sign_in.server}: there is no terminal, and no browser that "
-        f"could open the page. {notes}".rstrip(),
-        hint=f"Open the address in a browser; it ends on one that begins with {sign_in.redirect_uri}. Give that "
-        f"on standard input within 15 minutes: {finish} --redirect - "
-        f"If the page does not know the client: {finish.replace('auth login', 'auth forget', 1)} --client",
-        detail={"url": sign_in.authorization_url},
-    )
-
-
-def add_hint(error: StudioError, config: ServerConfig) -> None:
-    """Have an error say what helps, such as the command that signs in; one that says more stays as it is."""
-    challenge = str(getattr(error, "challenge", ""))
-    if challenge and not _TOKENS.search(challenge[:4_096]):
-        return
-    if error.exit_code == 3 and (challenge or not error.hint) and config.signs_in:
-        error.hint = see_to(config) if config.auth.alone else f"Sign in: {command(config, challenge)}"
-        if isinstance(error, SignInNeeded):
-            error.by_login = not config.auth.alone
-
-
-def wants(server: str, reason: str, *, how: str = "") -> str:
-    """That a server needs a sign-in, and why; a reason that says the same of its address adds nothing. Foreign text."""
-    head = f"{server} requires you to sign in{how}"
-    return f"{head}: {reason}" if adds(reason) else f"{head}."
-
-
-def adds(reason: str) -> bool:
-    """Whether a reason says more than that a sign-in is wanted."""
-    return bool(reason) and not reason.endswith(_SAME)
 
 
 def make_transport(
@@ -161,7 +85,6 @@ class SignInManager:
         self._inbox = inbox
         self._can_ask = can_ask
         self._spawn = spawn
-        self._manager: ConnectionManager | None = None
         self._running: dict[str, SignIn] = {}
         self._questions: dict[str, _Question] = {}
         self._declined: dict[str, Connection] = {}
@@ -201,7 +124,7 @@ class SignInManager:
         if config.signs_in:
             credentials = self.accounts.access(config, tap, lambda request: self._ask(config, tap, request))
         make: MakeHeaders | None = None
-        if config.url and self._manager is not None and (functions := self._functions(config)):
+        if config.url and (functions := self._functions(config)):
             from mcp_studio.transport.headers import make_headers
 
             make = partial(make_headers, config, functions, self._manager.redactor.learn)
@@ -314,7 +237,6 @@ class SignInManager:
         Raises:
             UsageError: there is no such server, or it is a program.
         """
-        assert self._manager is not None
         config = self._manager.config(server)
         if config.kind == "stdio":
             raise UsageError(
@@ -324,7 +246,6 @@ class SignInManager:
 
     def tap(self, server: str) -> ServerTap:
         """Where the exchanges of signing in to a server are recorded."""
-        assert self._manager is not None
         return self._manager.supervisor(server).tap
 
     def _begin(self, config: ServerConfig, make_sign_in: Callable[[], SignIn]) -> SignIn:
@@ -393,18 +314,10 @@ class SignInManager:
             await self._accounts.settle(seconds)
 
     def _supervisor(self, name: str) -> Supervisor | None:
-        if self._manager is None or name not in self._manager.names():
-            return None
-        return self._manager.supervisor(name)
+        return self._manager.supervisor(name) if name in self._manager.names() else None
 
 
 async def _over(sign_in: SignIn) -> bool:
     """Wait until a sign-in has come to its end; whether it did what it should."""
-    over = asyncio.Event()
-    disconnect = sign_in.changed.connect(lambda changed: over.set() if changed.over else None)
-    try:
-        if not sign_in.over:
-            await over.wait()
-    finally:
-        disconnect()
+    await until(lambda: sign_in.over, sign_in.changed)
     return sign_in.state == "done"

@@ -1,17 +1,20 @@
-"""What state a connection is in, as a frozen value."""
+"""What state a connection is in, as a frozen value, and waiting for states."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
-from typing import Any, Literal, NamedTuple
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from contextlib import suppress
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from mcp_studio.catalog.listing import EntryKind
 from mcp_studio.config.model import Kind
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.protocol.versions import Hint
+from mcp_studio.signal import Signal
 
+T = TypeVar("T")
 ConnectionState = Literal["disabled", "idle", "connecting", "ready", "retrying", "needs_auth", "failed", "stopping"]
 """`disabled`: not started by itself; `idle`: waiting for its turn; `retrying`: ended by itself and starts again."""
 Spawn = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
@@ -82,3 +85,24 @@ class Progress(NamedTuple):
     message: str
     at: float
     """Monotonic time when it came."""
+
+
+async def at_most(seconds: float | None, waiting: Awaitable[Any]) -> None:
+    """Wait for something, but not longer than that; what is still under way is cancelled."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await waiting
+
+
+async def until(true: Callable[[], T | None], *signals: Signal[Any]) -> T:
+    """Wait until something is true, which is looked at again with every signal; gives what it is."""
+    news = asyncio.Event()
+    ends = [signal.connect(lambda _: news.set()) for signal in signals]
+    try:
+        while not (found := true()):
+            news.clear()
+            await news.wait()
+        return found
+    finally:
+        for end in ends:
+            end()

@@ -17,6 +17,7 @@ from mcp_studio.protocol.events import Refused, RequestId
 from mcp_studio.protocol.versions import META_SUBSCRIPTION
 from mcp_studio.record import record
 from mcp_studio.session.connection import Connection, Deadline
+from mcp_studio.session.state import at_most
 from mcp_studio.signal import Signal
 from mcp_studio.trace.message import ACKNOWLEDGED
 
@@ -280,9 +281,7 @@ class Subscriptions:
         """Wait until a connected server was told everything that is wanted, at most `limit` seconds."""
         place = self._places.get(server)
         if place is not None and place.link is not None:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(limit):
-                    await place.link.settled.wait()
+            await at_most(limit, place.link.settled.wait())
 
     # ------------------------------------------------------------------ told by the manager
 

@@ -5,21 +5,20 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
+from mcp_studio.auth.hints import add_hint
 from mcp_studio.config.expand import effective_roots
 from mcp_studio.config.model import Root, ServerConfig
 from mcp_studio.errors import ConnectionLost, SignInNeeded, StudioError, Unreachable, renamed
 from mcp_studio.jsontext import mapping
 from mcp_studio.protocol import events as ev
 from mcp_studio.protocol.core import ClientCore
-from mcp_studio.session.connection import GATEWAY, Connection, Limit, Opening, limit_of
+from mcp_studio.session.connection import GATEWAY, Connection, Opening
 from mcp_studio.session.raw import RawSender
 from mcp_studio.session.server_requests import Answerer, PendingQuestions
-from mcp_studio.session.sign_in import add_hint
-from mcp_studio.session.state import Status, Step
+from mcp_studio.session.state import Status, Step, at_most
 from mcp_studio.trace.message import Recording
 from mcp_studio.trace.postmortem import ENDED_NOTE, Ending, Mortem, examine, of_failure, read
 from mcp_studio.transport.base import Tasks
@@ -85,13 +84,12 @@ class LiveConnection:
             StudioError: why it did not work, in words.
         """
         config = self.config
-        longest = limit_of("connect", Limit(self._manager.limits.connect, "limits.connect"), config.timeouts)
         try:
-            async with asyncio.timeout(longest.seconds):
+            async with asyncio.timeout(self.connection.connect.seconds):
                 return await self.connection.open()
         except TimeoutError:
             raise (HttpDown if config.url else Unreachable)(
-                f"No connection within {longest}.",
+                f"No connection within {self.connection.connect}.",
                 hint="" if config.url else "Start the server by hand to see what it waits for.",
             ) from None
         except StudioError as error:
@@ -101,14 +99,12 @@ class LiveConnection:
     async def close(self) -> None:
         """End all tasks and the transport in a bounded time."""
         self.tasks.cancel()
-        name = self._supervisor.config.name
         try:
-            async with asyncio.timeout(self._manager.limits.close + 1):
-                await self.connection.close()
+            await self.connection.close()
         except TimeoutError:
-            log.warning("closing %s took too long", name)
+            log.warning("closing %s took too long", self.config.name)
         except Exception:
-            log.exception("closing %s failed", name)
+            log.exception("closing %s failed", self.config.name)
 
     def _on_event(self, event: ev.Event) -> None:
         """What the server says by itself."""
@@ -140,7 +136,9 @@ class Supervisor:
     def __init__(self, config: ServerConfig, manager: ConnectionManager) -> None:
         self.config = config
         self._manager = manager
-        self.wanted = config.enabled and not config.start
+        self.on_demand = config.enabled and config.start == "demand"
+        """It is started by its first use."""
+        self.wanted = config.enabled and not self.on_demand
         """It is to be connected."""
         self.status = Status(config.name, "idle" if self.wanted else "disabled")
         self.tap = manager.tap(config)
@@ -182,6 +180,11 @@ class Supervisor:
         """The ready connection, or None."""
         live = self.live
         return None if live is None else live.connection
+
+    @property
+    def healthy(self) -> bool:
+        """It is ready, and not silent."""
+        return self.connection is not None and not self.connection.silent
 
     # ------------------------------------------------------------------ commands
 
@@ -405,9 +408,7 @@ class Supervisor:
         return 0
 
     async def _sleep(self, seconds: float | None) -> None:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._wake.wait()
+        await at_most(seconds, self._wake.wait())
         self._wake.clear()
 
     # ------------------------------------------------------------------ crash reports

@@ -22,7 +22,7 @@ from mcp_studio.protocol.versions import INVALID_PARAMS, METHOD_NOT_FOUND
 from mcp_studio.session.connection import Connection, Deadline, Limit, Reply
 from mcp_studio.session.manager import ConnectionManager
 from mcp_studio.session.server_requests import CANCELLED, Answerer, Refusal
-from mcp_studio.session.state import Spawn
+from mcp_studio.session.state import Spawn, at_most, until
 from mcp_studio.session.tasks import Task, TaskError
 from mcp_studio.signal import Signal
 
@@ -194,16 +194,8 @@ class TaskManager:
         Raises:
             UsageError: there is no such task, or not any more.
         """
-        news = asyncio.Event()
-        ends = [signal.connect(lambda _: news.set()) for signal in (self.changed, self.removed)]
-        try:
-            while not true(task := self._known(server, identity)):
-                news.clear()
-                await news.wait()
-            return task
-        finally:
-            for end in ends:
-                end()
+        look = lambda: task if true(task := self._known(server, identity)) else None  # noqa: E731
+        return await until(look, self.changed, self.removed)
 
     # ------------------------------------------------------------------ inside
 
@@ -357,9 +349,7 @@ class Follower:
     async def _pause(self, task: Task) -> None:
         """Wait until it is time to ask."""
         wish = min(max(task.poll or POLL, SHORTEST), LONGEST) * 2**self._strikes
-        with suppress(TimeoutError):
-            async with asyncio.timeout(min(wish, LONGEST)):
-                await self._wake.wait()
+        await at_most(min(wish, LONGEST), self._wake.wait())
         self._wake.clear()
 
     async def _ask(self) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 from mcp_studio.errors import StudioError
-from mcp_studio.jsontext import dumps
 from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.protocol.events import Outgoing, RequestId
 from mcp_studio.protocol.message import Failure, Message, Notification, Parsed, Request, Response, parse, tool_failed
@@ -54,7 +53,6 @@ _ASKED = 1_000
 _LABEL, _LINE = 1_000, 65_536
 _STDERR = 200
 """Lines of standard error."""
-_REFUSAL = b'{"jsonrpc":"2.0","id":%b,"error":'
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -261,7 +259,7 @@ class ServerTap:
             if self._rounds.opened(out.id, span):
                 self.store.revised(entry)
         elif out.kind == "response" and out.id is not None:
-            entry.kind = "error" if frame.startswith(_REFUSAL % dumps(out.id)) else "result"
+            entry.kind = "error" if isinstance(parse(frame).messages[0], Failure) else "result"
             self._answered(self._asked, out.id, entry)
         else:
             entry.kind = "notification"

@@ -229,6 +229,17 @@ _JSON = re.compile(rb'\{\s*(?:["}]|$)|\[\s*(?:[\[{"\]\d-]|true|false|null|$)')
 """How an object or an array begins: not as `[info] ready` and `{'a': 1}` do, which are printed text."""
 
 
+def frame_of(line: bytes) -> bytes:
+    """The frame on a line of standard output; empty where it is printed text, or nothing."""
+    if not line.startswith(b'{"'):
+        text = line.strip()
+        if text.startswith(BOM):
+            line = text = text[len(BOM) :].lstrip()
+        if not _JSON.match(text):
+            return b""
+    return line.removesuffix(b"\r")
+
+
 Argv = Callable[[], tuple[str, ...]]
 
 
@@ -327,19 +338,13 @@ class StdioTransport:
             if sink and (out := answered_request(line)) is not None:
                 sink.undelivered(out, too_large(line, self._limits.message))
             return
-        if not line.startswith(b'{"'):
-            text = line.strip()
-            if not text:
-                return
-            if text.startswith(BOM):
-                line = text = text[len(BOM) :].lstrip()
-            if not _JSON.match(text):
+        if not (frame := frame_of(line)):
+            if line.strip():
                 self._tap.stray(line)
-                return
-        line = line.removesuffix(b"\r")
-        self._tap.received(line)
+            return
+        self._tap.received(frame)
         if sink:
-            sink.frame(line)
+            sink.frame(frame)
 
     def _on_stderr(self, line: Line) -> None:
         if isinstance(line, Oversize):

@@ -147,6 +147,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("add", "Add a server", "servers", also="new"),
     Action("edit", "Edit the server", "servers", also="change configure"),
     Action("delete", "Remove the server", "servers"),
+    Action("export_servers", "Write servers to another client…", "servers", also="export cursor claude vscode"),
     Action("sign_in", "Sign in to the server", "servers", also="oauth login authorize"),
     Action("token", "Token of the server", "servers", also="oauth scopes sign out logout"),
     Action("prefer", "Prefer the server in its group", "servers", also="failover route"),
@@ -205,6 +206,7 @@ ACTIONS: tuple[Action, ...] = (
     # Pane 5
     Action("open", "Open the exchange", "trace", show=True, also="request response timeline", short="Open"),
     Action("find", "Filter by a query", "trace", show=True, also="search where", short="Filter"),
+    Action("toggle_item", "Fold refreshes of lists into one row, or unfold them", "trace", also="hide noise lists"),
     Action("follow", "Follow the newest: on or off", "trace", show=True, also="tail live", short="Follow"),
     Action("repeat", "Edit and re-send", "trace", also="replay again fill"),
     Action("resend_now", "Re-send as it was, and compare the responses", "trace", also="replay again"),
@@ -221,6 +223,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("save", "Export the trace", "trace", also="bundle jsonl markdown report opentelemetry collector"),
     Action("open_outside", "Open a session or a file", "trace", also="past earlier recording bundle"),
     Action("go_live", "Back to what is being recorded now", "trace", also="session"),
+    Action("breakpoints", "Breakpoints: hold, edit, drop or answer messages", "trace", also="intercept held tap"),
     Action("exit_report", "Exit reports: how servers ended", "trace", also="crash died post-mortem"),
     # In lists and viewers
     *(Action(id, KEYS[id].meaning, "list") for id in MOVEMENT[:6]),

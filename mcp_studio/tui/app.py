@@ -39,7 +39,7 @@ class StudioApp(GuardedApp):
     BINDINGS: ClassVar[list[BindingType]] = bindings("app")
     ENABLE_COMMAND_PALETTE = False  # the action `palette` opens Textual's palette with our providers
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (40, "-slim"), (72, "-narrow"), (110, "-wide"), (160, "-huge")]  # noqa: RUF012
-    VERTICAL_BREAKPOINTS = [(0, "-flat"), (10, "-short"), (36, "-tall")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-flat"), (10, "-short"), (30, "-middle"), (36, "-tall")]  # noqa: RUF012
 
     def __init__(self, studio: Studio, main: Callable[[], Screen[Any]]) -> None:
         if not os.environ.get("NO_COLOR"):  # empty it means nothing (no-color.org), but to Textual it does
@@ -71,6 +71,11 @@ class StudioApp(GuardedApp):
 
     def get_css_variables(self) -> dict[str, str]:
         return themes.complete(super().get_css_variables())
+
+    def variables_of(self, name: str) -> dict[str, str]:
+        """The CSS variables of a theme, in use or not."""
+        theme = self.available_themes[name]
+        return themes.complete({**theme.to_color_system().generate(), **theme.variables})
 
     def on_mount(self) -> None:
         self.studio.trace.troubled.connect(lambda why: self.say(why, "warning"))

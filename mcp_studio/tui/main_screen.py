@@ -222,6 +222,7 @@ class MainScreen(Screen[None]):
         """What counts down or is counted is shown once a second, while it changes."""
         self.app.reload_themes()
         self.arrangement.save()
+        self.trace.tell_held()
         if self.is_active:  # under a dialog each change would paint all of the screen
             self.servers.tick()
             if self._stale:

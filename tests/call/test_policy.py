@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from datetime import date, timedelta
@@ -9,11 +10,12 @@ from datetime import date, timedelta
 import pytest
 
 from mcp_studio.call.call import Call, TimedOut
-from mcp_studio.call.policy import Judgement, Origin, Policy, Profile, consent
+from mcp_studio.call.policy import Judgement, Origin, Policy, Profile, consent, prices_of
 from mcp_studio.catalog.listing import Change, Entry, Ref
 from mcp_studio.config.model import PolicyRule, Risk, ToolRule, Verdict
 from mcp_studio.config.settings import fingerprint
 from mcp_studio.jsontext import Json
+from mcp_studio.present.metrics import metrics_of
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.session.inbox import Answer, InputRequest
 from tests.studio_support import opened, stdio
@@ -195,6 +197,7 @@ def test_a_thousand_rules_cost_little() -> None:
 
 
 SLOW = """
+import math
 import sys
 sys.path.insert(0, sys.argv[1])
 from raw_server import RawServer
@@ -209,4 +212,8 @@ async def test_the_time_and_cost_that_a_trusted_server_declares_for_a_tool_hold(
         outcome = await studio.call_tool(Ref("tool", "s", "wait"), {"seconds": 30}, approved=True).wait()
         await studio.call_tool(Ref("tool", "s", "echo"), {"text": "a"}).wait()
     assert isinstance(outcome, TimedOut) and "0.2" in outcome.limit
-    assert studio.caller.costs == {Ref("tool", "s", "wait"): 2}
+    studio.numbers.look(math.inf)
+    tools = studio.catalog.listing("s", "tool").entries
+    rows = metrics_of(studio.numbers, prices_of(tools, trusted=True), {})
+    assert {one.of.target: one.cost for one in rows} == {"": 2, "wait": 2, "echo": None}
+    assert not prices_of(tools, trusted=False), "what a server without trust says of its prices is not believed"

@@ -29,10 +29,22 @@ def test_a_lock_file_holds_what_was_accepted_and_drift_is_against_what_is_listed
     locked = lock(made, ["s"])
     assert [str(one) for one in drift(locked, made, ["s"])] == ["s.a is changed"]
     made.accept(Ref("tool", "s", "a"))
-    assert drift(lock(made, ["s"]), made, ["s"]) == []
+    assert not [*drift(lock(made, ["s"]), made, ["s"])]
     assert [str(one) for one in drift(locked, catalog([], [tool("d")]), ["s"])] == [
         "s.a is gone", "s.b is gone", "s.c is gone", "s.d is new",
     ]  # fmt: skip
+
+
+def test_only_what_is_pinned_has_to_be_accepted() -> None:
+    """What a pin and a lock file do not hold is marked until it is seen, and nothing asks about it."""
+    made = catalog([tool("a"), tool("b")], [tool("a", _meta={"seen": 1}), tool("b", annotations={"title": "B"})])
+    a, b = made.listing("s", "tool").entries
+    assert a.change and not a.change.unaccepted and b.change and b.change.unaccepted
+    assert [str(one) for one in drift(lock(made, ["s"]), made, ["s"])] == ["s.b is changed"]
+    made.acknowledge(a.ref)
+    made.acknowledge(b.ref)
+    a, b = made.listing("s", "tool").entries
+    assert a.change is None and b.change is not None
 
 
 def test_a_hash_is_of_what_the_tool_is_and_not_of_how_it_is_written() -> None:

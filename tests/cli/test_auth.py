@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 
 from mcp_studio.auth.store import GrantStore
 from mcp_studio.cli import main
-from mcp_studio.cli.arguments import standard_input
+from mcp_studio.cli.options import standard_input
 from mcp_studio.paths import Paths
 from mcp_studio.vault import oskeyring
 from mcp_studio.vault.base import VaultRefused
@@ -87,6 +88,7 @@ def test_the_token_is_printed_where_it_is_asked_for_alone(world: World, cli: Cli
     assert token.code == 0 and token.out.strip() in world.issued["access_token"] and token.err == ""
     assert cli("auth", "token", "mine", "--header").out == f"Authorization: Bearer {token.out}"
     assert cli("auth", "status", "mine", "--json").json["result"]["claims"]["iss"] == world.issuer.url
+    assert json.loads(cli("auth", "token", "--claims").out)["iss"] == world.issuer.url
     world.expire()
     assert cli("auth", "refresh", "mine").code == 0
     assert cli("auth", "token", "mine").out != token.out
@@ -180,6 +182,16 @@ def test_without_a_place_for_tokens_nothing_is_begun_and_the_choice_is_named(
         assert len(world.requests) == before and "✗ What protects" not in done.err
     assert cli("config", "set", "secrets.store", "file").code == 0
     assert cli("auth", "login", "mine").code == 0
+
+
+def test_another_client_is_registered_when_that_is_asked(world: World, cli: Cli) -> None:
+    configured(world, BROWSER)
+    cli("auth", "login", "mine")
+    assert cli("auth", "login", "mine", "--register").code == 0 and len(world.issuer.clients) == 2
+    assert cli("auth", "login", "mine").code == 0 and len(world.issuer.clients) == 2
+    named = cli("auth", "login", "mine", "--register", "--client-id", "me")
+    assert named.code == 2 and "is named, and not registered by us" in named.err
+    assert cli("auth", "status", "--register").code == 2
 
 
 def test_without_anybody_the_page_is_on_standard_output_and_the_redirect_finishes_it(world: World, cli: Cli) -> None:
@@ -322,6 +334,7 @@ def test_a_failing_step_is_told_with_what_should_have_been_sent(cli: Cli) -> Non
         (["auth", "lgin"], "Did you mean `login`?"),
         (["auth", "login", "mine", "--client-secret", "abc"], "list of processes"),
         (["auth", "login", "mine", "--client-secret", "-"], "--client-id ID is missing"),
+        (["auth", "login", "mine", "--step"], "--step needs a terminal"),
         (["auth", "login", "mine", "--redirect", ""], "--redirect is empty"),
         (["auth", "status", "--scope", "a"], "--scope is for `auth login`"),
         (["auth", "logout", "mine", "other"], "`other` is too much"),

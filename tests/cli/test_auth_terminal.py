@@ -78,6 +78,20 @@ def test_ctrl_c_ends_it_in_order(world: World, terminal: Start) -> None:
     assert "interrupted" in screen.text() and "Traceback" not in screen.text()
 
 
+def test_step_by_step_each_request_is_shown_and_waits(world: World, terminal: Start) -> None:
+    screen = terminal("auth", "login", "mine", "--step")
+    screen.until("Enter sends it")
+    assert not world.requests and f"│ POST {world.url}" in screen.text()
+    screen.press(b"\n")
+    screen.until("oauth-protected-resource[^~]*Enter sends it")
+    assert len(world.requests) == 1 and "│ HTTP" not in screen.text().split("POST")[0]
+    screen.press(b"r\n")
+    page(screen)
+    assert world.seen("/register")
+    screen.press(b":cancel\n")
+    assert finish(screen) == 3
+
+
 def test_a_verb_offers_the_sign_in_and_goes_on_and_a_call_that_needs_more_asks(world: World, terminal: Start) -> None:
     screen = terminal("call", "mine.read_notes")
     for reason in ("requires you to sign in", r"read_notes is waiting[^~]*notes:read"):

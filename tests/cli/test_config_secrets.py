@@ -83,7 +83,7 @@ def test_one_that_is_there_is_replaced_only_when_that_is_said(kept: KeyringSessi
     done = secrets("set", "x", given=SECRET)
     assert done.code == 2 and done.err == "error: There is a secret `x` already.\n  --yes replaces it.\n"
     assert kept.stored()["mcp-studio", "x"] == "first"
-    done = secrets("set", "x", "--yes", "--json", given=SECRET)
+    done = secrets("set", "x", "--yes", "--json", "--from-env", "IT", IT=SECRET)
     assert done.json["result"]["replaced"] is True and kept.stored()["mcp-studio", "x"] == SECRET
 
 
@@ -92,6 +92,8 @@ def test_one_that_is_there_is_replaced_only_when_that_is_said(kept: KeyringSessi
     [
         (["set", "x"], "", "The value is empty"),
         (["set", "x"], "\n", "The value is empty"),
+        (["set", "x", "--from-env", "NOT_SET_AT_ALL"], "", "NOT_SET_AT_ALL is not set"),
+        (["remove", "x", "--from-env", "A"], "", "--from-env is for `config secrets set`"),
         (["set", "x:y"], "s", "`x:y` is no name for a secret"),
         (["set"], "", "Which name?"),
         (["set", "x", SECRET[:4]], "", "too many words"),

@@ -162,6 +162,9 @@ def test_servers_of_other_clients_are_imported(tmp_path: Path) -> None:
     assert listed.json["result"][0]["servers"] == ["s"] and "bad.command" in listed.json["result"][0]["problems"][0]
     assert cli("config", "import", str(file), "--yes", cwd=tmp_path).code == 0
     assert 'command = "other"' in Paths.default().config_file.read_text()
+    file.write_text('{"mcpServers": {"ask": {"command": "x", "env": {"K": "${UNSET_KEY}"}}}}')
+    later = cli("config", "import", str(file), cwd=tmp_path)
+    assert later.code == 0 and "ask cannot start yet: env.K: the environment variable UNSET_KEY" in later.err
     file.write_text('{"mcpServers": {}}')
     nothing = cli("config", "import", str(file), cwd=tmp_path)
     assert nothing.code == 2 and "No server was added" in nothing.err

@@ -1,13 +1,17 @@
-"""`--as` prints a call instead of making it."""
+"""`--as` prints a call instead of making it, and `--from` reads one from what other programs write."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from mcp_studio.call.copying.formats import IDS
 from mcp_studio.cli.options import candidates
-from tests.cli.kit import cli, raw
+from tests.cli.kit import RAW, cli, raw
 from tests.support_servers import demo_http
+
+NOBODY = ("--url", "http://127.0.0.1:1/mcp")
+"""A server that is not there: whoever connects to it fails."""
 
 
 def test_a_call_is_printed_instead_of_being_made() -> None:
@@ -27,6 +31,9 @@ def test_a_call_is_printed_instead_of_being_made() -> None:
 def test_words_are_typed_by_the_schema_that_the_server_tells() -> None:
     done = raw("call", "add", "a=1", "b=2", "--as", "json-rpc")
     message = json.loads(done.out)
+    assert (
+        raw("call", "echo", "text=a", "--args", '{"on": true}', "--as", "literal").out == "{'on': True, 'text': 'a'}\n"
+    )
     assert message["params"]["arguments"] == {"a": 1, "b": 2} and done.code == 0
     assert message["method"] == "tools/call"
 
@@ -37,5 +44,30 @@ def test_what_cannot_be_said_is_told() -> None:
     assert wrong.code == 2 and "curl" in wrong.err
 
 
+def test_a_call_is_read_from_a_file_or_standard_input(tmp_path: Path) -> None:
+    request = '{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"add","arguments":{"a":1,"b":2}}}'
+    file = tmp_path / "request.json"
+    file.write_text(request, "utf-8")
+    assert raw("call", "--from", str(file)).out == "3\n"
+    assert raw("call", "--from", "-", "b=5", given=f"curl http://h/mcp -d '{request}'").out == "6\n"
+    assert raw("call", "add", "--from", "-", given='{"a": 3, "b": 4}').out == "7\n"
+    assert raw("call", "--from", "-", given="$ mcp-studio call other.add a=1 \\\n  b=8").out == "9\n"
+
+
+def test_what_is_no_call_is_told_with_its_line(tmp_path: Path) -> None:
+    wrong = raw("call", "add", "--from", "-", given='{"a": 1,\n b}')
+    assert wrong.code == 2 and "looks like JSON, but is not valid" in wrong.err
+    other = cli("call", "--from", "-", *NOBODY, given='{"method":"prompts/get","params":{"name":"hello"}}')
+    assert other.code == 2 and "mcp-studio get --from -" in other.err
+    missing = cli("call", "echo", "--from", str(tmp_path / "no"), *NOBODY)
+    assert missing.code == 2 and "cannot be read" in missing.err
+
+
+def test_what_is_printed_runs_and_is_read_again() -> None:
+    line = cli("call", "add", "a:=1", "b:=2", "--as", "standalone", "--", *RAW)
+    assert line.code == 0, line.err
+    assert raw("call", "--from", "-", given=line.out).out == "3\n"
+
+
 def test_the_forms_are_completed() -> None:
-    assert candidates(["call", "x", "--as", ""], list) == list(IDS)
+    assert candidates(["call", "x", "--as", ""], list) == [*IDS, "literal"]

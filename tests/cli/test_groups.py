@@ -33,11 +33,38 @@ def test_a_named_member_that_cannot_serve_is_passed_over_and_told(config: str) -
 
 def test_groups_are_listed_and_a_wrong_one_is_told(config: str) -> None:
     rows = [line.split() for line in cli("list", "groups", "--config", config).out.splitlines()]
-    assert [row[:4] for row in rows] == [["pair", "broken", "priority", "5"], ["pair", "good", "priority", "0"]]
+    assert [row[:5] for row in rows] == [
+        ["pair", "broken", "priority", "5", "failed"],
+        ["pair", "good", "priority", "0", "ready"],
+    ]
+    assert "broken ended with exit code 3." in " ".join(rows[0]) and "takes 6 tools" in " ".join(rows[1])
     wrong = cli("call", "@pear.echo", "--config", config)
     assert wrong.code == 2 and "There is no group 'pear'" in wrong.err and "The groups are pair." in wrong.err
     missing = cli("call", "@pair.nothing", "--config", config)
     assert missing.code == 2 and "has the tool 'nothing'" in missing.err
+
+
+@pytest.mark.parametrize(
+    ("priorities", "chosen", "why"),
+    [
+        ((1, 0), "one", "the highest priority of those that are ready"),
+        ((0, 1), "two", "the highest priority of those that are ready"),
+        ((0, 0), "one", "the first of its priority"),
+    ],
+)
+def test_who_is_chosen_in_a_group_and_why_is_listed(
+    tmp_path: Path, priorities: tuple[int, int], chosen: str, why: str
+) -> None:
+    command, *args = python_server("raw_server")
+    file = tmp_path / "servers.toml"
+    entry = '[servers.{}]\ncommand = "{}"\nargs = {}\ngroup = "pair"\npriority = {}\n'
+    file.write_text("".join(map(entry.format, ("one", "two"), [command] * 2, [args] * 2, priorities)))
+    done = cli("list", "groups", "--config", str(file), "--json")
+    rows = {one["server"]: (one["state"], one["tools"], one["why"]) for one in done.json["result"]}
+    assert rows.pop(chosen) == ("ready", 6, why) and [*rows.values()] == [("ready", 0, "others come first")]
+    (server, _) = cli("list", "servers", "--config", str(file), "--json").json["result"]
+    assert (server["group"], server["priority"]) == ("pair", priorities[0])
+    assert [server[key] for key in ("start", "filter", "cache_ttl")] == [None] * 3
 
 
 def test_the_same_call_on_many_is_compared(tmp_path: Path) -> None:
@@ -88,10 +115,11 @@ def test_what_is_called_on_many_is_checked(tmp_path: Path, words: tuple[str, ...
     [
         (0, ("call", "@pair.echo", "text=hi"), "another server was ready first"),
         (0, ("read", "raw://note"), "another server was ready first"),
-        (5, ("call", "@pair.echo", "text=hi", "--timeout", "2"), "within 2 s"),
+        (5, ("call", "@pair.echo", "text=hi"), "another server was ready first"),
+        (5, ("read", "raw://notes/any"), "another server was ready first"),
     ],
 )
-def test_a_silent_server_holds_up_only_what_it_comes_before(
+def test_a_silent_server_holds_up_nothing_that_another_one_can_do(
     tmp_path: Path, priority: int, words: tuple[str, ...], why: str
 ) -> None:
     command, *args = python_server("raw_server")

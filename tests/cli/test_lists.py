@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.cli.kit import RAW, Done, cli
-from tests.support import python_server
+from tests.support import SERVERS, python_server
 from tests.support_servers import http_server
 
 
@@ -139,3 +141,29 @@ def test_the_same_figures_are_a_prometheus_file(recorded: Path) -> None:
     buckets = [value for name, value in samples.items() if name.startswith(f"mcp_studio_duration_seconds_bucket{echo}")]
     assert buckets == sorted(buckets) and len(buckets) > 10
     assert samples['mcp_studio_server_errors_total{server="target"}'] == 1
+
+
+PRICED = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from raw_server import RawServer
+server = RawServer(modern=False)
+server.tools[0]["harness"] = {"costPerCall": 2}
+server.run()
+"""
+
+
+def test_what_calls_cost_is_told_where_a_trusted_server_declares_it(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    entry = '[servers.{}]\ncommand = {!r}\nargs = ["-c", {}, {!r}]\ntrust = {}\n'
+    rows = (("priced", "true"), ("unknown", "false"))
+    file.write_text("".join(entry.format(n, sys.executable, json.dumps(PRICED), str(SERVERS), t) for n, t in rows))
+    env = {"MCP_STUDIO_HOME": str(tmp_path)}
+    for name in ("priced", "priced", "unknown"):
+        assert cli("call", f"{name}.echo", "text=hi", "--config", str(file), **env).code == 0
+    told = cli("list", "servers", "--metrics", "--config", str(file), **env).out
+    assert "priced · enabled" in told and "cost 4" in told and told.count("cost") == 1
+    result = cli("list", "servers", "--metrics", "--json", "--config", str(file), **env).json["result"]
+    assert {(one["server"], one["target"]): one["cost"] for one in result} == {
+        ("priced", None): 4, ("priced", "echo"): 4, ("unknown", None): None, ("unknown", "echo"): None,
+    }  # fmt: skip

@@ -68,6 +68,11 @@ def test_what_differs_is_printed_and_ends_with_1(bundle: Path, tmp_path: Path) -
     assert cli("replay", str(other), "tool:add", "--yes", "--ignore", "content[*].text", "--", *RAW).code == 0
 
 
+def test_replays_can_keep_the_pauses_and_ignore_nothing(bundle: Path) -> None:
+    done = raw("replay", str(bundle), "tool:add", "--yes", "--paced", "--strict", "--json")
+    assert done.code == 0 and done.json["result"]["summary"]["same"] == 1
+
+
 def changed(bundle: Path, other: Path) -> None:
     """The same as JSON lines, with another sum."""
     run(export(open_file(bundle), None, "jsonl", other, Redactor()))

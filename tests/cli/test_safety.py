@@ -42,6 +42,33 @@ def test_a_tool_that_changed_is_listed_asked_about_and_accepted(
     assert cli("call", "words", "--args", "{}", "--unchecked", *lists).code == 0
 
 
+def test_a_lock_file_is_checked_in_a_fresh_clone_and_never_passes_unasked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (command, *args), lock = python_server("raw_lists"), tmp_path / "lock.json"
+
+    def check(text: str, *words: str) -> tuple[int, str]:
+        (config := tmp_path / "servers.toml").write_text(text)
+        done = cli("pins", *(words or ("check", str(lock))), "--config", str(config))
+        return done.code, done.out + done.err
+
+    entry = f'command = "{command}"\nargs = {args}\ninherit_env = ["LISTS_VERSION"]\n'
+    both, broken = (f"[servers.a]\n{entry}[servers.b]\n{one}" for one in (entry, 'command = "no-such"'))
+    code, said = check(broken, "export", str(lock))
+    assert code == 4 and "is not written: nobody knows the tools of b" in said and not lock.exists()
+    assert check(both, "export", str(lock))[0] == 0
+    monkeypatch.setenv("MCP_STUDIO_HOME", str(tmp_path / "elsewhere"))  # where nothing was ever seen
+    assert check(both) == (0, "")
+    code, said = check(broken)
+    assert code == 4 and "Nobody knows whether the tools of b are what" in said
+    code, said = check(f"[servers.a]\n{entry}")
+    assert code == 6 and "b.words is gone" in said and "a.words" not in said
+    assert check(f"[servers.a]\n{entry}", "check", str(lock), "--server", "a") == (0, "")
+    monkeypatch.setenv("LISTS_VERSION", "2")
+    code, said = check(both)
+    assert code == 6 and "a.words is changed" in said and "b.fresh is new" in said and "6 differences" in said
+
+
 def test_the_audit_log_is_searched() -> None:
     assert cli("call", "echo", "text=one", *RAW).code == 0
     assert cli("call", "fail", *RAW).code == 6

@@ -37,11 +37,13 @@ def test_any_json_is_an_id(identity: str) -> None:
     assert done.code == 0 and found["answered"] and f'"id":{identity.replace(": ", ":")},' in found["sent"]
 
 
-def test_modern_requests_are_stamped() -> None:
+def test_modern_requests_are_stamped_unless_that_is_not_wanted() -> None:
     done = cli("send", "tools/list", "--meta", '{"traceparent": "00-1-2-03"}', "--json", "--", *MODERN)
     sent = json.loads(exchange(done)["sent"])
     assert done.code == 0 and sent["params"]["_meta"][STAMP] == "2026-07-28"
     assert sent["params"]["_meta"]["traceparent"] == "00-1-2-03"
+    done = cli("send", "tools/list", "--no-stamp", "--json", "--", *MODERN)
+    assert done.code == 1 and "params" not in json.loads(exchange(done)["sent"])
     done = cli("send", "tools/list", "--meta", json.dumps({STAMP: "2099-01-01"}), "--", *MODERN)
     assert done.code == 1 and "2099-01-01" in done.out and "an error" in done.err
 
@@ -65,10 +67,12 @@ def test_frames_come_from_files_and_standard_input(tmp_path: Path) -> None:
     assert json.loads(done.out)["id"] == "piped"
 
 
-def test_a_frame_of_several_lines_is_refused() -> None:
+def test_a_frame_of_several_lines_is_refused_unless_that_is_meant() -> None:
     lines = '{"jsonrpc":"2.0","id":1001,"method":"ping"}\n{"jsonrpc":"2.0","id":1002,"method":"ping"}'
     done = raw("send", "--frame", lines)
     assert done.code == 2 and "several lines" in done.err
+    done = raw("send", "--frame", lines, "--newlines", "--wait", "1.5", "--json")
+    assert [one["message"]["id"] for one in exchange(done)["came"]] == [1001, 1002]
 
 
 def test_without_a_handshake_only_the_frames_are_sent_in_their_order() -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from mcp_studio.auth.model import Account, AuthExchange, AuthStep, SignInState
 from mcp_studio.auth.signin import SignIn
-from mcp_studio.cli import sign_in as sign_in_module
-from mcp_studio.cli.sign_in import SignInController
+from mcp_studio.cli import questions as sign_in_module
+from mcp_studio.cli.questions import SignInController
 from mcp_studio.cli.terminal import EndOfInput, Lines
 from mcp_studio.errors import SignInNeeded, StudioError, UsageError
 from mcp_studio.present import accounts
@@ -43,6 +43,8 @@ class Acted(SignIn):
     async def run(self) -> None:
         for state in self.states:
             self.state = state
+            url = "https://a.example/x\x1b"
+            self.next_request = AuthExchange(1, "the metadata", "GET", url, "accept: a", 0, "", 0.0)
             self._left.clear()
             self.changed.emit(self)
             await self._left.wait()
@@ -57,6 +59,12 @@ class Acted(SignIn):
     def _do(self, what: str) -> None:
         self.did.append(what)
         self._left.set()
+
+    def go_on(self) -> None:
+        self._do("go on")
+
+    def run_through(self) -> None:
+        self._do("run through")
 
     def choose(self, issuer: str) -> None:
         if issuer not in self.choices:
@@ -106,10 +114,24 @@ async def guided(sign_in: Acted, lines: Lines | None, browser: str = "none") -> 
     return notes
 
 
-async def test_the_address_that_the_browser_ended_on_is_asked_for() -> None:
-    sign_in = Acted("browser")
-    notes = await guided(sign_in, Typed("nonsense", f"{REDIRECT}?code=a"))
-    assert notes == ["✓ what protects the server: https://auth.example"] and sign_in.did == ["pasted"]
+@pytest.mark.parametrize(
+    ("states", "typed", "did"),
+    [
+        (["paused", "paused"], ["", "r"], ["go on", "run through"]),
+        (["browser"], ["nonsense", f"{REDIRECT}?code=a"], ["pasted"]),
+    ],
+)
+def test_what_is_needed_is_asked(
+    states: list[SignInState], typed: list[str], did: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def main() -> Acted:
+        sign_in = Acted(*states)
+        notes = await guided(sign_in, Typed(*typed))
+        assert notes == ["✓ what protects the server: https://auth.example"]
+        return sign_in
+
+    assert run(main()).did == did
+    assert "\x1b" not in capsys.readouterr().err
 
 
 def test_a_wrong_address_is_told_and_asked_again(capsys: pytest.CaptureFixture[str]) -> None:
@@ -132,10 +154,12 @@ def test_enter_opens_the_browser_again_and_where_there_is_none_that_is_said(caps
     assert "There is no browser here to open it with." in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("state", ["paused", "browser"])
 @pytest.mark.parametrize("lines", [Typed(":cancel"), Typed(ends=True)])
-def test_whoever_gives_up_has_cancelled(lines: Typed) -> None:
+def test_whoever_gives_up_has_cancelled(state: SignInState, lines: Typed) -> None:
+    lines = Typed(*lines._lines, ends=lines._ends)  # type: ignore[attr-defined]  # one for each state
     with pytest.raises(SignInNeeded):
-        run(guided_once(lines))
+        run(guided_once(lines, state))
 
 
 async def test_without_anybody_the_page_is_handed_out_for_later() -> None:
@@ -167,7 +191,7 @@ async def test_without_anybody_a_browser_is_waited_for(monkeypatch: pytest.Monke
     following = asyncio.ensure_future(guided(sign_in, None, "true"))
     await waiting.wait()
     assert not following.done()
-    sign_in.paste(f"{REDIRECT}?code=a")
+    sign_in.go_on()
     await following
 
 

@@ -82,11 +82,19 @@ def test_a_line_for_each_update_until_ctrl_c_is_130_and_unsubscribes(era: tuple[
 
 
 @ERAS
-def test_with_json_every_line_is_an_object(era: tuple[str, ...]) -> None:
-    with watching(NOTE, "--json", server=(*era, "--ticks")) as running:
+def test_with_json_every_line_is_an_object_and_read_adds_the_content(era: tuple[str, ...]) -> None:
+    with watching(NOTE, "--json", "--read", server=(*era, "--ticks")) as running:
         updated: Any = json.loads(running.line())
         assert (updated["updated"], updated["server"], updated["count"]) == (NOTE, "target", 1)
+        read: Any = json.loads(running.line())
+        assert read["read"] == NOTE and read["contents"] == [{"uri": NOTE, "text": "A note."}]
         assert running.interrupt()[:2] == (130, "")
+
+
+def test_read_prints_the_content_below_the_line() -> None:
+    with watching(NOTE, "--read", server=("--ticks",)) as running:
+        assert [running.line().split(" ", 1)[-1], running.line()] == [f"target {NOTE}", "A note."]
+        running.interrupt()
 
 
 @ERAS
@@ -142,10 +150,17 @@ def test_a_server_that_cannot_be_reached_any_more_ends_it_with_4(tmp_path: Path)
     assert code == 4 and "Traceback" not in err
 
 
+def test_a_template_is_filled_with_what_is_given() -> None:
+    with watching("raw://notes/{name}", "name=ada", NOTE, server=("--ticks",)) as running:
+        assert {running.line().split(" ")[-1] for _ in range(2)} == {"raw://notes/ada", NOTE}
+        running.interrupt()
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("raw://notes/{name}",), "is a URI template"),
+        (("raw://notes/{name}",), "needs name"),
+        (("raw://notes/{name}", "name=ada", "nam=eve"), "`nam` is no variable of a template here."),
         ((NOTE, "--log-level", "loud"), "--log-level: invalid choice: 'loud'"),
     ],
 )

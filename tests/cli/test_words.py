@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mcp_studio import __version__
-from mcp_studio.cli.grammar import COMMON, VERBS
+from mcp_studio.cli.grammar import CONNECTION, VERBS
 from mcp_studio.cli.options import candidates, parse
 from mcp_studio.errors import UsageError
 from tests.cli.kit import cli, environment, raw
@@ -35,7 +35,7 @@ def test_every_verb_has_help(verb: str) -> None:
 @pytest.mark.parametrize("words", [["--help", "connection"], ["help", "connection"], ["call", "--help", "connection"]])
 def test_options_about_servers_are_told_in_one_place(words: list[str]) -> None:
     done = cli(*words)
-    assert done.code == 0 and all(f"\n  {option.name}" in done.out for option in COMMON)
+    assert done.code == 0 and all(f"\n  {option.name}" in done.out for option in CONNECTION.options)
 
 
 def test_help_behind_two_dashes_belongs_to_the_command() -> None:

@@ -13,17 +13,18 @@ from mcp_studio.paths import Paths
 LINUX, MAC, WINDOWS = ".config", "Library/Application Support", "AppData/Roaming"
 CLINE = "Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"
 DESKTOP = "claude_desktop_config.json"
+STORE = "AppData/Local/Packages/Claude_pzs8sxrjxfjjc/LocalCache/Roaming"
 EVERYWHERE = ("linux", "darwin", "win32")
 PLACES = [
     ("Claude Code", "", EVERYWHERE, ["project/.mcp.json", "home/.claude.json"]),
     ("Claude Desktop", LINUX, ("linux",), [f"home/{LINUX}/Claude/{DESKTOP}"]),
     ("Claude Desktop", MAC, ("darwin",), [f"home/{MAC}/Claude/{DESKTOP}"]),
-    ("Claude Desktop", WINDOWS, ("win32",), [f"home/{WINDOWS}/Claude/{DESKTOP}"]),
+    ("Claude Desktop", WINDOWS, ("win32",), [f"home/{WINDOWS}/Claude/{DESKTOP}", f"home/{STORE}/Claude/{DESKTOP}"]),
     ("Cursor", "", EVERYWHERE, ["project/.cursor/mcp.json", "home/.cursor/mcp.json"]),
     ("VS Code", LINUX, ("linux",), ["project/.vscode/mcp.json", f"home/{LINUX}/Code/User/mcp.json"]),
     ("VS Code", MAC, ("darwin",), [f"home/{MAC}/Code/User/mcp.json"]),
     ("VS Code", WINDOWS, ("win32",), [f"home/{WINDOWS}/Code/User/mcp.json"]),
-    ("Windsurf", "", EVERYWHERE, ["home/.codeium/windsurf/mcp_config.json"]),
+    ("Windsurf", "", EVERYWHERE, ["home/.codeium/windsurf/mcp_config.json", "home/.codeium/mcp_config.json"]),
     ("Cline", LINUX, ("linux",), [f"home/{LINUX}/{CLINE}", "home/.cline/data/settings/cline_mcp_settings.json"]),
     ("Cline", MAC, ("darwin",), [f"home/{MAC}/{CLINE}"]),
     ("Cline", WINDOWS, ("win32",), [f"home/{WINDOWS}/{CLINE}"]),
@@ -35,13 +36,14 @@ PLACES = [
     ("Goose", WINDOWS, ("win32",), [f"home/{WINDOWS}/Block/goose/config/config.yaml"]),
     ("Continue", "", EVERYWHERE, ["project/.continue/mcpServers/one.yaml", "home/.continue/config.yaml"]),
     ("LM Studio", "", EVERYWHERE, ["home/.lmstudio/mcp.json"]),
-    ("opencode", "", EVERYWHERE, ["project/opencode.json", "home/.config/opencode/opencode.json"]),
+    ("opencode", "", EVERYWHERE, ["project/opencode.json", "project/.opencode/opencode.jsonc",
+                                  "home/.config/opencode/opencode.json"]),
     ("Crush", "", ("linux", "darwin"), ["project/.crush.json", "project/crush.json", "home/.config/crush/crush.json"]),
-    ("Crush", WINDOWS, ("win32",), [f"home/{WINDOWS}/../Local/crush/crush.json"]),
+    ("Crush", WINDOWS, ("win32",), ["home/AppData/Local/crush/crush.json"]),
     ("Copilot CLI", "", EVERYWHERE, ["project/.github/mcp.json", "home/.copilot/mcp-config.json"]),
     ("Kiro", "", EVERYWHERE, ["project/.kiro/settings/mcp.json", "home/.kiro/settings/mcp.json"]),
-    ("MCP Inspector", "", EVERYWHERE, ["project/mcp.json"]),
-]
+    ("MCP Inspector", "", EVERYWHERE, ["project/mcp.json", "home/.mcp-inspector/mcp.json"]),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("client", "folder", "platforms", "files"), PLACES)
@@ -58,6 +60,20 @@ def test_every_client_is_found(
         assert [(one.client, str(one.file), one.project) for one in found] == [
             (client, str(tmp_path / file), file.startswith("project")) for file in files
         ]
+
+
+@pytest.mark.parametrize(
+    ("variable", "file", "client"),
+    [
+        ("CODEX_HOME", "config.toml", "Codex"),
+        ("CLAUDE_CONFIG_DIR", ".claude.json", "Claude Code"),
+        ("COPILOT_HOME", "mcp-config.json", "Copilot CLI"),
+    ],
+)
+def test_a_client_is_found_where_the_environment_puts_it(tmp_path: Path, variable: str, file: str, client: str) -> None:
+    (tmp_path / file).write_text("{}")
+    found = foreign_files(tmp_path / "project", {"HOME": str(tmp_path / "home"), variable: str(tmp_path)})
+    assert found == [(client, tmp_path / file, False)]
 
 
 def test_no_client_is_forgotten() -> None:
@@ -107,7 +123,7 @@ READ = {
     f"Claude/{DESKTOP}": ["files npx -y server-filesystem /tmp"],
     ".cursor/mcp.json": ["linear http", "key npx s K=${UNSET_KEY} A=1"],
     ".vscode/mcp.json": ["p npx K=${input:k} in HERE/sub", "h http",
-                         "! servers.p.envFile cannot be read: No such file or directory."],
+                         "! servers.p.envFile `none.env` cannot be read: No such file or directory."],
     ".codeium/windsurf/mcp_config.json": ["s http K=${K}", "off x"],
     CLINE: ["s http"],
     ".gemini/settings.json": ["sse sse", "http http K=${KEY}", "p py in HERE/srv"],

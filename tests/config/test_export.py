@@ -11,6 +11,7 @@ from mcp_studio.config.clients import Client, client_named, clients
 from mcp_studio.config.exporters import entry_for, merged
 from mcp_studio.config.load import written
 from mcp_studio.config.model import Auth, Root, ServerConfig, Source
+from mcp_studio.config.table import loads_lenient
 from mcp_studio.errors import ConfigError, UsageError
 from mcp_studio.paths import Paths
 
@@ -65,7 +66,7 @@ def test_references_stay_references_in_the_words_of_the_client(tmp_path: Path, c
         ("zed", LOCAL, r"refers to \$\{Q\}, which Zed does not replace"),
         ("goose", HTTP, r"refers to \$\{T\}"),
         ("cursor", ServerConfig("s", "x", env={"A": "${keyring:k}"}), "refers to the stored secret `k`"),
-        ("cursor", ServerConfig("s", "x", env={"A": "${input:k}"}), "only its own client can ask for"),
+        ("cursor", ServerConfig("s", "x", env={"A": "${input:k}"}), "only its own client can give"),
     ],
 )
 def test_what_a_client_cannot_have_is_said(client: str, server: ServerConfig, says: str) -> None:
@@ -83,6 +84,17 @@ def test_what_has_no_place_there_is_named() -> None:
     with pytest.raises(UsageError, match="No client is known as `curser`") as raised:
         client_named("curser")
     assert "Cursor" in raised.value.hint
+
+
+def test_a_table_of_servers_inside_another_is_written_where_it_is(tmp_path: Path) -> None:
+    file, opencode = tmp_path / "opencode.json", client_named("opencode")
+    file.write_text('{"mcp": {"servers": {"old": {"type": "local", "command": ["x"]}}, "timeout": {"catalog": 5}}}')
+    _, text = merged(opencode, file, {"s": {"type": "local", "command": ["y"]}})
+    file.write_text(text)
+    inside = loads_lenient(text)["mcp"]
+    assert inside["servers"].keys() == {"s", "old"} and inside.keys() == {"servers", "timeout"}
+    assert "enabled" not in inside["servers"]["s"]
+    assert set(written(Paths.default(), tmp_path, files=[file]).servers) == {"s", "old"}
 
 
 MINE = """// mine

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from mcp_studio.config.model import Auth, Problem, ServerConfig, Source
 from mcp_studio.config.table import loads_lenient
 from mcp_studio.jsontext import Json, JsonProblem
 from mcp_studio.paths import Paths
-from tests.config.helpers import load_file
+from tests.config.helpers import load_file, load_user
 
 CLAUDE = """{
   "globalShortcut": "",
@@ -64,6 +65,58 @@ def test_the_kind_that_is_written_decides(tmp_path: Path, entry: str, kind: str,
     config = load_file(tmp_path / "mcp.json", f'{{"mcpServers": {{"s": {entry}}}}}')
     assert config.problems == ()
     assert (config.servers["s"].kind, config.servers["s"].url) == (kind, url)
+
+
+USERS = [("VS Code", "Code/User/mcp.json", "servers"), ("Cursor", ".cursor/mcp.json", "mcpServers")]
+
+
+@pytest.mark.parametrize(("client", "file", "key"), USERS)
+def test_a_persons_file_is_in_no_workspace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, client: str, file: str, key: str
+) -> None:
+    """Its own folder is none: the reference stays, and is a problem of the servers that need it."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    entries = (
+        '"a": {"command": "${workspaceFolder}/run", "args": ["${workspaceFolderBasename}"]}, '
+        '"b": {"command": "x", "envFile": "${workspaceFolder}/.env"}, "c": {"command": "${userHome}/c"}'
+    )
+    config = load_file(tmp_path / file, f'{{"{key}": {{{entries}}}}}', {"HOME": "/home/ada"})
+    assert list(config.servers) == ["b", "c"] and config.servers["c"].command == "/home/ada/c"
+    no_file, no_folder = config.problems
+    assert no_file.key == f"{key}.b.envFile" and "`${workspaceFolder}/.env` cannot be read" in no_file.message
+    assert no_folder.key == "servers.a.command" and "only its own client can give" in no_folder.message
+    assert "workspaceFolder" in no_folder.message and "Write the value itself" in no_folder.hint
+    imported = written(Paths.default(), tmp_path, files=[tmp_path / file]).servers["a"]
+    assert imported.command == "${client:workspaceFolder}/run"
+
+
+@pytest.mark.parametrize(
+    ("file", "value", "kept"),
+    [
+        ("crush.json", "Bearer $(op read 'op://dev/x:y')", "Bearer ${client:$(op read 'op://dev/x:y')}"),
+        ("crush.json", "$(echo ${TOKEN} | cut -c1-9)", "${client:$(echo $TOKEN | cut -c1-9)}"),
+        ("crush.json", "$TOKEN ${OTHER}", "${TOKEN} ${OTHER}"),
+        ("opencode.json", "{file:~/.token}", "${client:file:~/.token}"),
+        (".vscode/mcp.json", "${command:my.ext}", "${client:command:my.ext}"),
+        ("windsurf/mcp_config.json", "${file:C:/t}", "${client:file:C:/t}"),
+        (".continue/config.yaml", "${{ inputs.TOKEN }}", "${client:inputs.TOKEN}"),
+        ("mcp.json", "$(date) {file:x}", "$(date) {file:x}"),
+    ],
+)
+def test_what_only_its_client_can_fill_in_is_kept_and_named(tmp_path: Path, file: str, value: str, kept: str) -> None:
+    path = tmp_path / (f".codeium/{file}" if "windsurf" in file else file)
+    key = {"crush.json": "mcp", "opencode.json": "mcp", ".vscode/mcp.json": "servers"}.get(file, "mcpServers")
+    config = load_file(path, f'{{"{key}": {{"s": {{"url": "https://h", "headers": {{"K": "{value}"}}}}}}}}', {})
+    entry = written(Paths.default(), tmp_path, files=[path]).servers["s"]
+    assert entry.headers == {"K": kept}
+    if "client:" in kept:
+        (problem,) = config.problems
+        assert problem.key == "servers.s.headers.K" and "only its own client can give" in problem.message
+    # Also once it stands in our own file.
+    own = load_user(
+        f"[servers.s]\nurl = 'https://h'\nheaders = {{ K = {json.dumps(kept)} }}", {"TOKEN": "t", "OTHER": "o"}
+    )
+    assert bool(own.problems) == ("client:" in kept)
 
 
 def test_the_vscode_shape_with_comments_and_commas(tmp_path: Path) -> None:
@@ -158,8 +211,8 @@ bearer_token_env_var = "T"
         ("mcp.json", '{"mcpServers": {"s": {"command": "x", "args": ["$B"]}}}',
          ServerConfig("s", command="x", args=("$B",))),
         (".codex/config.toml", 'a = 1\n[mcp_servers.s]\ncommand = "x"\nargs = ["y"]\nenv = { A = "${B}" }', LOCAL),
-        (".codex/config.toml", '[mcp_servers.s]\ncommand = "x"\nenv_vars = ["B"]\nenabled = false',
-         ServerConfig("s", command="x", inherit_env=("B",), enabled=False)),
+        (".codex/config.toml", '[mcp_servers.s]\ncommand = "x"\nenv_vars = ["B", {name = "C", source = "remote"}]\n'
+         "enabled = false", ServerConfig("s", command="x", inherit_env=("B", "C"), enabled=False)),
         (".codex/config.toml", CODEX_REMOTE, ServerConfig(
             "s", url="https://h/mcp", headers={"X": "1", "Y": "${B}", "Authorization": "Bearer ${T}"})),
         ("goose/config.yaml", "extensions:\n  s:\n    type: stdio\n    cmd: x\n    args: [y]\n    envs: {A: '${B}'}\n"
@@ -173,6 +226,8 @@ bearer_token_env_var = "T"
          ServerConfig("s", url="https://h", transport="sse", headers={"X": "1"})),
         ("opencode.json", '{"mcp": {"s": {"type": "local", "command": ["x", "y"], "environment": {"A": "{env:B}"}}}}',
          LOCAL),
+        (".opencode/opencode.json", '{"mcp": {"servers": {"s": {"type": "local", "command": ["x", "y"], '
+         '"environment": {"A": "{env:B}"}}}, "timeout": {"catalog": 5}}}', LOCAL),
         ("crush.json", '{"mcp": {"s": {"type": "stdio", "command": "x", "args": ["y"], "env": {"A": "$B"}}}}', LOCAL),
         (".zed/settings.json", '{"context_servers": {"s": {"source": "custom", "command": "x", "args": ["y"], '
          '"env": {"A": "${B}"}}}}', LOCAL),

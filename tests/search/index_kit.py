@@ -57,10 +57,12 @@ def searching() -> list[str]:
     return [thread.name for thread in threading.enumerate() if thread.name.startswith("search")]
 
 
-def package(folder: Path, name: str, code: str, methods: Iterable[str]) -> None:
+def package(
+    folder: Path, name: str, code: str, methods: Iterable[str], group: str = "mcp_studio.search_methods"
+) -> None:
     """A package that is installed in a folder: `methods` are lines such as `initials = module:Initials`."""
     (folder / f"{name}.py").write_text(code, "utf-8")
     info = folder / f"{name}-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n", "utf-8")
-    (info / "entry_points.txt").write_text("\n".join(["[mcp_studio.search_methods]", *methods, ""]), "utf-8")
+    (info / "entry_points.txt").write_text("\n".join([f"[{group}]", *methods, ""]), "utf-8")

@@ -43,7 +43,7 @@ async def test_a_form_is_answered_and_put_off_without_losing_what_was_typed() ->
         await stage.open("ask")
         await stage.press("ctrl+j")
         await stage.dialog(Elicitation)
-        await stage.shows("raw requests input · raw.ask is waiting", "Accept .*Decline .*Cancel .*Later")
+        await stage.shows("raw requests input · ask is waiting", "Accept .*Decline .*Cancel .*Later")
         await stage.shows(r"\^j Accept", "esc Later")
         await stage.press("ctrl+j")
         await stage.shows("Not sent: name")

@@ -39,6 +39,17 @@ async def test_results_stand_beside_one_another_and_are_compared_with_a_base() -
         await stage.shows("one  the base", "✗ not sent")  # and not sent to the other member of the group
 
 
+async def test_a_member_that_starts_on_demand_is_there_and_starts_and_a_disabled_one_is_not() -> None:
+    later, off = raw("later", group="pair", start="demand"), raw("off", group="pair", enabled=False)
+    async with on_stage(raw("one", group="pair"), later, off, size=(140, 40), ready=False) as stage:
+        await stage.until(lambda: bool(stage.studio.catalog.entries("tool")), "tools")
+        await open_on(stage, "echo", {"text": "hello"})
+        await stage.shows(r"\[x\] one", r"\[ \] later")
+        await stage.hides(r"\] off")
+        await stage.press("down", "space", "ctrl+j")
+        await stage.shows("one  the base .*later  the same", "(✓ ok .*){2}")
+
+
 async def test_a_killed_server_loses_its_own_call_only_and_cancel_ends_the_others() -> None:
     trio = [raw(name, group="trio", trust=True) for name in ("one", "two", "three")]
     async with on_stage(*trio, size=(80, 24)) as stage:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 from textual.color import Color
 from textual.theme import Theme
-from textual.widgets import OptionList
+from textual.widgets import Static
 
 from mcp_studio.tui import themes
 from mcp_studio.tui.screens.choose import ThemePicker
@@ -113,27 +114,33 @@ def test_a_bad_file_costs_a_sentence_and_the_others_still_load(tmp_path: Path, t
     assert [(file.name, reason.startswith(sentence)) for file, reason in failed] == [("bad.toml", True)], failed
 
 
-async def test_a_theme_is_previewed_kept_or_put_back_and_read_again_when_its_file_changes(home: Path) -> None:
+async def test_a_theme_is_previewed_used_and_read_again_when_its_file_changes(home: Path) -> None:
     folder = home / "config" / "themes"
     folder.mkdir(parents=True)
     (folder / "mine.toml").write_text(SIX_LINES)
     async with on_stage(raw()) as stage:
         before = stage.app.theme
 
-        async def pick() -> OptionList:
+        async def pick() -> ThemePicker:
             await stage.press("ctrl+p", *"change the theme")
             await stage.shows("Change the theme")
             await stage.press("enter")
-            return (await stage.dialog(ThemePicker)).query_one(OptionList)
+            return await stage.dialog(ThemePicker)
 
-        names = await pick()
-        names.highlighted = names.get_option_index("dracula")
-        await stage.until(lambda: stage.app.theme == "dracula", "the preview")
-        assert stage.main.styles.background == Color.parse("#282a36") and stage.app.screen.styles.background.a == 0
+        picker = await pick()
+        sample = picker.query_one("#sample", Static)
+        picker.themes.highlighted = picker.themes.get_option_index("dracula")
+        await stage.until(lambda: sample.styles.background == Color.parse("#282a36"), "the sample in its colours")
+        assert "#ffa2a2" in stage.app.export_screenshot().lower(), "its red"
+        assert stage.app.theme == before, "the app itself waits for enter"
+        began = time.process_time()
+        await stage.press(*["down"] * 5)
+        assert (time.process_time() - began) / 5 < 0.1, "from the key to the painted sample"
         await stage.press("escape")
-        await stage.until(lambda: stage.app.theme == before, "the theme of before")
-        names = await pick()
-        names.highlighted = names.get_option_index("mine")
+        await stage.until(lambda: stage.app.screen is stage.main, "the main screen")
+        assert stage.app.theme == before
+        picker = await pick()
+        picker.themes.highlighted = picker.themes.get_option_index("mine")
         await stage.press("enter")
         await stage.until(lambda: stage.app.screen is stage.main, "the main screen")
         assert stage.app.theme == "mine"

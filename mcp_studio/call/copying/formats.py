@@ -454,5 +454,5 @@ def _address(subject: Subject) -> Address:
 
 _MAKERS: dict[str, Callable[[Subject], _Made]] = {
     "command": _command, "standalone": _standalone, "python": _python, "pytest": _pytest,
-    "curl": _curl, "json-rpc": _json_rpc, "json": _json,
+    "curl": _curl, "json-rpc": _json_rpc, "json": _json, "literal": lambda subject: (literal(_arguments(subject)), ()),
 }  # fmt: skip

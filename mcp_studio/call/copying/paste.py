@@ -83,10 +83,10 @@ LARGEST = 8 * 1024 * 1024
 EXPECTED = "Expected: arguments as JSON, a JSON-RPC request, or a command line of mcp-studio or curl."
 _METHODS: dict[str, Meant] = {"tools/call": "tool", "prompts/get": "prompt", "resources/read": "resource"}
 FLAGS = frozenset(
-    "--json --quiet --yes --unchecked --no-cache --logs --task --detach --last --notification"
-    " --no-handshake --with-secrets --traceparent --follow --jsonl --stats --delete --keyring"
-    " --failover --prometheus --events --pin --once --project --metrics"
-    " --insecure --no-browser --client --offline -q -y".split()
+    "--json --quiet --yes --unchecked --no-cache --fresh --logs --read --task --detach --last --notification --no-stamp"
+    " --newlines --no-handshake --with-secrets --traceparent --strict --paced --follow --jsonl --stats --delete"
+    " --keyring --failover --prometheus --events --pin --once --project --metrics --insecure --register --step --claims"
+    " --no-browser --client --offline -q -y".split()
 )
 """Options of ours without a value."""
 _VERBS: dict[str, Meant] = {"call": "tool", "get": "prompt", "read": "resource"}
@@ -276,7 +276,7 @@ def _given(options: dict[str, str]) -> dict[str, object]:
         PasteProblem: it is in a file, or no object.
     """
     text = options.get("--args", "")
-    if text.startswith("@") or text == "-":
+    if text.startswith("@") or text == "-" or "--from" in options:
         raise PasteProblem("The arguments are in a file, which is not read: paste what is in it.")
     if not text:
         return {}

@@ -5,9 +5,12 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-_MODULES = {"list": "listing", "read": "call", "get": "call", "complete": "call"} | dict.fromkeys(
-    ("approvals", "audit", "pins"), "safety"
-)
+_MODULES = {
+    **dict.fromkeys(("list", "search", "skills"), "listing"),
+    **dict.fromkeys(("read", "get", "complete"), "call"),
+    **dict.fromkeys(("approvals", "audit", "pins"), "safety"),
+    "dev": "watch",
+}
 """Verbs whose module has another name."""
 
 

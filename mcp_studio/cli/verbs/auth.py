@@ -9,34 +9,32 @@ from dataclasses import replace
 
 from mcp_studio.auth.accounts import Accounts
 from mcp_studio.auth.discovery import resource_or_none
-from mcp_studio.auth.model import Account
-from mcp_studio.cli.arguments import given_bytes, private
+from mcp_studio.auth.hints import command, why_nobody
+from mcp_studio.auth.model import Account, see_to
 from mcp_studio.cli.engine import execute
 from mcp_studio.cli.grammar import VERBS
-from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
-from mcp_studio.cli.sign_in import SignInController
+from mcp_studio.cli.questions import SignInController
 from mcp_studio.cli.targets import configured, select, with_secrets
-from mcp_studio.cli.terminal import Lines, can_ask
-from mcp_studio.config.expand import see_to
+from mcp_studio.cli.terminal import Lines, can_ask, private
 from mcp_studio.config.model import Config, ServerConfig
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import SignInNeeded, StudioError, UsageError, renamed
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, pretty
 from mcp_studio.paths import Paths
 from mcp_studio.present.accounts import account_rows, as_json, claim_rows, steps_json, usable, utc, validity
 from mcp_studio.present.browser import NONE
-from mcp_studio.session.sign_in import command, why_nobody
 from mcp_studio.studio import Studio
 
 
-def run(options: Options, out: Output) -> int:
+def run(out: Output) -> int:
     """Do what the word after `auth` says; returns the exit code."""
+    options = out.options
     word, *words = options.words or ["status"]
     if word not in (known := VERBS["auth"].words):
         raise UsageError(f"`auth` knows no `{word}`.", hint=nearest(word, known) or "mcp-studio auth --help")
     for option in VERBS["auth"].options:
-        action = "forget" if option.name == "--client" else "login"
+        action = {"--client": "forget", "--claims": "token"}.get(option.name, "login")
         if options.flag(option.name) and action != word:
             raise UsageError(f"{option.name} is for `auth {action}`.")
     config = configured(out)
@@ -78,7 +76,7 @@ def _named(config: Config, words: list[str], out: Output) -> list[ServerConfig]:
             hint = "What it needs is in its environment: see `env` in its entry."
             raise UsageError(f"{server.name} is a program on this machine; there is no signing in to it.", hint=hint)
     config = replace(config, servers={server.name: server for server in found})
-    return list(with_secrets(config, out.options, out).servers.values())
+    return list(with_secrets(config, out).servers.values())
 
 
 def _alone(config: Config, server: ServerConfig) -> Config:
@@ -88,7 +86,12 @@ def _alone(config: Config, server: ServerConfig) -> Config:
 
 def _login(config: Config, server: ServerConfig, out: Output) -> int:
     options = out.options
+    if options.flag("--step") and not can_ask():
+        raise UsageError("--step needs a terminal: it waits before each request.")
     server = _adjusted(server, out)
+    if options.flag("--register") and (server.auth.client_id or server.auth.alone):
+        hint = "Register one there by hand, and name it: --client-id ID, or client_id in its auth table."
+        raise UsageError(f"The client of {server.name} is named, and not registered by us.", hint=hint)
     if (seconds := options.seconds()) is not None:
         limits = replace(config.settings.limits, sign_in=seconds)
         config = replace(config, settings=replace(config.settings, limits=limits))
@@ -116,7 +119,7 @@ def _adjusted(server: ServerConfig, out: Output) -> ServerConfig:
 def _private(option: str, question: str, out: Output) -> str:
     """The value of an option that is never shown; `-` reads it from standard input, or asks for it."""
     given = out.options.value(option)
-    text = (private(question) if given == "-" else given_bytes(option, given).decode("utf-8", "replace")).strip()
+    text = (private(question) if given == "-" else out.options.read(option).decode("utf-8", "replace")).strip()
     if out.options.flag(option) and not text:
         raise UsageError(f"{option} is empty.")
     out.redactor.learn(text)
@@ -132,7 +135,8 @@ async def _sign_in(studio: Studio, server: ServerConfig, redirect: str, out: Out
     known = await accounts.account(server) if wanted else None
     # Besides what the server names: asking for more must not lose what there is.
     scopes = tuple(dict.fromkeys([*(known.scopes if known else ()), *wanted]))
-    sign_in = accounts.sign_in(server, tap, scopes=scopes, redirect_url=redirect)
+    step, anew = options.flag("--step"), options.flag("--register")
+    sign_in = accounts.sign_in(server, tap, scopes=scopes, redirect_url=redirect, step_by_step=step, anew=anew)
     if server.tls.insecure:
         out.warn("Any certificate is accepted (insecure): whoever is on the way can take the sign-in.")
     if accounts.keeping == "memory":
@@ -154,7 +158,7 @@ async def _try_token(studio: Studio, server: ServerConfig, account: Account, ste
     studio.manager.start(server.name)
     status = await studio.manager.settle(server.name)
     if isinstance(status.error, SignInNeeded):
-        look = see_to(server)
+        look = see_to(server.name)
         if not server.auth.alone:
             look = f"The token is stored. What it says: {command(server).replace('auth login', 'auth status', 1)}"
         hint = f"{account.issuer} gave a token; it is the server that does not take it. {look}"
@@ -239,6 +243,11 @@ async def _token(studio: Studio, server: ServerConfig, out: Output) -> Json:
     token = await studio.signing.accounts.token(server, tap)
     account = await studio.signing.accounts.account(server)
     assert account is not None, "there is a token"
+    if out.options.flag("--claims"):
+        if not account.claims:
+            raise StudioError(f"The access token of {account.server} says nothing that can be read: it is no JWT.")
+        out.data(pretty(account.claims))
+        return account.claims
     if sys.stdout.isatty() and not out.json:
         out.warn("Whoever has this token can use the server in your name; it stands on your screen now.")
     if account.token_type == "DPoP":

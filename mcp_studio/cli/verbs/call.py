@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from typing import cast
@@ -14,9 +15,8 @@ from mcp_studio.call.copying.subject import subject_of
 from mcp_studio.call.load import MOST, MOST_AT_ONCE, Load, past_of_load
 from mcp_studio.call.policy import tool_of
 from mcp_studio.catalog.listing import Ref, doubts_of
-from mcp_studio.cli.arguments import expanded, refuse_wrong, template_form, texts
-from mcp_studio.cli.call_arguments import Intent, Plan, form_of, intent_of, located, plan_of
-from mcp_studio.cli.engine import Narration, connect_all, end, execute, outcome_of
+from mcp_studio.cli.call_arguments import Intent, Plan, expanded, form_of, intent_of, located, plan_of, template_form
+from mcp_studio.cli.engine import connect_all, end, execute, outcome_of
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import configured
@@ -29,7 +29,9 @@ from mcp_studio.present.units import plural
 from mcp_studio.protocol.tasks import support_of
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.schema.check import quick
-from mcp_studio.schema.field import Form
+from mcp_studio.schema.field import Form, SchemaProblem, errors
+from mcp_studio.schema.place import path_of
+from mcp_studio.schema.text import key_of
 from mcp_studio.studio import Studio
 from mcp_studio.trace.diff import diff
 
@@ -37,8 +39,9 @@ _TOLD = 1.0
 """Seconds between two lines about how far it is."""
 
 
-def run(options: Options, out: Output) -> int:
+def run(out: Output) -> int:
     """Do it, and return the exit code."""
+    options = out.options
     plan = plan_of(options, configured(out))
     verb = plan.saved.verb if plan.saved else options.verb
     if verb == "complete" and not plan.pairs:
@@ -86,7 +89,26 @@ async def _call(studio: Studio, plan: Plan, out: Output) -> int:
 
 async def _check(studio: Studio, intent: Intent) -> None:
     wrong = await studio.checker.check_arguments(intent.form, intent.arguments)
-    refuse_wrong(wrong, intent.arguments, str(intent.ref), hint="--unchecked sends them all the same.")
+    _refuse_wrong(wrong, intent.arguments, str(intent.ref), hint="--unchecked sends them all the same.")
+
+
+def _refuse_wrong(problems: Iterable[SchemaProblem], value: Json, what: str, hint: str = "") -> None:
+    """Refuse arguments that do not match, before anything is sent.
+
+    Raises:
+        UsageError: names every argument that is wrong, and why.
+    """
+    wrong: dict[str, str] = {}
+    for problem in errors(problems):
+        wrong.setdefault(key_of(path_of(problem.pointer, value)), problem.message)
+    if wrong:
+        listed = "; ".join(f"{key}= {why}" if key else f"all of them {why}" for key, why in wrong.items())
+        raise UsageError(f"The arguments of {what} are not right: {listed}.", hint=hint)
+
+
+def _texts(value: dict[str, Json]) -> dict[str, str]:
+    """Arguments of a prompt: the protocol knows only strings there."""
+    return {name: item if isinstance(item, str) else str(item) for name, item in value.items()}
 
 
 async def _on_many(studio: Studio, plan: Plan, out: Output) -> int:
@@ -132,9 +154,9 @@ async def _get(studio: Studio, plan: Plan, out: Output) -> int:
     intent = await intent_of(studio, plan, out, ref)
     if out.options.flag("--as"):
         return _copied(studio, intent, "", out)
-    refuse_wrong(quick(intent.form, intent.arguments), intent.arguments, str(ref))
+    _refuse_wrong(quick(intent.form, intent.arguments), intent.arguments, str(ref))
     intent.save(studio, out)
-    call = intent.begun(studio, studio.get_prompt(ref, texts(intent.arguments)))
+    call = intent.begun(studio, studio.get_prompt(ref, _texts(intent.arguments)))
     return end(await outcome_of(call, out), out, messages_text)
 
 
@@ -165,7 +187,7 @@ def _copied(studio: Studio, intent: Intent, uri: str, out: Output) -> int:
     if uri:
         ref, value = Ref("resource", ref.server, ref.name), None
     else:
-        value = cast("Json", texts(intent.arguments) if ref.kind == "prompt" else intent.arguments)
+        value = cast("Json", _texts(intent.arguments) if ref.kind == "prompt" else intent.arguments)
     subject = subject_of(studio.manager, studio.catalog, ref, value, uri=uri, task=options.flag("--task"))
     subject = replace(subject, hidden=intent.hidden)
     copy = copy_as(subject, options.value("--as"), secrets=options.flag("--with-secrets"))
@@ -240,11 +262,10 @@ async def _repeat(studio: Studio, intent: Intent, out: Output, task: bool) -> in
 
 async def _watched(load: Load, out: Output) -> bool:
     """Run it and tell how far it is; whether somebody interrupted it."""
-    running, narration = asyncio.ensure_future(load.run()), Narration(out)
+    running = asyncio.ensure_future(load.run())
     try:
-        while not running.done():
-            await asyncio.wait((running,), timeout=_TOLD)
-            narration.tell("" if running.done() else load.line())
+        while not (await asyncio.wait((running,), timeout=_TOLD))[0]:
+            out.note(f"  {load.line()}")
         running.result()
     except asyncio.CancelledError:
         load.stop("interrupted")

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import sys
-import time
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
-from difflib import unified_diff
 from pathlib import Path
-from typing import Any
 
 from mcp_studio.call.saved import folders
-from mcp_studio.cli.arguments import private
 from mcp_studio.cli.grammar import VERBS
-from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import from_command, learn, select, state_text, tell_problems
-from mcp_studio.cli.terminal import can_ask, confirm
-from mcp_studio.config.clients import Client, client_named, foreign_files, places
-from mcp_studio.config.expand import uses
-from mcp_studio.config.exporters import entry_for, merged
+from mcp_studio.cli.terminal import can_ask, confirm, private
+from mcp_studio.config.clients import client_named, foreign_files, targets
+from mcp_studio.config.expand import effective, uses
+from mcp_studio.config.exporters import export
 from mcp_studio.config.importers import NO_SERVERS, suggest_name
 from mcp_studio.config.load import TrustStore, load, read_text, written
-from mcp_studio.config.model import Config, Keeping, Problem, ServerConfig, Untrusted
+from mcp_studio.config.model import Config, Keeping, Problem, ServerConfig, Source, Untrusted
 from mcp_studio.config.save import put_server, remove_server, set_value
 from mcp_studio.config.secrets import map_texts, offers
 from mcp_studio.config.servers import changed, to_table, wrong_address
@@ -31,7 +27,7 @@ from mcp_studio.config.table import nearest
 from mcp_studio.errors import ConfigError, InputNeeded, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
-from mcp_studio.paths import Paths, write_atomically
+from mcp_studio.paths import Paths
 from mcp_studio.present import units
 from mcp_studio.present.definition import cautions, target_of
 from mcp_studio.safetext import safe
@@ -46,9 +42,9 @@ Keys = Callable[[Mapping[str, str]], Sequence[tuple[str, str, str, str]]]
 """Gives the keys of the studio, with the person's own: id, keys, what they do, where."""
 
 
-def run(options: Options, out: Output, keys: Keys) -> int:
+def run(out: Output, keys: Keys) -> int:
     """Do what the word after `config` says; returns the exit code."""
-    word, *words = options.words or ["show"]
+    word, *words = out.options.words or ["show"]
     known = VERBS["config"].words
     if word not in known:
         raise UsageError(f"`config` knows no `{word}`.", hint=nearest(word, known))
@@ -56,23 +52,23 @@ def run(options: Options, out: Output, keys: Keys) -> int:
     if not least <= len(words) <= most:
         raise UsageError("Words are missing." if len(words) < least else "There are too many words.", hint=_HELP)
     if word == "keys":
-        return _keys(keys(_loaded(options, out).settings.keys), out)
-    verbs: dict[str, Callable[[list[str], Options, Output], int]] = {
+        return _keys(keys(_loaded(out).settings.keys), out)
+    verbs: dict[str, Callable[[list[str], Output], int]] = {
         "show": _show, "path": _path, "add": _add, "remove": _remove, "set": _set, "trust": _trust, "import": _import,
         "export": _export, "secrets": _secrets,
     }  # fmt: skip
-    return verbs[word](words, options, out)
+    return verbs[word](words, out)
 
 
-def _file(options: Options) -> Path:
-    files = _files(options)
+def _file(out: Output) -> Path:
+    files = _files(out)
     if len(files) > 1:
         raise UsageError("Only one file can be written at a time.")
     return files[0] if files else Paths.default().config_file
 
 
-def _files(options: Options) -> list[Path]:
-    return [Path(name).expanduser() for name in options.values("--config")]
+def _files(out: Output) -> list[Path]:
+    return [Path(name).expanduser() for name in out.options.values("--config")]
 
 
 def _load(files: list[Path]) -> Config:
@@ -86,15 +82,15 @@ def _written(files: list[Path], out: Output) -> Config:
     return config
 
 
-def _loaded(options: Options, out: Output) -> Config:
-    config = _load(_files(options))
+def _loaded(out: Output) -> Config:
+    config = _load(_files(out))
     learn(config, out)
     return config
 
 
-def _path(_: list[str], options: Options, out: Output) -> int:
-    out.data(str(_file(options)))
-    return out.done(str(_file(options)))
+def _path(_: list[str], out: Output) -> int:
+    out.data(str(_file(out)))
+    return out.done(str(_file(out)))
 
 
 def _keys(rows: Sequence[tuple[str, str, str, str]], out: Output) -> int:
@@ -102,9 +98,9 @@ def _keys(rows: Sequence[tuple[str, str, str, str]], out: Output) -> int:
     return out.done([{"id": row[0], "keys": row[1], "title": row[2], "scope": row[3]} for row in rows])
 
 
-def _show(_: list[str], options: Options, out: Output) -> int:
+def _show(_: list[str], out: Output) -> int:
     """What is in force; entries as they are written, so that no secret is in it."""
-    config = _loaded(options, out)
+    config = _loaded(out)
     settings, names = config.settings, [item.name for item in fields(Limits)]
     limits = {name: value for name in names if (value := getattr(settings.limits, name)) is not None}
     rows = [("files", ", ".join(config.files) or "none"), ("theme", settings.theme), ("secrets", settings.secrets)]
@@ -132,11 +128,11 @@ def _line(server: ServerConfig) -> str:
     return f"{server.name}  {target_of(server)}{f'  ({state})' if state else ''}"
 
 
-def _add(words: list[str], options: Options, out: Output) -> int:
-    if options.command is not None:
+def _add(words: list[str], out: Output) -> int:
+    if out.options.command is not None:
         if words:
             raise UsageError(f"`{words[0]}` is neither an option nor part of the command.", hint=_HELP)
-        server = from_command(options.command)
+        server = from_command(out.options.command)
         servers = [replace(server, name=suggest_name(server), secrets=())]
     elif words == ["-"]:
         text, problems = sys.stdin.read(), list[Problem]()
@@ -153,37 +149,41 @@ def _add(words: list[str], options: Options, out: Output) -> int:
         servers = [replace(server, name=suggest_name(server))]
     else:
         raise UsageError("What is to be added?", hint=_HELP)
-    if name := options.value("--name"):
+    if name := out.options.value("--name"):
         if len(servers) > 1:
             raise UsageError("--name names one server, but there are several.")
         servers = [replace(server, name=name) for server in servers]
-    return _put(servers, options, out)
+    return _put(servers, out)
 
 
-def _put(servers: Sequence[ServerConfig], options: Options, out: Output) -> int:
-    file = _file(options)
+def _put(servers: Sequence[ServerConfig], out: Output) -> int:
+    file = _file(out)
     known = written(Paths.default(), Path.cwd(), files=[file]).servers if file.exists() else {}
-    taken = [server.name for server in servers if server.name in known and not options.flag("--yes")]
+    taken = [server.name for server in servers if server.name in known and not out.options.flag("--yes")]
     for name in taken:
         out.warn(f"{name} is left out: there is one already. --yes replaces it; `add --name` gives another name")
-    new = _without_secrets([server for server in servers if server.name not in taken], options, out)
+    new = _without_secrets([server for server in servers if server.name not in taken], out)
     for server in new:
         put_server(file, server)
         out.note(f"{'replaced' if server.name in known else 'added'} {_line(server)}")
+        try:
+            effective(replace(server, source=Source("user", str(file))), keyring=str)
+        except ConfigError as problem:
+            out.warn(f"{server.name} cannot start yet: {problem.key}: {problem.message} {problem.hint}")
     if not new:
         raise ConfigError("No server was added.")
     return out.done([server.name for server in new])
 
 
-def _remove(words: list[str], options: Options, out: Output) -> int:
-    remove_server(_file(options), words[0])
+def _remove(words: list[str], out: Output) -> int:
+    remove_server(_file(out), words[0])
     out.note(f"removed {words[0]}")
     return out.done(words[0])
 
 
-def _set(words: list[str], options: Options, out: Output) -> int:
+def _set(words: list[str], out: Output) -> int:
     """Set a key to a TOML value, or else to the text itself; what would not load is taken back."""
-    file, (key, text) = _file(options), words
+    file, (key, text) = _file(out), words
     try:
         value = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
@@ -200,22 +200,22 @@ def _set(words: list[str], options: Options, out: Output) -> int:
     return out.done({key: value})
 
 
-def _trust(_: list[str], options: Options, out: Output) -> int:
-    config = _loaded(options, out)
+def _trust(_: list[str], out: Output) -> int:
+    config = _loaded(out)
     if not config.untrusted:
         out.note("There is nothing to agree to here.")
         return out.done([])
     store = TrustStore(Paths.default().trust_file)
     for question in config.untrusted:
         out.note(f"{question.file} would use:", *_starts(question))
-        _agree("Use it?", options)
+        _agree("Use it?", out)
         store.agree(question.digest, question.file)
         out.note("It is in use from now on, until it changes.")
     return out.done([question.file for question in config.untrusted])
 
 
-def _agree(question: str, options: Options) -> None:
-    if not options.flag("--yes") and not (can_ask() and confirm(question)):
+def _agree(question: str, out: Output) -> None:
+    if not out.options.flag("--yes") and not (can_ask() and confirm(question)):
         raise InputNeeded("Nobody has agreed; nothing was changed.", hint="--yes agrees.")
 
 
@@ -228,9 +228,9 @@ def _starts(question: Untrusted) -> list[str]:
     return rows or ["  settings only, no servers"]
 
 
-def _import(words: list[str], options: Options, out: Output) -> int:
+def _import(words: list[str], out: Output) -> int:
     if words:
-        return _put(list(_written([Path(words[0]).expanduser()], out).servers.values()), options, out)
+        return _put(list(_written([Path(words[0]).expanduser()], out).servers.values()), out)
     rows, facts = list[tuple[str, ...]](), list[Json]()
     for client, file, _ in foreign_files(Path.cwd()):
         config = written(Paths.default(), Path.cwd(), files=[file])
@@ -245,58 +245,53 @@ def _import(words: list[str], options: Options, out: Output) -> int:
 # Export
 
 
-def _export(words: list[str], options: Options, out: Output) -> int:
-    """Write servers into the file of another client, after showing what changes there."""
-    client, project = client_named(words[0]), options.flag("--project")
-    chosen = select(_written(_files(options), out), words[1:]).servers.values()
-    files = [one.file for one in places(Path.cwd()) if (one.client, one.project) == (client.name, project)]
-    if not files:
+def _export(words: list[str], out: Output) -> int:
+    """Write servers into the file of another client."""
+    client_named(words[0])  # whether there is such a client comes before what is wrong with servers
+    return put(words[0], select(_written(_files(out), out), words[1:]).servers.values(), out)
+
+
+def client_file(client: Client, out: Output) -> Path:
+    """The file of a client: the person's, or with `--project` that of this folder.
+
+    Raises:
+        UsageError: it has none.
+    """
+    project = out.options.flag("--project")
+    file = targets(Path.cwd()).get((client.name, project))
+    if file is None:
         whose, hint = ("a project", "") if project else ("a person", "--project writes the one of this folder.")
         raise UsageError(f"{client.name} has no file for {whose}.", hint=hint)
-    file = next((file for file in files if file.is_file()), files[0])
-    entries = _entries(client, chosen, out)
-    before, after = merged(client, file, entries)
-    out.note(*unified_diff(before.splitlines(), after.splitlines(), str(file), str(file), n=1, lineterm=""))
-    if before == after:
-        out.note(f"{file} says so already")
-    else:
-        _agree(f"Write {file}?", options)
-        before, after = merged(client, file, entries)  # the client may have written meanwhile
-        backup = file.with_name(f"{file.name}.{time.strftime('%Y%m%d-%H%M%S')}.bak")
-        try:
-            if before:
-                write_atomically(backup, file.read_bytes())
-            write_atomically(file, after.encode())
-        except OSError as problem:
-            raise ConfigError(f"{file} cannot be written: {problem.strerror or problem}.") from None
-        out.note(f"wrote {', '.join(entries)} to {file}{f'; before, it was {backup.name}' if before else ''}")
-    return out.done({"client": client.name, "file": str(file), "servers": [*entries]})
+    return file
 
 
-def _entries(client: Client, servers: Iterable[ServerConfig], out: Output) -> dict[str, dict[str, Any]]:
-    """The entries that a client gets; what it cannot have is told."""
-    entries: dict[str, dict[str, Any]] = {}
-    for server in servers:
-        for offer in (found := offers(server)):
-            out.redactor.learn(offer.value)
-        try:
-            entries[server.name], left = entry_for(client, server)
-        except ConfigError as problem:
-            out.warn(f"{server.name} is left out: {problem.key or 'it'} {problem.message}.")
-            continue
-        if left:
-            out.warn(f"{server.name} goes without {', '.join(left)}: {client.name} has no place for that")
-        for offer in found:
-            out.warn(f"servers.{server.name}.{offer.key} is a secret that stands in clear, and will there, too")
-    if not entries:
+def put(name: str, chosen: Iterable[ServerConfig], out: Output) -> int:
+    """Write servers into the file of the client of this name, after showing what changes there; the exit code.
+
+    Raises:
+        UsageError: there is no such client.
+        InputNeeded: nobody has agreed.
+        ConfigError: it cannot be written.
+    """
+    client = client_named(name)
+    file = client_file(client, out)
+    wanted = export(client, file, chosen, out.redactor)
+    out.warn(*wanted.remarks)
+    if not wanted.entries:
         raise ConfigError("No server was written.")
-    return entries
+    if changes := wanted.changes():
+        out.note(*changes)
+        _agree(f"Write {file}?", out)
+        out.note(wanted.write())
+    else:
+        out.note(f"{file} says so already")
+    return out.done({"client": client.name, "file": str(file), "servers": [*wanted.entries]})
 
 
 # Secrets
 
 
-def _without_secrets(servers: Sequence[ServerConfig], options: Options, out: Output) -> Sequence[ServerConfig]:
+def _without_secrets(servers: Sequence[ServerConfig], out: Output) -> Sequence[ServerConfig]:
     """The entries as they are to be written: with `--keyring` references stand for what was kept.
 
     Raises:
@@ -305,11 +300,11 @@ def _without_secrets(servers: Sequence[ServerConfig], options: Options, out: Out
     found = [(server, offer) for server in servers for offer in offers(server)]
     for server, offer in found:
         out.redactor.learn(offer.value)
-        if not options.flag("--keyring"):
+        if not out.options.flag("--keyring"):
             out.warn(f"servers.{server.name}.{offer.key} stands in the file in clear; --keyring keeps it")
-    if not found or not options.flag("--keyring"):
+    if not found or not out.options.flag("--keyring"):
         return servers
-    existing = [file for file in _files(options) if file.exists()]
+    existing = [file for file in _files(out) if file.exists()]
     _refuse_memory(written(Paths.default(), Path.cwd(), files=existing).settings.secrets)
     moved = keyring.move(servers, out.redactor)
     for name in dict.fromkeys(name for server in moved for name, _ in uses(server)):
@@ -323,15 +318,17 @@ def _refuse_memory(keeping: Keeping) -> None:
         raise UsageError("Secrets are stored in memory only: they would be gone when this command ends.", hint=hint)
 
 
-def _secrets(words: list[str], options: Options, out: Output) -> int:
+def _secrets(words: list[str], out: Output) -> int:
     """Do what the word after `config secrets` says; returns the exit code. Values are taken, and never shown."""
     word, *names = words or ["list"]
     verbs: dict[str, Callable[..., int]] = {"list": _list_secrets, "set": _set_secret, "remove": _remove_secret}
     if word not in verbs:
         raise UsageError(f"`config secrets` knows no `{word}`.", hint=nearest(word, verbs))
+    if out.options.flag("--from-env") and word != "set":
+        raise UsageError("--from-env is for `config secrets set`.")
     if len(names) != (word != "list"):
         raise UsageError("It is one name, and no value." if names else "Which name?", hint=_HELP)
-    return verbs[word](_written(_files(options), out), out, *names)
+    return verbs[word](_written(_files(out), out), out, *names)
 
 
 def _uses(config: Config) -> dict[str, list[Json]]:
@@ -376,7 +373,11 @@ def _set_secret(config: Config, out: Output, name: str) -> int:
     there = keyring.named().get(name) is not None
     if there and not out.options.flag("--yes"):
         raise UsageError(f"There is a secret `{name}` already.", hint="--yes replaces it.")
-    value = private(f"Value of {name} (not shown): ").removesuffix("\n").removesuffix("\r")
+    variable = out.options.value("--from-env")
+    if variable and variable not in os.environ:
+        raise UsageError(f"The environment variable {variable} is not set.", hint=nearest(variable, os.environ))
+    value = os.environ[variable] if variable else private(f"Value of {name} (not shown): ")
+    value = value.removesuffix("\n").removesuffix("\r")
     if not value.strip():
         raise UsageError("The value is empty: nothing is stored.")
     out.redactor.learn(value)

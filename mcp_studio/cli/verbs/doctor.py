@@ -10,9 +10,9 @@ from contextlib import suppress
 from typing import Any
 
 from mcp_studio import __version__
+from mcp_studio.auth.hints import command, why_nobody
 from mcp_studio.catalog.listing import KINDS
 from mcp_studio.cli.engine import execute
-from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import configured, select
 from mcp_studio.config.model import ServerConfig
@@ -24,7 +24,6 @@ from mcp_studio.present.units import plural
 from mcp_studio.safetext import safe
 from mcp_studio.sandbox import walls
 from mcp_studio.session.connection import Deadline
-from mcp_studio.session.sign_in import command, why_nobody
 from mcp_studio.session.state import Status
 from mcp_studio.studio import Studio
 from mcp_studio.transport.guard import child_environment
@@ -40,9 +39,9 @@ _LONGEST = 20_000
 """Characters of one line of the report."""
 
 
-def run(options: Options, out: Output) -> int:
+def run(out: Output) -> int:
     """Examine, and return the exit code: that of the first server that failed."""
-    config = select(configured(out), [*options.words, *options.values("--server")])
+    config = select(configured(out), [*out.options.words, *out.options.values("--server")])
     out.server = config.only
     out.data(f"mcp-studio {__version__}, Python {sys.version.split()[0]} ({sys.executable})")
     out.data(f"configuration  {', '.join(config.files) or f'none ({Paths.default().config_file})'}")
@@ -122,9 +121,12 @@ async def remote(studio: Studio, server: ServerConfig, status: Status) -> dict[s
         problem = f"{error.message} {error.hint}".rstrip()
         return {**facts, "signIn": {"problem": problem}, "access": f"✗ {problem}"}
     if account is None:
-        signed_in = {"signedIn": False} if server.signs_in else None
+        if not server.signs_in:
+            given = "none" if server.auth.kind == "none" else "in its entry"
+            return {**facts, "signIn": None, "credentials": given, "access": why_nobody(server)}
         wanted = "" if status.state == "needs_auth" else ", should it want that"
-        return {**facts, "signIn": signed_in, "access": why_nobody(server) or f"nobody is{wanted}: {command(server)}"}
+        access = why_nobody(server) or f"nobody is{wanted}: {command(server)}"
+        return {**facts, "signIn": {"signedIn": False}, "access": access}
     valid, scopes = accounts.validity(account), f", scopes {' '.join(account.scopes)}" if account.scopes else ""
     access = f"at {account.issuer}{scopes}; token {valid}, stored in {account.kept}"
     return {**facts, "signIn": {**accounts.as_json(account), "valid": valid}, "access": access}

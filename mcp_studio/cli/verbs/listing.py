@@ -1,47 +1,69 @@
-"""`list`: what servers offer, a line each."""
+"""`list`, `search` and `skills`: what servers offer, a line each, or found by words, patterns or meaning."""
 
 from __future__ import annotations
 
 import asyncio
 import shlex
+from collections.abc import Coroutine, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
+from mcp_studio.call.call import Succeeded
 from mcp_studio.call.history import History, Past
 from mcp_studio.call.saved import SavedCall
+from mcp_studio.call.skills import WORDS, SkillReading
 from mcp_studio.catalog.listing import KINDS, EntryKind, doubts_of, problems_of, salvage
 from mcp_studio.catalog.refresh import list_page
+from mcp_studio.catalog.skills import Skill, offered
 from mcp_studio.cli.call_arguments import saved_folders
-from mcp_studio.cli.engine import connect_all, execute, ready
-from mcp_studio.cli.grammar import LIST_KINDS
-from mcp_studio.cli.options import Options
-from mcp_studio.cli.output import Output, clock, entry_rows
-from mcp_studio.cli.targets import configured, select, state_text
+from mcp_studio.cli.engine import connect_all, connected, end, execute, ready
+from mcp_studio.cli.grammar import VERBS
+from mcp_studio.cli.output import RISKS, Output, clock, entry_rows, table
+from mcp_studio.cli.targets import configured, of_server, select, state_text
 from mcp_studio.cli.verbs import load
-from mcp_studio.config.model import Config
+from mcp_studio.config.model import Config, ServerConfig
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.paths import Paths
+from mcp_studio.present import units
+from mcp_studio.present.blocks import resource_text
 from mcp_studio.present.definition import change_counts, doubts, target_of
+from mcp_studio.present.units import plural
+from mcp_studio.protocol.views import ToolView
+from mcp_studio.safetext import safe
+from mcp_studio.search.engine import MEANT
+from mcp_studio.search.method import Found, Hit, Reason, Scope
+from mcp_studio.session.groups import Member
 from mcp_studio.studio import Studio
 
 
-def run(options: Options, out: Output) -> int:
+def run(out: Output) -> int:
+    """Do it, and return the exit code."""
+    return {"list": _list, "search": _search, "skills": _skills}[out.options.verb](out)
+
+
+def _list(out: Output) -> int:
     """List, and return the exit code: that of the first server that failed, though the others are listed."""
-    config, words = configured(out), options.words
+    options, config = out.options, configured(out)
+    words = options.words
     word = words[0] if words else ""
     if word == "history" and len(words) <= 2:
         return _history(config, [*words[1:], *options.values("--server")], out)
-    if wrong := next((one for one in words if one not in LIST_KINDS), "".join(words[1:2])):
-        hint = nearest(wrong, LIST_KINDS)
-        raise UsageError(f"`list` lists one of {', '.join(LIST_KINDS)}, not `{wrong}`.", hint=hint)
+    kinds_known = VERBS["list"].words
+    if wrong := next((one for one in words if one not in kinds_known), "".join(words[1:2])):
+        hint = nearest(wrong, kinds_known)
+        raise UsageError(f"`list` lists one of {', '.join(kinds_known)}, not `{wrong}`.", hint=hint)
     if options.flag("--metrics") and word != "servers":
         raise UsageError("--metrics is about servers.", hint="mcp-studio list servers --metrics")
     if options.flag("--metrics"):
-        states = {server.name: state_text(server) or "enabled" for server in config.servers.values()}
-        return load("trace").recorded(states, out)
-    if plain := {"servers": _servers, "groups": _groups, "saved": _saved_calls}.get(word):
+        return load("trace").recorded(config, out)
+    if plain := {"servers": _servers, "saved": _saved_calls}.get(word):
         return plain(config, out)
+    if word == "groups":
+        members = {name: replace(one, start="") for name, one in config.servers.items() if one.group}
+        return execute(replace(config, servers=members), out, lambda studio: _groups(studio, out))
     chosen = select(config, options.values("--server"))
     kinds: tuple[EntryKind, ...] = tuple(kind for kind in KINDS if word in ("", kind + "s"))
     server = out.server = chosen.only
@@ -107,6 +129,8 @@ def _servers(config: Config, out: Output) -> int:
         {
             "name": server.name, "transport": server.kind, "target": targets[server.name], "enabled": server.enabled,
             "era": server.era, "insecure": server.tls.insecure, "group": server.group or None,
+            "priority": server.priority, "start": server.start or None, "filter": server.filter or None,
+            "cache_ttl": None if server.cache_ttl < 0 else server.cache_ttl,
             "source": server.source.file or server.source.origin,
         }
         for server in servers
@@ -114,12 +138,37 @@ def _servers(config: Config, out: Output) -> int:
     return out.listing(rows, facts, empty="No servers are configured; mcp-studio config add … adds one.")
 
 
-def _groups(config: Config, out: Output) -> int:
-    """Groups with their members in the order of their priority."""
-    members = sorted((one for one in config.servers.values() if one.group), key=lambda one: (one.group, -one.priority))
-    rows = [(one.group, one.name, f"priority {one.priority}", one.kind, state_text(one)) for one in members]
-    facts: list[Json] = [{"group": one.group, "server": one.name, "priority": one.priority} for one in members]
+async def _groups(studio: Studio, out: Output) -> int:
+    """Members of groups in the order of their priority: how each is, how many tools go to it, and why."""
+    failed = await connect_all(studio, out)
+    members = sorted(studio.config.servers.values(), key=lambda one: (one.group, -one.priority))
+    rows, facts = list[tuple[str, ...]](), list[Json]()
+    for server in members:
+        names = [one.name for one in members if one.group == server.group]
+        tools = {entry.ref.name for entry in studio.catalog.entries("tool", names) if entry.ref.server not in failed}
+        routes = [studio.groups.members(server.group, tool) for tool in sorted(tools)]
+        taken = [route for route in routes if route[0].server == server.name]
+        state, by_hand = studio.manager.status(server.name).state, studio.groups.by_hand(server.name)
+        why = failed[server.name].message if server.name in failed else by_hand or _why(server, taken)
+        chosen = f"takes {units.plural(len(taken), 'tool')}" if taken else "stands by"
+        rows.append((server.group, server.name, f"priority {server.priority}", state, chosen, why))
+        facts.append({
+            "group": server.group, "server": server.name, "priority": server.priority, "state": state,
+            "by_hand": by_hand or None, "tools": len(taken), "why": out.redactor.text(why),
+        })  # fmt: skip
     return out.listing(rows, facts, empty='There are no groups; an entry joins one by group = "NAME".')
+
+
+def _why(server: ServerConfig, taken: Sequence[Sequence[Member]]) -> str:
+    """Why tools go to a member, or none does, by what the first two differ in."""
+    if not taken:
+        return "others come first"
+    others = [one for route in taken for one in route[1:] if one.healthy and not one.drained]
+    if not others:
+        return "the only one that is ready and has them"
+    if all(one.priority < server.priority for one in others):
+        return "the highest priority of those that are ready"
+    return "fewer errors or shorter times" if any(one.average for one in others) else "the first of its priority"
 
 
 def _history(config: Config, names: list[str], out: Output) -> int:
@@ -128,7 +177,7 @@ def _history(config: Config, names: list[str], out: Output) -> int:
     if names:
         found = [past for past in found if {*names} & {past.ref.server, str(past.ref), past.ref.name}]
     empty = f"no calls are remembered{f' of {names[0]}' if names else ''}"
-    return out.listing([_row(past) for past in found], {"history": [_past(past) for past in found]}, empty=empty)
+    return out.listing([_past_row(past) for past in found], {"history": [_past(past) for past in found]}, empty=empty)
 
 
 def _saved_calls(config: Config, out: Output) -> int:
@@ -144,7 +193,7 @@ def _saved_calls(config: Config, out: Output) -> int:
     return out.listing(rows, facts, empty="no calls are saved; mcp-studio call SERVER.TOOL … --save NAME saves one")
 
 
-def _row(past: Past) -> tuple[str, ...]:
+def _past_row(past: Past) -> tuple[str, ...]:
     what = dumps(past.arguments).decode()[:100] if past.arguments else ""
     about = " ".join(filter(None, (what, past.said and f"({past.said})", past.loss)))
     return clock(past.at), past.kind, f"{past.ms:.0f} ms" if past.ms else "", str(past.ref), about
@@ -164,3 +213,185 @@ def _saved(one: SavedCall) -> Json:
         "name": one.name, "where": one.where, "file": str(one.file), "kind": one.ref.kind, "server": one.ref.server,
         one.ref.kind: one.ref.name, "description": one.description, "pinned": one.pinned, "arguments": one.arguments,
     }  # fmt: skip
+
+
+def _search(out: Output) -> int:
+    """Search, and return the exit code: 1 where nothing is found.
+
+    Raises:
+        UsageError: there is no such server.
+    """
+    options, config = out.options, configured(out)
+    text, names = " ".join(options.words), options.values("--server")
+    method = options.value("--method") or config.settings.search_method
+    limit = options.count("--limit", 1_000) or 20
+    offline = options.flag("--offline")
+    chosen = select(config, (names or list(config.servers)) if offline else names)
+    if offline:  # also those that are disabled: nothing is started
+        servers = {name: replace(server, enabled=False) for name, server in chosen.servers.items()}
+        chosen = replace(chosen, servers=servers)
+    kinds: list[EntryKind] = [kind for kind in KINDS if kind in options.values("--kind")]
+
+    async def body(studio: Studio) -> int:
+        if not offline:
+            await _wait(studio, kinds, out)
+        scope = Scope(kinds=frozenset(kinds) or None)
+        asked = studio.index.ask(text, method=method, scope=scope, limit=limit, once=True)
+        found = await (meant(asked, studio, options.seconds()) if method in MEANT else asked)
+        result = found.as_json()
+        if not found.hits:
+            return out.fail(_nothing(found, method, out), {"result": result})
+        out.data(*_lines(found))
+        out.note(_summary(found))
+        return out.done(result)
+
+    return execute(chosen, out, body, answers=not offline, connects=not offline)
+
+
+async def meant(asked: Coroutine[Any, Any, Found], studio: Studio, seconds: float | None) -> Found:
+    """Wait for an answer that takes as long as finding out what entries mean.
+
+    Args:
+        seconds: it may take; None for as long as it takes.
+
+    Raises:
+        StudioError: it took longer.
+    """
+    try:
+        async with asyncio.timeout(seconds):
+            return await asked
+    except TimeoutError:
+        done, all = studio.index.vectors
+        error = f"What entries mean was not found out within {seconds:g} seconds: it is known of {done:,} of {all:,}."
+        raise StudioError(error, hint="What is known is stored: the next search goes on from there.") from None
+
+
+_ABOUT = 160
+_LINES = ("name", "title", "server", "tag")
+"""Fields that are short: what matched is told, not what stands round it."""
+
+
+async def _wait(studio: Studio, kinds: Sequence[EntryKind], out: Output) -> None:
+    """Wait for all servers; of those that cannot be reached what is remembered is searched, and that is told.
+
+    A list that failed, or is not whole, is told too.
+
+    Raises:
+        StudioError: none can be reached, and nothing is remembered.
+    """
+    names, failed = studio.manager.names(), await connect_all(studio, out)
+    known = {name for name in names if any(studio.catalog.listing(name, kind).entries for kind in KINDS)}
+    if len(failed) == len(names) and not known:
+        raise failed[names[-1]]
+    for name in names:
+        if name in failed:
+            remembered = " What it offered last time is searched." if name in known else ""
+            out.warn(f"{name}: {failed[name].message}{remembered}")
+            continue
+        for kind in kinds or KINDS:
+            listing = studio.catalog.listing(name, kind)
+            out.warn_of_list(name, kind, listing.error, listing.capped)
+
+
+def _nothing(found: Found, method: str, out: Output) -> StudioError:
+    """Why nothing is shown, and what else may find it."""
+    if not found.of:
+        hint = "Without --offline servers are asked." if out.options.flag("--offline") else ""
+        return StudioError("There is nothing to search: no entry is known.", hint=hint)
+    why = f"Nothing was found for `{safe(found.query.text, 100)}` among all {found.of:,}. {found.note}".rstrip()
+    if method in ("auto", "semantic"):
+        return StudioError(why, hint="" if found.note else "--method semantic finds what means the same.")
+    return StudioError(why, hint="--method auto looks for words, their forms, and names that are similar.")
+
+
+def _lines(found: Found) -> list[str]:
+    rows, lines = [_hit_row(hit) for hit in found.hits], list[str]()
+    for row, line, hit in zip(rows, table(rows), found.hits, strict=True):
+        lines.append(line)
+        if why := " · ".join(said(reason, row[-1]) for reason in hit.reasons):
+            lines.append(f"    {why}")
+    return lines
+
+
+def _hit_row(hit: Hit) -> tuple[str, ...]:
+    ref, entry = hit.ref, hit.entry
+    # A URI behind a server's name and a dot would look like part of it.
+    address = str(ref) if ref.kind in ("tool", "prompt") else f"{ref.server} {ref.name}"
+    if entry is None:
+        return address, ref.kind, "", ""
+    about = safe(entry.view.description.strip().split("\n", 1)[0] or entry.view.title, _ABOUT)
+    risk = RISKS[entry.view.risk] if isinstance(entry.view, ToolView) else ""
+    return address, ref.kind, risk, f"(remembered) {about}".rstrip() if entry.remembered else about
+
+
+def said(reason: Reason, shown: str = "") -> str:
+    """A reason in a few words: the field, and what of it matched, or stands round it where that is not `shown`."""
+    words = ", ".join(safe(word, _ABOUT) for word in reason.words)
+    text = reason.text
+    if text == "similar":
+        words = f"{words} (similar)"
+    elif text.strip("…") not in shown and (reason.field not in _LINES or "(asked:" in text):
+        words = safe(text, 2 * _ABOUT)
+    return f"{reason.field}: {words}" if words else reason.field
+
+
+def _summary(found: Found) -> str:
+    shown = f"{len(found.hits):,} of {found.total:,}" if len(found.hits) < found.total else f"{found.total:,}"
+    how = "used last and most first" if found.method == "used" else f"found by {found.method}"
+    return f"{shown}, {how}, among {found.of:,} in {found.ms:.0f} ms. {found.note}".rstrip()
+
+
+def _skills(out: Output) -> int:
+    """List or show, and return the exit code: 1 where a skill is not what its entry says."""
+    chosen, server, words = of_server(out, 2)
+    if words and not server:
+        raise UsageError(f"Which server has the skill {words[0]}?", hint="mcp-studio skills SERVER SKILL")
+    if words:
+        return execute(chosen, out, lambda studio: _shown(studio, server, words[0], "".join(words[1:]), out))
+    return execute(chosen, out, lambda studio: _list_skills(studio, server, out), answers=False)
+
+
+async def _list_skills(studio: Studio, server: str, out: Output) -> int:
+    found: list[Skill] = []
+    for name in studio.manager.names():
+        status = await connected(studio, name, out)
+        if server or offered(status.capabilities):
+            found += await studio.caller.skills.listed(name)
+            if error := studio.catalog.skills.of(name).error:
+                out.warn(f"{name}: {error}")
+    return out.listing(
+        [_skill_row(one) for one in found], [_skill(one) for one in found], empty="No server lists skills."
+    )
+
+
+def _skill_row(skill: Skill) -> tuple[str, ...]:
+    about = safe(skill.description.strip().split("\n", 1)[0], 160)
+    if wrong := (*skill.errors, *skill.notes):
+        about = f"({wrong[0]}) {about}".rstrip()
+    files = "made when read" if skill.dynamic else plural(len(skill.files), "file")
+    return skill.server, skill.name or "(no name)", files, skill.uri or "(no uri)", about
+
+
+def _skill(skill: Skill) -> dict[str, Json]:
+    problems: Json = [*skill.errors, *skill.notes]
+    return {"server": skill.server, "name": skill.name, "uri": skill.uri, "problems": problems, "entry": skill.raw}
+
+
+async def _shown(studio: Studio, server: str, skill: str, file: str, out: Output) -> int:
+    await connected(studio, server, out)
+    reading = await studio.skill(server, skill, file)
+    if out.asker.refused or not isinstance(reading.outcome, Succeeded):
+        return end(reading.outcome, out, resource_text)
+    if not reading.usable:  # extension, Verification on Read: what does not match must not be used
+        out.warn(*reading.verdict.findings)
+        hint = "It was not printed; `mcp-studio read` prints it all the same."
+        return out.fail(StudioError(f"{reading.uri} is not what its entry says.", hint=hint), _verdict(reading))
+    out.note(*reading.skill.notes, f"{reading.uri} {WORDS[reading.verdict.state]}")
+    result, out.ms = reading.outcome.result, reading.outcome.ms
+    out.data(resource_text(result).removesuffix("\n"))
+    return out.done({**_verdict(reading), "result": result})
+
+
+def _verdict(reading: SkillReading) -> dict[str, Json]:
+    state, findings = reading.verdict
+    return {"uri": reading.uri, "state": state, "findings": [*findings], "skill": _skill(reading.skill)}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import time
 from collections.abc import Mapping, Sequence
 from typing import cast
 
@@ -29,6 +31,9 @@ from mcp_studio.trace.message import Recording
 from mcp_studio.trace.query.parser import parse
 from mcp_studio.trace.search import select as chosen
 from mcp_studio.vault.keyring import lookup
+
+_LONGEST = 60.0
+"""Seconds that are waited between two requests at the most, however long it was then."""
 
 
 def _servers(options: Options, config: Config, recorded: tuple[str, ...]) -> dict[str, str]:
@@ -79,11 +84,12 @@ class Secrets:
         return cast("dict[str, Json]", value)
 
 
-def run(options: Options, out: Output) -> int:
+def run(out: Output) -> int:
     """Replay, and return the exit code."""
+    options = out.options
     if not options.words:
         raise UsageError("Which recording?", hint="mcp-studio replay SESSION|FILE [QUERY]")
-    config, ignore = configured(out), Ignore(options.values("--ignore"))
+    config, ignore = configured(out), Ignore(options.values("--ignore"), usual=not options.flag("--strict"))
     query = parse(" ".join(options.words[1:]))
     recording = open_recording(options.words[0], Paths.default().state / "trace")
     numbers = chosen(recording, query) if len(options.words) > 1 else None
@@ -108,8 +114,11 @@ async def _replay(
     secrets = Secrets(studio, out.options.values("--set"))
     results: list[Result] = []
     replayer = Replayer(studio.caller, recording, approved=out.options.flag("--yes"), ignore=ignore, fill=secrets.fill)
-    async for result in replayer.run(plan.steps, servers):
-        results.append(result)
+    began = time.monotonic() - plan.steps[0].at
+    for step in plan.steps:
+        if out.options.flag("--paced"):
+            await asyncio.sleep(min(max(0.0, began + step.at - time.monotonic()), _LONGEST))
+        results.append(result := await replayer.one(step, servers[step.server]))
         _print(result, len(plan.servers) > 1, out)
     return _end(results, plan.left_out, out)
 

@@ -10,13 +10,13 @@ from mcp_studio.call.audit import Audit
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.catalog.pins import drift, lock, pinned
 from mcp_studio.cli.engine import execute, reachable
-from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output, clock
 from mcp_studio.cli.targets import configured, select
 from mcp_studio.config.table import nearest
-from mcp_studio.errors import InputNeeded, UsageError
+from mcp_studio.errors import InputNeeded, StudioError, Unreachable, UsageError
 from mcp_studio.jsontext import Json, mapping, printable
 from mcp_studio.paths import Paths, read_object
+from mcp_studio.present.units import plural
 from mcp_studio.safetext import safe
 from mcp_studio.session.approvals import answer, waiting
 from mcp_studio.studio import Studio
@@ -24,16 +24,16 @@ from mcp_studio.studio import Studio
 _LONGEST = 100
 
 
-def run(options: Options, out: Output) -> int:
+def run(out: Output) -> int:
     """Do it, and return the exit code."""
-    return {"approvals": _approvals, "audit": _audit, "pins": _pins}[options.verb](options, out)
+    return {"approvals": _approvals, "audit": _audit, "pins": _pins}[out.options.verb](out)
 
 
-def _approvals(options: Options, out: Output) -> int:
-    folder, words = Paths.default().state / "approvals", options.words
+def _approvals(out: Output) -> int:
+    folder, words = Paths.default().state / "approvals", out.options.words
     if words and words[0] in ("approve", "reject") and len(words) == 2:
         approved = words[0] == "approve"
-        done = answer(folder, words[1], approved=approved, note=options.value("--note"))
+        done = answer(folder, words[1], approved=approved, note=out.options.value("--note"))
         out.note(f"{done.subject}: {'approved' if approved else 'rejected'}")
         return out.done({"id": done.id, "subject": done.subject, "approved": approved})
     if words and words != ["list"]:
@@ -46,8 +46,9 @@ def _approvals(options: Options, out: Output) -> int:
     return out.listing(rows, [one._asdict() for one in found], empty="Nothing waits for approval.")
 
 
-def _audit(options: Options, out: Output) -> int:
+def _audit(out: Output) -> int:
     """The newest lines that match: a pattern over `server.tool`, words that a line has, a verdict."""
+    options = out.options
     limit, verdict = options.count("--limit", 1_000_000) or 1_000, options.value("--verdict")
     pattern, words = options.value("--tool") or "*", [word.casefold() for word in options.words]
 
@@ -76,19 +77,21 @@ def _short(call: dict[str, Json]) -> str:
     return safe(printable(call.get("arguments"), indent=None), _LONGEST)
 
 
-def _pins(options: Options, out: Output) -> int:
-    action, *words = options.words or ["list"]
+def _pins(out: Output) -> int:
+    action, *words = out.options.words or ["list"]
     files = {"list": 0, "accept": len(words), "export": 1, "check": 1}.get(action)
     if files != len(words):
         raise UsageError("`pins` has list, accept [SERVER.TOOL…], export FILE and check FILE.")
-    config = select(configured(out), options.values("--server"))
+    config = select(configured(out), out.options.values("--server"))
     return execute(config, out, lambda studio: _pinned(studio, action, words, out), answers=False)
 
 
 async def _pinned(studio: Studio, action: str, words: list[str], out: Output) -> int:
     servers = await reachable(studio, out)
+    unasked = [name for name in studio.manager.names() if name not in servers]
     entries = studio.catalog.entries("tool", servers)
-    tools, changed = {str(entry.ref) for entry in entries}, [entry for entry in entries if entry.change]
+    changed = [entry for entry in entries if entry.change and (entry.change.unaccepted or entry.change.kind == "new")]
+    tools = {str(entry.ref) for entry in entries}
     if action == "accept":
         if unknown := next((word for word in words if word not in tools), ""):
             raise UsageError(f"No server lists the tool `{unknown}`.", hint=nearest(unknown, tools))
@@ -98,23 +101,31 @@ async def _pinned(studio: Studio, action: str, words: list[str], out: Output) ->
         out.note(f"{len(chosen)} accepted")
         return out.done([str(entry.ref) for entry in chosen])
     if action == "export":
+        if unasked:
+            raise Unreachable(f"{words[0]} is not written: nobody knows the tools of {', '.join(unasked)}.")
         out.store(words[0], lock(studio.catalog, servers))
         return out.done({"file": words[0]})
     if action == "check":
-        return _checked(studio, servers, words[0], out)
+        return _checked(studio, servers, unasked, words[0], out)
     words_of = {entry.ref: entry.change.words for entry in changed if entry.change}
     refs = [Ref("tool", server, name) for server in servers for name in pinned(studio.catalog, server)]
     rows = [(str(ref), words_of.get(ref, "as accepted")) for ref in refs]
     return out.listing(rows, mapping(lock(studio.catalog, servers)), empty="No server lists a tool.")
 
 
-def _checked(studio: Studio, servers: list[str], file: str, out: Output) -> int:
+def _checked(studio: Studio, servers: list[str], unasked: list[str], file: str, out: Output) -> int:
+    """Compare with a lock file; of servers that were named those alone, else also those that are gone."""
     locked = read_object(Path(file))
     if "tools" not in locked:
         raise UsageError(f"{file} is no lock file.", hint="mcp-studio pins export FILE writes one.")
-    found = drift(locked, studio.catalog, servers)
+    others = [] if out.options.values("--server") else [*mapping(locked["tools"])]
+    asked = dict.fromkeys((*servers, *(name for name in others if name not in unasked)))
+    found = [*drift(locked, studio.catalog, asked)]
     out.data(*found)
-    if not found:
+    if found:
+        error: StudioError = InputNeeded(f"{plural(len(found), 'difference')} from what {file} says.")
+    elif unasked:
+        error = Unreachable(f"Nobody knows whether the tools of {', '.join(unasked)} are what {file} says.")
+    else:
         return out.done([])
-    words = f"{len(found)} tools are not what {file} says."
-    return out.fail(InputNeeded(words), {"drift": [{"tool": str(one.ref), "kind": one.kind} for one in found]})
+    return out.fail(error, {"drift": [{"tool": str(one.ref), "kind": one.kind} for one in found]})

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from mcp_studio.cli.arguments import given_bytes, given_json, given_object
 from mcp_studio.cli.engine import connected, execute
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
@@ -22,10 +21,11 @@ _BESIDE = {"stderr": "stderr", "stray": "stdout", "note": "note"}
 """Kinds of entries that are narration, and what they are called."""
 
 
-def run(options: Options, out: Output) -> int:
+def run(out: Output) -> int:
     """Send, and return the exit code."""
+    options = out.options
     frames = options.values("--frame")
-    chosen, server, words = of_server(out, options.words, 0 if frames else 1)
+    chosen, server, words = of_server(out, 0 if frames else 1)
     if not server or not (words or frames):
         what = "server" if words or frames else "method"
         raise UsageError(f"Which {what}?", hint="mcp-studio send [SERVER] METHOD|--frame TEXT")
@@ -36,22 +36,20 @@ def run(options: Options, out: Output) -> int:
 
 
 def _written(options: Options) -> Frames:
-    given = [(text, given_bytes("--frame", text)) for text in options.values("--frame")]
+    given = [(text, options.read("--frame", text)) for text in options.values("--frame")]
     # The last newline of a file belongs to the file.
     frames = [data.removesuffix(b"\n") if text == "-" or text.startswith("@") else data for text, data in given]
     return lambda sender: iter(frames)
 
 
 def _composed(method: str, options: Options) -> Frames:
-    params = given_json("--params", options.value("--params")) if options.value("--params") else NONE
-    meta = given_object("--meta", options.value("--meta")) if options.value("--meta") else {}
-    identity = given_json("--id", options.value("--id")) if options.value("--id") else NONE
+    params, meta, identity = options.json("--params", NONE), options.object("--meta"), options.json("--id", NONE)
     notification = options.flag("--notification")
     if meta and params is not NONE and not isinstance(params, dict):
         raise UsageError("--meta needs params that are an object.")
 
     def frames(sender: RawSender) -> Iterator[bytes]:
-        stamp = {} if notification else sender.stamp
+        stamp = {} if notification or options.flag("--no-stamp") else sender.stamp
         mine = NONE if notification else sender.spare_id() if identity is NONE else identity
         yield dumps(request(method, params, identity=mine, meta={**stamp, **meta}))
 
@@ -68,7 +66,7 @@ async def _send(studio: Studio, server: str, frames: Frames, out: Output) -> int
     wait = options.seconds("--wait")
     reports: list[Json] = []
     for frame in frames(sender):
-        exchange = sender.send(frame, wait=wait)
+        exchange = sender.send(frame, wait=wait, newlines=options.flag("--newlines"))
         await exchange.wait()
         reports.append(_report(exchange, out))
         out.ms = exchange.ms

@@ -9,10 +9,9 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 
 from mcp_studio.cli import verbs
-from mcp_studio.cli.arguments import standard_input
 from mcp_studio.cli.engine import connected, execute
 from mcp_studio.cli.grammar import VERBS
-from mcp_studio.cli.options import Options, help_text, parse, show
+from mcp_studio.cli.options import help_text, parse, show, standard_input
 from mcp_studio.cli.output import INTERRUPTED, Output
 from mcp_studio.cli.questions import Asker
 from mcp_studio.cli.targets import of_server, with_secrets
@@ -29,12 +28,12 @@ _OWN = ("--answer", "--json", "--quiet")
 """Options that a line can have though the shell has them, too; the others are about the connection."""
 
 
-def run(options: Options, out: Output) -> int:
+def run(out: Output) -> int:
     """Do what the lines say; the exit code of the first of a pipe that failed, and 0 on a terminal."""
-    chosen, server, _ = of_server(out, options.words, 0)
+    chosen, server, _ = of_server(out, 0)
     if not server:
         raise UsageError("Which server?", hint="mcp-studio shell SERVER")
-    config, out.lines = with_secrets(chosen, options, out), True
+    config, out.lines = with_secrets(chosen, out), True
     with asyncio.Runner() as runner:
         shell = Shell(config, server, out, runner)
         try:
@@ -124,7 +123,7 @@ class Shell:
         options.command = whole.command
         out.take(options)
         standard_input.cache_clear()  # each line reads anew
-        return verbs.load(options.verb).run(options, out)
+        return verbs.load(options.verb).run(out)
 
     def run(self, body: Callable[[Studio], Awaitable[int]]) -> int:
         """Run something in the studio; Ctrl-C cancels it, and it may take its time for that.

@@ -7,8 +7,7 @@ import time
 
 from mcp_studio.call.call import CallOutcome, Cancelled, TimedOut
 from mcp_studio.cli.engine import Narration, connected, end, execute
-from mcp_studio.cli.grammar import TASK_ACTIONS
-from mcp_studio.cli.options import Options
+from mcp_studio.cli.grammar import VERBS
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import of_server
 from mcp_studio.errors import StudioError, UsageError
@@ -20,11 +19,11 @@ _PATIENCE = 5.0
 """Seconds that a task may take to be heard of, or to end once it is cancelled."""
 
 
-def run(options: Options, out: Output) -> int:
+def run(out: Output) -> int:
     """Do it, and return the exit code."""
-    words = list(options.words)
-    action = words.pop(0) if words and words[0] in TASK_ACTIONS else "list"
-    chosen, server, words = of_server(out, words, 0 if action == "list" else 1)
+    named = out.options.words[:1]
+    action = named[0] if {*named} & {*VERBS["tasks"].words} else "list"
+    chosen, server, words = of_server(out, int(action != "list"), skip=int([action] == named))
     if action == "list":
         return execute(chosen, out, lambda studio: _list(studio, server, out))
     if not words or not server:

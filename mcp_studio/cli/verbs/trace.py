@@ -12,9 +12,12 @@ from io import BytesIO
 from pathlib import Path
 
 from mcp_studio import __version__
+from mcp_studio.call.policy import prices_of
+from mcp_studio.catalog.listing import Ref, salvage
+from mcp_studio.catalog.remembered import Memories
 from mcp_studio.cli import targets
-from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output, clock
+from mcp_studio.config.model import Config
 from mcp_studio.errors import ConfigError, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.paths import Paths
@@ -57,20 +60,21 @@ _QUOTED = ("stderr", "stray", "note", "invalid")
 """Kinds of entries whose text says what they are about."""
 
 
-def run(options: Options, out: Output) -> int:
+def run(out: Output) -> int:
     """Do it, and return the exit code."""
+    options = out.options
     if not options.words:
         if not options.given.keys() <= _OF_SESSIONS:
             raise UsageError("Which session?", hint="`last` is the newest one: mcp-studio trace last …")
-        return _list(options, out)
+        return _list(out)
     if options.flag("--delete"):
-        return _delete(options, out)
+        return _delete(out)
     recording = open_recording(options.words[0], _folder())
     try:
         if recording.problem:
             out.warn(recording.problem)
         query = parse(" ".join(options.words[1:]), _now(recording))
-        return _answer(recording, query, options, out)
+        return _answer(recording, query, out)
     except QueryError as error:
         place = {"start": error.start, "end": error.end}
         where = f"{error.message} (at {error.start + 1} of the query)"
@@ -79,23 +83,24 @@ def run(options: Options, out: Output) -> int:
         recording.close()
 
 
-def _answer(recording: Recording, query: Query, options: Options, out: Output) -> int:
+def _answer(recording: Recording, query: Query, out: Output) -> int:
+    options = out.options
     if options.flag("--follow"):
         if not isinstance(recording, Session) or isinstance(recording, Bundle):
             raise UsageError("Only a session can be followed.", hint="What came out of a file does not go on.")
-        return _follow(recording, query, options, out)
+        return _follow(recording, query, out)
     if options.flag("--span"):
         return _show_tree(recording, _number(recording, options.value("--span")), out)
     if options.flag("--body"):
         return _body(recording, _number(recording, options.value("--body")), out)
     if options.flag("--diff"):
-        return _diff(recording, options, out)
+        return _diff(recording, out)
     numbers = select(recording, query) if query else None
     if options.flag("--stats"):
         return _statistics(recording, numbers, out)
     if any(map(options.flag, ("--jsonl", "--export", "--to"))):
-        return _export(recording, numbers, options, out)
-    return _table(recording, numbers, options, out)
+        return _export(recording, numbers, out)
+    return _table(recording, numbers, out)
 
 
 # Sessions
@@ -105,9 +110,9 @@ def _folder() -> Path:
     return Paths.default().state / "trace"
 
 
-def _list(options: Options, out: Output) -> int:
+def _list(out: Output) -> int:
     """A line for each session, the newest first."""
-    limit = options.count("--limit", _MOST) or _SESSIONS
+    limit = out.options.count("--limit", _MOST) or _SESSIONS
     found = sessions(_folder(), limit + 1)
     heads = ("session", "state", "began", "messages", "size", "servers", "made by")
     if len(found) > limit:
@@ -122,8 +127,8 @@ def _session_row(info: SessionInfo) -> tuple[str, ...]:
     return info.name, info.state, began, f"{info.entries:,}", size(info.bytes), ", ".join(info.servers), what
 
 
-def _delete(options: Options, out: Output) -> int:
-    paths = [find(_folder(), word) for word in options.words]
+def _delete(out: Output) -> int:
+    paths = [find(_folder(), word) for word in out.options.words]
     for path in paths:
         delete(path)
         out.note(f"{path.stem} is deleted")
@@ -174,15 +179,15 @@ def _all(recording: Recording, numbers: Sequence[int] | None) -> Sequence[int]:
     return range(recording.first_number, recording.total + 1) if numbers is None else numbers
 
 
-def _table(recording: Recording, numbers: Sequence[int] | None, options: Options, out: Output) -> int:
+def _table(recording: Recording, numbers: Sequence[int] | None, out: Output) -> int:
     found = _all(recording, numbers)
-    chosen = found[-(options.count("--limit", _MOST) or _ROWS) :]
+    chosen = found[-(out.options.count("--limit", _MOST) or _ROWS) :]
     if out.json:
         entries: Json = [entry_json(recording, number) for number in chosen]
         return out.done({"session": _name(recording), "found": len(found), "entries": entries})
     if chosen:
         out.data(_HEAD)
-    _print(recording, chosen, options, out)
+    _print(recording, chosen, out)
     if len(chosen) < len(found):
         out.note(f"the newest {len(chosen):,} of {len(found):,}; --limit N shows more")
     elif not chosen:
@@ -190,28 +195,28 @@ def _table(recording: Recording, numbers: Sequence[int] | None, options: Options
     return out.done()
 
 
-def _follow(session: Session, query: Query, options: Options, out: Output) -> int:
+def _follow(session: Session, query: Query, out: Output) -> int:
     """Print the newest entries, and then what comes, until the studio that writes it ends."""
     out.lines = True
-    if options.flag("--jsonl"):
+    if out.options.flag("--jsonl"):
         _write(head_line({}, session.path.stem, f"mcp-studio {__version__}"), out)
     elif not out.json:
         out.data(_HEAD)
     last, running = session.total, session.info.state == "running"
-    _print(session, select(session, query)[-(options.count("--limit", _MOST) or _TAIL) :], options, out)
+    _print(session, select(session, query)[-(out.options.count("--limit", _MOST) or _TAIL) :], out)
     while running:
         time.sleep(_POLL)
         running = describe(session.path).state == "running"
         if session.refresh():
-            _print(session, select(session, query, above=last), options, out)
+            _print(session, select(session, query, above=last), out)
             last = session.total
     out.note("the session has ended")
     return 0
 
 
-def _print(recording: Recording, numbers: Sequence[int], options: Options, out: Output) -> None:
+def _print(recording: Recording, numbers: Sequence[int], out: Output) -> None:
     reader = recording.reader()
-    if options.flag("--jsonl"):
+    if out.options.flag("--jsonl"):
         for item in Source(recording.columns, numbers, {}, reader, out.redactor).items():
             _write(line_of(item), out)
     else:
@@ -245,8 +250,8 @@ def _bodies(recording: Recording, *numbers: int) -> list[bytes]:
         return [reader.body(number) for number in numbers]
 
 
-def _diff(recording: Recording, options: Options, out: Output) -> int:
-    given = options.value("--diff").replace(",", " ").split()
+def _diff(recording: Recording, out: Output) -> int:
+    given = out.options.value("--diff").replace(",", " ").split()
     if len(given) != 2:
         raise UsageError("--diff takes two numbers: --diff 17,23", hint="The first column of the table has them.")
     old, new = _bodies(recording, *(_number(recording, text) for text in given))
@@ -289,23 +294,28 @@ def _statistics(recording: Recording, numbers: Sequence[int] | None, out: Output
     return _figures(metrics.metrics_of(counted, {}, errors, methods=not goes_out), counted.start, out, {})
 
 
-def recorded(states: Mapping[str, str], out: Output) -> int:
-    """The figures of servers in the newest sessions; returns the exit code.
-
-    Args:
-        states: how those that are configured are now, in words.
-    """
+def recorded(config: Config, out: Output) -> int:
+    """The figures of servers in the newest sessions; returns the exit code."""
+    states = {name: targets.state_text(server) or "enabled" for name, server in config.servers.items()}
     kept = [one for one in sessions(_folder(), out.options.count("--limit", _MOST) or _COUNTED) if one.entries]
     since = min((info.began for info in kept), default=time.time())
     out.note(f"{plural(len(kept), 'session')} since {clock(since)}; --limit N takes the newest N")
-    rows, wanted = asyncio.run(_counted(kept)), out.options.values("--server")
+    rows, wanted = asyncio.run(_counted(kept, _prices(config))), out.options.values("--server")
     rows += [metrics.Metrics(Target(name, "", ""), Tally()) for name in states.keys() - {one.of.server for one in rows}]
     if unknown := next((name for name in wanted if all(name != one.of.server for one in rows)), ""):
         raise UsageError(f"There is no server `{unknown}`, and none of that name was recorded.")
     return _figures([one for one in rows if not wanted or one.of.server in wanted], since, out, states)
 
 
-async def _counted(kept: Sequence[SessionInfo]) -> list[metrics.Metrics]:
+def _prices(config: Config) -> dict[Ref, float]:
+    """What a call of each tool costs, as trusted servers said of it last."""
+    memories, prices = Memories(Paths.default().state / "servers"), dict[Ref, float]()
+    for name, server in config.servers.items():
+        prices |= prices_of(salvage(name, "tool", memories.recall(server).listings.get("tool", ())), server.trust)
+    return prices
+
+
+async def _counted(kept: Sequence[SessionInfo], prices: Mapping[Ref, float]) -> list[metrics.Metrics]:
     """The figures of sessions together, the oldest first."""
     numbers: Numbers | None = None
     errors: dict[str, list[ErrorGroup]] = {}
@@ -316,7 +326,7 @@ async def _counted(kept: Sequence[SessionInfo]) -> list[metrics.Metrics]:
         for server, found in (await Errors(session).by_server(numbers)).items():
             errors[server] = grouped((*errors.get(server, ()), *found))
         session.close()
-    return metrics.metrics_of(numbers, {}, errors) if numbers else []
+    return metrics.metrics_of(numbers, prices, errors) if numbers else []
 
 
 def _figures(rows: Sequence[metrics.Metrics], since: float, out: Output, states: Mapping[str, str]) -> int:
@@ -338,7 +348,8 @@ def _figures(rows: Sequence[metrics.Metrics], since: float, out: Output, states:
 # What goes out
 
 
-def _export(recording: Recording, numbers: Sequence[int] | None, options: Options, out: Output) -> int:
+def _export(recording: Recording, numbers: Sequence[int] | None, out: Output) -> int:
+    options = out.options
     to, file = options.value("--to"), options.value("--output")
     format = options.value("--export") or "jsonl"
     if not (to or file) and (out.json or (format == "bundle" and sys.stdout.isatty())):
@@ -346,7 +357,7 @@ def _export(recording: Recording, numbers: Sequence[int] | None, options: Option
     if (limit := options.count("--limit", _MOST)) is not None:
         numbers = array("Q", _all(recording, numbers)[-limit:])
     try:
-        targets.learn(targets.configuration(options, Paths.default(), None), out)
+        targets.learn(targets.configuration(out.options, Paths.default(), None), out)
     except ConfigError as error:
         out.warn(error.message)
     if to:

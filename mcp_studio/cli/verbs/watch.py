@@ -1,36 +1,59 @@
-"""`watch`: a line for every change of a list or a resource, and for log messages, until somebody ends it."""
+"""`watch`: a line for every change of a list or a resource, and for log messages, until somebody ends it; `dev`: start
+a server again when its files change, and say what is another then in what it offers and answers.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
+from mcp_studio.call.call import Succeeded
+from mcp_studio.call.reload import Reloader, Round
+from mcp_studio.catalog.listing import KINDS
+from mcp_studio.cli.call_arguments import expanded, saved_folders, template_form, with_pairs
 from mcp_studio.cli.engine import connect_all, connected, execute
-from mcp_studio.cli.options import Options
 from mcp_studio.cli.output import Output
-from mcp_studio.cli.targets import configured, select
+from mcp_studio.cli.targets import configured, of_server, select
 from mcp_studio.errors import StudioError, Unreachable, UsageError
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, items_of, mapping
+from mcp_studio.paths import read_object
+from mcp_studio.present.blocks import resource_text
+from mcp_studio.present.differences import difference_line
+from mcp_studio.present.outcomes import failure
+from mcp_studio.present.units import duration, plural
+from mcp_studio.safetext import safe
+from mcp_studio.sandbox.file_watch import FileWatch
+from mcp_studio.schema.field import Form
 from mcp_studio.session.events import ServerEvent
 from mcp_studio.session.logs import LogMessage, rank_of
 from mcp_studio.session.subscriptions import Subscription
 from mcp_studio.studio import Studio
+from mcp_studio.trace.diff import Ignore
 
 _LEAVING = 2.0
 """Seconds for telling servers that nothing is watched any more."""
+_PAIR = re.compile(r"[\w.-]+:?=")
+"""How `key=value` and `key:=JSON` begin, and no URI does."""
 
 
-def run(options: Options, out: Output) -> int:
+def run(out: Output) -> int:
+    """Do it, and return the exit code."""
+    return _dev(out) if out.options.verb == "dev" else _watch(out)
+
+
+def _watch(out: Output) -> int:
     """Watch until interrupted, or until nothing can be watched any more; returns the exit code."""
-    config, words, servers = configured(out), list(options.words), list(options.values("--server"))
-    while words and ":" not in words[0]:
+    options, config = out.options, configured(out)
+    words, servers = list(options.words), list(options.values("--server"))
+    while words and ":" not in words[0] and "=" not in words[0]:
         servers.append(words.pop(0))
-    if template := next((uri for uri in words if set("{}") & set(uri)), ""):
-        raise UsageError(f"{template} is a URI template.", hint="Watch an address: fill in the template yourself.")
+    uris = _addresses(words)
     chosen = select(config, servers)
     server = out.server = chosen.only
     out.lines = True
@@ -39,10 +62,28 @@ def run(options: Options, out: Output) -> int:
         least = least or "debug"
         asked = {name: replace(one, log_level=one.log_level or "debug") for name, one in chosen.servers.items()}
         chosen = replace(chosen, servers=asked)
-    return execute(chosen, out, lambda studio: _watch(studio, server, words, out, least), answers=False)
+    return execute(chosen, out, lambda studio: _watched(studio, server, uris, out, least), answers=False)
 
 
-async def _watch(studio: Studio, server: str, uris: list[str], out: Output, least: str) -> int:
+def _addresses(words: Sequence[str]) -> list[str]:
+    """What is to be watched: addresses, and templates with the values that other words give.
+
+    Raises:
+        UsageError: a value is missing, or is for no template.
+    """
+    pairs = {word: word.partition("=")[0].rstrip(":") for word in words if _PAIR.match(word)}
+    forms = {uri: template_form(uri) or Form() for uri in words if uri not in pairs}
+    known = {field.name for form in forms.values() for field in form.fields}
+    if unknown := next((key for key in pairs.values() if key not in known), ""):
+        raise UsageError(f"`{unknown}` is no variable of a template here.")
+    found: list[str] = []
+    for uri, form in forms.items():
+        own = [pair for pair, key in pairs.items() if form.field(key) is not None]
+        found.append(expanded(uri, form, with_pairs(form, {}, own)) if form.fields else uri)
+    return found
+
+
+async def _watched(studio: Studio, server: str, uris: list[str], out: Output, least: str) -> int:
     names = studio.manager.names()
     with ExitStack() as ends:
         ends.callback(studio.manager.notified.connect(partial(_print_change, out)))
@@ -92,17 +133,21 @@ class Watcher:
         self._studio, self._out = studio, out
         self._watched: dict[tuple[str, str], str] = {}
         """Server and URI, and the state of it that was told last."""
+        self._due: dict[tuple[str, str], Subscription] = {}
+        """What is to be read."""
+        self._wake = asyncio.Event()
         self._over: asyncio.Future[StudioError] = asyncio.get_running_loop().create_future()
 
     async def run(self, targets: Sequence[tuple[str, str]]) -> int:
         """Watch `targets` (server, URI) until interrupted; the exit code when nothing is left."""
-        subscriptions = self._studio.subscriptions
+        subscriptions, reader = self._studio.subscriptions, asyncio.create_task(self._read())
         try:
             for server, uri in targets:
                 self._watched[server, uri] = "wanted"
                 subscriptions.watch(server, uri)
             return self._out.fail(await self._over)
         finally:
+            reader.cancel()
             for server, uri in self._watched:
                 subscriptions.unwatch(server, uri)
             for server in {server for server, _ in self._watched}:
@@ -114,6 +159,27 @@ class Watcher:
             return
         value: dict[str, Json] = {"updated": one.uri, "server": one.server, "count": one.updates}
         _print(self._out, one.updated, f"{one.server} {one.uri}", value)
+        self._want(one)
+
+    def _want(self, one: Subscription) -> None:
+        """Have a resource read where `--read` says so; many updates while it is read cost one reading more."""
+        if self._out.options.flag("--read"):
+            self._due[one.server, one.uri] = one
+            self._wake.set()
+
+    async def _read(self) -> None:
+        while await self._wake.wait():
+            self._wake.clear()
+            while self._due:
+                (server, uri), _ = self._due.popitem()
+                outcome = await self._studio.read_resource(server, uri, fresh=True).wait()
+                if not isinstance(outcome, Succeeded):
+                    self._out.warn(f"{uri} cannot be read: {failure(outcome).message}")
+                    continue
+                contents = items_of(mapping(outcome.result).get("contents"))
+                value: dict[str, Json] = {"read": uri, "server": server, "time": round(time.time(), 3)}
+                text = resource_text(outcome.result).removesuffix("\n")
+                self._out.line(text, {**value, "contents": contents}, lines=True)
 
     def subscriptions_changed(self, server: str) -> None:
         """Tell what is watched now and what is not; the end where nothing is."""
@@ -133,6 +199,7 @@ class Watcher:
             self._out.note(f"watching {one.uri} of {one.server}")
             if one.missed:
                 self._out.note("  it may have changed while nobody listened")
+                self._want(one)
         elif before == "active" or one.state in ("refused", "lost"):
             self._out.note(f"{one.uri} of {one.server} is not watched: {one.detail or 'it is tried again'}")
 
@@ -150,3 +217,89 @@ class Watcher:
     def _end(self, error: StudioError) -> None:
         if not self._over.done():
             self._over.set_result(error)
+
+
+def _dev(out: Output) -> int:
+    """Watch until interrupted, or once; returns the exit code."""
+    options = out.options
+    chosen, server, _ = of_server(out, 0)
+    if not server:
+        raise UsageError("Which server?", hint="mcp-studio dev SERVER, or mcp-studio dev -- COMMAND ARGS…")
+    if chosen.servers[server].kind != "stdio":
+        raise UsageError(f"{server} is no program that is started here.", hint="A server at a URL restarts by itself.")
+    out.lines = not options.flag("--once")
+    if out.lines:  # before anything is started
+        FileWatch(chosen.servers[server], options.values("--watch"))
+    return execute(chosen, out, lambda studio: _rounds(studio, server, Ignore(options.values("--ignore")), out))
+
+
+async def _rounds(studio: Studio, server: str, ignore: Ignore, out: Output) -> int:
+    options = out.options
+    places, anywhere = saved_folders(studio.config), options.command is not None
+    reloader = Reloader(studio.caller, places, server, anywhere)
+    reloader.approved, reloader.ignore = options.flag("--yes"), ignore
+    if file := options.value("--baseline"):
+        known = read_object(Path(file))
+        if "surface" not in known:
+            raise UsageError(f"{file} is no baseline.", hint="dev --once --write-baseline FILE writes one.")
+        reloader.surface, reloader.answers = known["surface"], mapping(known.get("answers"))
+    if not out.lines:
+        first = await reloader.round()
+        _print_round(first, studio, out)
+        return _end_once(first, reloader, out)
+    async for one in reloader.run(options.values("--watch")):
+        _print_round(one, studio, out)
+        out.once("watching; Ctrl-C ends")
+    return 0
+
+
+def _end_once(one: Round, reloader: Reloader, out: Output) -> int:
+    """What `--once` ends with: 1 where something breaking has changed, or a pinned call is answered otherwise."""
+    result = _json(one, out)
+    if one.error is not None:
+        return out.fail(one.error, {"result": result})
+    if out.asker.refused:
+        return out.fail(out.asker.refused[0], {"result": result})
+    if file := out.options.value("--write-baseline"):
+        out.store(file, {"version": 1, "surface": reloader.surface, "answers": reloader.answers})
+    elif one.breaking or one.other:
+        words = f"{plural(len(one.breaking), 'breaking change')}, {plural(len(one.other), 'other answer')}."
+        return out.fail(StudioError(words), {"result": result})
+    return out.done(result)
+
+
+def _print_round(one: Round, studio: Studio, out: Output) -> None:
+    if out.json and out.lines:
+        out.line("", _json(one, out))
+    # Each is one line, whatever a tool calls itself.
+    out.data(*(safe(out.redactor.text(line), 4_000) for line in _lines(one, studio)))
+    out.flush()
+
+
+def _lines(one: Round, studio: Studio) -> Iterator[str]:
+    clock = time.strftime("%H:%M:%S")
+    if one.files:
+        yield f"{clock} changed: {', '.join(one.files)}"
+    if one.error is not None:
+        why, *last = one.error.message.split(" | ")
+        yield f"{clock} {one.server} is not ready: {why}"
+        yield from (f"  │ {line}" for line in last)
+        return
+    offers = ((kind, len(studio.catalog.listing(one.server, kind).entries)) for kind in KINDS)
+    counts = ", ".join(plural(count, kind) for kind, count in offers if count)
+    yield f"{clock} {one.server} is ready after {duration(one.ms)}: {counts or 'it offers nothing'}"
+    for change in one.changes:
+        yield f"  {'! breaking: ' if change.breaking else '~ '}{change.kind} {change.name}"
+        yield from (f"      {text}" for text in (*change.breaking, *change.compatible))
+    for answer in one.answers:
+        yield f"  {answer.verdict:<8} {answer.name}  {answer.said or duration(answer.ms)}"
+        yield from (f"           {difference_line(difference)}" for difference in answer.differences)
+
+
+def _json(one: Round, out: Output) -> dict[str, Json]:
+    return {
+        **one._asdict(), "time": round(time.time(), 3), "ready": one.error is None, "breaking": bool(one.breaking),
+        "error": out.redactor.text(one.error.message) if one.error else None,
+        "changes": [change._asdict() for change in one.changes],
+        "answers": [{**one._asdict(), "differences": [*map(difference_line, one.differences)]} for one in one.answers],
+    }  # fmt: skip

@@ -19,6 +19,7 @@ from textual.widget import Widget
 from textual.widgets import Button, Checkbox, Static, Tab, Tabs
 
 from mcp_studio.call.call import Call
+from mcp_studio.call.policy import prices_of
 from mcp_studio.catalog.listing import KINDS, Change, Entry, Ref
 from mcp_studio.errors import StudioError, Unreachable
 from mcp_studio.jsontext import Json, dumps, mapping
@@ -592,10 +593,13 @@ def _summary(studio: Studio, name: str) -> Iterator[str]:
         counts = {kind: len(listing(name, kind).entries) for kind in KINDS}
         offers = [units.plural(count, kind) for kind, count in counts.items() if count]
         yield f"offers {', '.join(offers) or 'nothing'}"
-    for one in metrics.metrics_of(studio.numbers, studio.caller.costs, {}):
+    prices = prices_of(studio.catalog.listing(name, "tool").entries, config.trust)
+    for one in metrics.metrics_of(studio.numbers, prices, {}):
         if one.of.server == name and not one.of.method:
-            figures = zip(metrics.HEADS[1:], metrics.figures_row(one)[1:], strict=True)
-            yield f"\n{' · '.join(f'{head} {cell}' for head, cell in figures)} ms"
-            yield " · ".join(metrics.server_facts(one, time.time() * (status.state == "ready")))
+            times = (("p50", one.tally.p50), ("p95", one.tally.p95))
+            facts = [units.plural(one.tally.count, "request"), f"{one.tally.errors:,} failed" * bool(one.tally.errors)]
+            facts += [f"{name} {units.duration(ms)}" for name, ms in times if ms is not None]
+            facts += metrics.server_facts(one, time.time() * (status.state == "ready"))
+            yield "\n" + " · ".join(filter(None, facts))
     if status.instructions:
         yield f"\n{safe(status.instructions, _INSTRUCTIONS, lines=True)}"

@@ -40,8 +40,8 @@ _LONGEST = ("template", "resource", "prompt")
 RISKS = {"read": "r", "write": "w", "destructive": "!"}
 """Risk of a tool, which is the look of its glyph."""
 _LEGENDS: Mapping[EntryKind, str] = {
-    "tool": "r reads w writes ! destroys", "resource": "enter reads it", "template": "enter fills in the URI",
-    "prompt": "enter gets it",
+    "tool": "[$risk-read]r[/] reads  [$risk-write]w[/] writes  [$risk-destructive]![/] destroys",
+    "resource": "enter reads it", "template": "enter fills in the URI", "prompt": "enter gets it",
 }  # fmt: skip
 """The last line."""
 _DESCRIBED = 44
@@ -241,7 +241,7 @@ class CatalogPane(Pane, scope="catalog"):
         self._label_tabs()
 
     def _show_legend(self) -> None:
-        self.legend.update(_LEGENDS[self.kind])
+        self.legend.update(Content.from_markup(_LEGENDS[self.kind]))
         self.legend.display = bool(self.entries.rows) and not self.on_tasks
 
     def _all(self, kind: EntryKind) -> tuple[Entry, ...]:
@@ -473,7 +473,7 @@ class CatalogPane(Pane, scope="catalog"):
     def action_accept_change(self) -> None:
         """The tool is from now on what it is now, and is not asked about for that any more."""
         entry = self.current
-        if entry is not None and entry.change is not None and entry.change.kind == "changed":
+        if entry is not None and entry.change is not None and entry.change.unaccepted:
             self.app.studio.catalog.accept(entry.ref)
             self.app.say(f"The definition of {entry.ref.name} is accepted as it is now.")
         else:

@@ -105,7 +105,9 @@ class ServerRow(NamedTuple):
         now = " ".join(filter(None, (group, self.by_hand, state)))
         if self.why and self.status.state == "failed":
             return (f"{self.by_hand} {self.why}".strip(), self.why)
-        return (f"{self.why}, {now}", now) if self.why else (now, state.split()[-1])
+        if self.why:
+            return f"{self.why}, {'restarted' if self.status.state == 'ready' else now}", now
+        return now, state.split()[-1]
 
     @property
     def text(self) -> str:
@@ -242,7 +244,7 @@ class ServersPane(Pane, scope="servers"):
             offers,
             self._why(status),
             bool(status.warnings) or studio.trace.ledger(name).wrong or config.tls.insecure,
-            config.start == "demand",
+            studio.manager.supervisor(name).on_demand,
             studio.signing.running(name) is not None,
         )
 
@@ -492,6 +494,14 @@ class ServersPane(Pane, scope="servers"):
             await server_files.forget(self.app.studio, name)
             self.refresh_servers()
             self.app.say(f"{name} is removed.")
+
+    def action_export_servers(self) -> None:
+        """Put it, or the whole group under the cursor, into another client's file."""
+        from mcp_studio.tui.screens.export_servers import ExportServers
+
+        group = self.list.row.group if isinstance(self.list.row, Heading) else ""
+        members = [name for name, row in self._rows.items() if group and row.group == group]
+        self.app.push_screen(ExportServers(members or [self.current]))
 
     def action_sign_in(self) -> None:
         if name := self._chosen():

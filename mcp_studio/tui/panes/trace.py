@@ -19,6 +19,8 @@ from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe
 from mcp_studio.schema.place import remove
+from mcp_studio.tap.desk import RemoteGate
+from mcp_studio.tap.gate import Gate
 from mcp_studio.trace.diff import path_text
 from mcp_studio.trace.message import COMMENTED, MARKED, UNTIMED, Recording, WireMessage
 from mcp_studio.trace.postmortem import endings
@@ -82,6 +84,8 @@ class TracePane(Pane, scope="trace"):
         """An earlier session, while it is shown."""
         self._base: Side | None = None
         """The exchange that the next one is compared with."""
+        self._held = 0
+        """Messages that breakpoints hold."""
         self.beside = ExchangeView()
         """Mounted once there is room for it: it has many widgets."""
 
@@ -185,8 +189,10 @@ class TracePane(Pane, scope="trace"):
             parts += [query.error or f"{int(100 * query.done)}% searched"] if query.error or behind else []
             shown, table.empty = f"{table.row_count:,} of {kept:,}", _SEARCHING if behind else _NONE
         parts += [shown, f"{dropped:,} dropped"] if dropped else [shown]
+        parts += [f"{key('toggle_item')} unfolds lists"] if table.folded else []
         if self._grows:
             parts.append("following" if table.following else f"{key('follow')} follows")
+        parts += [f"{self._held} held"] if self._held else []
         parts += [f"{key('compare')} compares with {self._base.name}"] if self._base is not None else []
         self.show_note(" · ".join(parts))
 
@@ -247,8 +253,18 @@ class TracePane(Pane, scope="trace"):
 
     @on(TraceTable.Opened)
     def action_open(self) -> None:
-        if entry := self._chosen():
+        if self.table.on_fold and not self.beside.has_focus_within:
+            self.action_toggle_item()
+        elif entry := self._chosen():
             self._open(entry)
+
+    def action_toggle_item(self) -> None:
+        """Fold refreshes of lists, or unfold them."""
+        if self.table.search is not None:
+            self.app.say("Nothing is folded while a query is in force.")
+        else:
+            self.table.toggle_folds()
+            self._show_notes()
 
     def _open(self, entry: WireMessage) -> None:
         from mcp_studio.tui.screens.exchange import ExchangeDialog
@@ -430,6 +446,32 @@ class TracePane(Pane, scope="trace"):
             self.app.say("This is what is being recorded now.")
         else:
             self._show((None, "Trace"))
+
+    @property
+    def _gate(self) -> Gate | RemoteGate:
+        """Holds messages of what is shown: of our own connections, or of a tap that records the session."""
+        studio = self.app.studio
+        if self._session is None or self._session.info.origin != "tap":
+            return studio.breakpoints.gate
+        return RemoteGate(studio.paths.state / "held", self._session.path.stem)
+
+    def tell_held(self) -> None:
+        """Say it when more messages are held than before."""
+        before, self._held = self._held, len(self._gate.waiting)
+        if self._held > before:
+            self.app.say("A breakpoint holds a message: see Breakpoints in the palette.", "warning")
+        if self._held != before:
+            self._look_beside()
+
+    def action_breakpoints(self) -> None:
+        """Say which messages are held, and decide about each."""
+        from mcp_studio.tui.screens.breakpoints import Breakpoints
+
+        gate = self._gate
+        if isinstance(gate, RemoteGate) and self._session is not None:
+            self.app.push_screen(Breakpoints(gate, self._session, ", ".join(self._session.info.servers)))
+        else:
+            self.app.push_screen(Breakpoints(gate, self.app.studio.breakpoints.trace, "our connections"))
 
     def action_exit_report(self) -> None:
         """How servers ended, the newest first; of the server under the cursor where it ended."""

@@ -12,6 +12,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from mcp_studio.catalog.listing import Entry, diff
 from mcp_studio.config.model import PolicyRule, ServerConfig, Untrusted
 from mcp_studio.config.settings import fingerprint
 from mcp_studio.jsontext import pretty
@@ -19,7 +20,7 @@ from mcp_studio.present.definition import cautions
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.tui.screens.choose import Choose
-from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts, diff_lines, section
 from mcp_studio.tui.screens.elicitation import LATER, RequestDialog
 from mcp_studio.tui.server_files import put_rule
 
@@ -48,12 +49,23 @@ class Approval(RequestDialog):
         self.title = f"Run {safe(request.subject, 70)}?"
         self._edit = edit
 
+    @property
+    def changed(self) -> Entry | None:
+        """The tool where its definition is not what was accepted: no rule allows it before that is."""
+        request = self.request
+        tools = self.app.studio.catalog.listing(request.server, "tool").entries
+        changed = (one for one in tools if one.change and one.change.unaccepted)
+        return next((one for one in changed if f"{request.subject} ".startswith(f"{one.ref} ")), None)
+
     def question(self) -> Iterable[Widget]:
         risky = "risk high" in self.request.reasons
         reasons = " · ".join(safe(reason, 200) for reason in self.request.reasons)
+        tool = self.changed
+        difference = [*diff(tool.change.before, tool.view.raw)] if tool and tool.change else []
         text = Content.assemble(
             (f"{'! ' if risky else ''}{reasons}\n", "bold $risk-destructive" if risky else "bold"),
             ("What the server says of its tools is a hint, not a guarantee.\n", "$quiet"),
+            *section("Its definition is not what was accepted", diff_lines(difference)),
             "\nArguments\n",
             safe(pretty(self.request.arguments), _SHOWN, lines=True),
         )
@@ -61,7 +73,8 @@ class Approval(RequestDialog):
         yield Input(placeholder="Note for whoever wants the call", id="note", compact=True)
 
     def on_mount(self) -> None:
-        self.query_one("#allow").display = self.query_one("#edit").display = self._edit is not None
+        self.query_one("#edit").display = self._edit is not None
+        self.query_one("#allow").display = self._edit is not None or self.changed is not None
         self.query_one("#decline").focus()
 
     def action_accept(self) -> None:
@@ -77,14 +90,15 @@ class Approval(RequestDialog):
             self.app.call_later(self._edit)
 
     def action_allow(self) -> None:
-        """Run it, and ask no more: a rule is made."""
-        if self._edit is not None:
+        """Run it, and ask no more: a rule is made, or what the tool is now is accepted."""
+        if self._edit is not None or self.changed is not None:
             self.app.attempt(self, self._allow(), "allow")
 
     async def _allow(self) -> None:
         studio, tool = self.app.studio, escape(self.request.subject)
         every = f"{escape(self.request.server)}.*"
         until = (date.today() + timedelta(days=_DAYS)).isoformat()
+        changed = self.changed
         rules = {
             "session": (PolicyRule(tool, "allow"), "This tool, until the studio ends"),
             "exactly": (PolicyRule(tool, "allow", exactly=fingerprint(self.request.arguments)), "These arguments"),
@@ -92,16 +106,23 @@ class Approval(RequestDialog):
             "tool": (PolicyRule(tool, "allow"), f"This tool, always: {tool}"),
             "server": (PolicyRule(every, "allow"), f"Every tool of the server: {every}"),
         }
-        options = [(name, title) for name, (_, title) in rules.items()]
+        options = [(name, title) for name, (_, title) in rules.items() if self._edit is not None]
         file = studio.paths.config_file
-        text = f"But for the first, the rule is written into {file}, as [[policy]] before all others."
-        chosen = await self.app.push_screen_wait(Choose("Always allow", options, "exactly", text))
+        text = f"Rules but that for this studio are written into {file}, as [[policy]] before all others."
+        if changed is not None:
+            options.insert(0, ("accept", "What the tool is now: it asks as it did before"))
+            text = f"No rule allows a tool that changed: each of these accepts what it is now. {text}"
+        chosen = await self.app.push_screen_wait(
+            Choose("Always allow", options, "accept" if changed else "exactly", text)
+        )
         if not chosen:
             return
-        rule = rules[chosen][0]
-        if chosen != "session":
-            await asyncio.to_thread(put_rule, file, rule)
-        studio.caller.policy.put_first(rule)
+        if changed is not None:
+            studio.catalog.accept(changed.ref)
+        if rule := rules.get(chosen, (None,))[0]:
+            if chosen != "session":
+                await asyncio.to_thread(put_rule, file, rule)
+            studio.caller.policy.put_first(rule)
         if not self.request.reply.done():  # it may have been withdrawn meanwhile
             self.dismiss(Answer("accept"))
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import ClassVar, NamedTuple
 
-from textual import on
+from textual import getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
 from textual.content import Content
 from textual.events import Key
 from textual.geometry import Offset
@@ -121,43 +123,71 @@ class TickList(OptionList):
         return Content.assemble(f"[{glyphs().dash if ticked is None else 'x' if ticked else ' '}] ", text)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        event.stop()
         text, ticked = self._rows[event.option_index]
         self._rows[event.option_index] = text, not ticked
         self.replace_option_prompt_at_index(event.option_index, self._line(event.option_index))
 
 
 class ThemePicker(Dialog[None]):
-    """Stands at the side, without a veil, so that the theme is seen."""
+    """Shows a sample in the colours of the theme under the cursor: the whole app takes 300 ms to change."""
 
     TITLE = "Theme"
     DEFAULT_CSS = """
-    ThemePicker { background: transparent; align: right middle; }
-    ThemePicker > #box { width: 40; margin-right: 2; }
+    ThemePicker {
+        & #box { width: 74; }
+        & Horizontal#themes { height: 16; }
+        & OptionList { width: 22; height: 100%; margin-right: 2; }
+        & #sample { width: 1fr; height: 100%; }
+    }
     """
-    choices = (Choice("submit", "Keep", "primary"), Choice("back", "Back"))
+    choices = (Choice("submit", "Use it", "primary"), Choice("back", "Cancel"))
+    themes = getters.query_one(OptionList)
 
     def body(self) -> Iterable[Widget]:
-        yield OptionList(*(Option(Content(safe(name, 60)), id=name) for name in sorted(self.app.own_themes)))
+        names = OptionList(*(Option(Content(safe(name, 60)), id=name) for name in sorted(self.app.own_themes)))
+        yield Horizontal(names, Static(id="sample"), id="themes")
 
     def on_mount(self) -> None:
-        self._before = self.app.theme
-        themes = self.query_one(OptionList)
-        themes.highlighted = themes.get_option_index(self._before)
-        themes.focus()
+        self.themes.highlighted = self.themes.get_option_index(self.app.theme)
+        self.themes.focus()
 
     @on(OptionList.OptionHighlighted)
     def preview(self, event: OptionList.OptionHighlighted) -> None:
-        self.app.theme = event.option.id or self._before
+        sample = self.query_one("#sample", Static)
+        variables = self.app.variables_of(event.option.id or "")
+        sample.styles.background = variables["background"]
+        sample.update(_sample(variables), layout=False)
 
     @on(OptionList.OptionSelected)
     def action_submit(self) -> None:
-        self.app.keep_theme(self.app.theme)
+        if (option := self.themes.highlighted_option) is not None and option.id is not None:
+            self.app.keep_theme(option.id)
         self.dismiss(None)
 
-    def action_back(self) -> None:
-        self.app.theme = self._before
-        self.dismiss(None)
+
+def _sample(variables: dict[str, str]) -> Content:
+    """Panes, badges, states, JSON and buttons, in the colours that the variables of a theme name."""
+    signs = glyphs()
+    line = signs.line * 32
+    button = "$button-color-foreground on"
+    looks = (
+        (f" {signs.on}4 ", "$state-ready"), (f"{signs.half}1 ", "$state-busy"), (f"{signs.bad}1 ", "$state-failed"),
+        (f"{signs.off}2  ", "$state-off"), (f"{signs.waiting} 1 pending", "bold $accent"), ("\n\n", ""),
+        (f" 2 Tools {line}\n", "bold $pane-focus"),
+        (f"{f' {signs.unfolded} files':<38}14 \n", "bold $foreground"),
+        (" r ", "$risk-read"), ("read_file", "$foreground"), ("  Read a whole file\n", "$quiet"),
+        (f"{' w write_file  Write a file':<41}\n", "$block-cursor-foreground on $block-cursor-background"),
+        (" ! ", "bold $risk-destructive"), ("delete_file\n\n", "$foreground"),
+        (f" 4 Result {line[1:]}\n", "$pane-border"), (f" {signs.ok} ok ", "$state-ready"), ("8 ms\n", "$quiet"),
+        (' "born"', "$json-key"), (": ", "$json-mark"), ("1815", "$json-number"), (", ", "$json-mark"),
+        ('"name"', "$json-key"), (": ", "$json-mark"), ('"Ada"\n', "$json-string"),
+        (' "fellow"', "$json-key"), (": ", "$json-mark"), ("null\n\n", "$json-constant"),
+        ("  ", ""), (" README.md ", "$foreground on $surface"), ("  ", ""),
+        (" Call ", f"{button} $primary"), ("  ", ""), (" Delete ", f"{button} $error"),
+    )  # fmt: skip
+    return Content.assemble(
+        *((text, re.sub(r"\$([\w-]+)", lambda name: variables[name[1]], look)) for text, look in looks)
+    )
 
 
 class Jump(ModalScreen[Widget]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import ClassVar, NamedTuple, TypeVar
 
@@ -30,6 +30,8 @@ Part = str | tuple[str, str]
 Parts = list[Part]
 """Pieces of a `Content`: text that is safe to draw, with or without a style."""
 
+_DIFF_LINES = 400
+"""Lines of a difference that are shown."""
 _SCROLLS = {
     "up": "scroll_up", "down": "scroll_down", "k": "scroll_up", "j": "scroll_down", "pageup": "scroll_page_up",
     "pagedown": "scroll_page_down", "home": "scroll_home", "g": "scroll_home", "end": "scroll_end", "G": "scroll_end",
@@ -268,6 +270,17 @@ def section(title: str, lines: Iterable[Part]) -> Iterator[Part]:
         if not number:
             yield f"\n{title}\n", "bold $accent"
         yield f"  {line}\n" if isinstance(line, str) else (f"  {line[0]}\n", line[1])
+
+
+_SIGNS = {"+": "$text-success", "-": "$text-error", "@": "$quiet"}
+
+
+def diff_lines(lines: Sequence[str]) -> Iterator[Part]:
+    """The lines of a unified diff, those that name the two sides left out; foreign text is made safe here."""
+    begin = 2 if lines and lines[0].startswith("---") else 0
+    yield from ((safe(line, 400), _SIGNS.get(line[:1], "")) for line in lines[begin : begin + _DIFF_LINES])
+    if (more := len(lines) - begin - _DIFF_LINES) > 0:
+        yield f"and {more:,} lines more", "$quiet"
 
 
 def letters(choices: Iterable[Choice]) -> list[str]:

@@ -50,7 +50,8 @@ class RequestDialog(Dialog[Answer]):
     """What follows the server's name in the title."""
 
     def __init__(self, request: InputRequest, times: Callable[[InputRequest], str]) -> None:
-        subject = f" · {request.subject} is waiting" if request.subject else ""
+        tool = request.subject.removeprefix(f"{request.server}.")
+        subject = f" · {tool} is waiting" if tool else ""
         super().__init__(f"{safe(request.server, 40)} {self.wants}{safe(subject, 80)}")
         self.request = request
         self._times_of = times

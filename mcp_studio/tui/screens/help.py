@@ -26,7 +26,8 @@ _ABOUT: Mapping[str, str] = {
     "result": "The newest result: as text, as structured JSON, as a table where it is one, as it came over the wire, "
     "and compared with the result before.",
     "trace": "Every message in both directions, HTTP exchanges, stderr and unexpected output, in order. {sent} is what "
-    "was sent, {received} what came, {by_hand} what was written by hand, {under} came during the call above.",
+    "was sent, {received} what came, {by_hand} what was written by hand, {under} came during the call above. "
+    "{folded} stands for refreshes of lists.",
 }
 
 

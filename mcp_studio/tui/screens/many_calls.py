@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 
 from textual import on
@@ -18,6 +19,7 @@ from textual.widgets import Input, ProgressBar, Static
 from mcp_studio.call.call import Call
 from mcp_studio.call.load import MOST, MOST_AT_ONCE, Load, past_of_load
 from mcp_studio.catalog.listing import Ref
+from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import dumps, mapping, pretty
 from mcp_studio.present import outcomes, units
 from mcp_studio.safetext import safe
@@ -36,9 +38,11 @@ _ERRORS = 3
 
 
 def servers_with(studio: Studio, ref: Ref) -> list[str]:
-    """The servers that have a tool of this name, in the order of the configuration."""
-    found = (entry.ref.server for entry in studio.catalog.entries("tool") if entry.ref.name == ref.name)
-    return list(dict.fromkeys(found)) if ref.kind == "tool" else []
+    """The servers that have a tool of this name, or are of its group and may have it, in the configuration's order."""
+    found = {entry.ref.server for entry in studio.catalog.entries(ref.kind) if entry.ref.name == ref.name}
+    if ref.server in studio.manager.names() and (group := studio.groups.of(ref.server)):
+        found |= {member.server for member in studio.groups.members(group, ref.name)}
+    return [name for name in studio.manager.names() if name in found and ref.kind == "tool"]
 
 
 class Column(Vertical):
@@ -173,7 +177,9 @@ class CallOn(RunDialog):
     async def _call(self, column: Column) -> None:
         """Call once the server is connected; it is asked for approval where its tool wants that."""
         studio, draft, ref = self.app.studio, self._draft, Ref("tool", column.server, self._draft.entry.ref.name)
-        await studio.manager.settle(column.server)
+        with suppress(StudioError):  # which its call ends with
+            await studio.manager.ready(column.server)
+            await studio.manager.listed(column.server)
         column.call = studio.call_tool(ref, mapping(draft.value), stays=True)
         studio.memory.history.follow(column.call, ref, draft.sent, origin="studio", hidden=draft.secrets)
         await column.call.wait()

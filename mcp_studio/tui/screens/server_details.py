@@ -11,6 +11,7 @@ from textual.dom import DOMNode
 from textual.widget import Widget
 from textual.widgets import Button, Static
 
+from mcp_studio.call.policy import prices_of
 from mcp_studio.catalog.listing import KINDS, Listing
 from mcp_studio.config.model import Kind, ServerConfig
 from mcp_studio.jsontext import mapping, printable
@@ -51,6 +52,7 @@ class ServerDetails(Dialog[str]):
         Choice("console", "Console"),
         Choice("exit_report", "Exit report"),
         Choice("unexpected_output", "Unexpected output"),
+        Choice("export_servers", "Write to…"),
         Choice("copy", "Copy all"),
         Choice("back", "Close"),
     )
@@ -145,7 +147,8 @@ def _parts(studio: Studio, name: str) -> Iterator[Part]:
 
 def _metrics(studio: Studio, name: str, status: Status) -> Iterator[str]:
     """The figures of the server, and of what was used of it most often."""
-    some = [one for one in metrics.metrics_of(studio.numbers, studio.caller.costs, {}) if one.of.server == name]
+    prices = prices_of(studio.catalog.listing(name, "tool").entries, studio.manager.config(name).trust)
+    some = [one for one in metrics.metrics_of(studio.numbers, prices, {}) if one.of.server == name]
     for row in [metrics.HEADS, *map(metrics.figures_row, some[:_USED])] if some else ():
         yield f"{row[0]:<18.18}{''.join(f'{cell:>7}' for cell in row[1:])}"
     if some:

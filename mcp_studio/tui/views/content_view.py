@@ -174,7 +174,7 @@ class Card(Vertical):
         height: auto; margin-bottom: 1; padding: 0 1; border-left: outer transparent;
         & > .card--head { color: $text-primary; text-style: bold; height: auto; }
         & > .card--hint { color: $foreground 60%; height: auto; }
-        & > TextView { height: 20; background: $boost; }
+        & > TextView { height: 20; background: $surface; }
         & > Markdown { padding: 0; }
         & MarkdownBlock:first-child { margin-top: 0; }
         & MarkdownH1 { content-align: left top; margin: 0 0 1 0; }

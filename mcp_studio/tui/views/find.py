@@ -97,7 +97,7 @@ class Findable(Vertical, Generic[View], can_focus=False):
     Findable {
         height: 1fr;
         & > #find {
-            height: 1; display: none; background: $boost;
+            height: 1; display: none; background: $foreground 9%;
             & > Input { width: 1fr; background: transparent; }
             & > Static { width: auto; padding: 0 1; color: $foreground 60%; }
         }

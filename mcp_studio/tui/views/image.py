@@ -152,12 +152,14 @@ def picture(data: bytes, width: int, height: int, library: type[TGPImage]) -> li
 
 
 def _opened(data: bytes) -> Any:
-    from PIL import Image, UnidentifiedImageError
+    from PIL import Image, ImageFile, UnidentifiedImageError
 
     if len(data) > BYTES_MOST:
         raise ImageProblem("it is too large to be drawn here")
     # Its own bound warns on standard error and is not ours; the sizes are looked at below.
     Image.MAX_IMAGE_PIXELS = None
+    # As browsers do: what is there of an image is drawn, whatever is wrong with its colour profile or comments.
+    ImageFile.LOAD_TRUNCATED_IMAGES = True
     try:
         # Only these decoders see what a server sends.
         image = Image.open(io.BytesIO(data), formats=FORMATS)

@@ -141,7 +141,7 @@ class QueryLine(Vertical):
     DEFAULT_CSS = """
     QueryLine {
         height: auto; display: none;
-        & > Input { background: $boost; }
+        & > Input, & > Input:focus { background: $foreground 9%; }
         & > #aid { height: auto; max-height: 3; padding: 0 1; }
         & > .-offer { text-wrap: nowrap; text-overflow: ellipsis; }
     }

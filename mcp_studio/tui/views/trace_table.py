@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from array import array
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from textual.message import Message
@@ -29,6 +30,17 @@ _DEEPEST = 3
 _READ = 4_096
 """Bytes of a body that is looked into for its words."""
 _LONGEST = 200
+_LOOKED_AT = 200
+"""Messages of a folded row that are looked at for what it says."""
+_LISTS = (
+    "tools/list", "resources/list", "resources/templates/list", "prompts/list", "tasks/list",
+    *(f"notifications/{kind}/list_changed" for kind in ("tools", "resources", "prompts")),
+)  # fmt: skip
+_PLAIN = ("request", "notification", "result")
+_FAILED = ("4", "5", "f")
+"""What begins an HTTP answer that tells of a failure."""
+_HEADS = 8
+"""HTTP messages between two others that are folded."""
 NAMES = {"lost": "no reply"}
 """What outcomes are called on the screen, where that is not their own name."""
 _TOLD = {
@@ -56,8 +68,8 @@ def widths_for(width: int) -> Widths:
     status = 13 if width >= 90 else 1
     size = 7 if width >= 70 else 0
     server, ms = 14 if width >= 140 else 10, 7 if width >= 80 else 6
-    # Two cells in front and one behind, one for the direction, two between columns.
-    used = 4 + sum(cells + 2 for cells in (clock, server, ms, size, status) if cells) + 2
+    # Three cells in front and one behind, one for the direction, two between columns.
+    used = 5 + sum(cells + 2 for cells in (clock, server, ms, size, status) if cells) + 2
     rest = max(7, width - used)
     if width < 80:
         return Widths(clock, server, rest, 0, ms, size, status)
@@ -73,16 +85,13 @@ def header(cells: Widths) -> str:
         fit("ms", cells.ms, right=True), fit("Size", cells.size, right=True),
         fit("Status" if cells.status > 1 else "", cells.status),
     )  # fmt: skip
-    return "  " + "  ".join(filter(None, names))
+    return "   " + "  ".join(filter(None, names))
 
 
 def draw(recording: Recording, row: int, cells: Widths) -> list[Piece]:
     """The entry in a row of the columns as pieces; every text of it is safe."""
     columns, signs = recording.columns, glyphs()
     flags = columns.flags[row]
-    # What the person, and what the lint, has to say about it.
-    said = (" ", signs.marked, signs.said, signs.marked_said)[flags // bits.MARKED & 3]
-    found = ((" ", ""), (signs.dot, "dim"), (signs.warning, "warn"), (signs.bad, "bad"))[flags >> bits.SEVERITY & 3]
     kind, direction, method = columns.kind_of(row), columns.direction_of(row), _text(columns, "method", row)
     outcome = "needs input" if flags & bits.NEEDS_INPUT else columns.outcome_of(row)
     sign, word, mood = standing(kind, direction, outcome, method)
@@ -98,7 +107,8 @@ def draw(recording: Recording, row: int, cells: Widths) -> list[Piece]:
     if took and ms is not None:
         took = f"{ms:.1f}" if ms < 9.95 else f"{ms:.0f}" if ms < 99_950 else f"{ms / 1000:.0f} s"
     spare = 0 if about or not cells.target else cells.target + 2
-    pieces: list[Piece] = [
+    return _line(
+        _remarks((flags,)),
         (fit(clock(columns.time[row], cells.time >= 12), cells.time), "dim"),
         way,
         (fit(safe(_text(columns, "server", row), 80), cells.server), ""),
@@ -107,10 +117,45 @@ def draw(recording: Recording, row: int, cells: Widths) -> list[Piece]:
         (fit(took, cells.ms, right=True), "dim"),
         (fit(size_text(columns.size[row]), cells.size, right=True), "dim"),
         (fit(f"{sign} {word}" if cells.status > 1 else sign, cells.status), mood),
-    ]
-    # The gap belongs to the cell before it: half as many pieces to style, filter and write.
+    )
+
+
+def draw_refreshes(recording: Recording, row: int, count: int, cells: Widths) -> list[Piece]:
+    """Messages about lists as one row: which lists, and the worst that is known of them."""
+    columns, signs, rows = recording.columns, glyphs(), range(row, row + min(count, _LOOKED_AT))
+    servers = dict.fromkeys(_text(columns, "server", at) for at in rows)
+    lists = dict.fromkeys(name for at in rows if (name := _text(columns, "method", at)).endswith("/list"))
+    outcomes = {columns.outcome_of(at) for at in rows}
+    worst = next((outcome for outcome in ("lost", "open") if outcome in outcomes), "ok")
+    sign, word, mood = standing("request", "out", worst, "")
+    server = safe(", ".join(servers), 80) if len(servers) == 1 else units.plural(len(servers), "server")
+    return _line(
+        _remarks(columns.flags[at] for at in rows),
+        (fit(clock(columns.time[row], cells.time >= 12), cells.time), "dim"),
+        (signs.folded, "dim"),
+        (fit(server, cells.server), "dim"),
+        (fit(f"{count:,} list messages", cells.method), "dim"),
+        (fit(safe(", ".join(name.removesuffix("/list") for name in lists), 200), cells.target), "dim"),
+        (fit("", cells.ms), ""),
+        (fit(size_text(sum(columns.size[at] for at in rows)), cells.size, right=True), "dim"),
+        (fit(f"{sign} {word}" if cells.status > 1 else sign, cells.status), "dim" if worst == "ok" else mood),
+    )
+
+
+def _remarks(flags: Iterable[int]) -> list[Piece]:
+    """What the person, and what the lint, has to say about some entries, as signs."""
+    signs, marks, severity = glyphs(), 0, 0
+    for one in flags:
+        marks, severity = marks | one // bits.MARKED & 3, max(severity, one >> bits.SEVERITY & 3)
+    found = ((" ", ""), (signs.dot, "dim"), (signs.warning, "warn"), (signs.bad, "bad"))
+    sign, look = found[severity]
+    return [((" ", signs.marked, signs.said, signs.marked_said)[marks], "accent"), (f"{sign} ", look)]
+
+
+def _line(remarks: list[Piece], *pieces: Piece) -> list[Piece]:
+    """The gap belongs to the cell before it: half as many pieces to style, filter and write."""
     *most, (last, end) = [piece for piece in pieces if piece[0]]
-    return [(said, "accent"), found, *((f"{text}  ", look) for text, look in most), (f"{last} ", end)]
+    return [*remarks, *((f"{text}  ", look) for text, look in most), (f"{last} ", end)]
 
 
 def arrow(direction: str) -> Piece:
@@ -138,7 +183,7 @@ def standing(kind: str, direction: str, outcome: str, method: str) -> tuple[str,
         return sign, "waiting" if waits else outcome, look
     if kind == "result":
         return signs.warning, "unasked", "warn"
-    if kind == "http" and direction == "in" and method[:1] in ("4", "5", "f"):
+    if kind == "http" and direction == "in" and method[:1] in _FAILED:
         return signs.bad, "failed", "bad"
     wrong = {"invalid": "no message", "stray": "unexpected"}
     return (signs.bad, wrong[kind], "bad") if kind in wrong else (" ", "", "dim")
@@ -234,12 +279,32 @@ def rows_with(column: array[int], wanted: bytes, first: int, last: int) -> Itera
     return (row for row, value in enumerate(column[first : max(first, last)], first) if value in wanted)
 
 
+def refreshes(columns: Columns, first: int, last: int) -> Iterator[int]:
+    """The rows from `first` up to before `last` that only go on with a refresh of lists, ascending: what the row before
+    them is about, too. HTTP messages between two such rows go along.
+    """
+    lists, plain, heads = {columns.methods.get(name) for name in _LISTS}, codes(*_PLAIN), codes("http")
+
+    def about_lists(row: int) -> bool:
+        return columns.method[row] in lists and columns.kind[row] in plain and not columns.flags[row] & bits.BY_HAND
+
+    def between(row: int) -> bool:
+        return columns.kind[row] in heads and _text(columns, "method", row)[:1] not in _FAILED
+
+    for row, method in enumerate(columns.method[first:last], first):
+        if method in lists and about_lists(row):
+            above = range(row - 1, max(-1, row - _HEADS), -1)
+            before = next((at for at in above if not between(at)), None)
+            if before is not None and about_lists(before):
+                yield from range(before + 1, row + 1)
+
+
 # The table
 
 _FRAME = 1 / 15
 """Seconds between two looks at what a query has found, while it searches."""
-_SLICE = 0.008
-"""Seconds that a query may take of one look."""
+_SLICE, _STEP = 0.008, 100_000
+"""Seconds that a query may take of one look, and entries that are looked at for what is folded."""
 
 
 class TraceTable(CursorView):
@@ -251,6 +316,8 @@ class TraceTable(CursorView):
 
     search: Search | None = None
     """What the query in force has found; None without one."""
+    folds = True
+    """Whether refreshes of lists are folded, where there is no query."""
     _cells = widths_for(0)
 
     class Highlighted(Message):
@@ -273,6 +340,7 @@ class TraceTable(CursorView):
             self.search.cancel()
         self._source = source
         self.search = None
+        self._unfold()
         self._first, self._total, self._revision = source.first_number, 0, -1
         self._at = 0
         """The number of the entry under the cursor."""
@@ -291,7 +359,7 @@ class TraceTable(CursorView):
         """Entries shown, as of the last look."""
         if self.search is not None:
             return len(self.search.found)
-        return self._total - self._first + 1 if self._total else 0
+        return self._total - self._first + 1 - len(self._folded) if self._total else 0
 
     @property
     def message(self) -> WireMessage | None:
@@ -315,16 +383,61 @@ class TraceTable(CursorView):
         self.look_at_store()
 
     def _number(self, index: int) -> int:
-        return self._first + index if self.search is None else self.search.found[index]
+        if self.search is not None:
+            return self.search.found[index]
+        folded, number = self._folded, self._first + index
+        return number + bisect_right(range(len(folded)), number, key=lambda at: folded[at] - at)
 
     def _place(self, number: int) -> int:
-        return number - self._first if self.search is None else self.search.place(number)
+        if self.search is not None:
+            return self.search.place(number)
+        return number - self._first - bisect_left(self._folded, number)
+
+    # Folding
+
+    def _unfold(self) -> None:
+        self._folded: array[int] = array("I")
+        """The numbers of entries without a row of their own, ascending."""
+        self._folded_up_to = 0
+
+    def toggle_folds(self) -> None:
+        """Fold refreshes of lists, or unfold them."""
+        self.folds = not self.folds
+        self._unfold()
+        self.look_at_store()
+
+    def _fold(self) -> None:
+        columns, first = self._source.columns, self._source.columns.first
+        begin = max(first, self._folded_up_to + 1)
+        self._folded_up_to = min(begin + _STEP, self._total + 1) - 1
+        found = refreshes(columns, begin - first, self._folded_up_to + 1 - first)
+        self._folded.extend(first + row for row in found)
+        del self._folded[: bisect_left(self._folded, self._first)]
+
+    @property
+    def folded(self) -> bool:
+        """Whether there are rows that stand for several messages."""
+        return self.search is None and bool(self._folded)
+
+    @property
+    def on_fold(self) -> bool:
+        """Whether the row under the cursor stands for several messages."""
+        return bool(self.row_count) and self._count(self.cursor) > 1
+
+    def _count(self, index: int) -> int:
+        """How many messages a row stands for."""
+        if self.search is not None:
+            return 1
+        following = self._number(index + 1) if index + 1 < self.row_count else self._total + 1
+        return following - self._number(index)
 
     def render_row(self, index: int, width: int, selected: bool) -> Line:
-        columns = self._source.columns
-        row = self._number(index) - columns.first
+        columns, number = self._source.columns, self._number(index)
+        row = number - columns.first
         if not 0 <= row < len(columns):
             return []
+        if (count := self._count(index)) > 1:
+            return draw_refreshes(self._source, row, count, self._cells)
         return draw(self._source, row, self._cells)
 
     # Looking at the store
@@ -342,11 +455,15 @@ class TraceTable(CursorView):
         self.look_at_store()
         super().on_resize()
 
+    @property
+    def _searching(self) -> bool:
+        """More will be found, or folded, without anything having come."""
+        return self._folded_up_to < self._total * self.folds if self.search is None else self.search.done < 1
+
     def refresh_entries(self) -> None:
         """Something may have changed: take it over where that is seen."""
-        searching = self.search is not None and self.search.done < 1
         # Under a dialog each change would paint all of the screen.
-        if self.region and self.screen.is_active and (searching or self._source.revision != self._revision):
+        if self.region and self.screen.is_active and (self._searching or self._source.revision != self._revision):
             self.look_at_store()
 
     def look_at_store(self) -> None:
@@ -360,7 +477,9 @@ class TraceTable(CursorView):
         self._first, self._total = source.first_number, source.total if len(source) else 0
         if self.search is not None:
             self.search.pull(_SLICE)
-        (self._clock.resume if self.search is not None and self.search.done < 1 else self._clock.pause)()
+        elif self.folds:
+            self._fold()
+        (self._clock.resume if self._searching else self._clock.pause)()
         if self.following:
             self.rows_changed(self.row_count - height, cursor=self.row_count - 1)
             self._at = self._number(self.cursor) if self.row_count else 0
@@ -381,12 +500,18 @@ class TraceTable(CursorView):
     def go_to(self, number: int) -> bool:
         """Put the cursor on an entry, and stay there; False where the query leaves it out, or it is gone."""
         self.look_at_store()
-        place = self._place(number)
-        if not 0 <= place < self.row_count or self._number(place) != number:
+        if self.folded and self._first <= number <= self._total and not self._shows(number):
+            self.toggle_folds()
+        if not self._shows(number):
             return False
+        place = self._place(number)
         self.move_to(place, center=True)
         self._at, self.following = number, False
         return True
+
+    def _shows(self, number: int) -> bool:
+        place = self._place(number)
+        return 0 <= place < self.row_count and self._number(place) == number
 
     def row_highlighted(self, index: int) -> None:
         self._at, self.following = self._number(index), index == self.row_count - 1

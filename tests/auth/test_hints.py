@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from mcp_studio.auth.hints import add_hint, wants
 from mcp_studio.config.model import Auth, ServerConfig, Source
-from mcp_studio.session.sign_in import add_hint, wants
 from mcp_studio.transport.http_errors import HttpSignIn
 
 SERVER = ServerConfig("my notes", url="https://mcp.example/mcp", source=Source("user", "config.toml"))

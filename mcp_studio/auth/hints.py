@@ -1,0 +1,87 @@
+"""What is said where a server wants a sign-in: why, what helps, and who never signs in."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import TYPE_CHECKING
+
+from mcp_studio.auth.model import see_to
+from mcp_studio.config.model import ServerConfig
+from mcp_studio.errors import SignInNeeded, StudioError
+
+if TYPE_CHECKING:
+    from mcp_studio.auth.signin import SignIn
+
+_SCOPE = re.compile(r'\bscope="([\x20\x21\x23-\x5b\x5d-\x7e]{1,500})"')
+"""Of a challenge (RFC 6750 3)."""
+_SAME = " requires you to sign in."
+"""End of the reason where a server has said nothing more."""
+_TOKENS = re.compile(r"\b(bearer|dpop)\b", re.IGNORECASE)
+"""The schemes for which signing in gets something; Basic and others want what a person has."""
+
+
+def command(config: ServerConfig, challenge: str = "") -> str:
+    """The command line that signs in to a server, with the scopes that a challenge says are missing."""
+    missing = _SCOPE.search(challenge[:4_096]) if "insufficient_scope" in challenge[:4_096] else None
+    scope = f" --scope {shlex.quote(missing[1])}" if missing else ""
+    if config.source.origin == "argument":
+        return f"mcp-studio auth login --url {shlex.quote((config.written or config).url)}{scope}"
+    file = f" --config {shlex.quote(config.source.file)}" if config.source.origin == "file" else ""
+    return f"mcp-studio auth login {shlex.quote(config.name)}{file}{scope}"
+
+
+def why_nobody(config: ServerConfig) -> str:
+    """Why no person signs in to a server; empty where one does."""
+    if config.signs_in:
+        return f"by itself ({config.auth.kind})" if config.auth.alone else ""
+    given = "by its headers_command" if config.headers_command else "by credentials that stand in its entry"
+    return 'never (kind = "none")' if config.auth.kind == "none" else given
+
+
+def client_needed(sign_in: SignIn, finish: str) -> SignInNeeded:
+    """The error of a sign-in that a client id is missing for; `finish` is the command line that goes on with it."""
+    from mcp_studio.auth.model import port_kept
+
+    redirect = sign_in.redirect_uri
+    keeps = f" ({kept})" if (kept := port_kept(redirect)) else ""
+    where = f", with the redirect {redirect}{keeps}" if redirect else ""
+    hint = f"Register one there by hand{where}: {finish} --client-id ID, and --client-secret - for its secret."
+    return SignInNeeded(f"A client id is needed: {sign_in.client_reason}", hint=hint)
+
+
+def nobody_is_here(sign_in: SignIn, finish: str) -> SignInNeeded:
+    """The error of a sign-in whose page nobody can see; its detail has the `url` of that."""
+    notes = " ".join(
+        step.hint for step in sign_in.steps if step.state in ("waiting", "running", "asking") and step.hint
+    )
+    return SignInNeeded(
+        f"Nobody is here who could sign in to {sign_in.server}: there is no terminal, and no browser that "
+        f"could open the page. {notes}".rstrip(),
+        hint=f"Open the address in a browser; it ends on one that begins with {sign_in.redirect_uri}. Give that "
+        f"on standard input within 15 minutes: {finish} --redirect - "
+        f"If the page does not know the client: {finish.replace('auth login', 'auth forget', 1)} --client",
+        detail={"url": sign_in.authorization_url},
+    )
+
+
+def add_hint(error: StudioError, config: ServerConfig) -> None:
+    """Have an error say what helps, such as the command that signs in; one that says more stays as it is."""
+    challenge = str(getattr(error, "challenge", ""))
+    if challenge and not _TOKENS.search(challenge[:4_096]):
+        return
+    if error.exit_code == 3 and (challenge or not error.hint) and config.signs_in:
+        error.hint = see_to(config.name) if config.auth.alone else f"Sign in: {command(config, challenge)}"
+        if isinstance(error, SignInNeeded):
+            error.by_login = not config.auth.alone
+
+
+def wants(server: str, reason: str, *, how: str = "") -> str:
+    """That a server needs a sign-in, and why; a reason that says the same of its address adds nothing. Foreign text."""
+    head = f"{server} requires you to sign in{how}"
+    return f"{head}: {reason}" if adds(reason) else f"{head}."
+
+
+def adds(reason: str) -> bool:
+    """Whether a reason says more than that a sign-in is wanted."""
+    return bool(reason) and not reason.endswith(_SAME)

@@ -1,0 +1,139 @@
+"""`registry`: the tools of all servers and own ones across runs, as programs and agents find them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+from mcp_studio.cli.engine import execute, reachable
+from mcp_studio.cli.options import Options
+from mcp_studio.cli.output import Output, clock
+from mcp_studio.cli.targets import configured, select
+from mcp_studio.errors import StudioError, UsageError
+from mcp_studio.jsontext import printable
+from mcp_studio.registry.record import PINNED, Pinned, ToolRecord, record_of
+from mcp_studio.registry.registry import Registry, copy, open_storage
+from mcp_studio.studio import Studio
+
+_ASKING = ("list", "search", "show", "stats", "export")
+"""What connects to servers first, so that it shows what they list now."""
+
+
+def run(out: Output) -> int:
+    """Do it, and return the exit code.
+
+    Raises:
+        UsageError: there is no such action, or no such tool.
+        StorageProblem: the registry cannot be read or written.
+    """
+    options = out.options
+    action, *words = options.words or ["list"]
+    asks = action in _ASKING and not options.flag("--offline")
+    config = configured(out)
+    if asks and (config.servers or options.values("--server")):
+        config = select(config, options.values("--server"))
+    else:  # nothing is started
+        servers = {name: replace(server, enabled=False) for name, server in config.servers.items()}
+        asks, config = False, replace(config, servers=servers)
+
+    async def body(studio: Studio) -> int:
+        if asks:
+            await reachable(studio, out)
+        await studio.registry.ready()
+        if action == "search":
+            return await _search(studio.registry, " ".join(words), out)
+        return _act(studio.registry, action, words, out)
+
+    return execute(config, out, body, answers=False, connects=asks)
+
+
+async def _search(registry: Registry, text: str, out: Output) -> int:
+    options = out.options
+    method, limit = options.value("--method") or "bm25", options.count("--limit", 1_000) or 5
+    wanted = options.values("--server") or None
+    found = await registry.asearch(text, method, limit, servers=wanted, where=_filter(options), once=True)
+    facts = [{**one.record.as_json(), "score": round(one.score, 6), "why": one.why} for one in found.hits]
+    if not facts:
+        return out.fail(StudioError(f"No tool was found for `{text}`. {found.note}".strip()), {"result": []})
+    out.note(*filter(None, (found.note,)))
+    return out.listing([(one.name, one.why, _short(one.description)) for one in found.hits], facts, empty="")
+
+
+def _act(registry: Registry, action: str, words: Sequence[str], out: Output) -> int:
+    options = out.options
+    match action, words:
+        case "list", []:
+            wanted, servers = _filter(options), options.values("--server")
+            found = [one for one in registry.records() if wanted(one) and (not servers or one.server in servers)]
+            return _tools(found[: options.count("--limit", 1_000_000) or len(found)], out)
+        case "show", [name]:
+            record = registry.find(name)
+            out.data(printable(record.as_json()))
+            return out.done(record.as_json())
+        case "add", [name]:
+            given = {"name": name, "description": options.value("--description")}
+            more = {"tags": options.values("--tag"), "category": options.value("--category")}
+            try:
+                made = record_of({**given, **more, "inputSchema": options.object("--schema")}, "hand")
+            except ValueError as problem:
+                raise UsageError(f"The tool {problem}.") from None
+            registry.add([made])
+            return _tools([made], out)
+        case "tag", [_, *_] if options.values("--tag") or options.values("--remove"):
+            return _tools(registry.tag(words, options.values("--tag"), options.values("--remove")), out)
+        case "categorize", [category, _, *_]:
+            return _tools(registry.categorize(words[1:], "" if category == "none" else category), out)
+        case "pin", [pinned, _, *_] if pinned in (*PINNED, "none"):
+            return _tools(registry.pin(words[1:], cast("Pinned", "" if pinned == "none" else pinned)), out)
+        case "remove", [_, *_]:
+            registry.remove(words)
+            return out.done(list(words))
+        case "stats", []:
+            return _stats(registry, out)
+        case (("import" | "export" | "copy"), [place]):
+            return _moved(registry, action, place, out)
+        case _:
+            hint = "mcp-studio registry --help says what each of them takes."
+            raise UsageError(f"`registry {' '.join((action, *words))}` is not complete, or no action.", hint=hint)
+
+
+def _moved(registry: Registry, action: str, place: str, out: Output) -> int:
+    if action == "copy":
+        count = copy(registry.storage, open_storage(place))
+    else:
+        count = registry.read(Path(place)) if action == "import" else registry.write(Path(place))
+    out.note(f"{count:,} tools")
+    return out.done({"tools": count})
+
+
+def _filter(options: Options) -> Any:
+    category, tags = options.value("--category"), set(options.values("--tag"))
+    return lambda one: (not category or one.group == category) and tags <= set(one.tags)
+
+
+def _tools(records: Sequence[ToolRecord], out: Output) -> int:
+    rows = [
+        (one.name, one.group, ", ".join(one.tags), one.pinned, f"{one.uses:,}", _short(one.description))
+        for one in records
+    ]
+    heads = ("tool", "category", "tags", "pinned", "uses", "description")
+    empty = "The registry has no such tool: it learns those of servers once they are connected."
+    return out.listing(rows, [one.as_json() for one in records], empty=empty, heads=heads)
+
+
+def _stats(registry: Registry, out: Output) -> int:
+    records, hot = registry.records(), registry.hot()
+    facts = {
+        "storage": registry.storage.place, "tools": len(records), "uses": sum(one.uses for one in records),
+        "categories": registry.categories(), "hot": [one.name for one in hot],
+    }  # fmt: skip
+    out.data(f"{len(records):,} tools in {registry.storage.place}, called {facts['uses']:,} times")
+    out.table([(name, f"{count:,}") for name, count in registry.categories().items()])
+    out.table([(one.name, f"{one.uses:,}", clock(one.last_used)) for one in hot], ("hot", "uses", "last used"))
+    return out.done(facts)
+
+
+def _short(text: str) -> str:
+    return text.strip().partition("\n")[0][:100]

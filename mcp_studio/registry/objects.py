@@ -1,0 +1,271 @@
+"""Tools that are Python objects of this process: checked, called with a deadline and again, counted, in a queue."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Future
+from dataclasses import field
+from fnmatch import fnmatchcase
+from typing import Any, NamedTuple, Protocol, cast
+
+from mcp_studio.errors import UsageError
+from mcp_studio.jsontext import Json, mapping
+from mcp_studio.record import record
+from mcp_studio.schema.field import defaults
+from mcp_studio.schema.form import build
+from mcp_studio.schema.place import pointer
+from mcp_studio.signal import Signal
+
+MOST_WAITING = 1_000
+"""Calls that wait for their turn."""
+
+
+class Tool(Protocol):
+    """What can be registered: any object with a name and `call`, which may be a coroutine function.
+
+    `description`, `input_schema`, `output_schema` and `cost` (of one call, in whatever is counted) are read where the
+    object has them.
+    """
+
+    name: str
+
+    def call(self, arguments: dict[str, Any], /) -> Any:
+        """Do it. What it raises comes through to the caller."""
+        ...
+
+
+class ToolDenied(UsageError):
+    """The registry was made with lists that do not allow this tool."""
+
+
+@record(frozen=True)
+class CallRules:
+    """How tools of this process are called.
+
+    `allow` and `deny` are patterns of names such as `files.*`; what is denied is not called, whatever is allowed.
+    """
+
+    validate: bool = False
+    """Put in what the schema has as defaults, and check arguments against it before the call."""
+    timeout: float | None = None
+    """Seconds for each try; TimeoutError after them. A function in a thread goes on by itself: nothing can end it."""
+    retries: int = 0
+    """Tries after the first one that raised."""
+    pause: float = 0.0
+    """Seconds before the second try, twice as many before the third, and so on."""
+    allow: tuple[str, ...] = ("*",)
+    deny: tuple[str, ...] = ()
+    workers: int = 4
+    """Functions that run in threads at once; others wait in a queue."""
+
+    def allows(self, name: str) -> bool:
+        """Whether a tool may be called, and is described."""
+        some, others = (any(fnmatchcase(name, one) for one in patterns) for patterns in (self.allow, self.deny))
+        return some and not others
+
+
+class CallReport(NamedTuple):
+    """One call that has ended."""
+
+    name: str
+    ms: float
+    error: str = ""
+    """The class of what it raised, and what that says; empty where it raised nothing."""
+    cost: float = 0.0
+    tries: int = 1
+
+
+class Queue:
+    """Runs functions in threads, so many at once. What hangs in one holds up no end of the program."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._running = 0
+        self._jobs: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
+        self._turn = threading.Lock()
+
+    def submit(self, work: Callable[[], Any]) -> Future[Any]:
+        """Have a function run when it is its turn.
+
+        Raises:
+            UsageError: too many wait already.
+        """
+        future: Future[Any] = Future()
+        with self._turn:
+            if len(self._jobs) >= MOST_WAITING:
+                raise UsageError(f"{MOST_WAITING:,} calls wait for their turn already; this one was not begun.")
+            self._jobs.append((future, work))
+            if self._running >= self._most:
+                return future
+            self._running += 1
+        threading.Thread(target=self._drain, name="tools", daemon=True).start()
+        return future
+
+    def _drain(self) -> None:
+        while True:
+            with self._turn:
+                if not self._jobs:
+                    self._running -= 1
+                    return
+                future, work = self._jobs.popleft()
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(work())
+                except BaseException as problem:  # boundary: whoever waits for it gets it
+                    future.set_exception(problem)
+
+
+@record(eq=False)
+class ToolObjects:
+    """The tools of this process, by name."""
+
+    rules: CallRules = CallRules()
+    reported: Signal[CallReport] = field(default_factory=Signal[CallReport])
+    tools: dict[str, Tool] = field(default_factory=dict[str, Tool])
+    queue: Queue = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.queue = Queue(self.rules.workers)
+
+    def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        """Call a tool and wait for it; see `Registry.call`."""
+        tool, given = self._ready(name, arguments)
+        if inspect.iscoroutinefunction(tool.call):
+            return _run(self._tried(tool, given))
+        tries, began = 0, time.perf_counter()
+        while True:
+            tries += 1
+            try:
+                result = self._once(tool, given)
+            except Exception as problem:
+                if tries > self.rules.retries:
+                    self._report(tool, began, tries, problem)
+                    raise
+                time.sleep(self.rules.pause * 2 ** (tries - 1))
+            else:
+                self._report(tool, began, tries)
+                return result
+
+    def _once(self, tool: Tool, given: dict[str, Any]) -> Any:
+        if self.rules.timeout is None:
+            result = tool.call(given)
+        else:
+            future = Queue(1).submit(lambda: tool.call(given))
+            try:
+                result = future.result(self.rules.timeout)
+            except TimeoutError:
+                if future.done():  # the tool's own
+                    raise
+                raise _late(tool, self.rules.timeout) from None
+        return _run(result) if inspect.isawaitable(result) else result
+
+    async def acall(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        """Call a tool without holding up the loop: functions run in threads, in a queue."""
+        return await self._tried(*self._ready(name, arguments))
+
+    def submit(self, name: str, arguments: Mapping[str, Any]) -> Future[Any]:
+        """Call a tool when it is its turn in the queue."""
+        if name not in self.tools:
+            raise KeyError(name)
+        return self.queue.submit(lambda: self.call(name, arguments))
+
+    async def _tried(self, tool: Tool, given: dict[str, Any]) -> Any:
+        tries, began = 0, time.perf_counter()
+        while True:
+            tries += 1
+            try:
+                result = await self._awaited(tool, given)
+            except Exception as problem:
+                if tries > self.rules.retries:
+                    self._report(tool, began, tries, problem)
+                    raise
+                await asyncio.sleep(self.rules.pause * 2 ** (tries - 1))
+            else:
+                self._report(tool, began, tries)
+                return result
+
+    async def _awaited(self, tool: Tool, given: dict[str, Any]) -> Any:
+        deadline = asyncio.timeout(self.rules.timeout)
+        try:
+            async with deadline:
+                if inspect.iscoroutinefunction(tool.call):
+                    return await tool.call(given)
+                result = await asyncio.wrap_future(self.queue.submit(lambda: tool.call(given)))
+                return await result if inspect.isawaitable(result) else result
+        except TimeoutError:
+            if deadline.expired():
+                raise _late(tool, self.rules.timeout) from None
+            raise
+
+    def _ready(self, name: str, arguments: Mapping[str, Any]) -> tuple[Tool, dict[str, Any]]:
+        tool, given = self.tools[name], dict(arguments)
+        if not self.rules.allows(name):
+            raise ToolDenied(f"The tool {name!r} is not allowed here.", hint="See `allow` and `deny` of the registry.")
+        schema = schema_of(tool)
+        if self.rules.validate and schema:
+            given = {**defaults(build(schema)), **given}
+            if found := _problems(schema, given):
+                raise UsageError(f"The arguments of {name!r} do not fit its schema: {'; '.join(found)}.")
+        return tool, given
+
+    def _report(self, tool: Tool, began: float, tries: int, problem: BaseException | None = None) -> None:
+        ms, cost = (time.perf_counter() - began) * 1000, getattr(tool, "cost", 0.0)
+        cost = tries * float(cost) if isinstance(cost, int | float) else 0.0
+        error = f"{type(problem).__name__}: {problem}"[:500] if problem is not None else ""
+        self.reported.emit(CallReport(tool.name, ms, error, cost, tries))
+
+
+def checked(tool: object) -> Tool:
+    """A tool that has what it needs.
+
+    Raises:
+        TypeError: it has no name, or nothing to call.
+    """
+    name, call = getattr(tool, "name", None), getattr(tool, "call", None)
+    if not isinstance(name, str) or not name:
+        raise TypeError(f"A tool needs a `name`, which is text; {type(tool).__name__} has none.")
+    if not callable(call):
+        raise TypeError(f"The tool {name!r} needs `call(arguments)`; {type(tool).__name__} has none.")
+    return cast("Tool", tool)
+
+
+def schema_of(tool: object) -> dict[str, Json]:
+    """The schema of a tool's arguments; empty where it has none."""
+    return mapping(getattr(tool, "input_schema", None))
+
+
+def description_of(tool: object) -> str:
+    """What a tool says of itself, or its class does."""
+    said = getattr(tool, "description", None)
+    return said if isinstance(said, str) else inspect.getdoc(type(tool)) or ""
+
+
+def _run(awaitable: Awaitable[Any]) -> Any:
+    async def wait() -> Any:
+        return await awaitable
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(wait())
+    if inspect.iscoroutine(awaitable):
+        awaitable.close()
+    raise UsageError("This tool is asynchronous, and a loop is running here: use `await registry.acall(…)`.")
+
+
+def _late(tool: Tool, seconds: float | None) -> TimeoutError:
+    return TimeoutError(f"The tool {tool.name!r} did not answer within {seconds:g} seconds.")
+
+
+def _problems(schema: dict[str, Json], value: dict[str, Any]) -> list[str]:
+    """What is wrong with arguments; the schema is the program's own."""
+    from jsonschema.validators import Draft202012Validator, validator_for
+
+    checked = validator_for(schema, default=Draft202012Validator)(schema)
+    found = sorted(checked.iter_errors(value), key=lambda one: list(map(str, one.absolute_path)))[:20]
+    return [f"{pointer(*one.absolute_path)} {one.message}".strip()[:500] for one in found]

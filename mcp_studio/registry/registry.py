@@ -1,0 +1,606 @@
+"""The registry: tools of all servers and own ones across runs, found, sorted and counted; own ones are called here."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import logging
+import math
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mcp_studio.catalog.catalog import Catalog, suggestion
+from mcp_studio.catalog.listing import EntryKind, Listing
+from mcp_studio.errors import UsageError
+from mcp_studio.jsontext import Json, JsonProblem, dumps, items_of, loads, mapping, pretty
+from mcp_studio.limits import MB
+from mcp_studio.paths import write_atomically
+from mcp_studio.registry.objects import CallRules, ToolObjects, checked, description_of, schema_of
+from mcp_studio.registry.record import PINNED, Pinned, ToolRecord, listed_by, record_of, tags_of
+from mcp_studio.registry.sql import postgres_storage, sqlite_storage
+from mcp_studio.registry.storage import JsonStorage, MemoryStorage, Storage, StorageProblem, Uses, used
+from mcp_studio.search.engine import Listed
+from mcp_studio.search.index import SearchIndex, Worker
+from mcp_studio.search.method import Document, Reason, Scope
+from mcp_studio.search.usage import Usage
+from mcp_studio.vault.base import in_thread
+
+log = logging.getLogger(__name__)
+ENTRY_POINTS = "mcp_studio.registry"
+"""The group of entry points: the scheme of an address -> a callable that takes the address and makes a `Storage`."""
+BATCH = 10_000
+"""Records that a storage is given at once."""
+_LARGEST = 256 * MB
+"""A file that is imported."""
+_SECONDS = 5.0
+"""Counts of use are written at most so often, and at the end."""
+_AGAIN = 1.0
+"""Seconds for which what other processes have written may stay unseen."""
+_ALIASES = {"embedding": "semantic"}
+
+
+class ToolHit(NamedTuple):
+    """One tool that was found."""
+
+    name: str
+    description: str
+    score: float
+    """The larger the better; comparable within one answer only."""
+    why: str
+    """Where it matched, such as `name: read, file; meaning`."""
+    record: ToolRecord
+
+
+class SearchAnswer(NamedTuple):
+    """What a search found."""
+
+    hits: tuple[ToolHit, ...]
+    note: str = ""
+    """What the asker should know: what was not looked at, and why."""
+    method: str = ""
+    """What served, where `auto` was asked for."""
+
+
+def open_storage(address: str | Path) -> Storage:
+    """A storage by its address: a file (`.json`, `.sqlite`, `.db`), `postgresql://…`, or what a package adds.
+
+    Raises:
+        StorageProblem: there is none of this kind, or what it needs is missing.
+    """
+    text = str(address)
+    scheme, colon, _ = text.partition(":")
+    if scheme in ("postgresql", "postgres") and colon:
+        return postgres_storage(text)
+    if Path(text).suffix in (".sqlite", ".sqlite3", ".db"):
+        return sqlite_storage(Path(text).expanduser())
+    if Path(text).suffix == ".json" or isinstance(address, Path):
+        return JsonStorage(Path(text).expanduser())
+    from importlib import metadata
+
+    for point in metadata.entry_points(group=ENTRY_POINTS, name=scheme):
+        try:
+            return point.load()(text)
+        except StorageProblem:
+            raise
+        except Exception as problem:  # foreign code
+            message = f"The storage {scheme!r} of a package cannot be opened: {type(problem).__name__}: {problem}"
+            raise StorageProblem(message) from None
+    hint = "There are FILE.json, FILE.sqlite, postgresql://HOST/DATABASE, and what packages add."
+    raise StorageProblem(f"There is no storage for {scheme!r}.", hint=hint)
+
+
+def copy(source: Storage, target: Storage) -> int:
+    """Take everything that one storage has over into another, which keeps what else it has; gives how many."""
+    records = source.load_all()
+    for batch in _batches(records):
+        target.save(batch)
+    return len(records)
+
+
+class Registry:
+    """Tools by their names. Methods may be called from any thread; those that write block for a moment.
+
+    Nothing is read before it is needed, and what other processes write to the same storage is seen within a second.
+
+    Args:
+        storage: where it is kept, or the address of that; without one it ends with the registry.
+        catalog: what servers list, which it follows.
+        rules: how tools of this process are called.
+        index: makes the index that searches.
+        usage: what a person has run, which counts as use too.
+        redact: takes secrets out of what is kept.
+    """
+
+    def __init__(
+        self,
+        storage: Storage | str | Path | None = None,
+        *,
+        catalog: Catalog | None = None,
+        rules: CallRules | None = None,
+        index: Callable[[], SearchIndex] = SearchIndex,
+        usage: Usage | None = None,
+        redact: Callable[[bytes], bytes] = bytes,
+    ) -> None:
+        self.storage: Storage = open_storage(storage) if isinstance(storage, str | Path) else storage or MemoryStorage()
+        self.objects = ToolObjects(rules or CallRules())
+        """The tools of this process; `objects.reported` tells of each call: how long, what it cost, what went wrong."""
+        self.objects.reported.connect(lambda report: self.used(report.name))
+        self._new_index = index
+        self._index: SearchIndex | None = None
+        self._usage = usage
+        self._redact = redact
+        self._turn = threading.RLock()
+        """Held by whoever writes; what only reads never waits for a disk."""
+        self._records: dict[str, ToolRecord] = {}
+        self._revision = -1
+        self._looked = 0.0
+        self._counted = time.monotonic() if storage else math.inf
+        """When calls were written; where nothing is kept they never are."""
+        self._counting = threading.Lock()
+        self._calls: Counter[str] = Counter()
+        """Calls that are not written yet."""
+        self._changed: set[str] = set()
+        """Servers whose lists are to be read."""
+        self._worker = Worker("registry", self._step, lambda: None)
+        self._catalog = catalog or Catalog()
+        self._disconnect = self._catalog.changed.connect(self._follow)
+        for server in self._catalog.servers:
+            self._follow((server, "tool"))
+        atexit.register(self.close)  # for programs that do not close it
+
+    # ------------------------------------------------------------------ what there is
+
+    def records(self) -> list[ToolRecord]:
+        """All tools that can be found, by name."""
+        self._read_once()
+        person = {str(ref): uses for ref, uses in self._usage.all().items()} if self._usage else {}
+        found = [
+            used(record, Uses(uses.runs, uses.last)) if (uses := person.get(record.name)) else record
+            for record in tuple(self._records.values())
+            if record.listed
+        ]
+        return sorted(found, key=lambda one: one.name)
+
+    def get(self, name: str) -> ToolRecord | None:
+        """One tool, by `server.tool` or `mcp__server__tool`."""
+        self._read_once()
+        return next((found for one in _spellings(name) if (found := self._records.get(one))), None)
+
+    def find(self, name: str) -> ToolRecord:
+        """The same.
+
+        Raises:
+            UsageError: there is none; names the nearest.
+        """
+        if found := self.get(name):
+            return found
+        raise UsageError(f"The registry has no tool {name!r}.{suggestion(name, self._records)}")
+
+    def categories(self) -> dict[str, int]:
+        """All categories, and how many tools each has; a tool that has none counts under its server's name."""
+        return dict(sorted(Counter(record.group for record in self.records()).items()))
+
+    def by_category(self, category: str, limit: int = 20) -> list[ToolRecord]:
+        """The tools of a category: those used most first."""
+        found = [record for record in self.records() if record.group == category]
+        return sorted(found, key=lambda one: (-one.uses, one.name))[:limit]
+
+    def hot(self, limit: int = 10) -> list[ToolRecord]:
+        """The tools to be offered by themselves: those pinned so, then those used most that are not deferred."""
+        found = [one for one in self.records() if one.pinned == "hot" or (one.uses and one.pinned != "deferred")]
+        return sorted(found, key=lambda one: (one.pinned != "hot", -one.uses, -one.last_used, one.name))[:limit]
+
+    # ------------------------------------------------------------------ search
+
+    def search(self, query: str, method: str = "bm25", limit: int = 5) -> list[ToolHit]:
+        """The best tools for a question; waits. `asearch` has more choice, and is for programs with a loop.
+
+        Raises:
+            SearchProblem: there is no such method, or it cannot be asked so.
+        """
+        # In a thread of its own, since a loop may run in this one.
+        return list(in_thread(asyncio.run, self.asearch(query, method, limit)).result().hits)
+
+    async def asearch(
+        self,
+        query: str,
+        method: str = "bm25",
+        limit: int = 5,
+        *,
+        servers: Collection[str] | None = None,
+        where: Callable[[ToolRecord], bool] | None = None,
+        once: bool = False,
+    ) -> SearchAnswer:
+        """The best tools for a question.
+
+        Args:
+            method: `regex`, `bm25`, `embedding`, `hybrid`, `auto`, `substring`, `okapi`, or what a package adds.
+            servers: of these alone.
+            where: of those alone for which it says yes.
+            once: nobody will ask again, so meaning that is not known yet is waited for.
+
+        Raises:
+            SearchProblem: there is no such method, or it cannot be asked so.
+        """
+        await self.ready()
+        if (index := self._index) is None:
+            index = await asyncio.wrap_future(self._worker.ask(self._indexed))
+        scope = Scope(None if servers is None else frozenset(servers), frozenset[EntryKind](("tool",)))
+        wanted = 1_000 if where else limit
+        found = await index.ask(query, method=_ALIASES.get(method, method), scope=scope, limit=wanted, once=once)
+        hits = (
+            ToolHit(record.name, record.description, hit.score, why(hit.reasons), record)
+            for hit in found.hits
+            if (record := self._records.get(_name(hit.ref.server, hit.ref.name)))
+        )
+        chosen = tuple(islice((hit for hit in hits if where is None or where(hit.record)), limit))
+        return SearchAnswer(chosen, found.note, found.method)
+
+    # ------------------------------------------------------------------ what changes it
+
+    def add(self, records: Iterable[ToolRecord], *, replace_own: bool = True) -> int:
+        """Take up tools by hand or by a program; gives how many.
+
+        Args:
+            replace_own: those that were added before may be replaced; tools of servers never are.
+
+        Raises:
+            UsageError: a name belongs to another tool.
+            StorageProblem: they cannot be written.
+        """
+        given = {record.name: record for record in records}
+        with self._turn:
+            self._look()
+            for record in given.values():
+                known = self._records.get(record.name)
+                if known and (not replace_own or known.source != record.source):
+                    whose = f"of the server {known.server}" if known.server else f"({known.source})"
+                    message = f"There is a tool {record.name!r} {whose} already."
+                    raise UsageError(message, hint="Choose another name, or remove that one first.")
+            self._save(given.values())
+        return len(given)
+
+    def tag(self, names: Iterable[str], tags: Iterable[str], remove: Iterable[str] = ()) -> list[ToolRecord]:
+        """Give tools tags, and take some from them; names may be patterns such as `files.*`.
+
+        Raises:
+            UsageError: there is no such tool.
+            StorageProblem: as `add`.
+        """
+        more, fewer = tuple(tags), set(remove)
+        return self._edit(
+            names, lambda one: replace(one, tags=tags_of(tag for tag in (*one.tags, *more) if tag not in fewer))
+        )
+
+    def categorize(self, names: Iterable[str], category: str) -> list[ToolRecord]:
+        """Sort tools under a category; an empty one sorts them under their servers again. Raises as `tag`."""
+        return self._edit(names, lambda one: replace(one, category=category.strip()[:100]))
+
+    def pin(self, names: Iterable[str], pinned: Pinned) -> list[ToolRecord]:
+        """Offer tools always (`hot`), never by themselves (`deferred`), or by their use (empty). Raises as `tag`."""
+        if pinned not in PINNED:
+            raise UsageError(f"A tool is pinned as hot or deferred, not {pinned!r}.")
+        return self._edit(names, lambda one: replace(one, pinned=pinned))
+
+    def remove(self, names: Iterable[str]) -> None:
+        """Forget tools. Those of a server come back when it lists them the next time. Raises as `tag`."""
+        with self._turn:
+            self._look()
+            self._drop([record.name for record in self._named(names)])
+
+    def used(self, name: str) -> None:
+        """A program or an agent has called a tool; cheap."""
+        now = time.time()
+        with self._counting:
+            self._calls[name] += 1
+            if name in self._records:
+                self._records[name] = used(self._records[name], Uses(1, now))
+        if time.monotonic() - self._counted > _SECONDS:
+            self._worker.ask(self._step)
+
+    def read(self, file: Path) -> int:
+        """Take up the tools of a file: what `write` makes, the answer of a `tools/list`, or a list of tools.
+
+        Raises:
+            UsageError: it cannot be read, or one of them is none.
+            StorageProblem: as `add`.
+        """
+        try:
+            if file.stat().st_size > _LARGEST:
+                raise UsageError(f"{file} is larger than {_LARGEST // MB} MB.")
+            value = loads(file.read_bytes())
+        except OSError as problem:
+            raise UsageError(f"{file} cannot be read: {problem.strerror or problem}.") from None
+        except JsonProblem as problem:
+            raise UsageError(f"{file} is not JSON: {problem}.") from None
+        listed = value if isinstance(value, list) else mapping(value).get("tools")
+        if not isinstance(listed, list):
+            raise UsageError(f"{file} has no list of tools.", hint='It should be {"tools": [{"name": …}, …]}.')
+        found: list[ToolRecord] = []
+        for number, one in enumerate(items_of(listed), 1):
+            try:
+                found.append(record_of(one))
+            except ValueError as problem:
+                raise UsageError(f"Tool {number} of {file} {problem}.") from None
+        with self._turn:
+            self._look()
+            # Of a tool that a server lists, only what people have said of it is taken over.
+            known = {one.name: self._records[one.name] for one in found if one.name in self._records}
+            self._save(
+                replace(old, tags=new.tags, category=new.category, pinned=new.pinned)
+                if (old := known.get(new.name)) and old.source == "server"
+                else new
+                for new in found
+            )
+        return len(found)
+
+    def write(self, file: Path) -> int:
+        """Write all tools to a file that `read` understands; gives how many.
+
+        Raises:
+            UsageError: it cannot be written.
+        """
+        records = self.records()
+        tools: list[Json] = [record.as_json() for record in records]
+        try:
+            write_atomically(file, self._redact(pretty({"tools": tools}).encode()) + b"\n")
+        except OSError as problem:
+            raise UsageError(f"{file} cannot be written: {problem.strerror or problem}.") from None
+        return len(records)
+
+    # ------------------------------------------------------------------ tools of this process
+
+    def register(self, tool: object, *, category: str = "", tags: Iterable[str] = ()) -> None:
+        """Take up an object with `name` and `call(arguments)`; see `objects.Tool`.
+
+        Raises:
+            TypeError: it has no name, or nothing to call.
+            UsageError: a server's tool, or one that was added by hand, has this name.
+            StorageProblem: as `add`.
+        """
+        tool = checked(tool)
+        name = tool.name
+        with self._turn:
+            known = self.get(name)
+            if known is None or known.source == "process" or getattr(tool, "ref", None) != known.ref:
+                output = mapping(getattr(tool, "output_schema", None)) or None
+                made = ToolRecord(
+                    name, description=description_of(tool), input_schema=schema_of(tool), output_schema=output,
+                    tags=tags_of(tags), category=category, source="process",
+                )  # fmt: skip
+                before = known if known and known.source == "process" else None
+                kept = {"tags": made.tags or before.tags, "category": category or before.category} if before else {}
+                self.add([replace(before.defined(made), **kept) if before else made])
+            self.objects.tools[name] = tool
+
+    def unregister(self, name: str) -> None:
+        """Forget a tool of this process.
+
+        Raises:
+            KeyError: there is none of this name.
+        """
+        del self.objects.tools[name]
+        with self._turn:
+            if (known := self.get(name)) and known.source == "process":
+                self._drop([name])
+
+    def describe(self) -> dict[str, dict[str, Any]]:
+        """The tools of this process that may be called: `{name: {"description": …, "input_schema": …}}`."""
+        return {
+            name: {"description": description_of(tool), "input_schema": schema_of(tool)}
+            for name, tool in self.objects.tools.items()
+            if self.objects.rules.allows(name)
+        }
+
+    def call(self, name: str, arguments: Mapping[str, Any] | None = None) -> Any:
+        """Call a tool of this process and wait for what it gives.
+
+        Raises:
+            KeyError: there is none of this name.
+            UsageError: it is not allowed, the arguments do not fit, or it is asynchronous and a loop runs here.
+            TimeoutError: it takes too long, where a timeout is set.
+            Exception: whatever the tool raises.
+        """
+        return self.objects.call(name, arguments or {})
+
+    async def acall(self, name: str, arguments: Mapping[str, Any] | None = None) -> Any:
+        """The same without holding up the loop: coroutines are awaited, functions run in threads."""
+        return await self.objects.acall(name, arguments or {})
+
+    def submit(self, name: str, arguments: Mapping[str, Any] | None = None) -> Future[Any]:
+        """Put a call into the queue; its future has the result, and can be cancelled until it is its turn.
+
+        Raises:
+            KeyError: there is none of this name.
+            UsageError: too many wait already.
+        """
+        return self.objects.submit(name, arguments or {})
+
+    # ------------------------------------------------------------------ following, and the end
+
+    def _follow(self, group: tuple[str, EntryKind]) -> None:
+        if group[1] == "tool":
+            self._changed.add(group[0])
+            self._worker.ask(self._step)
+
+    async def ready(self) -> None:
+        """Wait until everything is read, and all lists that servers have given are taken up.
+
+        Raises:
+            StorageProblem: it cannot be read or written.
+        """
+        if self._revision < 0 or self._changed or time.monotonic() - self._looked > _AGAIN:
+            await asyncio.wrap_future(self._worker.ask(self._caught_up))
+
+    def close(self) -> None:
+        """Write what has to be written; it is not used afterwards. Blocks; a storage that refuses costs that alone."""
+        atexit.unregister(self.close)
+        self._disconnect()
+        self._worker.stop()
+        if self._index is not None:
+            self._index.close()
+        try:
+            with self._turn:
+                if self._changed:
+                    self._caught_up()
+                self._write_uses()
+        except StorageProblem as problem:
+            log.warning("the registry was not written: %s", problem)
+
+    def _step(self) -> bool:
+        """In the thread: read what servers list, then write how often tools were used."""
+        with self._turn:
+            if self._changed:
+                self._caught_up()
+            elif self._calls and time.monotonic() - self._counted > _SECONDS:
+                self._write_uses()
+            return bool(self._changed)
+
+    def _caught_up(self) -> None:
+        with self._turn:
+            self._look()
+            if not (changed := tuple(self._changed)):
+                return
+            listings = [self._catalog.listing(server, "tool") for server in changed]
+            self._save(record for listing in listings for record in self._news(listing))
+            gone = [record for listing in listings for record in self._gone(listing)]
+            self._save(record for record in gone if record.marked)
+            self._drop([record.name for record in gone if not record.marked])
+            self._changed.difference_update(
+                one.server for one in listings if self._catalog.listing(one.server, "tool") is one
+            )
+
+    def _news(self, listing: Listing) -> Iterator[ToolRecord]:
+        """What a server lists that is not kept so already."""
+        for made in listed_by(listing.server, (entry.view.raw for entry in listing.entries)):
+            known = self._records.get(made.name)
+            now = replace(known.defined(made), server=made.server, source="server") if known else made
+            if now != known and not (known and known.source == "process"):
+                yield now
+
+    def _gone(self, listing: Listing) -> list[ToolRecord]:
+        """What a server lists no more; nothing where its list is not complete."""
+        if listing.state != "fresh" or listing.error or listing.capped:
+            return []
+        names = {_name(listing.server, entry.ref.name) for entry in listing.entries}
+        return [
+            replace(one, listed=False)
+            for one in self._records.values()
+            if one.server == listing.server and one.source == "server" and one.listed and one.name not in names
+        ]
+
+    # ------------------------------------------------------------------ storage
+
+    def _look(self) -> None:
+        """Read the storage, where another process has written to it."""
+        self._looked = time.monotonic()
+        if (revision := self.storage.revision()) != self._revision:
+            found = {one.name: one for one in self.storage.load_all()}
+            with self._counting:
+                for name, calls in self._calls.items():
+                    if name in found:
+                        found[name] = used(found[name], Uses(calls, time.time()))
+                self._records = found
+            self._revision = revision
+            self._show(None)
+
+    def _read_once(self) -> None:
+        if self._revision < 0:
+            with self._turn:
+                self._look()
+
+    def _edit(self, names: Iterable[str], change: Callable[[ToolRecord], ToolRecord]) -> list[ToolRecord]:
+        with self._turn:
+            self._look()
+            edited = [change(record) for record in self._named(names)]
+            self._save(edited)
+        return edited
+
+    def _named(self, names: Iterable[str]) -> Iterator[ToolRecord]:
+        """The tools of these names, which may be patterns."""
+        for name in names:
+            found = [one for one in self._records.values() if "*" in name and fnmatchcase(one.name, name)]
+            yield from found or (self.find(name),)
+
+    def _save(self, records: Iterable[ToolRecord]) -> None:
+        """Keep records, without secrets; a name that is one is left out."""
+        clean = [one for one in map(self._cleaned, records) if one]
+        self._write_uses()  # records have them already, and they would be added once more
+        for batch in _batches(clean):
+            self._wrote(lambda batch=batch: self.storage.save(batch))
+            self._records.update({record.name: record for record in batch})
+        self._show({record.server for record in clean})
+
+    def _drop(self, names: Sequence[str]) -> None:
+        if names:
+            self._wrote(lambda: self.storage.delete(names))
+            self._show({self._records.pop(name).server for name in names if name in self._records})
+
+    def _write_uses(self) -> None:
+        self._counted = max(self._counted, time.monotonic())
+        if calls := Counter(self._calls):
+            self._wrote(lambda: self.storage.count({name: Uses(one, time.time()) for name, one in calls.items()}))
+            with self._counting:
+                self._calls -= calls
+
+    def _indexed(self) -> SearchIndex:
+        with self._turn:
+            if self._index is None:
+                self._index = self._new_index()
+                self._show(None)
+            return self._index
+
+    def _wrote(self, work: Callable[[], None]) -> None:
+        """Write; where nobody else has written meanwhile, there is nothing to be read again."""
+        work()
+        if self.storage.revision() == self._revision + 1:
+            self._revision += 1
+
+    def _cleaned(self, record: ToolRecord) -> ToolRecord | None:
+        data = dumps(record.as_json())
+        if (clean := self._redact(data)) == data:
+            return record
+        made = record_of(loads(clean))
+        return made if made.name == record.name else None
+
+    def _show(self, servers: set[str] | None) -> None:
+        """Give the index what these servers have now; all of them with None."""
+        if self._index is None:
+            return
+        groups: dict[str, list[Document]] = {server: [] for server in servers or ()}
+        for one in self._records.values():
+            if one.listed and (servers is None or one.server in servers):
+                tags = (*one.tags, *filter(None, (one.category,)))
+                raw = {**one.definition, "name": one.tool}
+                groups.setdefault(one.server, []).append(Document(one.ref, raw, tags))
+        for server, documents in groups.items():
+            self._index.put((server, "tool"), Listed(documents))
+
+
+def why(reasons: Iterable[Reason]) -> str:
+    """Where something matched, in a few words."""
+    return "; ".join(f"{one.field}: {', '.join(one.words) or one.text}".rstrip(": ") for one in reasons)
+
+
+def _name(server: str, tool: str) -> str:
+    return f"{server}.{tool}" if server else tool
+
+
+def _spellings(name: str) -> Iterator[str]:
+    """The names that are meant by one; in the flat form it is not said where the server's name ends."""
+    yield name
+    parts = name.split("__")
+    for at in range(2, len(parts)) if parts[0] == "mcp" else ():
+        yield f"{'__'.join(parts[1:at])}.{'__'.join(parts[at:])}"
+
+
+def _batches(records: Sequence[ToolRecord]) -> Iterator[Sequence[ToolRecord]]:
+    return (records[at : at + BATCH] for at in range(0, len(records), BATCH))

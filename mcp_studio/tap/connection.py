@@ -1,0 +1,94 @@
+"""Breakpoints on the studio's own connections."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from mcp_studio.config.model import ServerConfig
+from mcp_studio.errors import StudioError
+from mcp_studio.limits import Limits
+from mcp_studio.protocol.events import Outgoing
+from mcp_studio.protocol.message import Parsed, parse
+from mcp_studio.redact import Redactor
+from mcp_studio.tap.gate import Decision, Gate
+from mcp_studio.tap.recorder import Recorder
+from mcp_studio.trace.message import WireMessage
+from mcp_studio.trace.server_tap import ServerTap
+from mcp_studio.trace.store import TraceStore
+from mcp_studio.transport.base import Opened, Sink, Tasks, Transport
+
+MakeTransport = Callable[[ServerConfig, Limits, ServerTap], Transport]
+
+
+class Breakpoints:
+    """One gate for all connections. While it is closed, what passes is also recorded in memory, to be judged there."""
+
+    def __init__(self, redactor: Redactor, limits: Limits) -> None:
+        self.trace = TraceStore(redactor, limits)
+        self._redactor = redactor
+        self._taps: dict[str, ServerTap] = {}
+        self.gate = Gate(self._note, redactor)
+
+    def over(self, make: MakeTransport, config: ServerConfig, limits: Limits, tap: ServerTap) -> Transport:
+        """A transport whose messages pass the gate."""
+        self._taps[config.name] = tap
+        recorder = Recorder(self.trace, self._redactor, config.name, limits, tap.note)
+        return _GatedTransport(make(config, limits, tap), tap, recorder, self.gate)
+
+    def _note(self, entry: WireMessage, text: str) -> None:
+        self._taps[entry.server].note(text)
+
+
+class _GatedTransport:
+    """Implements `transport.base.Transport` over another one, and `Sink` below it."""
+
+    def __init__(self, inner: Transport, tap: ServerTap, recorder: Recorder, gate: Gate) -> None:
+        self._inner, self._tap, self._recorder, self._gate = inner, tap, recorder, gate
+        self._tasks = Tasks(lambda *_: None)
+        self._sink: Sink
+        self.send_raw, self.negotiated, self.abandon = inner.send_raw, inner.negotiated, inner.abandon
+
+    async def open(self, sink: Sink) -> Opened:
+        self._sink = sink
+        return await self._inner.open(self)
+
+    async def close(self) -> None:
+        self._tasks.cancel()
+        await self._inner.close()
+
+    async def send(self, out: Outgoing) -> None:
+        if (caught := self._caught(self._recorder.sent, out.frame)) is not None:
+            decision = await caught
+            if decision.action == "answer":
+                self._tap.received(decision.frame)
+                return self._sink.frame(decision.frame)
+            if decision.action != "release":
+                return
+            if decision.frame:
+                out = out._replace(frame=decision.frame)
+                self._tap.expect(out)
+        await self._inner.send(out)
+
+    def frame(self, data: bytes, parsed: Parsed | None = None) -> None:
+        if (caught := self._caught(self._recorder.received, data)) is None:
+            self._sink.frame(data, parsed)
+        else:
+            self._tap.understood(parsed or parse(data))
+            self._tasks.spawn(self._follow(caught, data))
+
+    def undelivered(self, out: Outgoing, error: StudioError) -> None:
+        self._sink.undelivered(out, error)
+
+    def closed(self, error: StudioError | None) -> None:
+        self._sink.closed(error)
+
+    def _caught(self, record: Callable[[bytes], WireMessage | None], frame: bytes) -> Awaitable[Decision] | None:
+        entry = record(frame) if self._gate.closed else None
+        return entry and self._gate.catch(self._recorder.store, entry, frame)
+
+    async def _follow(self, caught: Awaitable[Decision], data: bytes) -> None:
+        decision = await caught
+        if decision.action == "release":
+            self._sink.frame(decision.frame or data)
+        elif decision.action == "answer":
+            await self._inner.send_raw(decision.frame)

@@ -1,0 +1,251 @@
+"""Messages on their way that something happens to: breakpoints for a person, faults by a rule."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
+from random import Random
+from typing import Literal, NamedTuple, cast, get_args
+
+from mcp_studio.errors import StudioError, UsageError
+from mcp_studio.jsontext import Json, dumps, loads_or
+from mcp_studio.limits import MB
+from mcp_studio.protocol.events import RequestId
+from mcp_studio.protocol.message import Failure, Request, Response, parse
+from mcp_studio.protocol.versions import INTERNAL_ERROR
+from mcp_studio.redact import Redactor
+from mcp_studio.trace.message import WireMessage
+from mcp_studio.trace.query.parser import parse as parse_query
+from mcp_studio.trace.query.terms import Query
+from mcp_studio.trace.search import scan_some, take
+from mcp_studio.trace.store import LiveReader, TraceStore
+
+MOST_HELD, MOST_BYTES = 100, 64 * MB
+"""Messages that are held at a time, and their bytes; further ones go on."""
+HOLD = 30.0
+"""Seconds for which a message is held unless a person decides: clients give up a call after 60."""
+
+
+Action = Literal["release", "drop", "answer", "cut"]
+
+
+class Decision(NamedTuple):
+    """What becomes of a message."""
+
+    action: Action = "release"
+    frame: bytes = b""
+    """What goes on in its place, or answers it; empty for the message as it is."""
+    delay: float = 0.0
+    """Seconds until then."""
+
+
+ACTIONS: tuple[Action, ...] = get_args(Action)
+
+
+class Waiting(NamedTuple):
+    """A message that waits for a person."""
+
+    number: int
+    """Of its entry."""
+    query: str
+    """The breakpoint."""
+    since: float
+    until: float
+    """When it goes on by itself; seconds since the epoch, as `since`."""
+
+
+class _Held(NamedTuple):
+    waiting: Waiting
+    entry: WireMessage
+    frame: bytes
+    """As it came, with its secrets."""
+    decision: asyncio.Future[Decision]
+
+
+class Fault(NamedTuple):
+    """A rule that harms messages."""
+
+    kind: str
+    value: float
+    rate: float
+    query: Query
+    text: str
+
+
+_KINDS = {"delay": 1.0, "error": float(INTERNAL_ERROR), "drop": 0.0, "cut": 0.0}
+"""Kinds of faults, and the values that they have without one: seconds, the code of an error."""
+
+
+def fault(text: str) -> Fault:
+    """A rule as it is written: `KIND[=VALUE][@RATE] [QUERY]`, such as `delay=0.5@0.1 tool:search`.
+
+    Raises:
+        UsageError: it is none.
+    """
+    head, _, query = text.strip().partition(" ")
+    what, _, rate = head.partition("@")
+    kind, _, value = what.partition("=")
+    with suppress(ValueError):
+        made = Fault(kind, float(value or _KINDS.get(kind, 0)), float(rate or 1), parse_query(query), text.strip())
+        if kind in _KINDS and 0 <= made.rate <= 1 and (kind == "error" or 0 <= made.value <= 3_600):
+            return made
+    hint = "KIND[=VALUE][@RATE] [QUERY]: delay=SECONDS, error=CODE, drop or cut, at a rate from 0 to 1."
+    raise UsageError(f"`{text}` is no fault.", hint=hint)
+
+
+def error_answer(identity: RequestId, why: str, code: int = INTERNAL_ERROR) -> bytes:
+    """The frame that refuses a request."""
+    error: dict[str, Json] = {"code": code, "message": why}
+    return dumps({"jsonrpc": "2.0", "id": identity, "error": error})
+
+
+def id_of(frame: bytes, *kinds: type[Request | Response | Failure]) -> RequestId | None:
+    """The id of a frame of these kinds, without any of a request; None for a frame that is none."""
+    messages = parse(frame).messages
+    found = messages[0] if len(messages) == 1 else None
+    return found.id if isinstance(found, kinds or (Request,)) else None
+
+
+class Gate:
+    """Judges messages on their way; open, it lets all of them through unseen.
+
+    Args:
+        note: tells what was done to a message.
+        redactor: what it takes out of a message is put back where a person has left it alone.
+        faults: the first that strikes counts.
+        seed: the same messages meet the same faults again.
+        patience: seconds for which a message is held.
+    """
+
+    def __init__(
+        self,
+        note: Callable[[WireMessage, str], None],
+        redactor: Redactor,
+        faults: Sequence[Fault] = (),
+        seed: str = "",
+        patience: float = HOLD,
+    ) -> None:
+        self._note, self._redactor, self._patience = note, redactor, patience
+        self._faults = [(one, {way: Random(f"{seed} {place} {way}") for way in ("in", "out")})
+                        for place, one in enumerate(faults)]  # fmt: skip
+        self._queries: tuple[Query, ...] = ()
+        self._leaving = asyncio.Event()
+        self._held: dict[int, _Held] = {}
+
+    @property
+    def closed(self) -> bool:
+        """Whether messages have to be judged."""
+        return bool(self._faults or self._queries)
+
+    @property
+    def breakpoints(self) -> tuple[str, ...]:
+        """The queries whose messages are held."""
+        return tuple(query.text for query in self._queries)
+
+    @property
+    def waiting(self) -> list[Waiting]:
+        """The messages that are held, the oldest first."""
+        return [held.waiting for held in self._held.values()]
+
+    def set(self, breakpoints: Iterable[str]) -> None:
+        """Hold the messages of these queries from now on; without any, what is held goes on.
+
+        Raises:
+            QueryError: one is none.
+        """
+        self._queries = tuple(parse_query(text) for text in breakpoints)
+        if not self._queries:
+            self._release()
+
+    def open(self) -> None:
+        """The connection ends: nothing waits any longer."""
+        self._leaving.set()
+        self._release()
+
+    def _release(self) -> None:
+        for held in self._held.values():
+            if not held.decision.done():
+                held.decision.set_result(Decision())
+
+    def decide(self, number: int, decision: Decision) -> bool:
+        """What becomes of a message that is held; False where it is not any more."""
+        held = self._held.get(number)
+        if held is None or held.decision.done():
+            return False
+        if decision.action == "release" and (edited := loads_or(decision.frame)) is not None:
+            shown, real = (loads_or(frame) for frame in (self._redactor.bytes(held.frame), held.frame))
+            decision = decision._replace(frame=b"" if edited == shown else dumps(_restored(edited, shown, real)))
+        held.decision.set_result(decision)
+        return True
+
+    def catch(self, store: TraceStore, entry: WireMessage, frame: bytes) -> Awaitable[Decision] | None:
+        """What becomes of a message that was just recorded; None where it simply goes on."""
+        for one, chances in self._faults:
+            if _fits(store, entry, one.query) and chances[entry.direction].random() < one.rate:
+                if one.kind == "error" and id_of(frame) is None:
+                    continue
+                return self._harm(one, entry, frame)
+        query = next((one for one in self._queries if _fits(store, entry, one)), None)
+        size = len(frame) + sum(len(held.frame) for held in self._held.values())
+        if query is None or len(self._held) >= MOST_HELD or size > MOST_BYTES:
+            return None
+        now = time.time()
+        waiting = Waiting(entry.number, query.text, now, now + self._patience)
+        held = self._held[entry.number] = _Held(waiting, entry, frame, asyncio.get_running_loop().create_future())
+        self._note(entry, f"{_named(entry)} is held: {query.text}")
+        return self._hold(held)
+
+    async def _harm(self, one: Fault, entry: WireMessage, frame: bytes) -> Decision:
+        self._note(entry, f"{_named(entry)} meets the fault {one.text}")
+        if one.kind == "delay":
+            await self._sleep(one.value)
+            return Decision()
+        if one.kind == "error" and (identity := id_of(frame)) is not None:
+            return Decision("answer", error_answer(identity, "a fault of the tap", int(one.value)))
+        return Decision("cut" if one.kind == "cut" else "drop")
+
+    async def _hold(self, held: _Held) -> Decision:
+        try:
+            await asyncio.wait((held.decision,), timeout=self._patience)
+            decision = held.decision.result() if held.decision.done() else Decision()
+            await self._sleep(decision.delay)
+        finally:
+            del self._held[held.entry.number]
+        told = {"release": "went on", "drop": "was dropped", "answer": "was answered here", "cut": "ended it all"}
+        after = f" after {time.time() - held.waiting.since:.1f} s"
+        changed = f": {decision.frame.decode('utf-8', 'replace')}" if decision.frame else ""
+        self._note(held.entry, f"{_named(held.entry)} {told[decision.action]}{after}{changed}")
+        return decision
+
+    async def _sleep(self, seconds: float) -> None:
+        if seconds > 0:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._leaving.wait(), seconds)
+
+
+def _named(entry: WireMessage) -> str:
+    return " ".join(filter(None, ("→" if entry.direction == "out" else "←", entry.kind, entry.method, entry.target)))
+
+
+def _restored(edited: Json, shown: Json, real: Json) -> Json:
+    """What a person made of a message, with the secrets that they did not see in their places."""
+    if edited == shown:
+        return real
+    if isinstance(edited, dict) and isinstance(shown, dict) and isinstance(real, dict):
+        pairs = [cast("dict[str, Json]", one) for one in (edited, shown, real)]
+        return {key: _restored(value, pairs[1].get(key), pairs[2].get(key)) for key, value in pairs[0].items()}
+    if isinstance(edited, list) and isinstance(shown, list) and isinstance(real, list):
+        rows = [cast("list[Json]", one) for one in (edited, shown, real)]
+        if len(rows[0]) == len(rows[1]):
+            return [_restored(*items) for items in zip(*rows, strict=True)]
+    return edited
+
+
+def _fits(store: TraceStore, entry: WireMessage, query: Query) -> bool:
+    """Whether a query asks for an entry. A regex that comes to no end asks for nothing."""
+    with suppress(StudioError):
+        reader = LiveReader(entry.number, [entry])
+        return any(part.numbers for part in scan_some(take(store), query, reader, [entry.number]))
+    return False

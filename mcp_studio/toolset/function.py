@@ -1,0 +1,186 @@
+"""Between JSON Schemas and Python signatures: a tool as a function, and a function as a tool."""
+
+from __future__ import annotations
+
+import inspect
+import keyword
+import re
+import typing
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import Any, Literal, Protocol, cast
+
+from mcp_studio.catalog.listing import Ref
+from mcp_studio.errors import UsageError
+from mcp_studio.jsontext import Json, items_of, mapping
+from mcp_studio.registry.objects import Tool, checked
+from mcp_studio.registry.record import ToolRecord
+from mcp_studio.safetext import safe
+from mcp_studio.schema.resolve import Resolver
+
+_SHOWN = 20_000
+"""Characters of a description that become documentation."""
+_SIMPLE: dict[str, Any] = {
+    "string": str, "integer": int, "number": float, "boolean": bool, "object": dict[str, Any], "null": None,
+}  # fmt: skip
+
+
+class ToolFunction(Protocol):
+    """A tool of a toolset: a coroutine function with the tool's name, docs and signature, and more of it.
+
+    It is also an object that `Registry.register` takes.
+    """
+
+    __name__: str
+    name: str
+    """What models call it by."""
+    description: str
+    input_schema: dict[str, Json]
+    output_schema: dict[str, Json] | None
+    ref: Ref
+    """The server and the tool there."""
+    call: Callable[[dict[str, Any]], Awaitable[Any]]
+    """Call it with arguments by the names of the schema, which need not be names of Python."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Awaitable[Any]:
+        """Call it with arguments by the signature."""
+        ...
+
+
+def function_of(record: ToolRecord, name: str, call: Callable[[dict[str, Any]], Awaitable[Any]]) -> ToolFunction:
+    """A tool as a coroutine function.
+
+    Args:
+        name: what models call it by.
+        call: calls it with arguments.
+    """
+    signature = signature_of(record.input_schema)
+    optional = [one.name for one in signature.parameters.values() if one.default is None]
+    open_ended = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in signature.parameters.values())
+
+    async def function(*args: Any, **kwargs: Any) -> Any:
+        given = signature.bind(*args, **kwargs).arguments
+        if open_ended:
+            given |= given.pop("others", {})
+        # What may be left out is left out where None stands for that.
+        return await call({key: value for key, value in given.items() if value is not None or key not in optional})
+
+    function.__name__ = function.__qualname__ = re.sub(r"\W|^(?=\d)", "_", name)
+    function.__doc__ = str(safe(_docs(record, signature), _SHOWN, lines=True))
+    function.__annotations__ = {one.name: one.annotation for one in signature.parameters.values()} | {"return": Any}
+    made: Any = function
+    made.__signature__ = signature
+    made.name, made.description, made.ref, made.call = name, record.description, record.ref, call
+    made.input_schema, made.output_schema = record.input_schema or {"type": "object"}, record.output_schema
+    return cast("ToolFunction", made)
+
+
+def signature_of(schema: dict[str, Json]) -> inspect.Signature:
+    """The parameters of an object schema, required ones first; what Python cannot name goes into `**others`."""
+    resolver = Resolver(schema)
+    top = resolver.flat(schema)
+    required = [name for name in items_of(top.get("required")) if isinstance(name, str)]
+    known = mapping(top.get("properties"))
+    names = [name for name in dict.fromkeys((*required, *known)) if name.isidentifier() and not keyword.iskeyword(name)]
+    parameters: list[inspect.Parameter] = []
+    for name in sorted(names, key=lambda one: one not in required):
+        part = resolver.flat(known.get(name, {}))
+        kind, default = annotation_of(part), inspect.Parameter.empty
+        if name not in required:
+            default = part.get("default")
+            kind = kind | None if default is None and kind is not None else kind
+        parameters.append(
+            inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=kind)
+        )
+    open_ended = top.get("additionalProperties", not known) or len(names) < len({*required, *known})
+    if open_ended and "others" not in names:
+        parameters.append(inspect.Parameter("others", inspect.Parameter.VAR_KEYWORD, annotation=Any))
+    return inspect.Signature(parameters, return_annotation=Any)
+
+
+def annotation_of(part: Mapping[str, Json]) -> Any:
+    """The type of Python that fits a schema; `Any` where it says too much or too little."""
+    values = items_of(part.get("enum"))
+    if values and all(isinstance(value, str | int) for value in values):
+        return Literal[tuple(values)]
+    kind = part.get("type")
+    if kind == "array":
+        inner = annotation_of(mapping(part.get("items")))
+        return list[inner]
+    return _SIMPLE.get(kind, Any) if isinstance(kind, str) else Any
+
+
+def _docs(record: ToolRecord, signature: inspect.Signature) -> str:
+    parts = mapping(Resolver(record.input_schema).flat(record.input_schema).get("properties"))
+    said = {name: mapping(parts.get(name)).get("description") for name in signature.parameters}
+    lines = [f"    {name}: {text}" for name, text in said.items() if isinstance(text, str) and text]
+    args = "\n".join(("", "", "Args:", *lines)) if lines else ""
+    return f"{record.description or record.title or record.name}{args}"
+
+
+class FunctionTool:
+    """A Python function as a tool: its arguments are checked and converted by its annotations.
+
+    Raises:
+        TypeError: it cannot be one, since it takes `*args`, or has an annotation that no schema can say.
+    """
+
+    def __init__(self, function: Callable[..., Any], name: str = "") -> None:
+        from pydantic import ConfigDict, Field, PydanticSchemaGenerationError, PydanticUserError, create_model
+
+        self.function = function
+        self.name = name or function.__name__
+        self.description = inspect.getdoc(function) or ""
+        self._names: list[str] = []
+        fields: dict[str, Any] = {}
+        hints = typing.get_type_hints(function, include_extras=True)
+        for at, parameter in enumerate(self._parameters()):
+            default = ... if parameter.default is inspect.Parameter.empty else parameter.default
+            # Names of a model's own, such as `copy`, would be in the way: fields are numbered.
+            fields[f"field_{at}"] = (hints.get(parameter.name, Any), Field(default, alias=parameter.name))
+            self._names.append(parameter.name)
+        try:
+            self._model = create_model(self.name, __config__=ConfigDict(extra="forbid"), **fields)
+            self.input_schema: dict[str, Json] = self._model.model_json_schema()
+        except (PydanticSchemaGenerationError, PydanticUserError) as problem:
+            said = str(problem).partition("\n")[0]
+            raise TypeError(f"The function {self.name!r} cannot be a tool: {said}") from None
+        self.input_schema.pop("title", None)
+        # So that a coroutine function is known for one before it is called.
+        self.call: Callable[[dict[str, Any]], Any] = (
+            self._acall if inspect.iscoroutinefunction(function) else self._call
+        )
+
+    def _parameters(self) -> Iterator[inspect.Parameter]:
+        for parameter in inspect.signature(self.function).parameters.values():
+            if parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.POSITIONAL_ONLY):
+                message = f"The function {self.name!r} cannot be a tool: callers cannot name {parameter.name!r}."
+                raise TypeError(message)
+            if parameter.kind is not inspect.Parameter.VAR_KEYWORD:
+                yield parameter
+
+    def _call(self, arguments: dict[str, Any]) -> Any:
+        return self.function(**self._values(arguments))
+
+    async def _acall(self, arguments: dict[str, Any]) -> Any:
+        return await self.function(**self._values(arguments))
+
+    def _values(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        from pydantic import ValidationError
+
+        try:
+            model = self._model.model_validate(arguments)
+        except ValidationError as problem:
+            errors = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in problem.errors()[:10]]
+            raise UsageError(f"The arguments of {self.name!r} do not fit: {'; '.join(errors)}.") from None
+        return {name: getattr(model, f"field_{at}") for at, name in enumerate(self._names)}
+
+
+def tool_of(thing: object) -> Tool:
+    """An object with `name` and `call`, or a function, as a tool.
+
+    Raises:
+        TypeError: it is neither.
+    """
+    if inspect.isroutine(thing) and not hasattr(thing, "call"):
+        return FunctionTool(cast("Callable[..., Any]", thing))
+    return checked(thing)

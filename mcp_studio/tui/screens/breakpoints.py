@@ -1,0 +1,158 @@
+"""Messages on their way that wait for a person: which are held, what becomes of each."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from textual import getters, on
+from textual.containers import Horizontal
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from mcp_studio.errors import UsageError
+from mcp_studio.jsontext import Json, loads_or, mapping, printable
+from mcp_studio.safetext import safe
+from mcp_studio.tap.gate import Action, Decision, Gate, Waiting
+from mcp_studio.trace.message import Recording
+from mcp_studio.trace.query.parser import parse
+from mcp_studio.tui.form.json_editor import JsonArea
+from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.views.line import Line
+from mcp_studio.tui.views.trace_table import arrow
+from mcp_studio.tui.views.virtual_list import VirtualList
+
+if TYPE_CHECKING:
+    from mcp_studio.tap.desk import RemoteGate
+
+
+class Breakpoints(Dialog[None]):
+    """Says which messages are held, and decides about each; filled anew while it is open.
+
+    Args:
+        gate: of the studio's own connections, or of a tap in another process.
+        recording: has the entries of the messages that it holds.
+        where: whose messages they are.
+    """
+
+    DEFAULT_CLASSES = "-large"
+    DEFAULT_CSS = """
+    Breakpoints {
+        & VirtualList { height: 30%; min-height: 3; margin: 1 0; }
+        & JsonArea { height: 1fr; min-height: 3; }
+        & Horizontal { height: 1; & Static { width: auto; margin-right: 1; } & Input { width: 1fr; } }
+        & #after { width: 10; }
+        & #note { height: auto; min-height: 1; }
+    }
+    """
+    choices = (
+        Choice("release", "Release", "primary"), Choice("drop", "Drop", "error"), Choice("answer", "Answer"),
+        Choice("cut", "Cut the connection"), Choice("back", "Close"),
+    )  # fmt: skip
+    AUTO_FOCUS = "#query"
+    every = 0.2
+    rows = getters.query_one(VirtualList)
+    editor = getters.query_one(JsonArea)
+
+    def __init__(self, gate: Gate | RemoteGate, recording: Recording, where: str) -> None:
+        super().__init__(f"Breakpoints of {where}")
+        self._gate, self._recording = gate, recording
+        self._shown = 0
+        """The number of the message that the editor has."""
+        self._text = ""
+
+    def body(self) -> Iterable[Widget]:
+        query = " or ".join(self._gate.breakpoints)
+        hint = "a query as in the trace, such as tool:search dir:out; empty: nothing is held"
+        yield Horizontal(Static("Hold"), Input(query, placeholder=hint, id="query", compact=True))
+        yield VirtualList[Waiting](self._draw, key=lambda one: one.number, empty="No message is held.")
+        yield JsonArea()
+        yield Horizontal(Static("after"), Input("0", id="after", compact=True, type="number"), Static("seconds"))
+        yield Static(id="note", markup=False)
+
+    def look(self) -> None:
+        """Show what is held now; what a person edits stays, until it is gone."""
+        self.rows.show(self._gate.waiting)
+        row: Waiting | None = self.rows.row
+        if row is None or row.number != self._shown:
+            self._show(row)
+
+    @on(VirtualList.Highlighted)
+    def _show(self, row: Waiting | VirtualList.Highlighted | None) -> None:
+        row = self.rows.row if isinstance(row, VirtualList.Highlighted) else row
+        entry = self._recording.entry(row.number) if row is not None else None
+        if (entry.number if entry is not None else 0) == self._shown:
+            return
+        body = entry.body if entry is not None else b""
+        value = loads_or(body, exact=True)
+        text = body.decode("utf-8", "replace") if value is None else printable(value)
+        self._shown, self._text = entry.number if entry is not None else 0, text
+        self.editor.text = text
+        self.note("")
+
+    def _draw(self, row: Waiting, width: int, selected: bool) -> Line:
+        entry = self._recording.entry(row.number)
+        left = f"{max(0.0, row.until - time.time()):>4.0f} s  "
+        if entry is None:
+            return [(left, "warn"), ("…", "dim")]
+        return [
+            (left, "warn"),
+            arrow(entry.direction),
+            (safe(f" {entry.server} {entry.kind} {entry.method} {entry.target}", width), ""),
+        ]
+
+    @on(Input.Submitted, "#query")
+    def _set(self) -> None:
+        """Hold the messages of the query from now on."""
+        text = self.query_one("#query", Input).value.strip()
+        try:
+            parse(text)
+        except UsageError as error:
+            self.note(f"{error.message} {error.hint}", "bad")
+            return
+        self._gate.set([text] if text else [])
+        self.note("Its messages are held from now on." if text else "Nothing is held any more.")
+        self.rows.focus()
+
+    def action_release(self) -> None:
+        """Let it go on, as it stands in the editor."""
+        self._decide("release", self._edited)
+
+    def action_drop(self) -> None:
+        """It goes nowhere."""
+        self._decide("drop")
+
+    def action_cut(self) -> None:
+        """It ends the connection."""
+        self._decide("cut")
+
+    def action_answer(self) -> None:
+        """Answer a request in the place of who should; what stands in the editor is the answer."""
+        request = mapping(loads_or(self._text.encode()))
+        if "id" not in request or "method" not in request:
+            self.note("Only a request can be answered.", "bad")
+        elif self._edited:
+            self._decide("answer", self._edited)
+        else:
+            answer: Json = {"jsonrpc": "2.0", "id": request["id"], "result": {}}
+            self.editor.text = printable(answer)
+            self.note("Write the answer in the editor, and press Answer again.")
+
+    @property
+    def _edited(self) -> bytes:
+        """What was made of the message; empty where it is as it came."""
+        text = self.editor.text
+        return b"" if text == self._text else text.encode("utf-8", "replace")
+
+    def _decide(self, action: Action, frame: bytes = b"") -> None:
+        try:
+            delay = float(self.query_one("#after", Input).value or 0)
+        except ValueError:
+            delay = -1.0
+        if not 0 <= delay <= 3_600:
+            self.note("It can be delayed by 0 to 3,600 seconds.", "bad")
+        elif not self._shown or not self._gate.decide(self._shown, Decision(action, frame, delay)):
+            self.note("No message is held.", "bad")
+        else:
+            self.note("Done." if not delay else f"It is done in {delay:g} s.")
