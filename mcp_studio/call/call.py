@@ -342,12 +342,6 @@ class Call:
         self.asking, self.asked_at = now, at
         self.changed.emit(self)
 
-    def on_task(self, task: Task) -> None:
-        """Learn how the task is that it has become."""
-        if task is not self.as_task:
-            self.as_task = task
-            self.changed.emit(self)
-
     def on_id(self, identity: RequestId) -> None:
         """Learn from the session under which id it is about to be sent."""
         self.request = identity
@@ -392,22 +386,17 @@ class Call:
             self.found(())
 
 
-def outcome_of(method: str, reply: Reply, ms: float, asked_ms: float = 0.0, also: tuple[str, ...] = ()) -> CallOutcome:
-    """What an answer means; an invalid result is kept and shown, but is no success.
-
-    Args:
-        also: problems beside those of the answer.
-    """
+def outcome_of(method: str, reply: Reply, ms: float, asked_ms: float = 0.0) -> CallOutcome:
+    """What an answer means; an invalid result is kept and shown, but is no success."""
     event = reply.event
     facts: dict[str, Any] = {"ms": ms, "asked_ms": asked_ms, "size": reply.size, "request_id": reply.request_id}
-    problems = (*event.problems, *also)
     if not isinstance(event, Answered):
-        return Rejected(**facts, problems=problems, code=event.code, message=event.message, data=event.data)
+        return Rejected(**facts, problems=event.problems, code=event.code, message=event.message, data=event.data)
     if event.problems:
-        return Rejected(**facts, problems=problems, message="The server's result is invalid.", data=event.result)
+        return Rejected(**facts, problems=event.problems, message="The server's result is invalid.", data=event.result)
     failed = method == "tools/call" and mapping(event.result).get("isError") is True
     kind = ToolFailed if failed else Succeeded
-    return kind(**facts, result=event.result, problems=(*problems_of(method, event.result), *also))
+    return kind(**facts, result=event.result, problems=problems_of(method, event.result))
 
 
 def failure_of(call: Call, error: BaseException) -> CallOutcome:

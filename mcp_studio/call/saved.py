@@ -121,11 +121,9 @@ def read_saved(text: str, name: str, file: FilePath, where: Where, problems: lis
     before = len(problems)
     try:
         document = table.read(text, _float)
-    except tomllib.TOMLDecodeError as problem:
-        problems.append(Problem(str(file), "", f"is no valid TOML: {problem}."))
-        return None
-    except RecursionError:
-        problems.append(Problem(str(file), "", "is no valid TOML: It is nested too deeply."))
+    except (tomllib.TOMLDecodeError, RecursionError) as problem:
+        why = "It is nested too deeply" if isinstance(problem, RecursionError) else problem
+        problems.append(Problem(str(file), "", f"is no valid TOML: {why}."))
         return None
     top = Table(document, str(file), "", problems)
     version = top.take_integer("version", VERSION, 1)

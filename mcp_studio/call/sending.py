@@ -79,7 +79,7 @@ class _Sending:
             if support == "required" or (support == "optional" and call.wants_task):
                 self._task_params = {"task": {} if call.ttl is None else {"ttl": round(call.ttl * 1000)}}
         if not supervisor.calls:
-            answerer.call_began()
+            answerer.sampled = 0
         supervisor.calls.append(subject)
         try:
             if connection.core.modern:
@@ -118,7 +118,7 @@ class _Sending:
     async def _headers_anew(self) -> tuple[tuple[str, str], ...] | None:
         """The headers that the tool wants now: its definition has changed since it was listed (-32020, 2026-07-28)."""
         found = await fetch_all(*METHODS["tool"][:2], asker(self._connection, self._call.number), self._manager.limits)
-        self._manager.refresh(self._call.ref.server)
+        self._manager.refresher.again(self._call.ref.server)
         named = (item for item in map(mapping, found.items) if item.get("name") == self._call.ref.name)
         return next((self._headers_for(ToolView(item)) for item in named), None)
 
@@ -181,9 +181,10 @@ def outcome_of_task(task: Task) -> CallOutcome:
     """What a call that became this task would have ended with; the task has to be done."""
     ms = (task.steps[-1].at - task.started) * 1000 if task.steps else 0.0
     try:
-        return outcome_of(task.method, _reply(task), ms, also=task.problems)
+        outcome = outcome_of(task.method, _reply(task), ms)
     except Ended as ended:
-        return replace(ended.outcome, ms=ms, problems=(*ended.outcome.problems, *task.problems))
+        outcome = replace(ended.outcome, ms=ms)
+    return replace(outcome, problems=(*outcome.problems, *task.problems))
 
 
 def _reply(task: Task) -> Reply:

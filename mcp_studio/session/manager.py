@@ -7,7 +7,6 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import ExitStack, asynccontextmanager
 
 from mcp_studio.catalog.catalog import Catalog, suggestion
-from mcp_studio.catalog.listing import EntryKind
 from mcp_studio.catalog.refresh import Refresher
 from mcp_studio.catalog.remembered import Memories, Memory
 from mcp_studio.config.model import ServerConfig, Settings
@@ -202,14 +201,6 @@ class ConnectionManager:
         """Wait until a ready server's lists are read; returns at once for any other."""
         if self.supervisor(name).connection is not None:
             await self.refresher.done(name)
-
-    def refresh(self, name: str) -> None:
-        """Read the lists of a ready server again."""
-        self.refresher.again(name)
-
-    def look(self, name: str, kind: EntryKind) -> None:
-        """Somebody looks at a list: it is read again where the time has passed for which it is fresh."""
-        self.refresher.look(name, kind)
 
     def connection(self, name: str) -> Connection:
         """The ready connection of a server; a `StudioError` says why there is none."""
