@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from mcp_studio.cli.grammar import VERBS
 from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import from_command, learn, select, state_text, tell_problems
 from mcp_studio.cli.terminal import can_ask, confirm, private
-from mcp_studio.config.clients import client_named, foreign_files, targets
+from mcp_studio.config.clients import Client, client_named, foreign_files, targets
 from mcp_studio.config.expand import effective, uses
 from mcp_studio.config.exporters import export
 from mcp_studio.config.importers import NO_SERVERS, suggest_name
