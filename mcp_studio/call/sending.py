@@ -61,8 +61,8 @@ class _Sending:
         self._connection = connection
         self._supervisor = manager.supervisor(call.ref.server)
         self._kind: TaskKind = "extension" if connection.core.modern else "core"
-        http = self._supervisor.config.kind == "http"
-        self._mirrors = http and connection.core.modern and call.method == "tools/call"
+        mirrored = connection.core.modern and call.method == "tools/call"
+        self._mirrors = mirrored and self._supervisor.config.kind == "http"
         self._headers: tuple[tuple[str, str], ...] = ()
         self._task_params: dict[str, Json] = {}
 
@@ -163,7 +163,9 @@ class _Sending:
             if now is None:
                 removed = StudioError("The task was removed from the list here.")
                 raise Ended(Lost(error=reason or removed, sent=True))
-            call.on_task(now)
+            if now is not call.as_task:
+                call.as_task = now
+                call.changed.emit(call)
             if now.done:
                 return now
             if call.let_go:
