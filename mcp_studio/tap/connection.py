@@ -10,14 +10,13 @@ from mcp_studio.limits import Limits
 from mcp_studio.protocol.events import Outgoing
 from mcp_studio.protocol.message import Parsed, parse
 from mcp_studio.redact import Redactor
+from mcp_studio.session.manager import MakeTransport
 from mcp_studio.tap.gate import Decision, Gate
 from mcp_studio.tap.recorder import Recorder
 from mcp_studio.trace.message import WireMessage
 from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.transport.base import Opened, Sink, Tasks, Transport
-
-MakeTransport = Callable[[ServerConfig, Limits, ServerTap], Transport]
 
 
 class Breakpoints:
@@ -80,6 +79,7 @@ class _GatedTransport:
         self._sink.undelivered(out, error)
 
     def closed(self, error: StudioError | None) -> None:
+        self._tasks.cancel()
         self._sink.closed(error)
 
     def _caught(self, record: Callable[[bytes], WireMessage | None], frame: bytes) -> Awaitable[Decision] | None:

@@ -40,7 +40,8 @@ async def serve(gate: Gate, folder: Path, session: Callable[[], str]) -> None:
                     _obey(gate, order)
             await asyncio.sleep(_POLL)
     finally:
-        (folder / f"{name}.json").unlink(missing_ok=True)
+        with suppress(OSError):
+            (folder / f"{name}.json").unlink()
 
 
 def _orders(folder: Path, session: str) -> list[dict[str, Json]]:
@@ -80,7 +81,8 @@ class RemoteGate:
     def waiting(self) -> list[Waiting]:
         """See `Gate.waiting`."""
         rows = [items_of(row) for row in items_of(self._state().get("held"))]
-        return [Waiting(*row) for row in rows if len(row) == 4]
+        found = [Waiting(*row) for row in rows if len(row) == len(Waiting._fields)]
+        return [one for one in found if one.until > time.time()]  # its process may have been killed
 
     def set(self, breakpoints: Iterable[str]) -> None:
         """See `Gate.set`; it is done soon."""

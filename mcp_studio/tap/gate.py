@@ -9,7 +9,6 @@ from contextlib import suppress
 from random import Random
 from typing import Literal, NamedTuple, cast, get_args
 
-from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json, dumps, loads_or
 from mcp_studio.limits import MB
 from mcp_studio.protocol.events import RequestId
@@ -19,8 +18,8 @@ from mcp_studio.redact import Redactor
 from mcp_studio.trace.message import WireMessage
 from mcp_studio.trace.query.parser import parse as parse_query
 from mcp_studio.trace.query.terms import Query
-from mcp_studio.trace.search import scan_some, take
-from mcp_studio.trace.store import LiveReader, TraceStore
+from mcp_studio.trace.search import fits
+from mcp_studio.trace.store import TraceStore
 
 MOST_HELD, MOST_BYTES = 100, 64 * MB
 """Messages that are held at a time, and their bytes; further ones go on."""
@@ -28,6 +27,7 @@ HOLD = 30.0
 """Seconds for which a message is held unless a person decides: clients give up a call after 60."""
 
 
+FaultKind = Literal["delay", "error", "drop", "cut"]
 Action = Literal["release", "drop", "answer", "cut"]
 
 
@@ -67,32 +67,14 @@ class _Held(NamedTuple):
 class Fault(NamedTuple):
     """A rule that harms messages."""
 
-    kind: str
+    kind: FaultKind
     value: float
+    """Seconds, or the code of the error."""
     rate: float
+    """Of the messages that the query asks for, from 0 to 1."""
     query: Query
     text: str
-
-
-_KINDS = {"delay": 1.0, "error": float(INTERNAL_ERROR), "drop": 0.0, "cut": 0.0}
-"""Kinds of faults, and the values that they have without one: seconds, the code of an error."""
-
-
-def fault(text: str) -> Fault:
-    """A rule as it is written: `KIND[=VALUE][@RATE] [QUERY]`, such as `delay=0.5@0.1 tool:search`.
-
-    Raises:
-        UsageError: it is none.
-    """
-    head, _, query = text.strip().partition(" ")
-    what, _, rate = head.partition("@")
-    kind, _, value = what.partition("=")
-    with suppress(ValueError):
-        made = Fault(kind, float(value or _KINDS.get(kind, 0)), float(rate or 1), parse_query(query), text.strip())
-        if kind in _KINDS and 0 <= made.rate <= 1 and (kind == "error" or 0 <= made.value <= 3_600):
-            return made
-    hint = "KIND[=VALUE][@RATE] [QUERY]: delay=SECONDS, error=CODE, drop or cut, at a rate from 0 to 1."
-    raise UsageError(f"`{text}` is no fault.", hint=hint)
+    """As a person wrote it."""
 
 
 def error_answer(identity: RequestId, why: str, code: int = INTERNAL_ERROR) -> bytes:
@@ -174,8 +156,8 @@ class Gate:
         held = self._held.get(number)
         if held is None or held.decision.done():
             return False
-        if decision.action == "release" and (edited := loads_or(decision.frame)) is not None:
-            shown, real = (loads_or(frame) for frame in (self._redactor.bytes(held.frame), held.frame))
+        if decision.action == "release" and (edited := loads_or(decision.frame, exact=True)) is not None:
+            shown, real = (loads_or(frame, exact=True) for frame in (self._redactor.bytes(held.frame), held.frame))
             decision = decision._replace(frame=b"" if edited == shown else dumps(_restored(edited, shown, real)))
         held.decision.set_result(decision)
         return True
@@ -183,13 +165,15 @@ class Gate:
     def catch(self, store: TraceStore, entry: WireMessage, frame: bytes) -> Awaitable[Decision] | None:
         """What becomes of a message that was just recorded; None where it simply goes on."""
         for one, chances in self._faults:
-            if _fits(store, entry, one.query) and chances[entry.direction].random() < one.rate:
+            if fits(store, entry, one.query) and chances[entry.direction].random() < one.rate:
                 if one.kind == "error" and id_of(frame) is None:
                     continue
                 return self._harm(one, entry, frame)
-        query = next((one for one in self._queries if _fits(store, entry, one)), None)
-        size = len(frame) + sum(len(held.frame) for held in self._held.values())
-        if query is None or len(self._held) >= MOST_HELD or size > MOST_BYTES:
+        query = next((one for one in self._queries if fits(store, entry, one)), None)
+        if query is None or self._leaving.is_set():
+            return None
+        if len(self._held) >= MOST_HELD or sum(len(held.frame) for held in self._held.values()) > MOST_BYTES:
+            self._note(entry, f"{_named(entry)} went on: too much is held already")
             return None
         now = time.time()
         waiting = Waiting(entry.number, query.text, now, now + self._patience)
@@ -241,11 +225,3 @@ def _restored(edited: Json, shown: Json, real: Json) -> Json:
         if len(rows[0]) == len(rows[1]):
             return [_restored(*items) for items in zip(*rows, strict=True)]
     return edited
-
-
-def _fits(store: TraceStore, entry: WireMessage, query: Query) -> bool:
-    """Whether a query asks for an entry. A regex that comes to no end asks for nothing."""
-    with suppress(StudioError):
-        reader = LiveReader(entry.number, [entry])
-        return any(part.numbers for part in scan_some(take(store), query, reader, [entry.number]))
-    return False

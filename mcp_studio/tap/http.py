@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import signal
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Coroutine
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from mcp_studio.errors import StudioError
-from mcp_studio.tap.gate import Gate, error_answer, id_of
+from mcp_studio.tap.gate import Decision, Gate, error_answer, id_of
 from mcp_studio.tap.recorder import EVENT, Flow, Recorder
 from mcp_studio.transport.base import HttpRequest, HttpResponse
 from mcp_studio.transport.sse import SseParser
@@ -35,6 +36,7 @@ _HOPS = frozenset(
 )
 """Headers about one connection (RFC 9110 7.6.1), and those that are made anew."""
 _BAD_GATEWAY = 502
+_SESSIONS = 200
 Head = list[tuple[bytes, bytes]]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
@@ -56,6 +58,8 @@ class HttpTap:
         self._parts = urlsplit(url)
         self._origin = f"{self._parts.scheme}://{self._parts.netloc.rpartition('@')[2]}"
         self._context, self._recorder, self._gate = context, recorder, gate
+        self._sessions: dict[bytes, Recorder] = {}
+        """By the session: two clients may use the same ids. That of the newest client without one is under b""."""
         self._numbers = count(1)
         self._pool: httpcore2.AsyncConnectionPool
 
@@ -83,6 +87,8 @@ class HttpTap:
                 self, log_config=None, log_level="critical", lifespan="off", server_header=False, date_header=False,
                 timeout_graceful_shutdown=0,
             )  # fmt: skip
+            for number in (signal.SIGINT, signal.SIGTERM):  # uvicorn ends at them, and then raises them once more
+                signal.signal(number, _unmoved)
             async with httpcore2.AsyncConnectionPool(self._context, max_connections=None) as self._pool:
                 await uvicorn.Server(config).serve([listening])
         tap.ended()
@@ -90,7 +96,8 @@ class HttpTap:
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         """One request."""
         head: Head = scope["headers"]
-        named, port, back = dict(head), scope["server"][1], _Back(send, self._recorder, self._gate)
+        named, port = dict(head), scope["server"][1]
+        back = _Back(send, self._recorder, self._gate, self._sessions)
         hosts = [f"{host}:{port}".encode() for host in ("127.0.0.1", "localhost", "[::1]")]
         origin = named.get(b"origin", b"")
         if named.get(b"host") not in hosts or (origin and origin.partition(b"://")[2] not in hosts):
@@ -98,29 +105,33 @@ class HttpTap:
             return await back.say(403, b"The tap answers to clients on this computer alone.\n")
         if (body := await _body(receive, self._recorder.limits.message)) is None:
             return await back.say(413, b"The message is larger than the limit called message.\n")
+        session = named.get(b"mcp-session-id", b"")
+        new = not session and b'"initialize"' in body
+        back.recorder = recorder = self._recorder.renewed() if new else self._sessions.get(session, self._recorder)
         back.number, target = next(self._numbers), scope["raw_path"] + b"?" * bool(scope["query_string"])
         target += scope["query_string"]
         mcp = scope["path"] == (self._parts.path or "/") or b'"jsonrpc"' in body
         back.purpose = "" if mcp or b"text/event-stream" in named.get(b"accept", b"") else "beside MCP"
         url = self._origin + target.decode("latin-1")
         frame = b"" if back.purpose or not frame_of(body) else body
-        self._recorder.tap.http_request(
+        recorder.tap.http_request(
             HttpRequest(back.number, scope["method"], url, _texts(head), b"" if frame else body, back.purpose)
         )
-        try:
-            await _while_there(self._pass(scope["method"], target, head, body, frame, back), receive)
-        finally:
-            if frame and (identity := id_of(frame)) in self._recorder.pending:
-                self._recorder.forget(identity)  # the client has left: nobody waits any more
+        there = await _while_there(self._pass(recorder, scope["method"], target, head, body, frame, back), receive)
+        if frame and not there:
+            recorder.forget(id_of(frame))
 
-    async def _pass(self, method: str, target: bytes, head: Head, body: bytes, frame: bytes, back: _Back) -> None:
+    async def _pass(
+        self, recorder: Recorder, method: str, target: bytes, head: Head, body: bytes, frame: bytes, back: _Back
+    ) -> None:
         import httpcore2
 
-        entry = self._recorder.sent(frame, back.number) if frame else None
-        if entry is not None and (caught := self._gate.catch(self._recorder.store, entry, frame)) is not None:
-            decision = await caught
+        if frame and not self._gate.closed:
+            asyncio.get_running_loop().call_soon(recorder.sent, frame, back.number)  # once it is on its way
+        elif frame and (entry := recorder.sent(frame, back.number)) is not None:
+            decision = await (self._gate.catch(recorder.store, entry, frame) or _released())
             if decision.action == "answer":
-                self._recorder.answered(decision.frame, back.number)
+                recorder.answered(decision.frame, back.number)
                 return await back.say(200, decision.frame, b"application/json")
             if decision.action == "drop":
                 await asyncio.Event().wait()  # the client hears nothing as long as it waits
@@ -143,9 +154,11 @@ class HttpTap:
 class _Back:
     """The way back of one exchange."""
 
-    def __init__(self, send: Send, recorder: Recorder, gate: Gate) -> None:
+    def __init__(self, send: Send, recorder: Recorder, gate: Gate, sessions: dict[bytes, Recorder]) -> None:
         self.number, self.purpose = 0, ""
-        self._send, self._recorder, self._gate = send, recorder, gate
+        self.recorder = recorder
+        """Of the client that it belongs to."""
+        self._send, self._gate, self._sessions = send, gate, sessions
         self._begun = False
         self._written = 0
 
@@ -156,13 +169,13 @@ class _Back:
 
     async def failed(self, why: str, identity: int | str | None) -> None:
         """There is no answer, or no more of it: say so."""
-        self._recorder.tap.http_response(HttpResponse(self.number, 0, "", (), why, purpose=self.purpose))
+        self.recorder.tap.http_response(HttpResponse(self.number, 0, "", (), why, purpose=self.purpose))
         if self._begun:
             raise Cut
         if identity is None:
             return await self.say(_BAD_GATEWAY, f"{why}\n".encode())
         frame = error_answer(identity, why)
-        self._recorder.received(frame, self.number)
+        self.recorder.received(frame, self.number)
         await self.say(_BAD_GATEWAY, frame, b"application/json")
 
     async def cut(self) -> None:
@@ -174,24 +187,28 @@ class _Back:
         """Pass an answer on."""
         named = {name.lower(): value for name, value in response.headers}
         streams = named.get(b"content-type", b"").lower().startswith(b"text/event-stream")
+        if self.recorder not in self._sessions.values():
+            if len(self._sessions) >= _SESSIONS:
+                del self._sessions[next(iter(self._sessions))]
+            self._sessions[named.get(b"mcp-session-id", b"")] = self.recorder
         facts = partial(
             HttpResponse, self.number, response.status, response.extensions["reason_phrase"].decode("latin-1"),
             _texts(response.headers), purpose=self.purpose,
         )  # fmt: skip
         read, end = (self._data, EVENT) if streams else (frame_of, _WHOLE)
         if self.purpose:
-            read = lambda body: self._recorder.tap.http_response(facts(body=body)) or b""  # noqa: E731
+            read = lambda body: self.recorder.tap.http_response(facts(body=body)) or b""  # noqa: E731
         else:
-            self._recorder.tap.http_response(facts())
+            self.recorder.tap.http_response(facts())
         head, size = _kept(response.headers), named.get(b"content-length")
         if size is not None and not streams and not self._gate.closed:  # else another frame may come in its place
             head.append((b"Content-Length", size))
         await self._begin(response.status, head)
         task, length = asyncio.current_task(), 0
         assert task is not None
-        record = partial(self._recorder.received, exchange=self.number)
+        record = partial(self.recorder.received, exchange=self.number)
         made = _event_with if streams else _frame
-        flow = Flow(self._recorder, self._gate, record, self._write, read, made, task.cancel, end)
+        flow = Flow(self.recorder, self._gate, record, self._write, read, made, task.cancel, end)
         async for data in response.aiter_stream():
             length += len(data)
             await flow.feed(data)
@@ -210,8 +227,12 @@ class _Back:
 
     def _data(self, event: bytes) -> bytes:
         """The frame in an event."""
-        found = [one.data for one in SseParser(self._recorder.limits.message).feed(event)]
+        found = [one.data for one in SseParser(self.recorder.limits.message).feed(event)]
         return frame_of(found[0]) if found and isinstance(found[0], bytes) else b""
+
+
+def _unmoved(number: int, frame: object) -> None:
+    """What has to be written still is."""
 
 
 def _event_with(event: bytes, frame: bytes) -> bytes:
@@ -246,13 +267,18 @@ async def _body(receive: Receive, most: int) -> bytes | None:
     return b"".join(parts)
 
 
-async def _while_there(work: Coroutine[Any, Any, None], receive: Receive) -> None:
-    """Do it as long as the client is there: it cancels by leaving."""
+async def _released() -> Decision:
+    return Decision()
+
+
+async def _while_there(work: Coroutine[Any, Any, None], receive: Receive) -> bool:
+    """Do it as long as the client is there, which cancels by leaving; whether it came to its end."""
     working, leaving = asyncio.ensure_future(work), asyncio.ensure_future(receive())
     try:
         await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
         if working.done():
             working.result()
+        return working.done()
     finally:
         working.cancel()
         leaving.cancel()

@@ -5,42 +5,27 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import partial
 
-from mcp_studio.jsontext import mapping
 from mcp_studio.limits import Limits
-from mcp_studio.protocol.events import Outgoing, RequestId
+from mcp_studio.protocol.events import RequestId
 from mcp_studio.protocol.lines import size_text
-from mcp_studio.protocol.message import Failure, Message, Notification, Request, Response, parse
-from mcp_studio.protocol.versions import META_VERSION, NAMED
+from mcp_studio.protocol.message import Failure, Notification, Request, Response, parse
 from mcp_studio.redact import Redactor
 from mcp_studio.tap.gate import Decision, Gate, error_answer, id_of
 from mcp_studio.trace.message import WireMessage
-from mcp_studio.trace.server_tap import ServerTap
+from mcp_studio.trace.server_tap import ServerTap, outgoing
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.transport.base import Tasks
+from mcp_studio.transport.stdio import WriterClosed
 
 _PENDING = 10_000
 """Requests without an answer that are remembered."""
-_LABEL = 1_000
 _LONGEST = 3_600.0
 """Seconds that a message may be held, or delayed."""
 Say = Callable[[str], None]
 """Tells the person something, in a sentence."""
-
-
-def outgoing(frame: bytes, message: Message) -> Outgoing | None:
-    """What a client says of its own frame when it sends it; None for what is no message."""
-    if isinstance(message, Request):
-        version = mapping(message.params.get("_meta")).get(META_VERSION)
-        subject = message.params.get(NAMED.get(message.method, ""))
-        target, version = (text if isinstance(text, str) else "" for text in (subject, version))
-        method, known = message.method[:_LABEL], bool(version)
-        return Outgoing(
-            frame, "request", message.id, method, target[:_LABEL], version, known, params=message.params
-        )  # fmt: skip
-    if isinstance(message, Notification):
-        return Outgoing(frame, "notification", None, message.method[:_LABEL])
-    return Outgoing(frame, "response", message.id) if isinstance(message, (Response, Failure)) else None
 
 
 class Recorder:
@@ -56,6 +41,8 @@ class Recorder:
         self.limits = limits
         self.pending: dict[RequestId, None] = {}
         """Requests of the client that have no answer yet."""
+        self.renewed = partial(Recorder, store, redactor, server, limits, say)
+        """Makes the recorder of another connection of the same server."""
         self._say = say
         self._failed = False
 
@@ -88,6 +75,7 @@ class Recorder:
             return record(frame, exchange)
         except Exception as problem:  # what goes wrong in here must not cost the client its answer
             self._failed = True
+            self.pending.clear()
             self._say(f"The tap records no more: {type(problem).__name__}: {problem}. Messages still pass.")
             return None
 
@@ -224,11 +212,12 @@ class Flow:
 
     async def _follow(self, caught: Awaitable[Decision], unit: bytes) -> None:
         decision = await caught
-        if decision.action == "release":
-            await self.insert(decision.frame, unit)
-        elif decision.action == "answer":
-            self._recorder.answered(decision.frame)
-            if self.back is not None:
-                await self.back.insert(decision.frame)
-        elif decision.action == "cut":
-            self._cut()
+        with suppress(WriterClosed):  # the receiver has left meanwhile
+            if decision.action == "release":
+                await self.insert(decision.frame, unit)
+            elif decision.action == "answer":
+                self._recorder.answered(decision.frame)
+                if self.back is not None:
+                    await self.back.insert(decision.frame)
+            elif decision.action == "cut":
+                self._cut()

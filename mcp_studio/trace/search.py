@@ -7,13 +7,14 @@ from array import array
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from itertools import chain
 from typing import NamedTuple
 
 from mcp_studio.errors import StudioError
-from mcp_studio.trace.message import COMMENTED, Block, Reader, Recording
+from mcp_studio.trace.message import COMMENTED, Block, Reader, Recording, WireMessage
 from mcp_studio.trace.query.terms import Query, Rows, Snapshot, Test
+from mcp_studio.trace.store import LiveReader
 
 _FIRST_STEP = 2_048
 _STEP = 16_384
@@ -102,6 +103,14 @@ def scan_some(snapshot: Snapshot, query: Query, reader: Reader, numbers: Iterabl
             rows.block = Block(number, [b""])
             row = number - rows.columns.first
             yield _slice(rows, range(row, row + 1), test)
+
+
+def fits(recording: Recording, entry: WireMessage, query: Query) -> bool:
+    """Whether a query asks for an entry that is in memory. A regex that comes to no end asks for nothing."""
+    with suppress(StudioError):
+        reader = LiveReader(entry.number, [entry])
+        return any(part.numbers for part in scan_some(take(recording), query, reader, [entry.number]))
+    return False
 
 
 def _test(query: Query, rows: Rows) -> Test:

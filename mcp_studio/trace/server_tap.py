@@ -7,10 +7,11 @@ from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 from mcp_studio.errors import StudioError
+from mcp_studio.jsontext import mapping
 from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.protocol.events import Outgoing, RequestId
 from mcp_studio.protocol.message import Failure, Message, Notification, Parsed, Request, Response, parse, tool_failed
-from mcp_studio.protocol.versions import NAMED, URL_ELICITATION_REQUIRED, Params, continued
+from mcp_studio.protocol.versions import META_VERSION, NAMED, URL_ELICITATION_REQUIRED, Params, continued
 from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
 from mcp_studio.trace.lint.ledger import Ledger
@@ -62,6 +63,21 @@ def _remember(known: OrderedDict[K, V], key: K, value: V, most: int = _REMEMBERE
     known[key] = value
     if len(known) > most:
         known.popitem(last=False)
+
+
+def outgoing(frame: bytes, message: Message) -> Outgoing | None:
+    """What a client says of its own frame when it sends it; None for what is no message."""
+    if isinstance(message, Request):
+        version = mapping(message.params.get("_meta")).get(META_VERSION)
+        subject = message.params.get(NAMED.get(message.method, ""))
+        target, version = (text if isinstance(text, str) else "" for text in (subject, version))
+        method, known = message.method[:_LABEL], bool(version)
+        return Outgoing(
+            frame, "request", message.id, method, target[:_LABEL], version, known, params=message.params
+        )  # fmt: skip
+    if isinstance(message, Notification):
+        return Outgoing(frame, "notification", None, message.method[:_LABEL])
+    return Outgoing(frame, "response", message.id) if isinstance(message, (Response, Failure)) else None
 
 
 class Rounds:

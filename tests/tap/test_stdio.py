@@ -188,3 +188,21 @@ async def test_what_the_tap_itself_loses_is_answered_with_an_error() -> None:
 def test_the_raw_server_behind_it_answers_a_call() -> None:
     done = cli("call", "target.add", "a=2", "b=3", "--", *tap("--"), *RAW)
     assert "5" in done.out, done.err
+
+
+@pytest.mark.parametrize(
+    ("config", "says"),
+    [
+        ("[trace]\nrecord = false\n", "Nothing is recorded: [trace] record is false."),
+        ("broken = [", "config.toml"),
+        ("", "The trace is no longer recorded"),
+    ],
+)
+def test_what_cannot_be_recorded_passes_all_the_same(home: Path, config: str, says: str) -> None:
+    (home / "config").mkdir()
+    (home / "config" / "config.toml").write_text(config)
+    if not config:
+        (home / "state").write_text("no folder")
+    done = cli("tap", "--", "cat", given='{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
+    assert (done.code, done.out) == (0, '{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
+    assert says in done.err and "Traceback" not in done.err

@@ -7,12 +7,14 @@ import os
 import shutil
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 from urllib.parse import urlsplit
 
-from mcp_studio.cli.output import Output
-from mcp_studio.cli.targets import NAME, adjusted, configuration, from_command, from_url, learn
+from mcp_studio.cli.targets import NAME, adjusted, configuration, from_command, from_url, learn, tell_problems
+from mcp_studio.cli.terminal import Output
 from mcp_studio.cli.verbs import load
 from mcp_studio.config.clients import client_named
 from mcp_studio.config.load import written
@@ -21,14 +23,19 @@ from mcp_studio.config.secrets import secret_values
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import UsageError
 from mcp_studio.paths import Paths
+from mcp_studio.protocol.versions import INTERNAL_ERROR
 from mcp_studio.redact import Redactor
 from mcp_studio.tap.desk import serve
-from mcp_studio.tap.gate import HOLD, Gate, fault
+from mcp_studio.tap.gate import HOLD, Fault, FaultKind, Gate
 from mcp_studio.tap.http import HttpTap
 from mcp_studio.tap.recorder import Recorder
 from mcp_studio.tap.stdio import tap_program
+from mcp_studio.trace.query.parser import parse
 from mcp_studio.trace.store import TraceStore, disk_for
 from mcp_studio.transport.http_client import context
+
+_LONGEST = 3_600
+"""Seconds that a message may be delayed."""
 
 
 def run(out: Output) -> int:
@@ -44,6 +51,7 @@ def run(out: Output) -> int:
     name = options.value("--name") or (urlsplit(url).hostname or NAME if url else Path(server.command).stem)
     config = configuration(options, Paths.default(), replace(server, name=name))
     learn(config, out)
+    tell_problems(config, out)
     return asyncio.run(_tap(config, config.servers[name], out))
 
 
@@ -78,6 +86,24 @@ def _program(command: Sequence[str]) -> ServerConfig:
     return replace(server, secrets=tuple(secrets))
 
 
+_FAULTS: dict[str, float] = {"delay": 1.0, "error": float(INTERNAL_ERROR), "drop": 0.0, "cut": 0.0}
+"""Kinds of faults, and the values that they have without one: seconds, the code of an error."""
+
+
+def _fault(text: str) -> Fault:
+    """A rule as it is written: `KIND[=VALUE][@RATE] [QUERY]`, such as `delay=0.5@0.1 tool:search`."""
+    head, _, query = text.strip().partition(" ")
+    what, _, rate = head.partition("@")
+    word, _, value = what.partition("=")
+    if kind := next((one for one in get_args(FaultKind) if one == word), None):
+        with suppress(ValueError):
+            made = Fault(kind, float(value or _FAULTS[kind]), float(rate or 1), parse(query), text.strip())
+            if 0 <= made.rate <= 1 and (kind == "error" or 0 <= made.value <= _LONGEST):
+                return made
+    hint = "KIND[=VALUE][@RATE] [QUERY]: delay=SECONDS, error=CODE, drop or cut, at a rate from 0 to 1."
+    raise UsageError(f"`{text}` is no fault.", hint=hint)
+
+
 async def _tap(config: Config, server: ServerConfig, out: Output) -> int:
     options, settings = out.options, config.settings
     redactor = Redactor(settings.redact)
@@ -85,10 +111,12 @@ async def _tap(config: Config, server: ServerConfig, out: Output) -> int:
         redactor.learn(secret)
     state = Paths.default().state
     disk = disk_for(state / "trace", settings, "tap")
+    if disk is None:
+        out.warn("Nothing is recorded: [trace] record is false.")
     store = TraceStore(redactor, settings.limits, disk)
     store.troubled.connect(out.warn)
     recorder = Recorder(store, redactor, server.name, settings.limits, out.warn)
-    faults = [fault(text) for text in options.values("--fault")]
+    faults = [_fault(text) for text in options.values("--fault")]
     patience, tap = options.seconds("--hold") or HOLD, recorder.tap
     gate = Gate(lambda _, text: tap.note(text), redactor, faults, options.value("--seed"), patience)
     gate.set(options.values("--break"))
