@@ -41,13 +41,7 @@ Body = Callable[[Studio], Awaitable[int]]
 
 
 def execute(
-    config: Config,
-    out: Output,
-    body: Body,
-    *,
-    answers: bool = True,
-    connects: bool = True,
-    origin: str = ORIGIN,
+    config: Config, out: Output, body: Body, *, answers: bool = True, connects: bool = True, origin: str = ORIGIN
 ) -> int:
     """Open the studio on these servers, run `body` in it, close everything; returns the exit code.
 

@@ -319,8 +319,6 @@ class Lines:
                 if len(self._text) > _LONGEST or not (data or self._text):
                     raise EndOfInput
                 self._text += data or b"\n"
-        if hidden:
-            say("")
         line, _, self._text = self._text.partition(b"\n")
         return line.decode("utf-8", "replace").rstrip("\r")
 
@@ -357,21 +355,16 @@ def _no_echo() -> Generator[None]:
     try:
         yield
     finally:
-        _reset()
+        restore()
 
 
 def restore() -> None:
-    """Reset the terminal where nobody has ended the line, also while a thread still waits for it."""
-    if _modes:
-        _reset()
-        say("")
-
-
-def _reset() -> None:
+    """Show again what is typed, on a new line, also while a thread still waits for the end of the hidden one."""
     if _modes and termios is not None:
         with suppress(OSError, termios.error):
             termios.tcsetattr(0, termios.TCSANOW, _modes)
         _modes.clear()
+        say("")
 
 
 async def agrees(lines: Lines, question: str) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 _MODULES = {
     **dict.fromkeys(("list", "skills"), "listing"),
-    **dict.fromkeys(("read", "get", "complete"), "call"),
+    **dict.fromkeys(("read", "get", "complete", "tasks"), "call"),
     **dict.fromkeys(("approvals", "audit", "pins"), "safety"),
     "dev": "watch",
 }
