@@ -333,3 +333,9 @@ def server_option(options: Options) -> str:
     if len(names) > 1:
         raise UsageError(f"`{options.verb}` is about one server.")
     return names[0] if names else ""
+
+
+def own_server(options: Options, config: Config) -> str:
+    """The name of the server that a command line brings itself; empty where it brings none."""
+    brings = options.command is not None or options.flag("--url") or options.flag("--module")
+    return next(iter(config.servers)) if brings else ""

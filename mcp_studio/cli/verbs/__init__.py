@@ -9,6 +9,7 @@ _MODULES = {
     **dict.fromkeys(("list", "skills"), "listing"),
     **dict.fromkeys(("read", "get", "complete", "tasks"), "call"),
     **dict.fromkeys(("approvals", "audit", "pins"), "safety"),
+    "replay": "trace",
     "dev": "watch",
 }
 """Verbs whose module has another name."""
