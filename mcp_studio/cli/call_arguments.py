@@ -92,11 +92,10 @@ def _take_pasted(options: Options, config: Config) -> None:
         raise UsageError(f"--from {file}: it is a {found.kind}.", hint=f"mcp-studio {verb} --from {file}")
     names = [word for word in words if "=" not in word]
     if found.name and not names:
-        known = (
-            name for name, one in config.servers.items() if name == found.server or (one.url and one.url == found.url)
-        )
-        if server := next(known, ""):
-            options.given.setdefault("--server", [server])
+        servers = config.servers.values()
+        known = [one.name for one in servers if one.name == found.server or (one.url and one.url == found.url)]
+        if known:
+            options.given.setdefault("--server", known[:1])
         names = [found.name]
     options.words = [*names, *found.pairs, *(word for word in words if "=" in word)]
     if found.arguments:

@@ -48,9 +48,8 @@ RISKS = {"read": "r", "write": "w", "destructive": "!"}
 def table(rows: Sequence[Sequence[str]]) -> list[str]:
     """Rows with aligned columns; every cell is made safe."""
     cells = [[safe(cell, 400) for cell in row] for row in rows]
-    widths = [
-        max((len(cell) for cell in column if len(cell) <= _COLUMN), default=0) for column in zip(*cells, strict=True)
-    ]
+    lengths = ([len(cell) for cell in column] for column in zip(*cells, strict=True))
+    widths = [max((length for length in column if length <= _COLUMN), default=0) for column in lengths]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
 
 
@@ -220,8 +219,10 @@ class Output:
             raise StudioError(f"{file} cannot be written: {problem.strerror or problem}.") from None
         self.note(f"written: {file}")
 
-    def done(self, result: Json = None) -> int:
-        """End well: print the envelope where one is wanted; returns the exit code."""
+    def done(self, result: Json = None, error: StudioError | None = None) -> int:
+        """End, well where there is no error: print the envelope where one is wanted; returns the exit code."""
+        if error is not None:
+            return self.fail(error, {"result": result})
         if self.json:
             self.envelope({"ok": True, "result": result})
         # Now, and not only when the servers are closed.

@@ -56,10 +56,6 @@ def run(out: Output) -> int:
     if options.flag("--repeat") and verb != "call":
         raise UsageError("--repeat is for tools; this saved call is of something else.")
     _counts(options)
-    if options.flag("--detach"):
-        # A task of 2025-11-25 lives in the HTTP session, and ends with that.
-        servers = {name: replace(server, keep_session=True) for name, server in plan.config.servers.items()}
-        plan = plan._replace(config=replace(plan.config, servers=servers))
     if verb == "read":
         template_form(plan.name)  # whether it is a template that can be used
     out.server = plan.server

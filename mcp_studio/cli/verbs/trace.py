@@ -24,7 +24,6 @@ from mcp_studio.catalog.listing import Ref, salvage
 from mcp_studio.catalog.remembered import Memories
 from mcp_studio.cli import targets
 from mcp_studio.cli.engine import connected, execute
-from mcp_studio.cli.options import Options
 from mcp_studio.cli.terminal import Output, clock
 from mcp_studio.config.expand import Expander
 from mcp_studio.config.model import Config
@@ -73,9 +72,8 @@ _QUOTED = ("stderr", "stray", "note", "invalid")
 def run(out: Output) -> int:
     """Do it, and return the exit code."""
     options = out.options
-    replays = options.verb == "replay"
     if not options.words:
-        if replays:
+        if options.verb == "replay":
             raise UsageError("Which recording?", hint="mcp-studio replay SESSION|FILE [QUERY]")
         if not options.given.keys() <= _OF_SESSIONS:
             raise UsageError("Which session?", hint="`last` is the newest one: mcp-studio trace last …")
@@ -86,7 +84,7 @@ def run(out: Output) -> int:
     try:
         out.warn(recording.problem)
         query = parse(" ".join(options.words[1:]), _now(recording))
-        return (_replay if replays else _answer)(recording, query, out)
+        return (_replay if options.verb == "replay" else _answer)(recording, query, out)
     except QueryError as error:
         place = {"start": error.start, "end": error.end}
         where = f"{error.message} (at {error.start + 1} of the query)"
@@ -407,14 +405,14 @@ def _replay(recording: Recording, query: Query, out: Output) -> int:
         what = "The query chooses" if query else "The recording has"
         why = "; ".join(f"{one.method} {one.reason}" for one in plan.left_out[:5])
         raise UsageError(f"{what} nothing that can be sent again{f' ({why})' if why else ''}.")
-    servers = _targets(options, config, plan.servers)
+    servers = _targets(config, plan.servers, out)
     target = targets.select(config, list(dict.fromkeys(servers.values())))
     out.server = target.only
     return execute(target, out, lambda studio: _replayed(studio, recording, plan, servers, ignore, out))
 
 
-def _targets(options: Options, config: Config, recorded: tuple[str, ...]) -> dict[str, str]:
-    if given := targets.server_option(options) or targets.own_server(options, config):
+def _targets(config: Config, recorded: tuple[str, ...], out: Output) -> dict[str, str]:
+    if given := targets.server_option(out.options) or targets.own_server(out.options, config):
         if len(recorded) > 1:
             hint = f"Choose one with a query: server:{recorded[0]}"
             raise UsageError(f"Requests to {len(recorded)} servers cannot go to one: {', '.join(recorded)}.", hint=hint)
@@ -483,11 +481,10 @@ def _end(results: list[Result], left: tuple[planning.LeftOut, ...], out: Output)
     out.note(f"{units.plural(counts['steps'], 'request')}: {told}")
     steps: list[Json] = [_result_json(one) for one in results]
     result: Json = {"summary": counts, "steps": steps, "left_out": [one._asdict() for one in left]}
-    if out.asker.refused:
-        return out.fail(out.asker.refused[0], {"result": result})
-    if bad := counts["steps"] - counts["same"] - counts["new"]:
-        return out.fail(StudioError(f"{bad:,} of {counts['steps']:,} are not as recorded."), {"result": result})
-    return out.done(result)
+    error = next(iter(out.asker.refused), None)
+    if error is None and (bad := counts["steps"] - counts["same"] - counts["new"]):
+        error = StudioError(f"{bad:,} of {counts['steps']:,} are not as recorded.")
+    return out.done(result, error)
 
 
 def _print_result(result: Result, several: bool, out: Output) -> None:
