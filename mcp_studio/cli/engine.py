@@ -36,17 +36,12 @@ _CANCELLING = 2.0
 _BETWEEN = 1 / 9
 """Seconds between two lines of progress: nine, and the last one, are ten in any second."""
 
+ORIGIN = "command line"
 Body = Callable[[Studio], Awaitable[int]]
 
 
 def execute(
-    config: Config,
-    out: Output,
-    body: Body,
-    *,
-    answers: bool = True,
-    connects: bool = True,
-    origin: str = "command line",
+    config: Config, out: Output, body: Body, *, answers: bool = True, connects: bool = True, origin: str = ORIGIN
 ) -> int:
     """Open the studio on these servers, run `body` in it, close everything; returns the exit code.
 

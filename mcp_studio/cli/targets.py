@@ -285,10 +285,8 @@ def select(config: Config, names: Sequence[str]) -> Config:
             raise ConfigError(message, file=problem.file, key=problem.key)
         hint = nearest(name, config.servers) or "`mcp-studio list servers` shows the configured servers."
         raise UsageError(f"There is no server `{name}`.", hint=hint)
-    servers = {name: replace(config.servers[name], enabled=True, start="") for name in names}
-    if not names:
-        servers = {name: replace(server, start="") for name, server in config.servers.items() if server.enabled}
-    if servers:
+    chosen = names or [name for name, server in config.servers.items() if server.enabled]
+    if servers := {name: replace(config.servers[name], enabled=True, start="") for name in chosen}:
         return replace(config, servers=servers)
     if broken := next((one for one in config.problems if not one.key), None):
         raise _broken(broken)
