@@ -94,7 +94,8 @@ class _Wires:
             await asyncio.wait((child.exited,))
             gate.open()
             await asyncio.wait((child.gone,), timeout=LEFTOVERS)
-            await asyncio.wait(pumps[1:], timeout=DRAIN)
+            # Its output ends with it: a client that reads slowly gets all of it.
+            await asyncio.wait(pumps[1:], timeout=DRAIN if child.exited.result() is None else None)
             for thread in (stderr, *copying):
                 await asyncio.to_thread(thread.join, DRAIN)
         finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import random
 import signal
@@ -206,3 +207,13 @@ def test_what_cannot_be_recorded_passes_all_the_same(home: Path, config: str, sa
     done = cli("tap", "--", "cat", given='{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
     assert (done.code, done.out) == (0, '{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
     assert says in done.err and "Traceback" not in done.err
+
+
+async def test_a_client_that_reads_slowly_gets_all_that_an_ended_server_wrote() -> None:
+    script = "import os, sys; print(os.getpid(), flush=True); sys.stdout.write('x' * 150_000 + '\\n'); sys.exit(5)"
+    with tapped(server=[sys.executable, "-c", script]) as client:
+        pid = client.hear()
+        await wait_until(lambda: _is_dead(pid), what="the server's end")
+        await asyncio.sleep(2.5)  # longer than what is waited for elsewhere when a server has ended
+        assert client.process.stdout is not None and len(client.process.stdout.read()) == 150_001
+        assert client.process.wait(60) == 5
