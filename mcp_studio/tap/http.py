@@ -84,8 +84,9 @@ class HttpTap:
             tap.note(f"listening on port {port} for {self._origin}{path}")
             ready(f"http://127.0.0.1:{port}{path}")
             config = uvicorn.Config(
-                self, log_config=None, log_level="critical", lifespan="off", server_header=False, date_header=False,
-                timeout_graceful_shutdown=0,
+                self, http="h11", ws="none", lifespan="off", log_config=None, log_level="critical",
+                server_header=False, date_header=False, timeout_graceful_shutdown=0,
+                h11_max_incomplete_event_size=self._recorder.limits.headers,
             )  # fmt: skip
             for number in (signal.SIGINT, signal.SIGTERM):  # uvicorn ends at them, and then raises them once more
                 signal.signal(number, _unmoved)

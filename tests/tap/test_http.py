@@ -7,6 +7,7 @@ import json
 import random
 from collections.abc import Generator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -16,6 +17,7 @@ from mcp import Client
 from mcp_studio.tap.gate import Decision
 from tests.cli.kit import cli
 from tests.demo.client import LEGACY, MODERN, all_tools, words
+from tests.servers.certificates import Authority
 from tests.servers.http_raw import RawServer, Reply, Request
 from tests.support_servers import HttpServer, demo_http, running
 from tests.tap.kit import answer, recorded, request, tap
@@ -216,3 +218,13 @@ async def test_a_fault_answers_with_an_error() -> None:
                 came = await client.post(server.url, json=CALL)
                 assert (came.status_code, came.json()["error"]["code"]) == (200, -9)
         assert raw.requests == []
+
+
+async def test_a_server_behind_tls_is_verified(tmp_path: Path) -> None:
+    ca = Authority(tmp_path)
+    async with RawServer(echo, ca.server()) as raw, httpx2.AsyncClient() as client:
+        with before(raw.url, "--ca", str(ca.file)) as server:
+            assert (await client.post(server.url, json=CALL)).json() == PAID
+        with before(raw.url) as server:
+            came = await client.post(server.url, json=CALL)
+            assert came.status_code == 502 and "certificate" in came.json()["error"]["message"].lower()
