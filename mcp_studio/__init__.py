@@ -5,13 +5,13 @@ from __future__ import annotations
 # Importing `typing` for this would cost `--version` a third of its time; type checkers know the name.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from mcp_studio.registry.registry import Registry
     from mcp_studio.studio import Studio
+    from mcp_studio.toolset.registry import Registry
     from mcp_studio.toolset.toolset import LocalToolset, RemoteToolset, StudioToolset
 
 __version__ = "0.1.0"
 __all__ = ["LocalToolset", "Registry", "RemoteToolset", "Studio", "StudioToolset", "__version__"]
-_MODULES = {"Registry": "mcp_studio.registry.registry", "Studio": "mcp_studio.studio"}
+_MODULES = {"Registry": "mcp_studio.toolset.registry", "Studio": "mcp_studio.studio"}
 
 
 def __getattr__(name: str) -> object:

@@ -45,7 +45,7 @@ from mcp_studio.transport.base import Tasks
 
 if TYPE_CHECKING:
     from mcp_studio.auth.accounts import Browser
-    from mcp_studio.registry.registry import Registry
+    from mcp_studio.registry.registry import ToolRegistry
     from mcp_studio.search.index import SearchIndex
     from mcp_studio.transport.headers import HeaderFunction
 
@@ -202,10 +202,10 @@ class Studio:
         )  # fmt: skip
 
     @cached_property
-    def registry(self) -> Registry:
+    def registry(self) -> ToolRegistry:
         """The tools of all servers across runs, for programs and agents; it follows the catalog once it is made."""
         where = self.config.settings.registry_storage or self.paths.state / "registry.json"
-        return import_module("mcp_studio.registry.registry").Registry(
+        return import_module("mcp_studio.registry.registry").ToolRegistry(
             where, catalog=self.catalog, index=self._new_index, usage=self.usage, redact=self.redactor.bytes
         )
 

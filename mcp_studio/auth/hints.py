@@ -6,7 +6,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
-from mcp_studio.auth.model import see_to
+from mcp_studio.auth.model import port_kept, see_to
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import SignInNeeded, StudioError
 
@@ -41,8 +41,6 @@ def why_nobody(config: ServerConfig) -> str:
 
 def client_needed(sign_in: SignIn, finish: str) -> SignInNeeded:
     """The error of a sign-in that a client id is missing for; `finish` is the command line that goes on with it."""
-    from mcp_studio.auth.model import port_kept
-
     redirect = sign_in.redirect_uri
     keeps = f" ({kept})" if (kept := port_kept(redirect)) else ""
     where = f", with the redirect {redirect}{keeps}" if redirect else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
@@ -44,19 +45,21 @@ class ResourceCache:
         self._reads: dict[_Key, _Read] = {}
         self._changes: dict[str, float] = {}
         """When each server last said that something has changed."""
-        self.hits = self.misses = self.bytes = 0
+        self.hits, self.misses = Counter[str](), Counter[str]()
+        """How many reads of each server were answered from here, and how many were not."""
 
-    def __len__(self) -> int:
-        return len(self._reads)
+    def sizes(self, server: str = "") -> list[int]:
+        """The bytes of each result that is kept, of a server or of all."""
+        return [read.outcome.size for (ref, _), read in self._reads.items() if server in ("", ref.server)]
 
     def get(self, ref: Ref) -> Succeeded | None:
         """The result of an earlier read that is still fresh."""
         key = self._key(ref)
         read = self._reads.get(key)
         if read is None or (age := self._clock() - read.at) >= read.hint.ttl:
-            self.misses += 1
+            self.misses[ref.server] += 1
             return None
-        self.hits += 1
+        self.hits[ref.server] += 1
         self._reads[key] = self._reads.pop(key)  # the newest in their order is the one used last
         return replace(read.outcome, ms=0.0, request_id=None, cached=Cached(age, read.hint))
 
@@ -67,7 +70,7 @@ class ResourceCache:
         server spoke of a change: nobody knows which of the two is newer.
         """
         key, server = self._key(call.ref), call.ref.server
-        self._drop(key)
+        self._reads.pop(key, None)
         if not isinstance(outcome, Succeeded):
             return outcome
         hint = hint_of(outcome.result) if modern else None
@@ -77,9 +80,8 @@ class ResourceCache:
         small = outcome.size <= self._limits.cache_bytes
         if held.ttl > 0 and small and unchanged and call.sendings == 1 and not outcome.problems:
             self._reads[key] = _Read(whole, held, self._clock())
-            self.bytes += outcome.size
-            while len(self._reads) > self._limits.cache_entries or self.bytes > self._limits.cache_bytes:
-                self._drop(next(iter(self._reads)))
+            while len(self._reads) > self._limits.cache_entries or sum(self.sizes()) > self._limits.cache_bytes:
+                del self._reads[next(iter(self._reads))]
         return replace(whole, problems=(*outcome.problems, hint.problem)) if hint and hint.problem else whole
 
     def _held(self, server: str, hint: Hint | None) -> Hint:
@@ -103,12 +105,8 @@ class ResourceCache:
         """Forget all results, or those of a server, or that at an address and those that it is a part of; how many."""
         found = [key for key in self._reads if server in ("", key[0].server) and (not uri or _covers(key[0].name, uri))]
         for key in found:
-            self._drop(key)
+            del self._reads[key]
         return len(found)
-
-    def _drop(self, key: _Key) -> None:
-        if read := self._reads.pop(key, None):
-            self.bytes -= read.outcome.size
 
 
 def _covers(uri: str, part: str) -> bool:

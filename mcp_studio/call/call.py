@@ -362,7 +362,7 @@ class Call:
         self.tried += (Attempt(self.ref.server, why),)
         self.ref = self.ref._replace(server=server)
         self.sent, self.answered, self.request, self.as_task = False, False, None, None
-        self.sendings = self.number = 0
+        self.sendings, self.number, self.patience = 0, 0, None
         self.changed.emit(self)
 
     def finish(self, outcome: CallOutcome) -> None:

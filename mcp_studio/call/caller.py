@@ -116,7 +116,7 @@ class Caller:
     def start(self, ref: Ref, method: Method, params: dict[str, Json], fresh: bool = False) -> Call:
         """Start reading a resource or getting a prompt; `fresh` takes no earlier answer that was kept."""
         call = Call(ref, method, params, fresh=fresh)
-        return self._begin(call, self._read(call) if method == "resources/read" else self._plain(call))
+        return self._begin(call, self._get(call))
 
     async def complete(self, ref: Ref, argument: str, value: str, known: Mapping[str, str]) -> Completion:
         """Ask for the values of an argument of a prompt, or of a variable of a template.
@@ -151,15 +151,12 @@ class Caller:
         self._running.remove(call)
         call.ended(task)
 
-    async def _plain(self, call: Call) -> None:
-        call.finish(await self._filtered(call, await self._outcome(call, None)))
-        call.found(())
-
-    async def _read(self, call: Call) -> None:
-        outcome, server = None if call.fresh else self.reads.get(call.ref), call.ref.server
+    async def _get(self, call: Call) -> None:
+        reading, server = call.method == "resources/read", call.ref.server
+        outcome = self.reads.get(call.ref) if reading and not call.fresh else None
         if outcome is None:
             outcome = await self._outcome(call, None)
-            if server in self.manager.names():
+            if reading and server in self.manager.names():
                 outcome = self.reads.keep(call, outcome, self.manager.status(server).modern)
         call.finish(await self._filtered(call, outcome))
         call.found(*await self.skills.judge(call, outcome))
@@ -193,7 +190,9 @@ class Caller:
             if profile.total and (call.timeouts is None or call.timeouts.total is None):
                 call.timeouts = (call.timeouts or Timeouts())._replace(total=profile.total)
             call.moves = call.failover or profile.repeatable
-            call.patience = self._patience(call)
+            if any(one.healthy for one in self._others(call)):
+                # A server that does one thing at a time says nothing meanwhile, be it ever so long.
+                call.patience = max(self.manager.limits.failover, 2 * self.groups.slowest(ref))
             outcome = await self._outcome(call, tool)
             if not isinstance(outcome, Lost):
                 break
@@ -215,15 +214,6 @@ class Caller:
         """The members of its group that could take a call, best first."""
         tried = (attempt.server for attempt in call.tried)
         return () if call.stays else self.groups.others(call.ref.server, call.ref.name, tried)
-
-    def _patience(self, call: Call) -> float | None:
-        """Seconds that a call waits for a server that says nothing; None where no other one could take it.
-
-        It is more where answers have taken long: a server that does one thing at a time says nothing meanwhile.
-        """
-        if not any(one.healthy for one in self._others(call)):
-            return None
-        return max(self.manager.limits.failover, 2 * self.groups.slowest(call.ref))
 
     def _judge(self, ref: Ref, arguments: Json, origin: Origin, counts: bool = True) -> Judgement:
         entries = self.catalog.find(ref)

@@ -107,8 +107,7 @@ class Load:
             try:
                 call = self._begin()
             except StudioError as error:
-                self.stop(error.message)
-                return
+                return self.stop(error.message)
             call.unchecked = self.sent > 0
             self.sent += 1
             self._calls.add(call)

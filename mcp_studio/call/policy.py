@@ -72,8 +72,8 @@ class Judgement(NamedTuple):
     profile: Profile = Profile()
 
 
-_Value = tuple[tuple[int, ...], Callable[[str], object]]
-"""What a rule wants of some arguments, by their places among all."""
+_Value = tuple[tuple[int, ...], str, Callable[[str], object]]
+"""What a rule wants of some arguments, by their places among all: how they begin, and what they match."""
 _Shape = tuple[str, Risk, str, Origin, tuple[str, ...]]
 """A tool, risk, category, who wants the call, and the names of the arguments."""
 _Candidate = tuple[PolicyRule, list[_Value]]
@@ -163,19 +163,25 @@ class Policy:
     def _by_rule(
         self, ref: Ref, profile: Profile, arguments: Json, texts: Sequence[_Text], origin: Origin, too_often: _TooOften
     ) -> Judgement | None:
-        names, today, exactly = tuple([name for name, _ in texts]), date.today().isoformat(), ""
+        names, said = tuple([name for name, _ in texts]), [text for _, text in texts]
+        today, exactly = date.today().isoformat(), ""
         for rule, values in self._candidates((str(ref), profile.risk, profile.category, origin, names)):
-            if values and not _values_fit(values, texts):
-                continue
-            if rule.exactly:
-                exactly = exactly or fingerprint(arguments)
-            if (rule.until and rule.until < today) or rule.exactly not in ("", exactly):
-                continue
-            if not rule.calls:
-                return Judgement(rule.verdict, f"policy rule {rule.tools!r}")
-            whose = {"tool": str(ref), "server": ref.server, "origin": origin}[rule.per]
-            if too_often((id(rule), whose), rule.calls, rule.seconds):
-                return Judgement(rule.verdict, f"more than {rule.calls} in {rule.seconds:g} s of {whose}")
+            for places, begin, matches in values:  # no functions: there may be a thousand rules
+                for at in places:
+                    if said[at].startswith(begin) and matches(said[at]):
+                        break
+                else:
+                    break  # what it wants of these arguments is not there
+            else:
+                if rule.exactly:
+                    exactly = exactly or fingerprint(arguments)
+                if (rule.until and rule.until < today) or rule.exactly not in ("", exactly):
+                    continue
+                if not rule.calls:
+                    return Judgement(rule.verdict, f"policy rule {rule.tools!r}")
+                whose = {"tool": str(ref), "server": ref.server, "origin": origin}[rule.per]
+                if too_often((id(rule), whose), rule.calls, rule.seconds):
+                    return Judgement(rule.verdict, f"more than {rule.calls} in {rule.seconds:g} s of {whose}")
         return None
 
     def _by_default(
@@ -195,7 +201,7 @@ class Policy:
     def _fitting(self, shape: _Shape) -> list[_Candidate]:
         """The rules that may be for calls of a shape; remembered, since a thousand patterns take a while."""
         some = [(rule, _values(rule, shape[-1])) for rule in self._rules if _may_fit(rule, shape)]
-        return [(rule, values) for rule, values in some if all(places for places, _ in values)]
+        return [(rule, values) for rule, values in some if all(places for places, _, _ in values)]
 
 
 def tool_of(entries: Sequence[Entry]) -> ToolView | None:
@@ -272,20 +278,11 @@ def _may_fit(rule: PolicyRule, shape: _Shape) -> bool:
 
 
 def _values(rule: PolicyRule, names: tuple[str, ...]) -> list[_Value]:
-    return [
-        (tuple(at for at, name in enumerate(names) if _pattern(pattern).match(name)), _pattern(wanted).match)
-        for pattern, wanted in rule.arguments.items()
-    ]
-
-
-def _values_fit(values: list[_Value], texts: Sequence[_Text]) -> bool:
-    for places, matches in values:  # no generators: there may be a thousand rules
-        for at in places:
-            if matches(texts[at][1]):
-                break
-        else:
-            return False
-    return True
+    found: list[_Value] = []
+    for pattern, wanted in rule.arguments.items():
+        places = tuple(at for at, name in enumerate(names) if _pattern(pattern).match(name))
+        found.append((places, re.split(r"[*?[]", wanted, maxsplit=1)[0], _pattern(wanted).match))
+    return found
 
 
 def _reasons(tool: ToolView | None, trusted: bool) -> tuple[str, ...]:

@@ -34,6 +34,8 @@ class PinnedAnswer(NamedTuple):
     ms: float = 0.0
     differences: tuple[Difference, ...] = ()
     """Where the answer is not what it was."""
+    accepted: str = ""
+    """How the definition of its tool had changed, which this call has accepted."""
 
 
 class Round(NamedTuple):
@@ -67,8 +69,10 @@ class Round(NamedTuple):
         said = "nothing that it offers has changed"
         for first in (*self.breaking, *self.changes)[:1]:
             said = f"{len(self.changes)} of what it offers changed, {len(self.breaking)} breaking: {first}"
-        others = ", ".join(one.name for one in self.other)
-        return f"{self.server} was started again: {said}{f'. Answered otherwise: {others}' * bool(others)}."
+        accepted = [one for one in self.answers if one.accepted]
+        for what, some in (("Answered otherwise", self.other), ("Changed, and accepted by its call", accepted)):
+            said += f". {what}: {', '.join(one.name for one in some)}" if some else ""
+        return f"{self.server} was started again: {said}."
 
 
 @record()
@@ -147,8 +151,10 @@ class Reloader:
                 ref = ref._replace(kind="resource", name=expand(ref.name, values))
         except (StudioError, ValueError) as error:
             return PinnedAnswer(saved.name, "failed", str(error))
+        changes = [entry.change for entry in self.caller.catalog.find(ref)]
+        accepted = next((change.words for change in changes if change and change.unaccepted), "")
         if ref.kind == "tool":
-            self.caller.catalog.accept(ref)  # whoever changes a server has not to be asked about that
+            self.caller.catalog.accept(ref)  # whoever changes a server is not asked about that, but told
             call = self.caller.call_tool(ref, values, origin="person", approved=self.approved)
         else:
             request = Subject(ref, values)
@@ -158,13 +164,15 @@ class Reloader:
         finally:
             call.cancel()  # where nobody waits for it any more
         if (answer := answer_of(outcome)) is None:
-            return PinnedAnswer(saved.name, "failed", said_of(outcome) or OUTCOMES[type(outcome)], outcome.ms)
+            said = said_of(outcome) or OUTCOMES[type(outcome)]
+            return PinnedAnswer(saved.name, "failed", said, outcome.ms, (), accepted)
         now, before = self._without_secrets(answer), self.answers.get(saved.name)
         self.answers[saved.name] = now
         if before is None:
-            return PinnedAnswer(saved.name, "new", said_of(outcome), outcome.ms)
+            return PinnedAnswer(saved.name, "new", said_of(outcome), outcome.ms, (), accepted)
         found = await asyncio.to_thread(diff, *comparable(mapping(before), now), self.ignore)
-        return PinnedAnswer(saved.name, "differs" if found else "same", said_of(outcome), outcome.ms, found)
+        verdict = "differs" if found else "same"
+        return PinnedAnswer(saved.name, verdict, said_of(outcome), outcome.ms, found, accepted)
 
     def _without_secrets(self, value: Mapping[str, Json]) -> dict[str, Json]:
         return mapping(loads(self.caller.manager.redactor.bytes(dumps(value))))

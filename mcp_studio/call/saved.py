@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace as replace_fields
 from pathlib import Path as FilePath
 from typing import Any, Literal, NamedTuple
 
-from mcp_studio.call.secrets import SecretFilter, walk
+from mcp_studio.call.secrets import GONE, SecretFilter, changed, walk
 from mcp_studio.call.store import read_end
 from mcp_studio.catalog.listing import KINDS, EntryKind, Ref
 from mcp_studio.config import table
@@ -93,24 +93,9 @@ def check_name(name: str) -> str:
     return name
 
 
-_GONE = object()
-"""Stands for what is not there."""
-
-
-def _replaced(value: Json, text: Callable[[Path, str], object], path: Path = ()) -> object:
-    """The value with its texts replaced; where one becomes `_GONE`, the place is not there."""
-    if not isinstance(value, dict | list):
-        return text(path, value) if isinstance(value, str) else value
-    members: dict[str | int, object] = {}
-    for part, item in value.items() if isinstance(value, dict) else enumerate(value):
-        if (made := _replaced(item, text, (*path, part))) is not _GONE:
-            members[part] = made
-    return members if isinstance(value, dict) else [*members.values()]
-
-
 def literal(value: Json) -> Json:
     """The value as it stands in a file: what looks like a reference in it is none."""
-    return _replaced(value, lambda _, text: text.replace("${", "$${"))
+    return changed(value, lambda _, item: item.replace("${", "$${") if isinstance(item, str) else item)
 
 
 # ---------------------------------------------------------------------- reading
@@ -121,11 +106,9 @@ def read_saved(text: str, name: str, file: FilePath, where: Where, problems: lis
     before = len(problems)
     try:
         document = table.read(text, _float)
-    except tomllib.TOMLDecodeError as problem:
-        problems.append(Problem(str(file), "", f"is no valid TOML: {problem}."))
-        return None
-    except RecursionError:
-        problems.append(Problem(str(file), "", "is no valid TOML: It is nested too deeply."))
+    except (tomllib.TOMLDecodeError, RecursionError) as problem:
+        why = "It is nested too deeply" if isinstance(problem, RecursionError) else problem
+        problems.append(Problem(str(file), "", f"is no valid TOML: {why}."))
         return None
     top = Table(document, str(file), "", problems)
     version = top.take_integer("version", VERSION, 1)
@@ -240,7 +223,10 @@ def fill(
     known: dict[str, None] = {}
     expander = Expander(environ, keyring)
 
-    def text(path: Path, value: str) -> object:
+    def text(path: Path, value: Json) -> object:
+        if not isinstance(value, str):
+            return value
+
         def reference(one: re.Match[str]) -> str:
             if not one[2]:
                 return "${"
@@ -253,10 +239,10 @@ def fill(
         except ConfigError as problem:
             where = f"{saved.name}: {'.'.join(('arguments', *map(str, path)))}"
             raise ConfigError(f"{where}: {problem.message}", file=str(saved.file), hint=problem.hint) from None
-        return _GONE if not secrets and pointer(*path) in hidden else made
+        return GONE if not secrets and pointer(*path) in hidden else made
 
-    made = _replaced(saved.arguments, text)
-    return Filled(None if made is _GONE else made, frozenset(hidden), tuple(filter(None, known)))
+    made = changed(saved.arguments, text)
+    return Filled(None if made is GONE else made, frozenset(hidden), tuple(filter(None, known)))
 
 
 def secrets_in(arguments: Json, keeper: SecretFilter, hidden: Collection[str] = ()) -> tuple[Path, ...]:

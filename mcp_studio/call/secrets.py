@@ -6,7 +6,7 @@ What a secret name looks like is decided in `redact`, and so is what a secret te
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.protocol.views import ToolView
@@ -106,7 +106,20 @@ class SecretArguments:
         return known[1]
 
 
-_GONE = object()
+GONE: Any = object()
+"""Stands for what is not there."""
+
+
+def changed(value: Json, change: Callable[[Path, Json], object], path: Path = ()) -> Any:
+    """The value with all of its parts as `change` gives them; `GONE` leaves one out. One frame for each level."""
+    made = change(path, value)
+    if made is not value or not isinstance(value, (dict, list)):
+        return made
+    members: dict[str | int, object] = {}
+    for part, below in _parts(value):  # a comprehension would be another frame
+        if (new := changed(below, change, (*path, part))) is not GONE:
+            members[part] = new
+    return members if isinstance(value, dict) else [*members.values()]
 
 
 class SecretFilter(NamedTuple):
@@ -118,7 +131,7 @@ class SecretFilter(NamedTuple):
     """Whether values of a field of this name are secret."""
 
     def without(
-        self, value: Json, hidden: Collection[str] = (), instead: object = _GONE
+        self, value: Json, hidden: Collection[str] = (), instead: object = GONE
     ) -> tuple[Json, tuple[str, ...]]:
         """The value without its secrets, and the pointers of the places where some were.
 
@@ -138,20 +151,14 @@ class SecretFilter(NamedTuple):
                 return True
             return any(self.redact(text) != text for text in (name, item) if isinstance(text, str))
 
-        def clean(item: Json, path: Path) -> object:  # one frame for each level
-            if is_secret(path, item):
-                places.append(pointer(*path))
-                return instead
-            if not isinstance(item, (dict, list)):
+        def clean(path: Path, item: Json) -> object:
+            if not is_secret(path, item):
                 return item
-            members: dict[str | int, object] = {}
-            for part, below in _parts(item):
-                if (made := clean(below, (*path, part))) is not _GONE:
-                    members[part] = made
-            return members if isinstance(item, dict) else list(members.values())
+            places.append(pointer(*path))
+            return instead
 
-        made = cast("Json", clean(value, ()))
-        return (None if made is _GONE else made if places else value), tuple(places)
+        made = changed(value, clean)
+        return (None if made is GONE else made if places else value), tuple(places)
 
 
 class Shown(NamedTuple):

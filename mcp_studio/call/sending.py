@@ -109,12 +109,12 @@ class _Sending:
         return reply
 
     async def _once(self, params: dict[str, Json]) -> Reply:
-        call = self._call
+        call, deadline = self._call, self._connection.deadline(self._call.timeouts)
+        deadline.patience = call.patience if call.moves else None
         reply = await self._connection.request(
-            call.method, {**params, **self._task_params}, deadline=self._connection.deadline(call.timeouts),
+            call.method, {**params, **self._task_params}, deadline=deadline,
             follows=call.request if call.answered else None, headers=self._headers,
             on_progress=call.on_progress, on_sent=call.on_sent, on_id=call.on_id,
-            patience=call.patience if call.moves else None,
         )  # fmt: skip
         call.answered, call.number = True, reply.span.number if reply.span else 0
         return reply

@@ -106,8 +106,7 @@ class SkillReader:
         """Problems and notes about what came of a call that has read a file of a skill, where it has."""
         if call.method != "resources/read" or not isinstance(outcome, Succeeded):
             return (), ()
-        problems: list[str] = []
-        notes: list[str] = []
+        problems, notes = list[str](), list[str]()
         held = self._catalog.skills.of(call.ref.server).skills
         for skill in [skill for skill in held if skill.holds(call.ref.name)]:  # nested ones share files
             verdict = await self._judge(skill, call.ref.name, outcome)

@@ -12,6 +12,7 @@ from pathlib import Path
 from mcp_studio.errors import StudioError
 from mcp_studio.limits import MB
 from mcp_studio.paths import write_atomically
+from mcp_studio.session.state import at_most
 from mcp_studio.vault.base import file_lock
 
 _LOCK_PATIENCE = 2.0
@@ -122,8 +123,7 @@ class Saver:
         try:
             while self._changed:
                 if self._delay:
-                    with suppress(TimeoutError):
-                        await asyncio.wait_for(self._hurry.wait(), self._delay)
+                    await at_most(self._delay, self._hurry.wait())
                 self._changed = False
                 with suppress(OSError, StudioError):
                     await self._save()

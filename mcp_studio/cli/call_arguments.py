@@ -20,10 +20,9 @@ from mcp_studio.catalog.catalog import suggestion
 from mcp_studio.catalog.listing import EntryKind, Ref
 from mcp_studio.cli.engine import connected, reachable, tell_passed_over
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.output import Output
 from mcp_studio.cli.questions import Asker
 from mcp_studio.cli.targets import select, server_option
-from mcp_studio.cli.terminal import EndOfInput, agrees, can_ask, say
+from mcp_studio.cli.terminal import EndOfInput, Output, agrees, can_ask, say
 from mcp_studio.config.model import Config
 from mcp_studio.errors import InputNeeded, StudioError, UsageError
 from mcp_studio.jsontext import Json, dumps
@@ -299,14 +298,12 @@ async def intent_of(studio: Studio, plan: Plan, out: Output, ref: Ref, form: For
 
     Raises:
         UsageError: something cannot be read, or there is no earlier call.
-        StudioError: see `saved_arguments`.
+        StudioError: see `_saved_intent`.
     """
     options, form = out.options, form or form_of(studio, ref)
     if plan.saved is not None:
-        value, hidden = await saved_arguments(studio, plan, plan.saved, out, form)
-        return Intent(ref, form, _object(value, ref), hidden)
-    arguments = options.object("--args")
-    arguments = with_pairs(form, arguments, plan.pairs)
+        return await _saved_intent(studio, plan, plan.saved, out, ref, form)
+    arguments = with_pairs(form, options.object("--args"), plan.pairs)
     if options.flag("--last"):
         arguments = {**await _last(studio, ref, out), **arguments}
     if options.flag("--example"):
@@ -319,8 +316,7 @@ async def _last(studio: Studio, ref: Ref, out: Output) -> dict[str, Json]:
     found = await studio.memory.history.of(ref)
     if not found:
         raise UsageError(f"No earlier call of {ref} is remembered.")
-    if found[0].loss:
-        out.warn(found[0].loss)
+    out.warn(found[0].loss)
     return _object(found[0].arguments, ref)
 
 
@@ -337,8 +333,7 @@ def _example(form: Form, ref: Ref, out: Output) -> dict[str, Json]:
     kind = cast("Kind", out.options.value("--example"))
     made = example(form, kind, out.options.count("--seed", 999_999_999, least=0) or 0)
     out.note(f"Example ({kind}): {made.label}.")
-    if made.remark:
-        out.warn(made.remark)
+    out.warn(made.remark)
     return _object(made.value, ref)
 
 
@@ -361,10 +356,8 @@ def _plan_saved(options: Options, config: Config) -> Plan:
     return Plan(chosen, server, saved.ref.name, _pairs_of(list(options.words)), saved=saved)
 
 
-async def saved_arguments(
-    studio: Studio, plan: Plan, saved: SavedCall, out: Output, form: Form
-) -> tuple[Json, frozenset[str]]:
-    """The arguments of a saved call, and the pointers of those that are secret.
+async def _saved_intent(studio: Studio, plan: Plan, saved: SavedCall, out: Output, ref: Ref, form: Form) -> Intent:
+    """A saved call with its arguments, and those that are given besides.
 
     Raises:
         UsageError: an argument that is given has a value that cannot be.
@@ -377,12 +370,8 @@ async def saved_arguments(
     filled = await asyncio.to_thread(fill, saved)
     for secret in filled.secrets:
         studio.manager.redactor.learn(secret)
-    arguments = filled.arguments
-    if pairs := (*plan.pairs, *out.options.values("--set")):
-        if arguments is not None and not isinstance(arguments, dict):
-            raise UsageError("The saved arguments are not a JSON object: none of them can be set.")
-        arguments = with_pairs(form, cast("dict[str, Json]", arguments or {}), pairs)
-    return arguments, filled.hidden
+    pairs = (*plan.pairs, *out.options.values("--set"))
+    return Intent(ref, form, with_pairs(form, _object(filled.arguments, ref), pairs), filled.hidden)
 
 
 async def _agree(saved: SavedCall, places: Folders, server: str, asker: Asker) -> None:

@@ -9,17 +9,15 @@ import signal
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, suppress
-from functools import partial
 from pathlib import Path
 
 from mcp_studio.auth.hints import add_hint
 from mcp_studio.call.call import Call, CallOutcome, InBackground, Lost, Succeeded, TimedOut, wants_handshake
 from mcp_studio.call.sending import mortem_when_known
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.output import Output
 from mcp_studio.cli.questions import Asker
 from mcp_studio.cli.targets import with_secrets
-from mcp_studio.cli.terminal import can_ask, restore
+from mcp_studio.cli.terminal import Output, can_ask, restore
 from mcp_studio.config.model import Config
 from mcp_studio.errors import StudioError, Unreachable, UsageError
 from mcp_studio.jsontext import Json, mapping
@@ -28,7 +26,7 @@ from mcp_studio.present import crashes
 from mcp_studio.present.blocks import blocks_of, decode, joined, result_text, structured_text
 from mcp_studio.present.outcomes import attempts, failure, kept
 from mcp_studio.protocol.core import progress_text
-from mcp_studio.session.logs import LogMessage, rank_of
+from mcp_studio.session.logs import rank_of
 from mcp_studio.session.state import Status
 from mcp_studio.studio import Studio
 
@@ -85,7 +83,9 @@ async def within(studio: Studio, out: Output, body: Body, *, answers: bool) -> i
         ends.callback(studio.trace.troubled.connect(out.note))
         out.redactor, out.studio = studio.redactor, studio
         if out.log_level:
-            ends.callback(studio.logs.added.connect(partial(_narrate, out, rank_of(out.log_level))))
+            least = rank_of(out.log_level)
+            narrate = studio.logs.added.connect(lambda one: out.note(f"  {one.line}" if one.rank >= least else ""))
+            ends.callback(narrate)
         if answers:
             for rule in reversed(out.asker.rules):
                 studio.rules.add(rule)
@@ -97,12 +97,6 @@ async def within(studio: Studio, out: Output, body: Body, *, answers: bool) -> i
         again = "It ends with this command: sign in again, once tokens can be stored."
         out.warn(*(f"{words} {again}" for words in studio.signing.unsaved))
         return code
-
-
-def _narrate(out: Output, least: int, message: LogMessage) -> None:
-    """Say a log message of a server, where its level is high enough."""
-    if message.rank >= least:
-        out.note(f"  {message.line}")
 
 
 async def ready(studio: Studio, name: str, out: Output) -> Status:

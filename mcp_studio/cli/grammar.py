@@ -47,6 +47,8 @@ class Verb(NamedTuple):
     """What its first word can be, for completion."""
     apart: tuple[tuple[str, str], ...] = ()
     """Options that do not go together."""
+    closed: bool = False
+    """Its first word can be nothing else."""
 
     def option(self, name: str) -> Option | None:
         """The option of a name, or of its short form."""
@@ -83,9 +85,10 @@ def _verb(
     shared: Sequence[Any] = ("common",),
     words: Sequence[str] = (),
     apart: Sequence[str] = (),
+    closed: bool = False,
 ) -> Verb:
     own, common = tuple(_options(options)), tuple(_options(shared))
-    return Verb(summary, usage, about, own, common, tuple(words), tuple(_pairs(apart)))
+    return Verb(summary, usage, about, own, common, tuple(words), tuple(_pairs(apart)), closed)
 
 
 _TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))

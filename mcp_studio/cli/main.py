@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from mcp_studio.cli import verbs
 from mcp_studio.cli.options import Options, completion, help_text, parse, show
-from mcp_studio.errors import StudioError, UsageError
+from mcp_studio.errors import UsageError
 
 if TYPE_CHECKING:
-    from mcp_studio.cli.output import Output
+    from mcp_studio.cli.terminal import Output
 
 
 def main() -> int:
@@ -30,22 +30,12 @@ def run(argv: Sequence[str]) -> int:
     """Run a command line; returns its exit code."""
     # Collecting garbage while thousands of functions and classes are made finds none and costs a tenth of the start.
     gc.disable()
-    wrong: StudioError | None = None
-    try:
-        options = parse(argv)
-        if options.verb == "completion":
-            return show(completion(options, _server_names))
-    except StudioError as error:
-        ours = argv[: argv.index("--")] if "--" in argv else argv
-        options, wrong = Options("", given={"--json": []} if "--json" in ours else {}), error
-    from mcp_studio.cli.output import INTERRUPTED, Output
-    from mcp_studio.cli.terminal import restore
+    from mcp_studio.cli.terminal import INTERRUPTED, Output, restore
 
-    out = Output(options)
-    if wrong is not None:
-        return out.fail(wrong)
+    ours = argv[: argv.index("--")] if "--" in argv else argv
+    out = Output(Options("", given={"--json": []} if "--json" in ours else {}))
     try:
-        return out.attempt(lambda: _run(options, out))
+        return out.attempt(lambda: _run(argv, out))
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
@@ -57,11 +47,14 @@ def run(argv: Sequence[str]) -> int:
         restore()
 
 
-def _run(options: Options, out: Output) -> int:
+def _run(argv: Sequence[str], out: Output) -> int:
     from mcp_studio.cli.terminal import ask
     from mcp_studio.vault.keyring import ask_with
 
     ask_with(ask)
+    out.take(options := parse(argv))
+    if options.verb == "completion":
+        return show(completion(options, _server_names))
     if options.verb in ("", "demo"):
         return _studio(options)
     if options.verb == "mock":

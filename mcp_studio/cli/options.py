@@ -195,6 +195,9 @@ def parse(argv: Sequence[str]) -> Options:
 
 def _check(verb: Verb, options: Options) -> None:
     """Refuse options that do not fit together, and lengths of time that are none."""
+    if verb.closed and (word := "".join(options.words[:1])) not in ("", *verb.words):
+        hint = _nearest(word, verb.words) or f"There are {', '.join(verb.words)}."
+        raise UsageError(f"`{options.verb}` knows no `{word}`.", hint=hint)
     for one, other in verb.apart:
         if options.flag(one) and options.flag(other):
             raise UsageError(f"{one} and {other} do not go together.")
@@ -257,7 +260,7 @@ def completion(options: Options, servers: Callable[[], Iterable[str]]) -> str:
     """
     if options.command is not None:
         return "".join(f"{word}\n" for word in candidates(options.command, servers))
-    if len(options.words) != 1 or options.words[0] not in VERBS["completion"].words:
+    if len(options.words) != 1:
         raise UsageError("Which shell?", hint=f"mcp-studio {VERBS['completion'].usage}")
     return (_SCRIPTS / f"mcp-studio.{options.words[0]}").read_text("utf-8")
 

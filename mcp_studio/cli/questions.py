@@ -39,7 +39,7 @@ from mcp_studio.urls import judge
 
 if TYPE_CHECKING:
     from mcp_studio.auth.signin import SignIn
-    from mcp_studio.cli.output import Output
+    from mcp_studio.cli.terminal import Output
     from mcp_studio.studio import Studio
 
 _GRACE = 1.0

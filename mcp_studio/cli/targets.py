@@ -11,7 +11,7 @@ from typing import Any, Literal, cast
 
 from mcp_studio.cli.grammar import GROUPS
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.output import Output
+from mcp_studio.cli.terminal import Output
 from mcp_studio.config.expand import effective, uses
 from mcp_studio.config.load import load
 from mcp_studio.config.model import Config, Era, Kind, Problem, Root, ServerConfig, Timeouts

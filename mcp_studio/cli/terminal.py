@@ -1,22 +1,258 @@
-"""Reading what a person types, a line at a time, without blocking the engine."""
+"""What a verb prints: data on standard output, narration on standard error, and one envelope with `--json`; and what a
+person types, a line at a time, without blocking the engine.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import sys
-from collections.abc import Generator
+import time
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from getpass import getpass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from mcp_studio.errors import UsageError
+from mcp_studio.catalog.listing import Entry, doubts_of
+from mcp_studio.cli.options import Options
+from mcp_studio.errors import StudioError, UsageError
+from mcp_studio.jsontext import Json, printable
+from mcp_studio.paths import write_object
+from mcp_studio.present.connections import http_json
+from mcp_studio.present.questions import request_words
+from mcp_studio.protocol.views import ToolView
+from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcp_studio.cli.questions import Asker
+    from mcp_studio.cli.verbs.shell import Shell
+    from mcp_studio.session.inbox import Answer, InputRequest
+    from mcp_studio.studio import Studio
+    from mcp_studio.trace.postmortem import Mortem
 
 try:
     import termios
 except ImportError:  # Windows
     termios = None
+
+_COLUMN = 44
+"""Widest column that others are aligned to."""
+RISKS = {"read": "r", "write": "w", "destructive": "!"}
+"""Risk of a tool -> its mark."""
+
+
+def table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows with aligned columns; every cell is made safe."""
+    cells = [[safe(cell, 400) for cell in row] for row in rows]
+    widths = [
+        max((len(cell) for cell in column if len(cell) <= _COLUMN), default=0) for column in zip(*cells, strict=True)
+    ]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
+
+
+def entry_rows(entries: Sequence[Entry], indent: str = "") -> list[str]:
+    """A line for each listed thing: risk (tools), address, what it is."""
+    rows: list[tuple[str, ...]] = []
+    doubts = doubts_of(entries)
+    for entry in entries:
+        about = entry.view.description.strip().split("\n", 1)[0] or entry.view.title
+        if entry.skill:
+            about = f"(skill) {about}".rstrip()
+        if problem := entry.problem_with(doubts):
+            about = f"({problem}) {about}".rstrip()
+        risk = (RISKS[entry.view.risk],) if isinstance(entry.view, ToolView) else ()
+        # A URI behind a server's name and a dot would look like part of it.
+        address = (str(entry.ref),) if entry.ref.kind in ("tool", "prompt") else (entry.ref.server, entry.ref.name)
+        rows.append((*risk, *address, safe(about, 160)))
+    return [indent + row for row in table(rows)]
+
+
+def clock(when: Json) -> str:
+    """A moment as date and time of this machine; empty where it is none."""
+    if not isinstance(when, (int, float)) or not 0 < when < 1e11:
+        return ""
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(when))
+
+
+_KINDS = {1: "failure", 2: "usage", 3: "sign_in_needed", 4: "unreachable", 5: "tool_error", 6: "input_needed"}
+"""Exit code -> `error.kind` of the envelope."""
+INTERRUPTED = 130
+
+
+class Output:
+    """Prints; everything that may hold foreign text goes through the sanitizer, errors through the redactor too."""
+
+    def __init__(self, options: Options) -> None:
+        self.take(options)
+        self.redactor = Redactor()
+        self.lines = False
+        """Data comes as lines that are read one by one: with `--json` every one of them is an object."""
+        self.server = ""
+        """The server that the verb is about, for the envelope."""
+        self.more: dict[str, Json] = {}
+        """Further members of the envelope."""
+        self.shell: Shell | None = None
+        """What keeps the studio open for several verbs, where something does."""
+        self.noted: set[str] = set()
+        """What is not said again."""
+        self.studio: Studio
+        """Set once it is open, and so is `asker`: who can be asked what stands in the way."""
+        self.asker: Asker
+        self.ending: Mortem | None = None
+        """How the server ended that a call was lost to."""
+        self._began = time.perf_counter()
+        self.ms: float | None = None
+        """What the envelope says it took; the whole run where nothing is set."""
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+
+    def take(self, options: Options) -> None:
+        """Print as these options want it."""
+        self.options = options
+        self.json, self.quiet = options.flag("--json"), options.flag("--quiet")
+        self.log_level = options.value("--log-level")
+        """The least level of log messages that are said; empty for none."""
+
+    def data(self, *texts: object) -> None:
+        """Print texts on standard output, as many lines as each has; nothing with `--json`."""
+        for text in () if self.json else map(str, texts):
+            sys.stdout.write(safe(text, max(len(text), 1), lines=True) + "\n")
+
+    def table(self, rows: Sequence[Sequence[str]], heads: Sequence[str] = ()) -> None:
+        """Print rows with aligned columns, under heads where there are any of both."""
+        self.data(*table([heads, *rows] if rows and heads else rows))
+
+    def listing(self, rows: Sequence[Sequence[str]], facts: Json, *, empty: str, heads: Sequence[str] = ()) -> int:
+        """Print a table, or say that there is nothing, and end well; returns the exit code."""
+        self.table(rows, heads)
+        if not rows:
+            self.note(empty)
+        return self.done(facts)
+
+    def line(self, text: str, value: dict[str, Json], *, lines: bool = False) -> None:
+        """Print one line at once, or several: the text, or the object with `--json`."""
+        shown = printable(value, indent=None) if self.json else safe(text, max(len(text), 1), lines=lines)
+        sys.stdout.write(shown + "\n")
+        sys.stdout.flush()
+
+    def flush(self) -> None:
+        """Have everything read now that is printed."""
+        sys.stdout.flush()
+
+    def note(self, *texts: object) -> None:
+        """Say something on standard error, each on one line; what is empty is nothing."""
+        for text in () if self.quiet else filter(None, texts):
+            sys.stderr.write(safe(self.redactor.text(str(text))) + "\n")
+
+    def once(self, text: str) -> None:
+        """The same, but not what was said so before."""
+        if text not in self.noted:
+            self.noted.add(text)
+            self.note(text)
+
+    def answered(self, given: tuple[InputRequest, Answer]) -> None:
+        """Say which page a rule has agreed to, or not: no browser is opened for it."""
+        request, answer = given
+        if request.kind == "url":
+            self.note(f"{request_words(request)} ({answer.by}: {answer.action}): {request.message}")
+            if not self.quiet:
+                self._address(request.url)
+
+    def warn(self, *texts: object) -> None:
+        """Say on standard error what is wrong, though it goes on; also with `--quiet`."""
+        for text in filter(None, texts):
+            self._say("warning", "33", text)
+
+    def warn_of_list(self, server: str, kind: str, *problems: str) -> None:
+        """Say what is wrong with a list of a server; problems that are empty are none."""
+        self.warn(*(f"{server}, {kind}s: {problem}" for problem in problems if problem))
+
+    def fail(self, error: StudioError, detail: dict[str, Json] | None = None) -> int:
+        """Tell why it did not work, as text or as the envelope; returns the exit code.
+
+        Args:
+            detail: further members of the envelope's `error`, beside those of the error itself.
+        """
+        detail = {**error.detail, **(detail or {})}
+        self.flush()  # what was printed stands before it, also where both go to one file
+        self._say("error", "31", error.message)
+        if detail.get("asked") == "url":
+            self._address(str(detail["url"]))
+        text = self.redactor.text(error.hint)
+        for line in text.splitlines():
+            sys.stderr.write("  " + safe(line) + "\n")
+        if self.json:
+            message = {"kind": _KINDS.get(error.exit_code, "failure"), "message": self.redactor.text(error.message)}
+            hint = {"hint": text} if text else {}
+            http = {"http": http_json(error.http, self.redactor)} if error.http is not None else {}
+            self.envelope({"ok": False, "error": {**message, **hint, **http, **detail}})
+        return error.exit_code
+
+    def attempt(self, doing: Callable[[], int]) -> int:
+        """Do something, and tell where it fails; returns the exit code."""
+        try:
+            return doing()
+        except StudioError as error:
+            return self.fail(error)
+        except BrokenPipeError:
+            raise
+        except Exception as error:  # boundary: a mistake of ours is told in a line, not as a stack trace
+            if os.environ.get("MCP_STUDIO_DEBUG"):
+                raise
+            hint = "This is a mistake in mcp-studio. MCP_STUDIO_DEBUG=1 shows where."
+            message = f"Something unexpected went wrong: {type(error).__name__}: {error}"
+            return self.fail(StudioError(message, hint=hint))
+
+    def store(self, file: str, value: dict[str, Json]) -> None:
+        """Write a JSON file that a person named, and say so.
+
+        Raises:
+            StudioError: it cannot be written.
+        """
+        try:
+            write_object(Path(file), value)
+        except OSError as problem:
+            raise StudioError(f"{file} cannot be written: {problem.strerror or problem}.") from None
+        self.note(f"written: {file}")
+
+    def done(self, result: Json = None) -> int:
+        """End well: print the envelope where one is wanted; returns the exit code."""
+        if self.json:
+            self.envelope({"ok": True, "result": result})
+        # Now, and not only when the servers are closed.
+        sys.stdout.flush()
+        return 0
+
+    def interrupted(self, **detail: Json) -> int:
+        """Tell that a person, or the system, ended it; returns the exit code."""
+        if not self.json:
+            self.note("interrupted")
+        elif not self.lines:
+            self.envelope({"ok": False, "error": {"kind": "interrupted", "message": "Interrupted.", **detail}})
+        return INTERRUPTED
+
+    def envelope(self, value: dict[str, Json]) -> None:
+        """Print an envelope; `server` and `ms` are added."""
+        ms = (time.perf_counter() - self._began) * 1000 if self.ms is None else self.ms
+        whole = {**value, **self.more, "server": self.server or None, "ms": round(ms, 1)}
+        sys.stdout.write(printable(whole, indent=None if self.lines else 2) + "\n")
+
+    def _address(self, url: str) -> None:
+        # Whole: without what looks like a secret in it, as a state does, nobody could use it.
+        sys.stderr.write(f"  {safe(url, 8_192)}\n")
+
+    def _say(self, word: str, colour: str, text: object) -> None:
+        if sys.stderr.isatty() and not os.environ.get("NO_COLOR"):
+            word = f"\x1b[{colour}m{word}\x1b[0m"
+        sys.stderr.write(f"{word}: {safe(self.redactor.text(str(text)))}\n")
+
+
+# What is typed
 
 _LONGEST = 1024 * 1024
 """Bytes of one typed line."""

@@ -84,8 +84,7 @@ def is_personal(file: str) -> bool:
     """Whether a client's file is one of the person, and not of a project."""
     path = Path(file).absolute()
     kinds = {place[0] for place in client_of(file).places if path.match(place[2:])}
-    elsewhere = bool(kinds) and "." not in kinds
-    return elsewhere or path in [one.file for one in places(path.parent) if not one.project]
+    return (bool(kinds) and "." not in kinds) or path in [one.file for one in places(path.parent) if not one.project]
 
 
 def places(cwd: Path, env: Mapping[str, str] = os.environ, platform: str = sys.platform) -> tuple[ForeignFile, ...]:

@@ -246,7 +246,7 @@ class ServerConfig:
     priority: int = 0
     timeouts: Timeouts = Timeouts()
     probe: float = 60.0
-    """Seconds after which an idle server of 2026-07-28 over HTTP is asked whether it is still there; 0 is never."""
+    """Seconds after which an idle server over HTTP is asked whether it is still there; 0 is never."""
     auth: Auth = Auth()
     tls: Tls = Tls()
     sandbox: Sandbox = Sandbox()

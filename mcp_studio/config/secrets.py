@@ -87,8 +87,7 @@ class Offer(NamedTuple):
 def offers(server: ServerConfig) -> tuple[Offer, ...]:
     """The secrets that stand in clear in an entry, as it is written."""
     entry = server.written or server
-    names: dict[str, str] = {}
-    found: list[Offer] = []
+    names, found = dict[str, str](), list[Offer]()
     for key, text, (start, end, word) in _spans(entry):
         if "${" not in text:  # else it refers to something already
             name = names.setdefault(text[start:end], _free(_suggested(entry.name, key, word), names.values()))

@@ -128,6 +128,8 @@ def check_target(server: ServerConfig, table: Table) -> None:
     """Note what keeps an entry from being started: exactly one of command and url, and an address we can reach."""
     if not server.name.strip():
         table.problem("", "has an empty name.")
+    elif "group" in table.keys() and not re.fullmatch(r"[^\s.,@]+", server.group):
+        table.problem("group", "must be a name without spaces, dots, commas and @: calls name it as `@GROUP.TOOL`.")
     elif server.command and server.url:
         table.problem("", "has both a command and a url.", "Keep one of them.")
     elif not server.command and not server.url:

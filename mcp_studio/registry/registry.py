@@ -1,4 +1,4 @@
-"""The registry: tools of all servers and own ones across runs, found, sorted and counted; own ones are called here."""
+"""The registry: tools of all servers and own ones across runs, found, sorted, tagged and counted."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ import math
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mcp_studio.catalog.catalog import Catalog, suggestion
 from mcp_studio.catalog.listing import EntryKind, Listing
@@ -23,13 +22,12 @@ from mcp_studio.errors import UsageError
 from mcp_studio.jsontext import Json, JsonProblem, dumps, items_of, loads, mapping, pretty
 from mcp_studio.limits import MB
 from mcp_studio.paths import write_atomically
-from mcp_studio.registry.objects import CallRules, ToolObjects, checked, description_of, schema_of
 from mcp_studio.registry.record import PINNED, Pinned, ToolRecord, listed_by, record_of, tags_of
 from mcp_studio.registry.sql import postgres_storage, sqlite_storage
 from mcp_studio.registry.storage import JsonStorage, MemoryStorage, Storage, StorageProblem, Uses, used
 from mcp_studio.search.engine import Listed
 from mcp_studio.search.index import SearchIndex, Worker
-from mcp_studio.search.method import Document, Reason, Scope
+from mcp_studio.search.method import EVERYWHERE, Document, Reason, Scope
 from mcp_studio.search.usage import Usage
 from mcp_studio.vault.base import in_thread
 
@@ -105,7 +103,7 @@ def copy(source: Storage, target: Storage) -> int:
     return len(records)
 
 
-class Registry:
+class ToolRegistry:
     """Tools by their names. Methods may be called from any thread; those that write block for a moment.
 
     Nothing is read before it is needed, and what other processes write to the same storage is seen within a second.
@@ -113,7 +111,6 @@ class Registry:
     Args:
         storage: where it is kept, or the address of that; without one it ends with the registry.
         catalog: what servers list, which it follows.
-        rules: how tools of this process are called.
         index: makes the index that searches.
         usage: what a person has run, which counts as use too.
         redact: takes secrets out of what is kept.
@@ -124,15 +121,11 @@ class Registry:
         storage: Storage | str | Path | None = None,
         *,
         catalog: Catalog | None = None,
-        rules: CallRules | None = None,
         index: Callable[[], SearchIndex] = SearchIndex,
         usage: Usage | None = None,
         redact: Callable[[bytes], bytes] = bytes,
     ) -> None:
         self.storage: Storage = open_storage(storage) if isinstance(storage, str | Path) else storage or MemoryStorage()
-        self.objects = ToolObjects(rules or CallRules())
-        """The tools of this process; `objects.reported` tells of each call: how long, what it cost, what went wrong."""
-        self.objects.reported.connect(lambda report: self.used(report.name))
         self._new_index = index
         self._index: SearchIndex | None = None
         self._usage = usage
@@ -233,7 +226,7 @@ class Registry:
         await self.ready()
         if (index := self._index) is None:
             index = await asyncio.wrap_future(self._worker.ask(self._indexed))
-        scope = Scope(None if servers is None else frozenset(servers), frozenset[EntryKind](("tool",)))
+        scope = EVERYWHERE if servers is None else Scope(frozenset(servers))
         wanted = 1_000 if where else limit
         found = await index.ask(query, method=_ALIASES.get(method, method), scope=scope, limit=wanted, once=once)
         hits = (
@@ -355,74 +348,6 @@ class Registry:
         except OSError as problem:
             raise UsageError(f"{file} cannot be written: {problem.strerror or problem}.") from None
         return len(records)
-
-    # ------------------------------------------------------------------ tools of this process
-
-    def register(self, tool: object, *, category: str = "", tags: Iterable[str] = ()) -> None:
-        """Take up an object with `name` and `call(arguments)`; see `objects.Tool`.
-
-        Raises:
-            TypeError: it has no name, or nothing to call.
-            UsageError: a server's tool, or one that was added by hand, has this name.
-            StorageProblem: as `add`.
-        """
-        tool = checked(tool)
-        name = tool.name
-        with self._turn:
-            known = self.get(name)
-            if known is None or known.source == "process" or getattr(tool, "ref", None) != known.ref:
-                output = mapping(getattr(tool, "output_schema", None)) or None
-                made = ToolRecord(
-                    name, description=description_of(tool), input_schema=schema_of(tool), output_schema=output,
-                    tags=tags_of(tags), category=category, source="process",
-                )  # fmt: skip
-                before = known if known and known.source == "process" else None
-                kept = {"tags": made.tags or before.tags, "category": category or before.category} if before else {}
-                self.add([replace(before.defined(made), **kept) if before else made])
-            self.objects.tools[name] = tool
-
-    def unregister(self, name: str) -> None:
-        """Forget a tool of this process.
-
-        Raises:
-            KeyError: there is none of this name.
-        """
-        del self.objects.tools[name]
-        with self._turn:
-            if (known := self.get(name)) and known.source == "process":
-                self._drop([name])
-
-    def describe(self) -> dict[str, dict[str, Any]]:
-        """The tools of this process that may be called: `{name: {"description": …, "input_schema": …}}`."""
-        return {
-            name: {"description": description_of(tool), "input_schema": schema_of(tool)}
-            for name, tool in self.objects.tools.items()
-            if self.objects.rules.allows(name)
-        }
-
-    def call(self, name: str, arguments: Mapping[str, Any] | None = None) -> Any:
-        """Call a tool of this process and wait for what it gives.
-
-        Raises:
-            KeyError: there is none of this name.
-            UsageError: it is not allowed, the arguments do not fit, or it is asynchronous and a loop runs here.
-            TimeoutError: it takes too long, where a timeout is set.
-            Exception: whatever the tool raises.
-        """
-        return self.objects.call(name, arguments or {})
-
-    async def acall(self, name: str, arguments: Mapping[str, Any] | None = None) -> Any:
-        """The same without holding up the loop: coroutines are awaited, functions run in threads."""
-        return await self.objects.acall(name, arguments or {})
-
-    def submit(self, name: str, arguments: Mapping[str, Any] | None = None) -> Future[Any]:
-        """Put a call into the queue; its future has the result, and can be cancelled until it is its turn.
-
-        Raises:
-            KeyError: there is none of this name.
-            UsageError: too many wait already.
-        """
-        return self.objects.submit(name, arguments or {})
 
     # ------------------------------------------------------------------ following, and the end
 

@@ -41,6 +41,7 @@ PARTS = ("bin", "lib", "lib64", "libexec", "pyvenv.cfg")
 TOO_WIDE = ("/", "/tmp", "/var/tmp")
 """Folders that are not shown to a program because a script lies in them; those above HOME are not either."""
 _INTERPRETER = re.compile(r"(?:python|pypy|node|nodejs|deno|bun|ruby|perl|php|sh|bash)[\d.]*")
+_SHIM = re.compile(r"/\.?(pyenv|rbenv|nodenv|jenv|goenv|asdf|mise)/shims/([^/]+)\Z")
 _LARGEST = 64
 """Files of a program that are looked at: links, interpreters of scripts."""
 _PATIENCE = 10.0
@@ -63,14 +64,12 @@ def tool(config: ServerConfig) -> tuple[str, str]:
     if sys.platform != "linux":
         return "", "sandboxes need Linux"
     network, files = config.sandbox.network, bool(config.sandbox.files)
-    reasons: list[str] = []
-    if files:
-        if not (reason := _bubblewrap_fails(shutil.which("bwrap"), network)):
-            return f"{BUBBLEWRAP} and {FILTER}" if network else BUBBLEWRAP, ""
-        reasons.append(reason)
+    without = _bubblewrap_fails(shutil.which("bwrap"), network) if files else ""
+    if files and not without:
+        return f"{BUBBLEWRAP} and {FILTER}" if network else BUBBLEWRAP, ""
     if not (reason := _kernel_fails(network, files)):
         return f"Landlock and {FILTER}" if files else FILTER, ""
-    return "", ", and ".join((*reasons, reason))
+    return "", ", and ".join(filter(None, (without, reason)))
 
 
 def in_words(config: ServerConfig) -> str:
@@ -208,6 +207,12 @@ def _plan(config: ServerConfig) -> _Plan:
     program = shutil.which(command, path=search)
     if not program:
         raise Unreachable(f"There is no command {config.command} that the sandbox of {config.name} could start.")
+    if shim := _SHIM.search(os.path.abspath(program)):
+        raise Unreachable(
+            f"{shim[2]} is a shim of {shim[1]}, which chooses the program only when it runs: too late for the sandbox "
+            f"of {config.name}, which has to show it all that it is made of.",
+            hint=f"Write that program as `command`: `{shim[1]} which {shim[2]}` prints where it is.",
+        )
     named = [os.path.abspath(path) for path in config.sandbox.paths]
     if missing := next((path for path in named if not os.path.exists(path)), ""):
         raise Unreachable(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager, suppress
-from typing import Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from mcp_studio.catalog.listing import Ask
 from mcp_studio.config.model import Timeouts
@@ -58,6 +58,8 @@ class Deadline:
         self._end = now + self._total.seconds
         self._last = None if longest is None else now + max(longest, self._total.seconds)
         self._longest = longest
+        self.patience: float | None = None
+        """Seconds of silence after which it is over for a request that another server can answer, too."""
         self._paused_at: float | None = None
         self._pauses = 0
 
@@ -163,8 +165,6 @@ class RunningRequest:
     started: float
     """Monotonic."""
     progress: Progress | None = None
-    patience: float | None = None
-    """Seconds of silence after which it is given up: another server can answer it, too."""
 
     def cancel(self) -> None:
         """Stop waiting and tell the server."""
@@ -291,7 +291,6 @@ class Connection:
         headers: tuple[tuple[str, str], ...] = (),
         follows: RequestId | None = None,
         under: int = 0,
-        patience: float | None = None,
     ) -> Reply:
         """Send a request and wait for its answer; cancelling the caller cancels it at the server.
 
@@ -300,7 +299,6 @@ class Connection:
             follows: the request whose answer asked for what this one brings, or which is sent once more.
             under: the request, by its number in the trace, on behalf of which this one is sent.
             on_sent, on_id: called when it is written or under way; told its id before that.
-            patience: seconds of silence after which it is given up, the server having been asked whether it is there.
 
         Raises:
             DeadlinePassed: no answer in time.
@@ -319,9 +317,9 @@ class Connection:
         deadline = deadline or self.deadline()
         answer: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         self._running[out.id] = RunningRequest(
-            self._tap.server, out.method, out.target, answer, deadline, on_progress, time.monotonic(), None, patience
+            self._tap.server, out.method, out.target, answer, deadline, on_progress, time.monotonic()
         )
-        if patience is not None and (self._attending is None or self._attending.done()):
+        if deadline.patience is not None and (self._attending is None or self._attending.done()):
             self._attending = self._spawn(self._attend())
         try:
             async with deadline.begin():
@@ -352,8 +350,8 @@ class Connection:
         Once it was silent it is asked until it says something.
         """
         asked, asking = 0.0, None
-        while (waiting := [one for one in self._running.values() if one.patience]) or self.silent:
-            patience = max((one.patience or 0.0 for one in waiting), default=self._limits.failover)
+        while (waiting := [one for one in self._running.values() if one.deadline.patience]) or self.silent:
+            patience = max((one.deadline.patience or 0.0 for one in waiting), default=self._limits.failover)
             now = time.monotonic()
             since = max(self.heard, min((one.started for one in waiting if not one.deadline.paused), default=now))
             if now - since >= patience and asked > since:
@@ -365,13 +363,17 @@ class Connection:
                 asked, asking = now, self._spawn(self._greet())
             await asyncio.sleep(patience / 2)
 
+    def _ask(self, deadline: Deadline | None = None) -> Coroutine[Any, Any, Reply]:
+        """Ask whether it is there."""
+        return self.request("server/discover" if self.core.modern else "ping", deadline=deadline)
+
     async def _greet(self) -> None:
-        """Ask whether it is there: any answer, and any refusal of its own, is heard."""
+        """Do so, and leave it there: any answer, and any refusal of its own, is heard."""
         with suppress(StudioError):
-            await self.request("server/discover" if self.core.modern else "ping", deadline=self.deadline())
+            await self._ask()
 
     async def probe(self, every: float) -> None:
-        """Ask now and then whether the server is still there: over stateless HTTP no socket is lost when it goes.
+        """Ask now and then whether the server is still there: over HTTP often no socket is lost when it goes.
 
         Whoever answers at all is there, and nobody is asked while a call runs: a server may do one thing at a time.
 
@@ -384,7 +386,7 @@ class Connection:
                 await asyncio.sleep(max(wait, min(every, 1.0)))
                 continue
             try:
-                await self.request("server/discover", deadline=Deadline(self.connect, self.connect))
+                await self._ask(Deadline(self.connect, self.connect))
             except StudioError as error:
                 if error.http is None or error.http.status in GATEWAY:
                     return self.closed(error)

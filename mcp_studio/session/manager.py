@@ -290,7 +290,7 @@ class ConnectionManager:
                 tasks.create_task(begin_level(supervisor, connection))
                 tasks.create_task(self.subscriptions.serve(config.name, connection, status.capabilities))
                 tasks.create_task(self.refresher.serve(config, connection, status))
-                if status.modern and config.kind == "http":
+                if status.spoken == "http":
                     tasks.create_task(connection.probe(config.probe))
 
     def on_notification(self, supervisor: Supervisor, method: str, params: dict[str, Json]) -> None:

@@ -141,7 +141,7 @@ class SignInManager:
         command = self._commands.get(config.name)
         known = command is not None and replace(command.config, transport=config.transport) == config
         if command is None or not known or command.until == math.inf:
-            command = self._commands[config.name] = HeadersCommand(config)
+            command = self._commands[config.name] = HeadersCommand(config, self._manager.limits, self._spawn)
         return [command, *functions]
 
     # ------------------------------------------------------------------ a call needs it

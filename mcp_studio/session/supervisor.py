@@ -157,13 +157,12 @@ class Supervisor:
         self._live: LiveConnection | None = None
         self._opening: asyncio.Timeout | None = None
         """Ends the wait for a turn and for a connection."""
-        self._legacy_next = False
+        self._legacy_next = self._cut = False
         self._refusal: StudioError | None = None
         """What Streamable HTTP was refused with: HTTP+SSE is tried next."""
         self._held = 0.0
         self._last = 0
         """The number of the last entry before the note that it was lost; 0 is the newest that there is."""
-        self._cut = False
         self.first = 0
         """The number of the first entry that the trace has of the connection that there is, or was last."""
         self.mortems: list[Mortem] = []

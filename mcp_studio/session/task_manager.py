@@ -223,7 +223,7 @@ class TaskManager:
         running = self._followers.get(task.key)
         if running is not None and running.connection is connection:
             if now:
-                running.poll()
+                running.wake.set()
             return
         answerer = self._manager.supervisor(task.server).answerer
         follower = self._followers[task.key] = Follower(self, task.key, connection, answerer, self._limits)
@@ -297,7 +297,7 @@ class Follower:
         self._key = key
         self.connection = connection
         self._longest = Limit(limits.call_longest, "limits.call_longest")
-        self._wake = asyncio.Event()
+        self.wake = asyncio.Event()
         """Set where the task is to be asked for now, or is over."""
         self._answerer = answerer
         self._answered: set[str] = set()
@@ -305,21 +305,17 @@ class Follower:
         self._result: asyncio.Task[None] | None = None
         self._strikes = 0
 
-    def poll(self) -> None:
-        """Ask now, not when it is time."""
-        self._wake.set()
-
     def heard(self, raw: Json) -> None:
         """The server said by itself how the task is."""
         if not self._over:
             self._take(raw, None)
             if self._over:
-                self._wake.set()
+                self.wake.set()
 
     async def run(self, *, now: bool) -> None:
         """Follow it; with `now` the first question is not put off. Returns when nothing more can be learnt."""
         if now:
-            self._wake.set()
+            self.wake.set()
         try:
             while (task := self._task) is not None and not task.done:
                 await self._pause(task)
@@ -349,8 +345,8 @@ class Follower:
     async def _pause(self, task: Task) -> None:
         """Wait until it is time to ask."""
         wish = min(max(task.poll or POLL, SHORTEST), LONGEST) * 2**self._strikes
-        await at_most(min(wish, LONGEST), self._wake.wait())
-        self._wake.clear()
+        await at_most(min(wish, LONGEST), self.wake.wait())
+        self.wake.clear()
 
     async def _ask(self) -> None:
         before = self._task
@@ -418,14 +414,14 @@ class Follower:
             if (task := self._task) is not None and not task.done:
                 self._tasks.put(self._concluded(task, reply))
         except ConnectionLost:
-            self._wake.set()  # the loop asks, and learns of it
+            self.wake.set()  # the loop asks, and learns of it
         except StudioError as error:
             if (task := self._task) is not None and task.ended:
                 self._change(gone=f"Its result cannot be had: {error.message}")
         finally:
             self._result = None
             if self._over:
-                self._wake.set()
+                self.wake.set()
 
     def _concluded(self, task: Task, reply: Reply) -> Task:
         """It with the answer to `tasks/result`."""

@@ -12,10 +12,10 @@ from typing import Any, Literal, Protocol, cast
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.errors import UsageError
 from mcp_studio.jsontext import Json, items_of, mapping
-from mcp_studio.registry.objects import Tool, checked
 from mcp_studio.registry.record import ToolRecord
 from mcp_studio.safetext import safe
 from mcp_studio.schema.resolve import Resolver
+from mcp_studio.toolset.registry import Tool, checked
 
 _SHOWN = 20_000
 """Characters of a description that become documentation."""
@@ -145,10 +145,6 @@ class FunctionTool:
             said = str(problem).partition("\n")[0]
             raise TypeError(f"The function {self.name!r} cannot be a tool: {said}") from None
         self.input_schema.pop("title", None)
-        # So that a coroutine function is known for one before it is called.
-        self.call: Callable[[dict[str, Any]], Any] = (
-            self._acall if inspect.iscoroutinefunction(function) else self._call
-        )
 
     def _parameters(self) -> Iterator[inspect.Parameter]:
         for parameter in inspect.signature(self.function).parameters.values():
@@ -158,11 +154,13 @@ class FunctionTool:
             if parameter.kind is not inspect.Parameter.VAR_KEYWORD:
                 yield parameter
 
-    def _call(self, arguments: dict[str, Any]) -> Any:
-        return self.function(**self._values(arguments))
+    def call(self, arguments: dict[str, Any]) -> Any:
+        """Call the function.
 
-    async def _acall(self, arguments: dict[str, Any]) -> Any:
-        return await self.function(**self._values(arguments))
+        Raises:
+            UsageError: the arguments do not fit.
+        """
+        return self.function(**self._values(arguments))
 
     def _values(self, arguments: dict[str, Any]) -> dict[str, Any]:
         from pydantic import ValidationError

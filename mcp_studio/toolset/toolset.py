@@ -13,7 +13,6 @@ from fnmatch import fnmatchcase
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal, Self, TypedDict, Unpack, cast
 
 from mcp_studio.call.call import Succeeded
@@ -25,10 +24,10 @@ from mcp_studio.errors import StudioError, Unreachable, UsageError
 from mcp_studio.jsontext import Json, items_of, mapping, printable
 from mcp_studio.paths import Paths
 from mcp_studio.present.outcomes import failure
-from mcp_studio.registry.objects import CallRules, ToolObjects, description_of, schema_of
 from mcp_studio.registry.record import ToolRecord, listed_by
 from mcp_studio.studio import Studio
 from mcp_studio.toolset.function import ToolFunction, function_of, tool_of
+from mcp_studio.toolset.registry import CallRules, ToolObjects, description_of, schema_of
 
 LONGEST = 64
 """Characters of a name: the APIs of models take no longer ones."""
@@ -61,6 +60,8 @@ class Toolset:
 
     def __init__(self, **options: Unpack[ToolsetOptions]) -> None:
         self._options = options
+        seconds = options.get("timeout")
+        self._timeouts = Timeouts(seconds, seconds, seconds, "timeout") if seconds else Timeouts()
         self._ends: AsyncExitStack | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._studio: Studio
@@ -74,9 +75,7 @@ class Toolset:
         await self.connect()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.disconnect()
 
     @property
@@ -178,13 +177,11 @@ class Toolset:
 
     async def _call(self, record: ToolRecord, arguments: dict[str, Any]) -> Any:
         """Call one."""
-        studio, seconds = self._studio, self._options.get("timeout")
-        status = studio.manager.status(record.server)
+        studio, status = self._studio, self._studio.manager.status(record.server)
         if status.state != "ready" and not self._options.get("reconnect", True):
             raise NotConnected(f"{record.server} is {status.state}.") from status.error
-        timeouts = Timeouts(seconds, seconds, seconds, "timeout") if seconds else Timeouts()
         call = studio.caller.call_tool(
-            record.ref, arguments, origin="program", approved=self._approved, timeouts=timeouts
+            record.ref, arguments, origin="program", approved=self._approved, timeouts=self._timeouts
         )
         try:
             outcome = await call.wait()
@@ -234,9 +231,7 @@ class _OneServer(Toolset):
 
     def __init__(self, server: ServerConfig, **options: Unpack[ToolsetOptions]) -> None:
         super().__init__(**options)
-        seconds = options.get("timeout")
-        timeouts = Timeouts(seconds, seconds, seconds, "timeout") if seconds else Timeouts()
-        self._server = replace(server, secrets=tuple(secret_values(server)), timeouts=timeouts)
+        self._server = replace(server, secrets=tuple(secret_values(server)), timeouts=self._timeouts)
 
     async def _open(self, ends: AsyncExitStack) -> None:
         config = Config(servers={self._server.name: self._server})
@@ -303,7 +298,7 @@ class LocalToolset(_OneServer):
             raise UsageError("A LocalToolset needs a command, or tools, and not both.")
         server = ServerConfig(name, command="".join(words[:1]), args=tuple(words[1:]), env=dict(env or {}), cwd=cwd)
         super().__init__(server, **options)
-        self._objects = ToolObjects(CallRules(timeout=options.get("timeout")), tools={one.name: one for one in objects})
+        self._objects = ToolObjects(CallRules(timeout=options.get("timeout")), objects)
 
     async def _open(self, ends: AsyncExitStack) -> None:
         if not self._objects.tools:
@@ -337,7 +332,6 @@ class StudioToolset(Toolset):
 
     Args:
         studio: one that is open, and stays so; without one a studio with what is configured is opened.
-        config: what is configured instead of the person's own files.
         approved: the program consents to all calls; rules that deny still do.
     """
 
@@ -345,19 +339,18 @@ class StudioToolset(Toolset):
         self,
         studio: Studio | None = None,
         *,
-        config: Config | None = None,
         approved: bool = False,
         **options: Unpack[ToolsetOptions],
     ) -> None:
         super().__init__(**options)
-        self._given, self._config, self._approved = studio, config, approved
+        self._given, self._approved = studio, approved
 
     async def _open(self, ends: AsyncExitStack) -> None:
         if self._given is not None:
             self._studio = self._given
             return
         paths = Paths.default()
-        config = self._config or await asyncio.to_thread(load, paths, Path.cwd())
+        config = await asyncio.to_thread(load, paths, Path.cwd())
         self._studio = await ends.enter_async_context(Studio.open(config, paths, can_ask=False))
 
     async def _call(self, record: ToolRecord, arguments: dict[str, Any]) -> Any:

@@ -8,14 +8,15 @@ import math
 import os
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from datetime import datetime
 from inspect import isawaitable
+from typing import Any
 
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import loads, mapping
-from mcp_studio.limits import KB
+from mcp_studio.limits import KB, Limits
 from mcp_studio.protocol.lines import Line, Oversize
 from mcp_studio.transport.base import HeaderList, RequestContext
 from mcp_studio.transport.edge import configured, merged
@@ -26,22 +27,32 @@ from mcp_studio.transport.stdio import STDERR_LINE, LineReader, cannot_start, ho
 HeaderFunction = Callable[[RequestContext], Mapping[str, str] | Awaitable[Mapping[str, str]]]
 """Gives headers for one request; they replace configured ones, and those of a sign-in, of the same name."""
 _PATIENCE = 10.0
-"""Seconds that a `headers_command` may take."""
+"""Seconds that a `headers_command` may take, at most."""
 _LARGEST = 256 * KB
 """Bytes that it may print."""
 _HINT = 'Try it in a terminal: it has to print {"headers": {"NAME": "VALUE"}}, and may add expires_in or expires_at.'
 
 
 class HeadersCommand:
-    """The `headers_command` of one entry as a `HeaderFunction`: what it printed holds until the end that it states."""
+    """The `headers_command` of one entry as a `HeaderFunction`: what it printed holds until the end that it states.
 
-    def __init__(self, config: ServerConfig) -> None:
+    Args:
+        limits: it may take less time than connecting, so that the reason is told.
+        spawn: starts a task that outlives a request, as the next one may need what comes of it.
+    """
+
+    def __init__(
+        self, config: ServerConfig, limits: Limits, spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
+    ) -> None:
         self.config = config
+        self._patience = min(_PATIENCE, (config.timeouts.connect or limits.connect) * 2 / 3)
+        self._spawn = spawn
         self._cwd = os.path.abspath(config.cwd or ".")
         self.until = math.inf
         """When that ends, in seconds since 1970; infinity where it states no end."""
         self._headers: dict[str, str] | None = None
-        self._turn = asyncio.Lock()
+        self._problem: HttpUnreachable | None = None
+        self._running: asyncio.Task[None] | None = None
 
     async def __call__(self, context: RequestContext) -> Mapping[str, str]:
         """What it printed last; it runs anew where that is over, or was refused.
@@ -49,16 +60,23 @@ class HeadersCommand:
         Raises:
             HttpUnreachable: it could not be started, failed, or printed something else.
         """
-        async with self._turn:
-            known = self._headers
-            if known is None or time.time() >= self.until or set(known.items()) <= set(context.refused):
-                printed = await self._run()
-                try:
-                    known, self.until = _read(printed)
-                except (StudioError, ValueError, TypeError, OverflowError):
-                    raise self._failed("printed what cannot be used.") from None
-                self._headers = known
-            return known
+        known = self._headers
+        if known is None or time.time() >= self.until or set(known.items()) <= set(context.refused):
+            if self._running is None or self._running.done():
+                self._headers, self._problem = None, self._failed("was stopped.")
+                self._running = self._spawn(self._renew())
+            await asyncio.wait((self._running,))  # which goes on where this is cancelled
+        if self._headers is None and self._problem is not None:
+            raise self._problem.with_traceback(None)
+        return self._headers or {}
+
+    async def _renew(self) -> None:
+        try:
+            self._headers, self.until = _read(await self._run())
+        except HttpUnreachable as problem:
+            self._problem = problem
+        except (StudioError, ValueError, TypeError, OverflowError):
+            self._problem = self._failed("printed what cannot be used.")
 
     async def _run(self) -> bytes:
         """What it prints."""
@@ -83,14 +101,14 @@ class HeadersCommand:
             err = await LineReader.open(
                 child.stderr_fd, STDERR_LINE, lambda line: said.append(line if isinstance(line, bytes) else line.head)
             )
-            await asyncio.wait((child.exited, out.ended, err.ended), timeout=_PATIENCE)
+            await asyncio.wait((child.exited, out.ended, err.ended), timeout=self._patience)
             out.close()
             err.close()
         finally:
             ended = child.exited.done()
             child.release()
         if not ended or size > _LARGEST or (code := child.exited.result()) is None:
-            what = f"printed more than {_LARGEST // KB} KB" if ended else f"has not ended within {_PATIENCE:g} seconds"
+            what = f"printed more than {_LARGEST // KB} KB" if ended else f"did not end within {self._patience:g} s"
             raise self._failed(f"{what}.")
         if code:
             raise self._failed(f"{how_it_ended(code)}; it said last: {last_words(said) or 'nothing'}")

@@ -260,8 +260,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("back", "Back", "dialog", show=True),
 )
 
-_OPEN = {("colon", "main"), ("slash", "servers"), ("slash", "catalog")}
-"""Keys that open a field, and where; viewers inside a pane have a search of their own."""
+_OPEN = {("colon", "main"), ("slash", "servers"), ("slash", "catalog"), ("slash", "trace")}
+"""Keys that open a field, and where: there what is typed next belongs to the field. In it they are letters."""
 UNBOUND = "no_key"
 """Stands in bindings of actions that have no key until the person gives them one."""
 _FORMER = {

@@ -35,7 +35,7 @@ class StudioApp(GuardedApp):
     """The studio's app over a running engine, which surrounds it: `run.py` opens both."""
 
     TITLE = "mcp-studio"
-    CSS_PATH = Path(__file__).with_name("studio.tcss")
+    CSS_PATH = [Path(__file__).with_name(name) for name in ("studio.tcss", "dialogs.tcss")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = bindings("app")
     ENABLE_COMMAND_PALETTE = False  # the action `palette` opens Textual's palette with our providers
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (40, "-slim"), (72, "-narrow"), (110, "-wide"), (160, "-huge")]  # noqa: RUF012
@@ -49,6 +49,7 @@ class StudioApp(GuardedApp):
         self._main = main
         settings = studio.config.settings
         choose(ascii=settings.ascii)
+        self.set_class(settings.ascii, "-ascii")
         self.animation_level = "none"
         self.keys, bad_keys = actions.remap(settings.keys)
         """The person's own keys by the id of their action."""

@@ -82,7 +82,8 @@ class Layout:
                 pane.tabs.active = str(tab)
             if found.get("zoom") == pane.scope:
                 self._screen.maximize(pane, container=False)
-        self._screen.trace.table.following = found.get("follow") is not False
+        table = self._screen.trace.table
+        table.follows = table.following = found.get("follow") is not False
 
     def save(self) -> None:
         """Write it for the next run, where something is another than it was."""
@@ -92,7 +93,7 @@ class Layout:
             "sizes": {**self._sizes},
             "tabs": {pane.scope: pane.tabs.active for pane in (screen.catalog, screen.call) if pane.tabs},
             "zoom": screen.maximized.scope if isinstance(screen.maximized, Pane) else "",
-            "follow": screen.trace.table.following,
+            "follow": screen.trace.table.follows,
         }
         if state != self._saved:
             self._saved = state

@@ -51,7 +51,8 @@ def test_a_result_is_given_again_until_its_time_has_passed() -> None:
     stage.now += 59
     found = stage.reads.get(Ref("resource", "s", "a:b"))
     assert found is not None and found.cached is not None and found.cached.age == 59
-    assert (stage.reads.hits, stage.reads.misses, len(stage.reads), stage.reads.bytes) == (1, 1, 1, 10)
+    assert (stage.reads.hits, stage.reads.misses, stage.reads.sizes()) == ({"s": 1}, {"s": 1}, [10])
+    assert stage.reads.sizes("s") == [10] and stage.reads.sizes("t") == []
     stage.now += 1
     assert not stage.has()
 
@@ -87,7 +88,7 @@ def test_what_is_not_to_be_kept_replaces_what_was(ttl: int, sendings: int, size:
     stage = Stage()
     stage.read()
     stage.read(ttl=ttl, sendings=sendings, size=size)
-    assert not stage.has() and stage.reads.bytes == 0
+    assert not stage.has() and stage.reads.sizes() == []
 
 
 def test_what_was_not_used_for_longest_goes_when_there_is_too_much() -> None:
@@ -98,7 +99,7 @@ def test_what_was_not_used_for_longest_goes_when_there_is_too_much() -> None:
     stage.read("a:3")
     assert stage.has("a:0") and not stage.has("a:1")
     stage.read("a:large", size=MB)
-    assert stage.has("a:large") and len(stage.reads) == 1 and stage.reads.bytes == MB
+    assert stage.has("a:large") and stage.reads.sizes() == [MB]
 
 
 @pytest.mark.parametrize(
@@ -134,4 +135,4 @@ def test_by_hand_one_address_one_server_or_all_of_it_is_forgotten() -> None:
         stage.read(uri, server)
     assert stage.reads.forget("s", "a:1") == 1 and stage.has("a:2") and stage.has("a:1", "t")
     assert stage.reads.forget("s") == 1 and stage.has("a:1", "t")
-    assert stage.reads.forget() == 1 and stage.reads.bytes == len(stage.reads) == 0
+    assert stage.reads.forget() == 1 and stage.reads.sizes() == []

@@ -55,6 +55,7 @@ def test_changes_are_told_and_a_server_that_does_not_start_is_waited_for(project
         (change,) = (mended := json.loads(dev.line()))["changes"]
         assert mended["breaking"] and "b is required now" in change["breaking"]
         assert mended["answers"][0]["verdict"] == "differs" and mended["answers"][0]["differences"]
+        assert first["answers"][0]["accepted"] == "" and "inputSchema" in mended["answers"][0]["accepted"]
         (project / "notes.log").write_text("no part of the server")
         write(project, SERVER.replace("b: int = 1", "b: str | int = 1"))
         last = json.loads(dev.line())

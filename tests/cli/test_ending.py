@@ -10,8 +10,8 @@ import pytest
 from mcp_studio.call.call import Denied, Rejected
 from mcp_studio.cli.engine import end
 from mcp_studio.cli.options import parse
-from mcp_studio.cli.output import Output
 from mcp_studio.cli.questions import Asker
+from mcp_studio.cli.terminal import Output
 
 
 def ended(outcome: Any, *words: str) -> int:

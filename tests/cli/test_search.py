@@ -13,8 +13,8 @@ from typing import Any, cast
 import pytest
 
 from mcp_studio.cli.grammar import VERBS
-from mcp_studio.cli.output import RISKS
-from mcp_studio.cli.verbs import listing as searching
+from mcp_studio.cli.terminal import RISKS
+from mcp_studio.cli.verbs import search as searching
 from mcp_studio.errors import StudioError
 from mcp_studio.search.engine import OWN
 from mcp_studio.search.index import AUTO
@@ -182,7 +182,7 @@ def test_what_is_missing_for_meaning_is_said_where_little_is_found_and_not_twice
 
 
 def test_hostile_texts_do_nothing_to_a_terminal() -> None:
-    from mcp_studio.cli.verbs.listing import said
+    from mcp_studio.cli.verbs.search import said
     from mcp_studio.search.method import Reason
 
     assert said(Reason("name", ("\x1b[31mred",))) == "name: ␛[31mred"

@@ -13,7 +13,7 @@ from mcp_studio.config.model import Settings
 from mcp_studio.errors import UsageError
 from mcp_studio.limits import Limits
 from mcp_studio.registry.record import ToolRecord, listed_by
-from mcp_studio.registry.registry import Registry
+from mcp_studio.registry.registry import ToolRegistry
 from mcp_studio.search.method import SearchProblem
 from mcp_studio.studio import Studio
 from tests.registry.kit import tools
@@ -27,11 +27,11 @@ def lists(version: str = "1", name: str = "s") -> Any:
     return stdio(python_server("raw_lists"), name, env={"LISTS_VERSION": version})
 
 
-def named(registry: Registry) -> set[str]:
+def named(registry: ToolRegistry) -> set[str]:
     return {record.name for record in registry.records()}
 
 
-async def ready(studio: Studio) -> Registry:
+async def ready(studio: Studio) -> ToolRegistry:
     await studio.registry.ready()
     return studio.registry
 
@@ -85,14 +85,6 @@ async def test_no_tool_takes_the_name_of_another() -> None:
         registry = await ready(studio)
         with pytest.raises(UsageError, match=r"There is a tool 's\.words' of the server s already"):
             registry.add([ToolRecord("s.words", source="program")])
-
-        class Words:
-            name = "s.words"
-
-            def call(self, arguments: dict[str, Any]) -> None: ...
-
-        with pytest.raises(UsageError, match=r"of the server s already"):
-            registry.register(Words())
         registry.add(tools("mine"))
         registry.add(tools("mine", category="new"))
         assert registry.find("mine").category == "new"
@@ -103,7 +95,7 @@ async def test_no_tool_takes_the_name_of_another() -> None:
 
 
 def test_tools_are_sorted_by_category_tags_and_use(tmp_path: Path) -> None:
-    registry = Registry(tmp_path / "r.json")
+    registry = ToolRegistry(tmp_path / "r.json")
     registry.add([ToolRecord("f.read", "f"), ToolRecord("f.write", "f"), ToolRecord("own", source="hand")])
     registry.categorize(["f.*"], "disk")
     registry.categorize(["f.write"], "")
@@ -124,7 +116,7 @@ def test_tools_are_sorted_by_category_tags_and_use(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"Did you mean f\.read"):
         registry.find("f.raed")
     registry.close()
-    again = Registry(tmp_path / "r.json")
+    again = ToolRegistry(tmp_path / "r.json")
     assert again.find("f.write").uses == 2 and again.find("f.write").pinned == "deferred"
 
 
@@ -139,7 +131,7 @@ def test_tools_are_sorted_by_category_tags_and_use(tmp_path: Path) -> None:
     ],
 )
 def test_tools_are_found_with_the_reason(query: str, method: str, best: str) -> None:
-    registry = Registry()
+    registry = ToolRegistry()
     registry.add([
         ToolRecord("disk.remove", "disk", "Deletes a file for good."), ToolRecord("disk.read", "disk", "Reads a file."),
         ToolRecord("weather", description="Whether it rains.", tags=("sky",)),
@@ -151,7 +143,7 @@ def test_tools_are_found_with_the_reason(query: str, method: str, best: str) -> 
 
 
 async def test_a_search_has_bounds_and_says_what_is_wrong_with_it() -> None:
-    registry = Registry()
+    registry = ToolRegistry()
     registry.add([ToolRecord(f"a.file{n}", "a", "a file") for n in range(20)] + [ToolRecord("b.file", "b", "a file")])
     assert len((await registry.asearch("file")).hits) == 5
     assert [hit.name for hit in (await registry.asearch("file", servers=["b"])).hits] == ["b.file"]
@@ -168,7 +160,7 @@ async def test_a_search_has_bounds_and_says_what_is_wrong_with_it() -> None:
 
 
 async def test_what_another_process_writes_is_seen(address: str) -> None:
-    one, other = Registry(address), Registry(address)
+    one, other = ToolRegistry(address), ToolRegistry(address)
     one.add(tools("a"))
     await other.ready()
     assert named(other) == {"a"}
@@ -195,18 +187,18 @@ async def test_what_another_process_writes_is_seen(address: str) -> None:
     for registry in (one, other):
         registry.used("a")
         registry.close()
-    assert Registry(address).find("a").uses == 2
+    assert ToolRegistry(address).find("a").uses == 2
 
 
 def test_a_file_is_read_and_written(tmp_path: Path) -> None:
-    file, registry = tmp_path / "tools.json", Registry()
+    file, registry = tmp_path / "tools.json", ToolRegistry()
     listed = {"name": "read", "server": "f", "inputSchema": {"type": "object"}, "tags": ["io"], "category": "disk"}
     file.write_text(json.dumps({"tools": [listed, {"name": "own", "input_schema": {"type": "object"}}]}))
     assert registry.read(file) == 2
     record = registry.find("f.read")
     assert (record.tags, record.category, record.source) == (("io",), "disk", "file")
     assert registry.write(tmp_path / "out.json") == 2
-    other = Registry()
+    other = ToolRegistry()
     assert other.read(tmp_path / "out.json") == 2 and other.records() == registry.records()
     file.write_text(json.dumps([{"name": "f.read", "server": "f"}]))
     assert other.read(file) == 1
@@ -224,7 +216,7 @@ def test_a_file_is_read_and_written(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_that_is_none_is_told_and_changes_nothing(content: str, said: str, tmp_path: Path) -> None:
-    file, registry = tmp_path / "tools.json", Registry()
+    file, registry = tmp_path / "tools.json", ToolRegistry()
     file.write_text(content)
     with pytest.raises(UsageError, match=said):
         registry.read(file)
@@ -248,7 +240,7 @@ async def test_the_storage_is_where_the_settings_say(tmp_path: Path) -> None:
     settings = Settings(limits=PATIENT, registry_storage=str(tmp_path / "own.sqlite"))
     async with opened(lists(), settings=settings) as studio:
         assert (await ready(studio)).find("s.words").server == "s"
-    assert len(Registry(tmp_path / "own.sqlite").records()) == 5
+    assert len(ToolRegistry(tmp_path / "own.sqlite").records()) == 5
 
 
 async def test_a_server_that_fails_keeps_its_tools() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mcp_studio.registry.record import ToolRecord
-from mcp_studio.registry.registry import Registry, copy, open_storage
+from mcp_studio.registry.registry import ToolRegistry, copy, open_storage
 from mcp_studio.registry.storage import JsonStorage, StorageProblem, Uses
 from tests.registry.kit import tools
 from tests.search.index_kit import package
@@ -149,7 +149,7 @@ def test_packages_add_storages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         tmp_path, "own_storage", code, ["own = own_storage:made", "bad = own_storage:broken"], "mcp_studio.registry"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    registry = Registry(f"own:{tmp_path}/kept")
+    registry = ToolRegistry(f"own:{tmp_path}/kept")
     registry.add(tools("a"))
     assert JsonStorage(tmp_path / "kept").load_all() == tuple(tools("a"))
     with pytest.raises(StorageProblem, match="The storage 'bad' of a package cannot be opened: ZeroDivisionError"):

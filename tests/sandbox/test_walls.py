@@ -305,6 +305,19 @@ def test_a_folder_that_is_not_there_is_a_refusal(tool: str, tmp_path: Path) -> N
     assert "paths" in refusal.value.hint
 
 
+@pytest.mark.parametrize(
+    ("place", "hint"), [(".pyenv/shims", "`pyenv which tool`"), ("share/mise/shims", "`mise which tool`")]
+)
+def test_a_shim_is_refused_with_what_to_write_instead(tool: str, tmp_path: Path, place: str, hint: str) -> None:
+    shim = tmp_path / place / "tool"
+    shim.parent.mkdir(parents=True)
+    shim.write_text("#!/bin/sh\n")
+    shim.chmod(0o755)
+    with pytest.raises(Unreachable, match=r"tool is a shim of") as refusal:
+        walls.argv(stdio([str(shim)], sandbox=Sandbox(True, "none")))
+    assert hint in refusal.value.hint
+
+
 def test_the_words_name_walls_and_tool(tool: str, land: Land) -> None:
     words = walls.in_words(land.climber("readwrite", network=False))
     assert words.startswith(f"no network, reads and writes only {land.named}, by {tool}")

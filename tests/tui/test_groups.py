@@ -86,6 +86,27 @@ async def test_a_tool_that_changed_is_asked_about_until_the_change_is_accepted()
         await stage.told("has not changed since")
 
 
+async def test_the_question_about_a_tool_that_changed_shows_how_and_always_accepts_that() -> None:
+    async with on_stage(stdio(python_server("raw_lists"), "lists"), size=(120, 40)) as stage:
+        words = Ref("tool", "lists", "words")
+        await stage.studio.call_tool(Ref("tool", "lists", "change"), {}, approved=True).wait()
+        await stage.shows("±")
+        await stage.open("words", server="lists")
+        stage.main.call.fill({"text": "a"})
+        await stage.press("ctrl+j")
+        await stage.dialog(Approval)
+        await stage.shows(
+            "Its definition is not what was accepted", '-  "description": "Old words."', r"\+  .*New words"
+        )
+        await stage.press("a")
+        await stage.shows("No rule allows a tool that changed", "What the tool is now: it asks as it did before")
+        await stage.press("enter")  # the first one: no rule
+        await stage.until(lambda: getattr(stage.main.result.call, "outcome", None), "an outcome")
+        (entry,) = stage.studio.catalog.find(words)
+        assert entry.change is None and not stage.studio.paths.config_file.exists()
+        await stage.call()  # it asks no more
+
+
 async def test_kept_results_are_forgotten_by_hand() -> None:
     async with on_stage(raw("one", cache_ttl=0.0), raw("two", cache_ttl=0.0)) as stage:
         reads, catalog = stage.studio.caller.reads, stage.main.catalog
@@ -97,9 +118,9 @@ async def test_kept_results_are_forgotten_by_hand() -> None:
             for server in ("one", "two"):
                 for uri in ("raw://note", "raw://notes/ada"):
                     await stage.studio.read_resource(server, uri).wait()
-            assert len(reads) == 4
+            assert len(reads.sizes()) == 4
             await stage.open("raw://note", "resource", "one")
             stage.main.servers.go_to("one")
             act()
             await stage.told(f"{said} forgotten")
-            assert len(reads) == left
+            assert len(reads.sizes()) == left

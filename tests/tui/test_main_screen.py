@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from textual.widgets import Button, Input, Select, Tab
 
 from mcp_studio.call.call import Succeeded
@@ -221,3 +222,14 @@ async def test_the_name_of_a_server_is_no_markup_where_one_is_chosen() -> None:
         await stage.press("ctrl+f")
         (await stage.dialog(Search)).query_one("#server", Select).action_show_overlay()
         await stage.shows(r"Server: \[@click=app.quit\]x")
+
+
+@pytest.mark.parametrize("pane", ["1", "2", "5"])
+async def test_what_is_typed_behind_a_slash_belongs_to_the_field_that_it_opens(pane: str) -> None:
+    async with on_stage(raw(), size=(120, 40)) as stage:
+        await stage.shows("echo")
+        await stage.press(pane)
+        await stage.burst("/", *"error/d")
+        await stage.until(lambda: isinstance(stage.app.focused, Input), "the field")
+        await stage.until(lambda: isinstance(f := stage.app.focused, Input) and f.value == "error/d", "all of it")
+        assert stage.app.screen is stage.main

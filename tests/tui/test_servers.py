@@ -24,6 +24,7 @@ from mcp_studio.protocol.versions import VERSIONS
 from mcp_studio.tui.screens import console
 from mcp_studio.tui.screens.console import Console
 from mcp_studio.tui.screens.exit_report import ExitReport, UnexpectedOutput
+from mcp_studio.tui.screens.export_servers import ExportServers
 from mcp_studio.tui.screens.import_servers import FirstStart, ImportServers
 from mcp_studio.tui.screens.logs import Logs
 from mcp_studio.tui.screens.server_details import ServerDetails
@@ -380,6 +381,58 @@ async def test_unexpected_output_is_explained_and_stands_between_the_messages_ar
         await stage.until(lambda: stage.main.trace.table.message is not None, "the trace")
         message = stage.main.trace.table.message
         assert message is not None and message.kind in ("stray", "invalid")
+
+
+async def test_the_details_say_what_the_studio_does_with_a_server() -> None:
+    more = {"group": "pair", "priority": 2, "start": "demand", "filter": "mask", "cache_ttl": 60.0}
+    async with on_stage(raw("one", **more), raw("two"), size=(140, 60), ready=False) as stage:
+        stage.studio.groups.prefer("one")
+        for _ in range(2):
+            await stage.studio.read_resource("one", "raw://note").wait()
+        await stage.press("1", "home", "enter")
+        await stage.dialog(ServerDetails)
+        await stage.shows("group +pair, priority 2, preferred", "start +on demand", "results are masked")
+        await stage.shows("cache +1 result, .* B, 1 hits, 1 misses")
+        await stage.press("escape", "j", "enter")
+        await stage.dialog(ServerDetails)
+        await stage.hides("group  |cache  |filter  |start  ")
+
+
+async def test_servers_are_written_to_another_client_after_the_change_is_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    home = Path(os.environ["HOME"])
+    (file := home / ".cursor" / "mcp.json").parent.mkdir(parents=True)
+    file.write_text('{"mcpServers": {"old": {"command": "x"}}}')
+    secret = "t0p-s3cret-value"
+    pair = [raw(name, group="pair") for name in ("one", "two")]
+    clear = ServerConfig("clear", "no-such", env={"API_TOKEN": secret}, group="other")
+    async with on_stage(*pair, clear, size=(120, 50), ready=False) as stage:
+        await stage.press("1", "home", "enter")  # the heading folds
+        await stage.press("enter")
+        await stage.app.run_action("export_servers", stage.main.servers)
+        await stage.dialog(ExportServers)
+        await stage.shows("Cursor .*mcp.json", r"\[x\] one", r"\[x\] two", r"\[ \] clear", r'\+ +"two": \{')
+        assert stage.app.screen.query_one(Select).value is not None and file.read_text().count("one") == 0
+        await stage.press("tab", "end", "space")
+        await stage.shows(r"\[x\] clear", "API_TOKEN is a secret that stands in clear", "redacted")
+        assert secret not in stage.text
+        await stage.press("ctrl+j")
+        await stage.told("Wrote one, two, clear to")
+        await stage.until(lambda: stage.app.screen is stage.main, "closed")
+        assert list(json.loads(file.read_text())["mcpServers"]) == ["one", "two", "clear", "old"]
+        (backup,) = file.parent.glob("mcp.json.*.bak")
+        assert json.loads(backup.read_text())["mcpServers"] == {"old": {"command": "x"}}
+        await stage.app.run_action("export_servers", stage.main.servers)
+        await stage.dialog(ExportServers)
+        await stage.shows("says so already")
+        await stage.press("ctrl+j")  # nothing to write
+        await stage.shows("says so already")
+        file.write_text("{")
+        await stage.press("tab", "space")
+        await stage.shows("is not valid JSON", "It is unchanged")
+        assert len([*file.parent.glob("*")]) == 2
 
 
 async def test_hostile_words_of_a_server_are_only_shown() -> None:

@@ -34,8 +34,7 @@ def quote(text: str) -> str:
     """
     if not LINES_LIVE.search(text):
         return shlex.quote(text)
-    parts: list[str] = []
-    at = 0
+    parts, at = list[str](), 0
     for run in LINES_LIVE.finditer(text):
         parts += (shlex.quote(text[at : run.start()]) if run.start() > at else "", f'"{printed(run[0])}"')
         at = run.end()
@@ -59,8 +58,7 @@ def shell_words(text: str) -> list[str]:
     Raises:
         Unclosed: a quote is not closed.
     """
-    found: list[str] = []
-    word: list[str] = []
+    found, word = list[str](), list[str]()
     for name, piece in (*_pieces(text), ("blank", "")):
         if name in ("blank", "line", "comment", "end"):
             if word:

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 _MODULES = {
-    **dict.fromkeys(("list", "search", "skills"), "listing"),
+    **dict.fromkeys(("list", "skills"), "listing"),
     **dict.fromkeys(("read", "get", "complete"), "call"),
     **dict.fromkeys(("approvals", "audit", "pins"), "safety"),
     "dev": "watch",

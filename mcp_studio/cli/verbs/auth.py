@@ -13,12 +13,10 @@ from mcp_studio.auth.hints import command, why_nobody
 from mcp_studio.auth.model import Account, see_to
 from mcp_studio.cli.engine import execute
 from mcp_studio.cli.grammar import VERBS
-from mcp_studio.cli.output import Output
 from mcp_studio.cli.questions import SignInController
 from mcp_studio.cli.targets import configured, select, with_secrets
-from mcp_studio.cli.terminal import Lines, can_ask, private
+from mcp_studio.cli.terminal import Lines, Output, can_ask, private
 from mcp_studio.config.model import Config, ServerConfig
-from mcp_studio.config.table import nearest
 from mcp_studio.errors import SignInNeeded, StudioError, UsageError, renamed
 from mcp_studio.jsontext import Json, pretty
 from mcp_studio.paths import Paths
@@ -31,8 +29,6 @@ def run(out: Output) -> int:
     """Do what the word after `auth` says; returns the exit code."""
     options = out.options
     word, *words = options.words or ["status"]
-    if word not in (known := VERBS["auth"].words):
-        raise UsageError(f"`auth` knows no `{word}`.", hint=nearest(word, known) or "mcp-studio auth --help")
     for option in VERBS["auth"].options:
         action = {"--client": "forget", "--claims": "token"}.get(option.name, "login")
         if options.flag(option.name) and action != word:

@@ -18,8 +18,8 @@ from mcp_studio.catalog.listing import Ref, doubts_of
 from mcp_studio.cli.call_arguments import Intent, Plan, expanded, form_of, intent_of, located, plan_of, template_form
 from mcp_studio.cli.engine import connect_all, end, execute, outcome_of
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import configured
+from mcp_studio.cli.terminal import Output
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.present.blocks import messages_text, resource_text

@@ -7,20 +7,17 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 
 from mcp_studio.call.saved import folders
-from mcp_studio.cli.grammar import VERBS
-from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import from_command, learn, select, state_text, tell_problems
-from mcp_studio.cli.terminal import can_ask, confirm, private
-from mcp_studio.config.clients import Client, client_named, foreign_files, targets
+from mcp_studio.cli.terminal import Output, can_ask, confirm, private
+from mcp_studio.config import clients, importers, save
 from mcp_studio.config.expand import effective, uses
 from mcp_studio.config.exporters import export
-from mcp_studio.config.importers import NO_SERVERS, suggest_name
 from mcp_studio.config.load import TrustStore, load, read_text, written
 from mcp_studio.config.model import Config, Keeping, Problem, ServerConfig, Source, Untrusted
-from mcp_studio.config.save import put_server, remove_server, set_value
 from mcp_studio.config.secrets import map_texts, offers
 from mcp_studio.config.servers import changed, to_table, wrong_address
 from mcp_studio.config.table import nearest
@@ -28,14 +25,11 @@ from mcp_studio.errors import ConfigError, InputNeeded, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
 from mcp_studio.paths import Paths
-from mcp_studio.present import units
-from mcp_studio.present.definition import cautions, target_of
+from mcp_studio.present import definition, units
 from mcp_studio.safetext import safe
 from mcp_studio.vault import keyring
 from mcp_studio.vault.base import VaultRefused
 
-_COUNTS = {"add": (0, 1), "remove": (1, 1), "set": (2, 2), "import": (0, 1), "secrets": (0, 2), "export": (1, 99)}
-"""How many words an action takes, at least and at most; none where it is not named here."""
 _HELP = "mcp-studio config --help"
 
 Keys = Callable[[Mapping[str, str]], Sequence[tuple[str, str, str, str]]]
@@ -45,19 +39,16 @@ Keys = Callable[[Mapping[str, str]], Sequence[tuple[str, str, str, str]]]
 def run(out: Output, keys: Keys) -> int:
     """Do what the word after `config` says; returns the exit code."""
     word, *words = out.options.words or ["show"]
-    known = VERBS["config"].words
-    if word not in known:
-        raise UsageError(f"`config` knows no `{word}`.", hint=nearest(word, known))
-    least, most = _COUNTS.get(word, (0, 0))
+    # Each with how many words it takes, at least and at most.
+    actions: dict[str, tuple[Callable[[list[str], Output], int], int, int]] = {
+        "show": (_show, 0, 0), "path": (_path, 0, 0), "keys": (partial(_keys, keys), 0, 0), "add": (_add, 0, 1),
+        "remove": (_remove, 1, 1), "set": (_set, 2, 2), "trust": (_trust, 0, 0), "import": (_import, 0, 1),
+        "export": (_export, 1, 99), "secrets": (_secrets, 0, 2),
+    }  # fmt: skip
+    action, least, most = actions[word]
     if not least <= len(words) <= most:
         raise UsageError("Words are missing." if len(words) < least else "There are too many words.", hint=_HELP)
-    if word == "keys":
-        return _keys(keys(_loaded(out).settings.keys), out)
-    verbs: dict[str, Callable[[list[str], Output], int]] = {
-        "show": _show, "path": _path, "add": _add, "remove": _remove, "set": _set, "trust": _trust, "import": _import,
-        "export": _export, "secrets": _secrets,
-    }  # fmt: skip
-    return verbs[word](words, out)
+    return action(words, out)
 
 
 def _file(out: Output) -> Path:
@@ -93,7 +84,8 @@ def _path(_: list[str], out: Output) -> int:
     return out.done(str(_file(out)))
 
 
-def _keys(rows: Sequence[tuple[str, str, str, str]], out: Output) -> int:
+def _keys(keys: Keys, _: list[str], out: Output) -> int:
+    rows = keys(_loaded(out).settings.keys)
     out.table([(pressed.replace(",", ", "), title, scope, name) for name, pressed, title, scope in rows])
     return out.done([{"id": row[0], "keys": row[1], "title": row[2], "scope": row[3]} for row in rows])
 
@@ -125,7 +117,7 @@ def _show(_: list[str], out: Output) -> int:
 
 def _line(server: ServerConfig) -> str:
     state = state_text(server)
-    return f"{server.name}  {target_of(server)}{f'  ({state})' if state else ''}"
+    return f"{server.name}  {definition.target_of(server)}{f'  ({state})' if state else ''}"
 
 
 def _add(words: list[str], out: Output) -> int:
@@ -133,11 +125,11 @@ def _add(words: list[str], out: Output) -> int:
         if words:
             raise UsageError(f"`{words[0]}` is neither an option nor part of the command.", hint=_HELP)
         server = from_command(out.options.command)
-        servers = [replace(server, name=suggest_name(server), secrets=())]
+        servers = [replace(server, name=importers.suggest_name(server), secrets=())]
     elif words == ["-"]:
         text, problems = sys.stdin.read(), list[Problem]()
         found = read_text(text, problems)
-        if problems and problems[0].message == NO_SERVERS:  # what stands around an entry is often left out
+        if problems and problems[0].message == importers.NO_SERVERS:  # what stands around an entry is often left out
             problems.clear()
             found = read_text(f'{{"mcpServers": {text}\n}}', problems)
         servers = list(found.values())
@@ -146,7 +138,7 @@ def _add(words: list[str], out: Output) -> int:
         if wrong := wrong_address(words[0]):
             raise UsageError(f"`{words[0]}` {wrong}.", hint="A command stands behind --.")
         server = ServerConfig("", url=words[0])
-        servers = [replace(server, name=suggest_name(server))]
+        servers = [replace(server, name=importers.suggest_name(server))]
     else:
         raise UsageError("What is to be added?", hint=_HELP)
     if name := out.options.value("--name"):
@@ -164,7 +156,7 @@ def _put(servers: Sequence[ServerConfig], out: Output) -> int:
         out.warn(f"{name} is left out: there is one already. --yes replaces it; `add --name` gives another name")
     new = _without_secrets([server for server in servers if server.name not in taken], out)
     for server in new:
-        put_server(file, server)
+        save.put_server(file, server)
         out.note(f"{'replaced' if server.name in known else 'added'} {_line(server)}")
         try:
             effective(replace(server, source=Source("user", str(file))), keyring=str)
@@ -176,7 +168,7 @@ def _put(servers: Sequence[ServerConfig], out: Output) -> int:
 
 
 def _remove(words: list[str], out: Output) -> int:
-    remove_server(_file(out), words[0])
+    save.remove_server(_file(out), words[0])
     out.note(f"removed {words[0]}")
     return out.done(words[0])
 
@@ -190,7 +182,7 @@ def _set(words: list[str], out: Output) -> int:
         value = text
     before = file.read_bytes() if file.exists() else b""
     known = {str(problem) for problem in _load([file]).problems}
-    set_value(file, key.split("."), value)
+    save.set_value(file, key.split("."), value)
     if wrong := next((one for one in _load([file]).problems if str(one) not in known), None):
         file.unlink()
         if before:
@@ -223,7 +215,7 @@ def _starts(question: Untrusted) -> list[str]:
     rows: list[str] = []
     for server in question.servers:
         names = ", ".join((*server.env, *server.inherit_env))
-        parts = (server.cwd and f"in {server.cwd}", names and f"environment: {names}", *cautions(server))
+        parts = (server.cwd and f"in {server.cwd}", names and f"environment: {names}", *definition.cautions(server))
         rows.append("  " + safe(_line(server) + "".join(f"  ({part})" for part in parts if part)))
     return rows or ["  settings only, no servers"]
 
@@ -232,9 +224,9 @@ def _import(words: list[str], out: Output) -> int:
     if words:
         return _put(list(_written([Path(words[0]).expanduser()], out).servers.values()), out)
     rows, facts = list[tuple[str, ...]](), list[Json]()
-    for client, file, _ in foreign_files(Path.cwd()):
+    for client, file, _ in clients.foreign_files(Path.cwd()):
         config = written(Paths.default(), Path.cwd(), files=[file])
-        problems = [str(problem) for problem in config.problems if problem.message != NO_SERVERS]
+        problems = [str(problem) for problem in config.problems if problem.message != importers.NO_SERVERS]
         trouble = f", {units.plural(len(problems), 'problem')}" if problems else ""
         rows.append((client, str(file), units.plural(len(config.servers), "server") + trouble))
         facts.append({"client": client, "file": str(file), "servers": [*config.servers], "problems": [*problems]})
@@ -247,18 +239,18 @@ def _import(words: list[str], out: Output) -> int:
 
 def _export(words: list[str], out: Output) -> int:
     """Write servers into the file of another client."""
-    client_named(words[0])  # whether there is such a client comes before what is wrong with servers
+    clients.client_named(words[0])  # whether there is such a client comes before what is wrong with servers
     return put(words[0], select(_written(_files(out), out), words[1:]).servers.values(), out)
 
 
-def client_file(client: Client, out: Output) -> Path:
+def client_file(client: clients.Client, out: Output) -> Path:
     """The file of a client: the person's, or with `--project` that of this folder.
 
     Raises:
         UsageError: it has none.
     """
     project = out.options.flag("--project")
-    file = targets(Path.cwd()).get((client.name, project))
+    file = clients.targets(Path.cwd()).get((client.name, project))
     if file is None:
         whose, hint = ("a project", "") if project else ("a person", "--project writes the one of this folder.")
         raise UsageError(f"{client.name} has no file for {whose}.", hint=hint)
@@ -273,7 +265,7 @@ def put(name: str, chosen: Iterable[ServerConfig], out: Output) -> int:
         InputNeeded: nobody has agreed.
         ConfigError: it cannot be written.
     """
-    client = client_named(name)
+    client = clients.client_named(name)
     file = client_file(client, out)
     wanted = export(client, file, chosen, out.redactor)
     out.warn(*wanted.remarks)

@@ -13,14 +13,13 @@ from mcp_studio import __version__
 from mcp_studio.auth.hints import command, why_nobody
 from mcp_studio.catalog.listing import KINDS
 from mcp_studio.cli.engine import execute
-from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import configured, select
+from mcp_studio.cli.terminal import Output
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ConfigError, StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.paths import Paths
-from mcp_studio.present import accounts, connections, crashes, servers
-from mcp_studio.present.units import plural
+from mcp_studio.present import accounts, connections, crashes, servers, units
 from mcp_studio.safetext import safe
 from mcp_studio.sandbox import walls
 from mcp_studio.session.connection import Deadline
@@ -86,7 +85,7 @@ async def _examined(studio: Studio, server: ServerConfig) -> tuple[dict[str, Jso
     facts |= await remote(studio, server, status) if server.url else _local(studio, server, status)
     steps = [(step.name, step.ms, studio.redactor.text(step.detail)) for step in status.steps]
     counts = {f"{kind}s": len(studio.catalog.listing(name, kind).entries) for kind in KINDS}
-    offers = ", ".join(plural(count, kind.removesuffix("s")) for kind, count in counts.items())
+    offers = ", ".join(units.plural(count, kind.removesuffix("s")) for kind, count in counts.items())
     last = ("listed", (listed - ready) * 1000, offers) if state == "ready" else ("failed", (ready - began) * 1000, "")
     facts["steps"] = [{"step": step, "ms": round(ms, 1), "detail": detail} for step, ms, detail in (*steps, last)]
     if state == "ready":

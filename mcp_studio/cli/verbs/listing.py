@@ -1,13 +1,12 @@
-"""`list`, `search` and `skills`: what servers offer, a line each, or found by words, patterns or meaning."""
+"""`list` and `skills`: what servers offer, a line each; a skill is read, too, and compared with what was listed."""
 
 from __future__ import annotations
 
 import asyncio
 import shlex
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
 
 from mcp_studio.call.call import Succeeded
 from mcp_studio.call.history import History, Past
@@ -18,30 +17,24 @@ from mcp_studio.catalog.refresh import list_page
 from mcp_studio.catalog.skills import Skill, offered
 from mcp_studio.cli.call_arguments import saved_folders
 from mcp_studio.cli.engine import connect_all, connected, end, execute, ready
-from mcp_studio.cli.grammar import VERBS
-from mcp_studio.cli.output import RISKS, Output, clock, entry_rows, table
 from mcp_studio.cli.targets import configured, of_server, select, state_text
+from mcp_studio.cli.terminal import Output, clock, entry_rows
 from mcp_studio.cli.verbs import load
 from mcp_studio.config.model import Config, ServerConfig
-from mcp_studio.config.table import nearest
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.paths import Paths
 from mcp_studio.present import units
 from mcp_studio.present.blocks import resource_text
 from mcp_studio.present.definition import change_counts, doubts, target_of
-from mcp_studio.present.units import plural
-from mcp_studio.protocol.views import ToolView
 from mcp_studio.safetext import safe
-from mcp_studio.search.engine import MEANT
-from mcp_studio.search.method import Found, Hit, Reason, Scope
 from mcp_studio.session.groups import Member
 from mcp_studio.studio import Studio
 
 
 def run(out: Output) -> int:
     """Do it, and return the exit code."""
-    return {"list": _list, "search": _search, "skills": _skills}[out.options.verb](out)
+    return _skills(out) if out.options.verb == "skills" else _list(out)
 
 
 def _list(out: Output) -> int:
@@ -51,10 +44,8 @@ def _list(out: Output) -> int:
     word = words[0] if words else ""
     if word == "history" and len(words) <= 2:
         return _history(config, [*words[1:], *options.values("--server")], out)
-    kinds_known = VERBS["list"].words
-    if wrong := next((one for one in words if one not in kinds_known), "".join(words[1:2])):
-        hint = nearest(wrong, kinds_known)
-        raise UsageError(f"`list` lists one of {', '.join(kinds_known)}, not `{wrong}`.", hint=hint)
+    if words[1:]:
+        raise UsageError(f"`{words[1]}` is too much: `list` lists one kind.")
     if options.flag("--metrics") and word != "servers":
         raise UsageError("--metrics is about servers.", hint="mcp-studio list servers --metrics")
     if options.flag("--metrics"):
@@ -215,132 +206,6 @@ def _saved(one: SavedCall) -> Json:
     }  # fmt: skip
 
 
-def _search(out: Output) -> int:
-    """Search, and return the exit code: 1 where nothing is found.
-
-    Raises:
-        UsageError: there is no such server.
-    """
-    options, config = out.options, configured(out)
-    text, names = " ".join(options.words), options.values("--server")
-    method = options.value("--method") or config.settings.search_method
-    limit = options.count("--limit", 1_000) or 20
-    offline = options.flag("--offline")
-    chosen = select(config, (names or list(config.servers)) if offline else names)
-    if offline:  # also those that are disabled: nothing is started
-        servers = {name: replace(server, enabled=False) for name, server in chosen.servers.items()}
-        chosen = replace(chosen, servers=servers)
-    kinds: list[EntryKind] = [kind for kind in KINDS if kind in options.values("--kind")]
-
-    async def body(studio: Studio) -> int:
-        if not offline:
-            await _wait(studio, kinds, out)
-        scope = Scope(kinds=frozenset(kinds) or None)
-        asked = studio.index.ask(text, method=method, scope=scope, limit=limit, once=True)
-        found = await (meant(asked, studio, options.seconds()) if method in MEANT else asked)
-        result = found.as_json()
-        if not found.hits:
-            return out.fail(_nothing(found, method, out), {"result": result})
-        out.data(*_lines(found))
-        out.note(_summary(found))
-        return out.done(result)
-
-    return execute(chosen, out, body, answers=not offline, connects=not offline)
-
-
-async def meant(asked: Coroutine[Any, Any, Found], studio: Studio, seconds: float | None) -> Found:
-    """Wait for an answer that takes as long as finding out what entries mean.
-
-    Args:
-        seconds: it may take; None for as long as it takes.
-
-    Raises:
-        StudioError: it took longer.
-    """
-    try:
-        async with asyncio.timeout(seconds):
-            return await asked
-    except TimeoutError:
-        done, all = studio.index.vectors
-        error = f"What entries mean was not found out within {seconds:g} seconds: it is known of {done:,} of {all:,}."
-        raise StudioError(error, hint="What is known is stored: the next search goes on from there.") from None
-
-
-_ABOUT = 160
-_LINES = ("name", "title", "server", "tag")
-"""Fields that are short: what matched is told, not what stands round it."""
-
-
-async def _wait(studio: Studio, kinds: Sequence[EntryKind], out: Output) -> None:
-    """Wait for all servers; of those that cannot be reached what is remembered is searched, and that is told.
-
-    A list that failed, or is not whole, is told too.
-
-    Raises:
-        StudioError: none can be reached, and nothing is remembered.
-    """
-    names, failed = studio.manager.names(), await connect_all(studio, out)
-    known = {name for name in names if any(studio.catalog.listing(name, kind).entries for kind in KINDS)}
-    if len(failed) == len(names) and not known:
-        raise failed[names[-1]]
-    for name in names:
-        if name in failed:
-            remembered = " What it offered last time is searched." if name in known else ""
-            out.warn(f"{name}: {failed[name].message}{remembered}")
-            continue
-        for kind in kinds or KINDS:
-            listing = studio.catalog.listing(name, kind)
-            out.warn_of_list(name, kind, listing.error, listing.capped)
-
-
-def _nothing(found: Found, method: str, out: Output) -> StudioError:
-    """Why nothing is shown, and what else may find it."""
-    if not found.of:
-        hint = "Without --offline servers are asked." if out.options.flag("--offline") else ""
-        return StudioError("There is nothing to search: no entry is known.", hint=hint)
-    why = f"Nothing was found for `{safe(found.query.text, 100)}` among all {found.of:,}. {found.note}".rstrip()
-    if method in ("auto", "semantic"):
-        return StudioError(why, hint="" if found.note else "--method semantic finds what means the same.")
-    return StudioError(why, hint="--method auto looks for words, their forms, and names that are similar.")
-
-
-def _lines(found: Found) -> list[str]:
-    rows, lines = [_hit_row(hit) for hit in found.hits], list[str]()
-    for row, line, hit in zip(rows, table(rows), found.hits, strict=True):
-        lines.append(line)
-        if why := " · ".join(said(reason, row[-1]) for reason in hit.reasons):
-            lines.append(f"    {why}")
-    return lines
-
-
-def _hit_row(hit: Hit) -> tuple[str, ...]:
-    ref, entry = hit.ref, hit.entry
-    # A URI behind a server's name and a dot would look like part of it.
-    address = str(ref) if ref.kind in ("tool", "prompt") else f"{ref.server} {ref.name}"
-    if entry is None:
-        return address, ref.kind, "", ""
-    about = safe(entry.view.description.strip().split("\n", 1)[0] or entry.view.title, _ABOUT)
-    risk = RISKS[entry.view.risk] if isinstance(entry.view, ToolView) else ""
-    return address, ref.kind, risk, f"(remembered) {about}".rstrip() if entry.remembered else about
-
-
-def said(reason: Reason, shown: str = "") -> str:
-    """A reason in a few words: the field, and what of it matched, or stands round it where that is not `shown`."""
-    words = ", ".join(safe(word, _ABOUT) for word in reason.words)
-    text = reason.text
-    if text == "similar":
-        words = f"{words} (similar)"
-    elif text.strip("…") not in shown and (reason.field not in _LINES or "(asked:" in text):
-        words = safe(text, 2 * _ABOUT)
-    return f"{reason.field}: {words}" if words else reason.field
-
-
-def _summary(found: Found) -> str:
-    shown = f"{len(found.hits):,} of {found.total:,}" if len(found.hits) < found.total else f"{found.total:,}"
-    how = "used last and most first" if found.method == "used" else f"found by {found.method}"
-    return f"{shown}, {how}, among {found.of:,} in {found.ms:.0f} ms. {found.note}".rstrip()
-
-
 def _skills(out: Output) -> int:
     """List or show, and return the exit code: 1 where a skill is not what its entry says."""
     chosen, server, words = of_server(out, 2)
@@ -368,7 +233,7 @@ def _skill_row(skill: Skill) -> tuple[str, ...]:
     about = safe(skill.description.strip().split("\n", 1)[0], 160)
     if wrong := (*skill.errors, *skill.notes):
         about = f"({wrong[0]}) {about}".rstrip()
-    files = "made when read" if skill.dynamic else plural(len(skill.files), "file")
+    files = "made when read" if skill.dynamic else units.plural(len(skill.files), "file")
     return skill.server, skill.name or "(no name)", files, skill.uri or "(no uri)", about
 
 

@@ -9,12 +9,12 @@ from typing import Any, cast
 
 from mcp_studio.cli.engine import execute, reachable
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.output import Output, clock
 from mcp_studio.cli.targets import configured, select
+from mcp_studio.cli.terminal import Output, clock
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import printable
 from mcp_studio.registry.record import PINNED, Pinned, ToolRecord, record_of
-from mcp_studio.registry.registry import Registry, copy, open_storage
+from mcp_studio.registry.registry import ToolRegistry, copy, open_storage
 from mcp_studio.studio import Studio
 
 _ASKING = ("list", "search", "show", "stats", "export")
@@ -49,7 +49,7 @@ def run(out: Output) -> int:
     return execute(config, out, body, answers=False, connects=asks)
 
 
-async def _search(registry: Registry, text: str, out: Output) -> int:
+async def _search(registry: ToolRegistry, text: str, out: Output) -> int:
     options = out.options
     method, limit = options.value("--method") or "bm25", options.count("--limit", 1_000) or 5
     wanted = options.values("--server") or None
@@ -61,7 +61,7 @@ async def _search(registry: Registry, text: str, out: Output) -> int:
     return out.listing([(one.name, one.why, _short(one.description)) for one in found.hits], facts, empty="")
 
 
-def _act(registry: Registry, action: str, words: Sequence[str], out: Output) -> int:
+def _act(registry: ToolRegistry, action: str, words: Sequence[str], out: Output) -> int:
     options = out.options
     match action, words:
         case "list", []:
@@ -99,7 +99,7 @@ def _act(registry: Registry, action: str, words: Sequence[str], out: Output) -> 
             raise UsageError(f"`registry {' '.join((action, *words))}` is not complete, or no action.", hint=hint)
 
 
-def _moved(registry: Registry, action: str, place: str, out: Output) -> int:
+def _moved(registry: ToolRegistry, action: str, place: str, out: Output) -> int:
     if action == "copy":
         count = copy(registry.storage, open_storage(place))
     else:
@@ -123,7 +123,7 @@ def _tools(records: Sequence[ToolRecord], out: Output) -> int:
     return out.listing(rows, [one.as_json() for one in records], empty=empty, heads=heads)
 
 
-def _stats(registry: Registry, out: Output) -> int:
+def _stats(registry: ToolRegistry, out: Output) -> int:
     records, hot = registry.records(), registry.hot()
     facts = {
         "storage": registry.storage.place, "tools": len(records), "uses": sum(one.uses for one in records),

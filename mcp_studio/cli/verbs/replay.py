@@ -13,8 +13,8 @@ from mcp_studio.call.replay.plan import Recorded, Step
 from mcp_studio.call.replay.runner import VERDICTS, Replayer, Result, summary
 from mcp_studio.cli.engine import connected, execute
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import configured, select, server_option
+from mcp_studio.cli.terminal import Output
 from mcp_studio.config.expand import Expander
 from mcp_studio.config.model import Config
 from mcp_studio.errors import ConfigError, StudioError, UsageError

@@ -10,8 +10,8 @@ from mcp_studio.call.audit import Audit
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.catalog.pins import drift, lock, pinned
 from mcp_studio.cli.engine import execute, reachable
-from mcp_studio.cli.output import Output, clock
 from mcp_studio.cli.targets import configured, select
+from mcp_studio.cli.terminal import Output, clock
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import InputNeeded, StudioError, Unreachable, UsageError
 from mcp_studio.jsontext import Json, mapping, printable

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from mcp_studio.cli.engine import connected, execute
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import of_server
+from mcp_studio.cli.terminal import Output
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json, dumps, items_of, loads_or, mapping, pretty
 from mcp_studio.present.outcomes import ToolError

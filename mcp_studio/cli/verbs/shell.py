@@ -12,10 +12,9 @@ from mcp_studio.cli import verbs
 from mcp_studio.cli.engine import connected, execute
 from mcp_studio.cli.grammar import VERBS
 from mcp_studio.cli.options import help_text, parse, show, standard_input
-from mcp_studio.cli.output import INTERRUPTED, Output
 from mcp_studio.cli.questions import Asker
 from mcp_studio.cli.targets import of_server, with_secrets
-from mcp_studio.cli.terminal import EndOfInput, Lines, prompt, say
+from mcp_studio.cli.terminal import INTERRUPTED, EndOfInput, Lines, Output, prompt, say
 from mcp_studio.config.model import Config
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import UsageError

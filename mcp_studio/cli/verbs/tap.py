@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import get_args
 from urllib.parse import urlsplit
 
-from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import NAME, adjusted, configuration, from_command, from_url, learn, tell_problems
+from mcp_studio.cli.terminal import Output
 from mcp_studio.cli.verbs import load
 from mcp_studio.config.clients import client_named
 from mcp_studio.config.load import written

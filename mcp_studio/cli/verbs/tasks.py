@@ -8,8 +8,8 @@ import time
 from mcp_studio.call.call import CallOutcome, Cancelled, TimedOut
 from mcp_studio.cli.engine import Narration, connected, end, execute
 from mcp_studio.cli.grammar import VERBS
-from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import of_server
+from mcp_studio.cli.terminal import Output
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.session.connection import Limit, limit_of
 from mcp_studio.session.tasks import Task

@@ -16,25 +16,19 @@ from mcp_studio.call.policy import prices_of
 from mcp_studio.catalog.listing import Ref, salvage
 from mcp_studio.catalog.remembered import Memories
 from mcp_studio.cli import targets
-from mcp_studio.cli.output import Output, clock
+from mcp_studio.cli.terminal import Output, clock
 from mcp_studio.config.model import Config
 from mcp_studio.errors import ConfigError, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.paths import Paths
-from mcp_studio.present import metrics
+from mcp_studio.present import error_groups, metrics, units
 from mcp_studio.present.differences import difference_line
-from mcp_studio.present.error_groups import ErrorGroup, Errors, grouped
 from mcp_studio.present.trace import entry_json, session_json, tree_json
-from mcp_studio.present.units import plural, size
 from mcp_studio.safetext import safe
 from mcp_studio.trace.diff import compare
 from mcp_studio.trace.disk.session import Bundle, Session
 from mcp_studio.trace.disk.sessions import SessionInfo, delete, describe, find, sessions
-from mcp_studio.trace.export.bundle import open_recording
-from mcp_studio.trace.export.collector import Sent, send, send_metrics
-from mcp_studio.trace.export.formats import export
-from mcp_studio.trace.export.item import Source
-from mcp_studio.trace.export.jsonl import head_line, line_of
+from mcp_studio.trace.export import bundle, collector, formats, item, jsonl
 from mcp_studio.trace.message import Reader, Recording
 from mcp_studio.trace.query.parser import QueryError, parse
 from mcp_studio.trace.query.terms import Query
@@ -69,10 +63,9 @@ def run(out: Output) -> int:
         return _list(out)
     if options.flag("--delete"):
         return _delete(out)
-    recording = open_recording(options.words[0], _folder())
+    recording = bundle.open_recording(options.words[0], _folder())
     try:
-        if recording.problem:
-            out.warn(recording.problem)
+        out.warn(recording.problem)
         query = parse(" ".join(options.words[1:]), _now(recording))
         return _answer(recording, query, out)
     except QueryError as error:
@@ -124,7 +117,7 @@ def _list(out: Output) -> int:
 def _session_row(info: SessionInfo) -> tuple[str, ...]:
     began = clock(info.began) or "-"
     what = info.problem or " ".join(filter(None, (info.origin, info.title and f"({info.title})")))
-    return info.name, info.state, began, f"{info.entries:,}", size(info.bytes), ", ".join(info.servers), what
+    return info.name, info.state, began, f"{info.entries:,}", units.size(info.bytes), ", ".join(info.servers), what
 
 
 def _delete(out: Output) -> int:
@@ -199,7 +192,7 @@ def _follow(session: Session, query: Query, out: Output) -> int:
     """Print the newest entries, and then what comes, until the studio that writes it ends."""
     out.lines = True
     if out.options.flag("--jsonl"):
-        _write(head_line({}, session.path.stem, f"mcp-studio {__version__}"), out)
+        _write(jsonl.head_line({}, session.path.stem, f"mcp-studio {__version__}"), out)
     elif not out.json:
         out.data(_HEAD)
     last, running = session.total, session.info.state == "running"
@@ -217,8 +210,8 @@ def _follow(session: Session, query: Query, out: Output) -> int:
 def _print(recording: Recording, numbers: Sequence[int], out: Output) -> None:
     reader = recording.reader()
     if out.options.flag("--jsonl"):
-        for item in Source(recording.columns, numbers, {}, reader, out.redactor).items():
-            _write(line_of(item), out)
+        for one in item.Source(recording.columns, numbers, {}, reader, out.redactor).items():
+            _write(jsonl.line_of(one), out)
     else:
         for number in numbers:
             entry = entry_json(recording, number)
@@ -289,7 +282,7 @@ def _tree_lines(entry: dict[str, Json], reader: Reader, indent: str = "") -> Ite
 def _statistics(recording: Recording, numbers: Sequence[int] | None, out: Output) -> int:
     """The figures of entries, of all where none are chosen."""
     counted = numbers_of(recording, _all(recording, numbers))
-    errors = asyncio.run(Errors(recording).by_server(counted))
+    errors = asyncio.run(error_groups.Errors(recording).by_server(counted))
     goes_out = out.options.flag("--prometheus") or out.options.flag("--to")
     return _figures(metrics.metrics_of(counted, {}, errors, methods=not goes_out), counted.start, out, {})
 
@@ -299,7 +292,7 @@ def recorded(config: Config, out: Output) -> int:
     states = {name: targets.state_text(server) or "enabled" for name, server in config.servers.items()}
     kept = [one for one in sessions(_folder(), out.options.count("--limit", _MOST) or _COUNTED) if one.entries]
     since = min((info.began for info in kept), default=time.time())
-    out.note(f"{plural(len(kept), 'session')} since {clock(since)}; --limit N takes the newest N")
+    out.note(f"{units.plural(len(kept), 'session')} since {clock(since)}; --limit N takes the newest N")
     rows, wanted = asyncio.run(_counted(kept, _prices(config))), out.options.values("--server")
     rows += [metrics.Metrics(Target(name, "", ""), Tally()) for name in states.keys() - {one.of.server for one in rows}]
     if unknown := next((name for name in wanted if all(name != one.of.server for one in rows)), ""):
@@ -318,13 +311,13 @@ def _prices(config: Config) -> dict[Ref, float]:
 async def _counted(kept: Sequence[SessionInfo], prices: Mapping[Ref, float]) -> list[metrics.Metrics]:
     """The figures of sessions together, the oldest first."""
     numbers: Numbers | None = None
-    errors: dict[str, list[ErrorGroup]] = {}
+    errors: dict[str, list[error_groups.ErrorGroup]] = {}
     for info in reversed(kept):
         session = Session(info.path)
         numbers = numbers or Numbers(session)
         numbers.add(session)
-        for server, found in (await Errors(session).by_server(numbers)).items():
-            errors[server] = grouped((*errors.get(server, ()), *found))
+        for server, found in (await error_groups.Errors(session).by_server(numbers)).items():
+            errors[server] = error_groups.grouped((*errors.get(server, ()), *found))
         session.close()
     return metrics.metrics_of(numbers, prices, errors) if numbers else []
 
@@ -333,7 +326,7 @@ def _figures(rows: Sequence[metrics.Metrics], since: float, out: Output, states:
     """Print figures as a table, JSON or a Prometheus file, or send them where `--to` says."""
     meters, to = metrics.meters_of(rows), out.options.value("--to")
     if to:
-        return _told(send_metrics(meters, since, to, out.redactor, headers=out.options.headers), "point", out)
+        return _told(collector.send_metrics(meters, since, to, out.redactor, headers=out.options.headers), "point", out)
     if out.options.flag("--prometheus"):
         out.data("\n".join(metrics.prometheus(meters)))
         return out.done()
@@ -361,12 +354,12 @@ def _export(recording: Recording, numbers: Sequence[int] | None, out: Output) ->
     except ConfigError as error:
         out.warn(error.message)
     if to:
-        sent = asyncio.run(send(recording, numbers, to, out.redactor, headers=options.headers))
+        sent = asyncio.run(collector.send(recording, numbers, to, out.redactor, headers=options.headers))
         return _told(sent, "span", out)
     out.flush()
     screen = BytesIO() if sys.stdout.isatty() else None
     target = Path(file) if file else screen or sys.stdout.buffer
-    count = asyncio.run(export(recording, numbers, format, target, out.redactor, title=_name(recording)))
+    count = asyncio.run(formats.export(recording, numbers, format, target, out.redactor, title=_name(recording)))
     if file:
         out.note(f"{count:,} entries are in {file}")
         return out.done({"entries": count, "file": file, "format": format})
@@ -375,9 +368,9 @@ def _export(recording: Recording, numbers: Sequence[int] | None, out: Output) ->
     return 0
 
 
-def _told(sent: Sent, noun: str, out: Output) -> int:
+def _told(sent: collector.Sent, noun: str, out: Output) -> int:
     """Say what a collector took."""
-    out.note(f"sent {plural(sent.taken, noun)} to the collector")
+    out.note(f"sent {units.plural(sent.taken, noun)} to the collector")
     if sent.rejected:
-        out.note(f"it did not want {plural(sent.rejected, noun)}. {sent.message}".strip())
+        out.note(f"it did not want {units.plural(sent.rejected, noun)}. {sent.message}".strip())
     return out.done({"sent": sent.taken, "rejected": sent.rejected, "message": sent.message or None})

@@ -18,8 +18,8 @@ from mcp_studio.call.reload import Reloader, Round
 from mcp_studio.catalog.listing import KINDS
 from mcp_studio.cli.call_arguments import expanded, saved_folders, template_form, with_pairs
 from mcp_studio.cli.engine import connect_all, connected, execute
-from mcp_studio.cli.output import Output
 from mcp_studio.cli.targets import configured, of_server, select
+from mcp_studio.cli.terminal import Output
 from mcp_studio.errors import StudioError, Unreachable, UsageError
 from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.paths import read_object
@@ -293,6 +293,8 @@ def _lines(one: Round, studio: Studio) -> Iterator[str]:
         yield from (f"      {text}" for text in (*change.breaking, *change.compatible))
     for answer in one.answers:
         yield f"  {answer.verdict:<8} {answer.name}  {answer.said or duration(answer.ms)}"
+        if answer.accepted:
+            yield f"           its tool is another one than was accepted ({answer.accepted}): accepted by this call"
         yield from (f"           {difference_line(difference)}" for difference in answer.differences)
 
 

@@ -40,7 +40,7 @@ _LONGEST = ("template", "resource", "prompt")
 RISKS = {"read": "r", "write": "w", "destructive": "!"}
 """Risk of a tool, which is the look of its glyph."""
 _LEGENDS: Mapping[EntryKind, str] = {
-    "tool": "[$risk-read]r[/] reads  [$risk-write]w[/] writes  [$risk-destructive]![/] destroys",
+    "tool": "[$risk-read]r[/] reads [$risk-write]w[/] writes [$risk-destructive]![/] destroys",
     "resource": "enter reads it", "template": "enter fills in the URI", "prompt": "enter gets it",
 }  # fmt: skip
 """The last line."""
@@ -295,11 +295,14 @@ class CatalogPane(Pane, scope="catalog"):
             entries, filter = self._filtered[kind] = now, NameFilter(now)
         return [entries[at] for at in filter.find(text).places]
 
+    def _elsewhere(self, text: str) -> dict[EntryKind, int]:
+        """How many entries of other kinds have all words of the filter; nothing of those without any."""
+        return {kind: count for kind in KINDS if kind != self.kind and (count := len(self._found(kind, text)))}
+
     def _empty(self, text: str) -> str:
         if text:
-            counts = {kind: len(self._found(kind, text)) for kind in KINDS if kind != self.kind}
-            elsewhere = ", ".join(f"{count:,} in {TITLES[kind][0]}" for kind, count in counts.items() if count)
-            here = f"Nothing matches here{f', but {elsewhere}' if elsewhere else ''}."
+            elsewhere = ", ".join(f"{count:,} in {TITLES[kind][0]}" for kind, count in self._elsewhere(text).items())
+            here = f"Nothing matches here{f', but {elsewhere}: enter goes there' if elsewhere else ''}."
             return f"{here} Esc ends the filter; {self.app.key_of('search')} searches everything."
         return servers.nothing(self.app.studio, self.kind, self.app.key_of("new_server"), self.server)
 
@@ -399,7 +402,7 @@ class CatalogPane(Pane, scope="catalog"):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Tasks have actions of their own."""
-        return not self.on_tasks or action in ("repeat", "pages")
+        return super().check_action(action, parameters) and (not self.on_tasks or action in ("repeat", "pages"))
 
     @on(VirtualList.Chosen, "#entries")
     @on(Input.Submitted, "#filter")
@@ -413,6 +416,8 @@ class CatalogPane(Pane, scope="catalog"):
             if row.group:
                 self.app.say(f"{MARK}{row.group}.{entry.ref.name} goes to {entry.ref.server} now.")
             self.post_message(self.Opened(entry))
+        elif text := self.filter.value.strip():
+            self.query_one(Tabs).active = next(iter(self._elsewhere(text)), self.kind)
 
     def action_toggle_item(self) -> None:
         """Fold or unfold the server of the row."""

@@ -8,7 +8,7 @@ from textual import getters
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Tabs
+from textual.widgets import Input, Tabs
 
 from mcp_studio.safetext import safe
 from mcp_studio.tui.actions import Scope, bindings
@@ -57,6 +57,10 @@ class Pane(Vertical):
         if tabs is not None:
             (tabs.action_next_tab if step > 0 else tabs.action_previous_tab)()
         return tabs is not None
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """In a field the key that opens one is a letter."""
+        return action != "find" or not isinstance(self.screen.focused, Input)
 
     def step_back(self) -> bool:
         """One step back inside the pane; False where there is nothing to step back from."""

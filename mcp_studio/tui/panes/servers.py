@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from textual import getters, on
 from textual.app import ComposeResult
@@ -75,14 +75,11 @@ class ServerRow(NamedTuple):
     """What is shown of one server."""
 
     status: Status
-    group: str
+    config: ServerConfig
     headed: bool
     """A heading tells its group."""
     by_hand: str
     """`preferred` or `drained`."""
-    transport: str
-    address: str
-    """Its URL, or the command that starts it."""
     offers: str
     """How much it offers: `19`, or `5 prompts` where it has no tools."""
     why: str
@@ -101,7 +98,7 @@ class ServerRow(NamedTuple):
         state = self.offers if self.status.state == "ready" else _state_short(self.status)
         if self.on_demand and self.status.state == "disabled":
             state = "on demand"
-        group = "" if self.headed or not self.group else f"@{safe(self.group, 20)}"
+        group = "" if self.headed or not self.config.group else f"@{safe(self.config.group, 20)}"
         now = " ".join(filter(None, (group, self.by_hand, state)))
         if self.why and self.status.state == "failed":
             return (f"{self.by_hand} {self.why}".strip(), self.why)
@@ -112,8 +109,16 @@ class ServerRow(NamedTuple):
     @property
     def text(self) -> str:
         """What a filter looks at."""
-        words = self.status.server, self.transport, self.address, self.status.state, f"@{self.group}", self.matters[0]
+        config, status = self.config, self.status
+        address = config.url or " ".join((config.command, *config.args))
+        words = status.server, self.transport, address, status.state, f"@{config.group}", self.matters[0]
         return " ".join(words).casefold()
+
+    @property
+    def transport(self) -> str:
+        """How it is reached, in five letters."""
+        spoken = self.status.spoken or self.config.kind
+        return "ws" if spoken == "websocket" else spoken
 
 
 def _key(row: Heading | ServerRow) -> tuple[bool, str]:
@@ -130,7 +135,6 @@ def _error_in_short(error: StudioError) -> str:
 class ServersPane(Pane, scope="servers"):
     """The list of servers; moving over it narrows the catalog to the server under the cursor."""
 
-    DEFAULT_CSS = "ServersPane #server-list { max-height: 100%; }"
     number = 1
     list = getters.query_one("#server-list", VirtualList)
     filter = getters.query_one("#server-filter", Input)
@@ -233,14 +237,11 @@ class ServersPane(Pane, scope="servers"):
         counts = {kind: len(studio.catalog.listing(name, kind).entries) for kind in KINDS}
         kind = next((kind for kind in KINDS if counts[kind]), "tool")
         offers = f"{counts[kind]:,}" if kind == "tool" else units.plural(counts[kind], kind)
-        spoken = status.spoken or config.kind
         return ServerRow(
             status,
-            config.group,
+            config,
             config.group in headed,
             studio.groups.by_hand(name),
-            "ws" if spoken == "websocket" else spoken,
-            config.url or " ".join((config.command, *config.args)),
             offers,
             self._why(status),
             bool(status.warnings) or studio.trace.ledger(name).wrong or config.tls.insecure,
@@ -289,12 +290,12 @@ class ServersPane(Pane, scope="servers"):
             found = sorted(found, key=lambda row: (_URGENCY.index(row.status.state), not row.warned))
         blocks: dict[tuple[bool, str], list[ServerRow]] = {}
         for row in found:
-            blocks.setdefault((True, row.group) if row.headed else _key(row), []).append(row)
+            blocks.setdefault((True, row.config.group) if row.headed else _key(row), []).append(row)
         rows: list[Heading | ServerRow] = []
         for (headed, group), members in blocks.items():
             folded = headed and group in self._folded and not self.filter.value
             if headed:
-                states = (row.status.state for row in self._rows.values() if row.group == group)
+                states = (row.status.state for row in self._rows.values() if row.config.group == group)
                 rows.append(Heading(group, tuple(states), folded))
             rows += [] if folded else members
         return rows
@@ -429,20 +430,20 @@ class ServersPane(Pane, scope="servers"):
             self.app.studio.manager.restart(name)
 
     def action_prefer(self) -> None:
-        self._route("prefer", "gets the calls of its group as long as it is connected")
+        self._route(self.app.studio.groups.prefer, "gets the calls of its group as long as it is connected")
 
     def action_drain(self) -> None:
-        self._route("drain", "gets no more calls of its group")
+        self._route(self.app.studio.groups.drain, "gets no more calls of its group")
 
     def action_release(self) -> None:
-        self._route("release", "gets calls of its group as it is configured")
+        self._route(self.app.studio.groups.release, "gets calls of its group as it is configured")
 
-    def _route(self, how: Literal["prefer", "drain", "release"], said: str) -> None:
-        groups, name = self.app.studio.groups, self._chosen()
-        if name and not groups.of(name):
+    def _route(self, change: Callable[[str], None], said: str) -> None:
+        name = self._chosen()
+        if name and not self.app.studio.groups.of(name):
             self.app.say(f'{name} belongs to no group; group = "NAME" in its entry makes one.', "warning")
         elif name:
-            {"prefer": groups.prefer, "drain": groups.drain, "release": groups.release}[how](name)
+            change(name)
             self.app.say(f"{name} {said}.")
             self.refresh_servers()
 
@@ -500,7 +501,7 @@ class ServersPane(Pane, scope="servers"):
         from mcp_studio.tui.screens.export_servers import ExportServers
 
         group = self.list.row.group if isinstance(self.list.row, Heading) else ""
-        members = [name for name, row in self._rows.items() if group and row.group == group]
+        members = [name for name, row in self._rows.items() if group and row.config.group == group]
         self.app.push_screen(ExportServers(members or [self.current]))
 
     def action_sign_in(self) -> None:

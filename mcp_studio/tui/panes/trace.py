@@ -51,17 +51,6 @@ class TracePane(Pane, scope="trace"):
     """A table of messages, a query above it, and on huge screens the exchange under the cursor beside it."""
 
     number = 5
-    SCOPED_CSS = False  # a rule begins with a class of the screen
-    DEFAULT_CSS = """
-    TracePane {
-        & > Horizontal { height: 1fr; }
-        & Vertical#messages { width: 1fr; }
-        & #columns { height: 1; color: $quiet; text-style: bold; }
-        & ExchangeView { display: none; width: 45%; border-left: tall $panel; padding-left: 1; }
-        &.-past { border-title-color: $state-busy; }
-    }
-    .-huge TracePane ExchangeView { display: block; }
-    """
     query_line = getters.query_one(QueryLine)
     table = getters.query_one(TraceTable)
 
@@ -211,8 +200,9 @@ class TracePane(Pane, scope="trace"):
         self.table.focus()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Enter is the table's; in the exchange beside it goes into a value or a row."""
-        return action != "open" or not self.beside.has_focus_within
+        """Enter and the search are the table's; the exchange beside it has its own."""
+        mine = action not in ("open", "find") or not self.beside.has_focus_within
+        return mine and super().check_action(action, parameters)
 
     def action_find(self) -> None:
         self.query_line.open()

@@ -71,8 +71,8 @@ def _parts(studio: Studio, kept: str, now: str) -> Parts:
             (str(folder), ""),
         ],
         "Resource cache": [
-            (f"{units.plural(len(reads), 'result')}, {units.size(reads.bytes)}", ""),
-            (f"{reads.hits:,} hits, {reads.misses:,} misses", ""),
+            (f"{units.plural(len(reads.sizes()), 'result')}, {units.size(sum(reads.sizes()))}", ""),
+            (f"{reads.hits.total():,} hits, {reads.misses.total():,} misses", ""),
         ],
         "Limits": [
             (f"{field.name:<16} {_amount(getattr(studio.limits, field.name))}", "")

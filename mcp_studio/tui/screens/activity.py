@@ -10,7 +10,7 @@ from typing import NamedTuple
 from textual import getters, on
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Static
+from textual.widgets import Button, Static
 
 from mcp_studio.call.call import Call, Progress
 from mcp_studio.present import questions, units
@@ -51,12 +51,6 @@ class Activity(Dialog[InputRequest | Call]):
 
     TITLE = "Activity"
     DEFAULT_CLASSES = "-broad"
-    DEFAULT_CSS = """
-    Activity {
-        & VirtualList { height: auto; min-height: 6; max-height: 70vh; }
-        & #detail { height: auto; max-height: 6; color: $quiet; border-top: solid $panel; }
-    }
-    """
     choices = (
         Choice("submit", "Open", "primary"), Choice("cancel", "Cancel it"), Choice("decline", "Decline"),
         Choice("decline_all", "Decline all"), Choice("back", "Close"),
@@ -83,7 +77,10 @@ class Activity(Dialog[InputRequest | Call]):
         self.rows.go_to(next((row.key for row in self.rows.rows if row.thing is not None), None))
 
     def look(self) -> None:
-        self.rows.show(list(_rows(self.app.studio, self.app.key_of("pending"))))
+        rows = list(_rows(self.app.studio, self.app.key_of("pending")))
+        self.rows.show(rows)
+        for button in self.query(Button).exclude("#back"):
+            button.disabled = not rows
         self.show_detail()
 
     @on(VirtualList.Highlighted)

@@ -31,12 +31,6 @@ class AnswerRuleDialog(Dialog[None]):
     """What is chosen shows at once as it will be written."""
 
     TITLE = "Answer rule"
-    DEFAULT_CSS = """
-    AnswerRuleDialog {
-        & Select { width: 40; margin-bottom: 1; }
-        & #written { background: $panel; padding: 0 1; margin-top: 1; }
-    }
-    """
     choices = (Choice("submit", "Save the rule", "primary"), Choice("back", "Cancel"))
 
     def __init__(self, request: InputRequest, answer: Answer) -> None:

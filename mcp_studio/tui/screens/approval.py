@@ -36,7 +36,7 @@ class Approval(RequestDialog):
         edit: goes to the form of the call that waits; None where many calls, or none of a person, wait.
     """
 
-    DEFAULT_CSS = "Approval #note { margin-top: 1; }"
+    AUTO_FOCUS = "#decline"
     choices = (
         Choice("accept", "Run once", "error"), Choice("allow", "Always allow…"), Choice("decline", "Deny"),
         Choice("edit", "Edit"), LATER,
@@ -75,7 +75,6 @@ class Approval(RequestDialog):
     def on_mount(self) -> None:
         self.query_one("#edit").display = self._edit is not None
         self.query_one("#allow").display = self._edit is not None or self.changed is not None
-        self.query_one("#decline").focus()
 
     def action_accept(self) -> None:
         self.dismiss(Answer("accept"))
@@ -145,22 +144,22 @@ class ProjectTrust(Dialog[bool]):
             "\nYou are asked again when it changes.\n",
         ]
         for server in self._file.servers:
-            parts += ["\n", (safe(server.name, 80), "bold $accent"), *_what(server)]
+            parts += ["\n", (safe(server.name, 80), "bold $accent"), "\n", *what_starts(server)]
         yield Static(Content.assemble(*parts))
 
     def action_yes(self) -> None:
         self.dismiss(True)
 
 
-def _what(server: ServerConfig) -> Parts:
+def what_starts(server: ServerConfig) -> Parts:
     """What an entry starts or connects to; of headers and variables the names only, as values can be secrets."""
     if server.url:
         warnings = [(f"\n  {safe(caution, 1_000)}", "$warning") for caution in cautions(server)]
-        return ["\n  connects to  ", safe(server.url, 1_000), *_row("headers", ", ".join(server.headers)), *warnings]
+        return ["  connects to  ", safe(server.url, 1_000), *_row("headers", ", ".join(server.headers)), *warnings]
     argv = shlex.join((server.command, *server.args))
     names = ", ".join((*server.env, *server.inherit_env))
     folder = server.cwd or "the folder you are in"
-    return ["\n  runs  ", (safe(argv, 4_000), "bold"), *_row("env", names), *_row("in", folder)]
+    return ["  runs  ", (safe(argv, 4_000), "bold"), *_row("env", names), *_row("in", folder)]
 
 
 def _row(label: str, text: str) -> Parts:

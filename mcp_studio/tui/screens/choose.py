@@ -41,14 +41,6 @@ class Choose(Dialog[str]):
     """Answers the id of the option that was chosen. Enter on an option takes it."""
 
     DEFAULT_CLASSES = "-small"
-    DEFAULT_CSS = """
-    Choose {
-        & OptionList { height: auto; max-height: 20; border: none; padding: 0; background: transparent; }
-        & #search { margin-bottom: 1; }
-        &.-searched OptionList { height: 16; }
-        &.-short.-searched OptionList { height: 9; }
-    }
-    """
     choices = (Choice("submit", "Choose", "primary"), Choice("back", "Cancel"))
     listed = "OptionList"
 
@@ -132,14 +124,6 @@ class ThemePicker(Dialog[None]):
     """Shows a sample in the colours of the theme under the cursor: the whole app takes 300 ms to change."""
 
     TITLE = "Theme"
-    DEFAULT_CSS = """
-    ThemePicker {
-        & #box { width: 74; }
-        & Horizontal#themes { height: 16; }
-        & OptionList { width: 22; height: 100%; margin-right: 2; }
-        & #sample { width: 1fr; height: 100%; }
-    }
-    """
     choices = (Choice("submit", "Use it", "primary"), Choice("back", "Cancel"))
     themes = getters.query_one(OptionList)
 
@@ -192,13 +176,6 @@ def _sample(variables: dict[str, str]) -> Content:
 
 class Jump(ModalScreen[Widget]):
     """Answers a pane, or a tab of one."""
-
-    DEFAULT_CSS = """
-    Jump { background: transparent; }
-    Jump > Static {
-        position: absolute; width: 1; height: 1; background: $accent; color: $background; text-style: bold;
-    }
-    """
 
     def __init__(self, panes: Iterable[Widget]) -> None:
         super().__init__()

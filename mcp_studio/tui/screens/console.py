@@ -66,19 +66,10 @@ class Console(Dialog[None]):
     """
 
     DEFAULT_CLASSES = "-large"
-    DEFAULT_CSS = """
-    Console {
-        & JsonArea { height: 40%; }
-        & VirtualList, & Findable { min-height: 2; }
-    }
-    """
     choices = (
-        Choice("submit", "Send", "primary"),
-        Choice("template", "Start from…"),
-        Choice("alone", _ALONE),
-        Choice("copy", "Copy"),
-        Choice("back", "Close"),
-    )
+        Choice("submit", "Send", "primary"), Choice("template", "Start from…"), Choice("alone", _ALONE),
+        Choice("copy", "Copy"), Choice("back", "Close"),
+    )  # fmt: skip
     AUTO_FOCUS = "JsonArea"
     every = 0.1
     editor = getters.query_one(JsonArea)

@@ -41,7 +41,6 @@ class CopyAs(Dialog[None]):
     """
 
     DEFAULT_CLASSES = "-large"
-    DEFAULT_CSS = "CopyAs { & OptionList { max-height: 12; } & Findable { border-top: solid $panel; } }"
     AUTO_FOCUS = "OptionList"
     choices = (Choice("submit", "Copy", "primary"), Choice("back", "Cancel"))
     forms = getters.query_one(OptionList)
@@ -99,7 +98,6 @@ class PasteCall(Dialog[tuple[Entry, Json]]):
     """
 
     TITLE = "Paste a call"
-    DEFAULT_CSS = "PasteCall TextArea { height: 12; margin-bottom: 1; }"
     choices = (Choice("submit", "Fill the form", "primary"), Choice("back", "Cancel"))
 
     def __init__(self, shown: Entry | None) -> None:

@@ -59,34 +59,6 @@ class Dialog(ModalScreen[T]):
 
     app = getters.app(StudioApp)
     BINDINGS: ClassVar[list[BindingType]] = bindings("dialog")
-    DEFAULT_CSS = """
-    Dialog {
-        align: center middle;
-        background: $background 60%;
-        & > #box {
-            width: 80; max-width: 96%; height: auto; max-height: 97%;
-            background: $surface; border: round $accent; padding: 1 2 0 2;
-            border-title-color: $foreground; border-title-style: bold;
-        }
-        & #body { height: auto; max-height: 100%; scrollbar-size-vertical: 1; }
-        & #buttons { dock: bottom; height: auto; align-horizontal: right; margin: 1 0; }
-        & #buttons Button { margin-left: 1; min-width: 6; height: 1; border: none; padding: 0 1; }
-        & #refusal { display: none; &.-said { display: block; } }
-        & .gap { margin-bottom: 1; }
-        & .label, & .quiet { color: $quiet; }
-        & .bad { color: $state-failed; }
-        & .warn { color: $state-busy; }
-        & Input, & Input:focus, & SelectCurrent { background: $foreground 9%; }
-        & OptionList, & OptionList:focus { height: auto; border: none; padding: 0; background: transparent; }
-        & Tabs { height: 1; & Underline { display: none; } }
-        & Tab { padding: 0 1 0 0; margin-right: 1; color: $quiet; }
-        & Tab.-active { color: $foreground; text-style: bold underline; }
-        &.-small > #box { width: 60; }
-        &.-broad > #box { width: 96%; max-width: 160; }
-        &.-large > #box { width: 96%; height: 97%; max-width: 160; }
-        &.-large #body { height: 1fr; }
-    }
-    """
     choices: tuple[Choice, ...] = (Choice("back", "Close"),)
     listed = ""
     """Selector of a list that the arrows move while a field has the focus."""
@@ -201,8 +173,8 @@ class Dialog(ModalScreen[T]):
         self.call_after_refresh(refusal.scroll_visible, animate=False)
 
     def note(self, text: str, look: str = "") -> None:
-        """Say something at the place for that, `#note`: plain, `quiet`, or `bad` and `warn` with their signs."""
-        sign = {"bad": f"{glyphs().bad} ", "warn": f"{glyphs().warning} "}.get(look, "")
+        """Say something at the place for that, `#note`: plain, `quiet`, or `ok`, `bad` and `warn` with their signs."""
+        sign = {"ok": f"{glyphs().ok} ", "bad": f"{glyphs().bad} ", "warn": f"{glyphs().warning} "}.get(look, "")
         for place in self.query("#note").results(Static):  # gone, where what runs ends after the dialog
             place.set_classes(look).update(Content(sign + safe(text.strip(), 3_000, lines=True)))
 

@@ -39,12 +39,6 @@ class RequestDialog(Dialog[Answer]):
         times: says how many are pending, how old it is, and how much time is left.
     """
 
-    DEFAULT_CSS = """
-    RequestDialog {
-        & #refusal { display: block; min-height: 1; }  /* the dialog stays where it is when something is said */
-        & .foreign { border-left: outer $quiet; padding-left: 1; margin-bottom: 1; }
-    }
-    """
     every = 1.0
     wants = ""
     """What follows the server's name in the title."""

@@ -62,7 +62,6 @@ class Compare(Dialog[None]):
 
     TITLE = "Compare"
     DEFAULT_CLASSES = "-large"
-    DEFAULT_CSS = "Compare { & Static { height: auto; margin-bottom: 1; } & DiffView { height: 1fr; } }"
     AUTO_FOCUS = "DiffView"
     choices = (Choice("copy", "Copy", "primary"), Choice("ignore", "Ids and times"), Choice("back", "Close"))
     view = getters.query_one(DiffView)
@@ -101,7 +100,6 @@ class ExchangeDialog(Dialog[tuple[Wish, WireMessage]]):
 
     TITLE = "Exchange"
     DEFAULT_CLASSES = "-large"
-    DEFAULT_CSS = "ExchangeDialog ExchangeView { height: 100%; }"
     BINDINGS: ClassVar[list[BindingType]] = bindings("exchange")
     choices = (
         Choice("repeat", "Re-send", "primary"), Choice("copy_as", "Copy as…"), Choice("compare", "Compare"),

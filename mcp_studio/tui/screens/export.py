@@ -57,7 +57,6 @@ class Export(Dialog[None]):
     """Writes a file, or sends spans; stays until that is done."""
 
     TITLE = "Export the trace"
-    DEFAULT_CSS = "Export { & .label, & #note { margin-top: 1; } }"
     choices = (Choice("write", "Export", "primary"), Choice("back", "Cancel"))
     last_format: ClassVar[str] = "bundle"
     last_places: ClassVar[dict[bool, str]] = {False: "", True: "http://localhost:4318"}

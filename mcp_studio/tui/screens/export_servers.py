@@ -28,11 +28,6 @@ class ExportServers(Dialog[None]):
 
     TITLE = "Write servers to another client"
     DEFAULT_CLASSES = "-broad"
-    DEFAULT_CSS = """
-    ExportServers {
-        & TickList { max-height: 10; margin: 1 0; }
-    }
-    """
     choices = (Choice("write", "Write", "primary"), Choice("back", "Cancel"))
     servers = getters.query_one(TickList)
 

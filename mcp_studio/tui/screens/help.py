@@ -38,13 +38,6 @@ Section = tuple[str, Sequence[Action]]
 class Help(Dialog[Action]):
     """Answers the action that was chosen."""
 
-    DEFAULT_CSS = """
-    Help {
-        & #about { margin-bottom: 1; color: $quiet; height: auto; }
-        & #found { height: 50vh; margin-top: 1; }
-        &.-short #found { height: 38vh; }
-    }
-    """
     choices = (Choice("submit", "Do it", "primary"), Choice("back", "Close"))
     AUTO_FOCUS = "Input"
     listed = "#found"

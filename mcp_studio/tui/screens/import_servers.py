@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shlex
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
@@ -22,11 +21,13 @@ from mcp_studio.config.model import ServerConfig, Source
 from mcp_studio.config.save import put_server
 from mcp_studio.errors import ConfigError
 from mcp_studio.present import units
+from mcp_studio.present.definition import target_of
 from mcp_studio.safetext import safe
 from mcp_studio.studio import Studio
 from mcp_studio.tui import server_files
+from mcp_studio.tui.screens.approval import what_starts
 from mcp_studio.tui.screens.choose import TickList
-from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts
 from mcp_studio.tui.screens.vault import offered
 
 _NOTHING = (
@@ -67,17 +68,6 @@ class ImportServers(Dialog[ServerConfig]):
 
     TITLE = "Import servers from other clients"
     DEFAULT_CLASSES = "-broad"
-    DEFAULT_CSS = """
-    ImportServers {
-        & TickList { max-height: 60vh; }
-        & #about { height: auto; max-height: 12; margin-top: 1; color: $quiet; }
-    }
-    FirstStart {
-        & TickList { max-height: 8; }
-        & #about { max-height: 4; }
-        & #keys { margin-top: 1; }
-    }
-    """
     choices = (Choice("submit", "Import", "primary"), Choice("back", "Cancel"))
     servers = getters.query_one(TickList)
 
@@ -110,13 +100,13 @@ class ImportServers(Dialog[ServerConfig]):
     @on(TickList.OptionHighlighted)
     def show_highlighted(self) -> None:
         """Show what the server under the cursor starts."""
-        lines = [_NOTHING]
+        parts: Parts = [_NOTHING]
         if self._found:
             server = self._found[self.servers.highlighted or 0].server
-            lines = [what_starts(server), f"from {server.source.file}"]
-        lines += self._problems
+            parts = [*what_starts(server), f"\n  from  {safe(server.source.file, 500)}"]
         # Each on one line: nothing in a file can write a line that looks like one of ours.
-        self.query_one("#about", Static).update(Content("\n".join(safe(line, 2_000) for line in lines[:_LINES])))
+        parts += [f"\n{safe(problem, 2_000)}" for problem in self._problems[:_LINES]]
+        self.query_one("#about", Static).update(Content.assemble(*parts))
 
     def action_submit(self) -> None:
         if not self._found:
@@ -178,14 +168,4 @@ class FirstStart(ImportServers):
 
 def _line(one: Found) -> Content:
     name, note = safe(one.server.name, 40), safe(one.taken or one.client, 60)
-    return Content.assemble(name, (f"  {note}  {safe(what_starts(one.server), 200)}", "$quiet"))
-
-
-def what_starts(server: ServerConfig) -> str:
-    """The command line or URL of an entry, with names of environment variables."""
-    entry = server.written or server
-    if entry.url:
-        return entry.url
-    env = f"   env: {', '.join(entry.env)}" if entry.env else ""
-    folder = f"   in {entry.cwd}" if entry.cwd else ""
-    return shlex.join((entry.command, *entry.args)) + env + folder
+    return Content.assemble(name, (f"  {note}  {safe(target_of(one.server), 200)}", "$quiet"))

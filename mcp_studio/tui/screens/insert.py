@@ -38,7 +38,6 @@ from mcp_studio.tui.views.glyphs import glyphs
 class InsertDialog(Dialog[T]):
     """Answers what goes into the field; a line at the bottom says what that is, or why there is nothing."""
 
-    DEFAULT_CSS = "InsertDialog #note { height: auto; margin-top: 1; }"
     choices = (Choice("submit", "Insert", "primary"), Choice("back", "Cancel"))
 
 
@@ -64,8 +63,6 @@ class Paste(InsertDialog[Meaning]):
     Args:
         text: what is pasted already; text too long to be edited is only told, and kept beside the editor.
     """
-
-    DEFAULT_CSS = "Paste { & AreaEditor { height: 12; } &.-short AreaEditor { height: 8; } }"
 
     def __init__(self, title: str, field: Field, text: str = "") -> None:
         super().__init__(title)
@@ -171,11 +168,6 @@ class InsertFile(InsertDialog[str]):
         most: bytes of a file that are put into a field.
     """
 
-    DEFAULT_CSS = """
-    InsertFile FolderTree { height: 12; margin-top: 1; background: $surface; }
-    InsertFile.-short FolderTree { height: 8; }
-    """
-
     def __init__(self, name: str, field: Field, most: int) -> None:
         super().__init__(f"Insert a file into {safe(name, 50)}")
         self._shape: Shape = shape(field)
@@ -264,7 +256,6 @@ class When(InsertDialog[str]):
     """Answers the text of the format (RFC 3339): what the typed words mean, or one of a few ready choices."""
 
     DEFAULT_CLASSES = "-small"
-    DEFAULT_CSS = "When OptionList { margin-top: 1; }"
 
     def __init__(self, name: str, kind: Kind) -> None:
         super().__init__(f"Insert a {kind.replace('-', ' and ')} into {safe(name, 50)}")

@@ -37,14 +37,6 @@ class Logs(Dialog[int]):
     """
 
     DEFAULT_CLASSES = "-large"
-    DEFAULT_CSS = """
-    Logs {
-        & #ways { height: 1; margin-bottom: 1; }
-        & Select { width: 26; margin-right: 2; }
-        & #words { width: 1fr; }
-        & #whole { height: auto; max-height: 8; border-top: solid $panel; }
-    }
-    """
     choices = (
         Choice("submit", "Show in the trace", "primary"), Choice("level", "Ask for another level"),
         Choice("copy", "Copy"), Choice("back", "Close"),

@@ -48,14 +48,6 @@ def servers_with(studio: Studio, ref: Ref) -> list[str]:
 class Column(Vertical):
     """One server: its outcome and time; below that its result, or how that differs from the base."""
 
-    DEFAULT_CSS = """
-    Column {
-        min-width: 34; border-left: tall $panel; padding-left: 1;
-        & > .head { height: auto; max-height: 6; margin-bottom: 1; }
-        &:focus-within, &.-base { border-left: tall $accent; }
-    }
-    """
-
     def __init__(self, server: str) -> None:
         super().__init__()
         self.server = server
@@ -89,13 +81,9 @@ class Column(Vertical):
                 self.json.show(dumps(result))
         self.set_class(base is self, "-base")
         beside = "the base" if base is self else self._beside
-        self.query_one(".head", Static).update(
-            Content.assemble(
-                (safe(self.server, 60), "bold"),
-                (f"  {beside}", "$accent" if base is self else "$quiet"),
-                (f"\n{getattr(glyphs(), GLYPHS[tone])} {line}", COLOURS[tone]),
-            )
-        )
+        name = (safe(self.server, 60), "bold"), (f"  {beside}", "$accent" if base is self else "$quiet")
+        state = f"\n{getattr(glyphs(), GLYPHS[tone])} {line}", COLOURS[tone]
+        self.query_one(".head", Static).update(Content.assemble(*name, state))
 
     @on(DiffView.Compared)
     def count(self, event: DiffView.Compared) -> None:
@@ -111,14 +99,6 @@ class CallOn(RunDialog):
     """
 
     DEFAULT_CLASSES = "-large"
-    DEFAULT_CSS = """
-    CallOn {
-        & TickList { max-height: 100%; }
-        & #columns { height: 1fr; }
-        & #columns, & #base, & #choose, &.-begun TickList { display: none; }
-        &.-begun { & #columns, & #base, & #choose { display: block; } }
-    }
-    """
     AUTO_FOCUS = "TickList"
     every = 0.1
     choices = (
@@ -224,15 +204,6 @@ class CallOn(RunDialog):
 class LoadTest(RunDialog):
     """Asks for two numbers, runs, and keeps the figures on screen until it is left."""
 
-    DEFAULT_CSS = """
-    LoadTest {
-        & Horizontal#numbers { height: 1; }
-        & Input { width: 14; margin-right: 4; }
-        & #numbers Static { width: auto; margin-right: 1; }
-        & #note { margin-top: 1; }
-        & ProgressBar { margin-top: 1; display: none; & Bar { width: 1fr; } }
-    }
-    """
     AUTO_FOCUS = "#total"
     every = 0.2
     choices = (

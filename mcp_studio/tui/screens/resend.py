@@ -40,13 +40,6 @@ class Resend(RunDialog):
     """
 
     DEFAULT_CLASSES = "-large"
-    DEFAULT_CSS = """
-    Resend {
-        & VirtualList { height: 1fr; margin-top: 1; }
-        & #note { height: auto; min-height: 2; margin-top: 1; color: $quiet; }
-        &.-running { & Select, & Checkbox { display: none; } }
-    }
-    """
     choices = (
         Choice("start", "Re-send", "primary"), Choice("stop", "Cancel"), Choice("open", "Compare"),
         Choice("pending", "Pending"), Choice("back", "Close"),

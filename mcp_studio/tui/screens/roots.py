@@ -26,25 +26,15 @@ from mcp_studio.schema.form import build
 from mcp_studio.studio import Studio
 from mcp_studio.tui.form.view import FormView
 from mcp_studio.tui.screens.dialog import Choice, Dialog
-from mcp_studio.tui.screens.server_entry import sound
+from mcp_studio.tui.screens.server_entry import sound, table_schema
 from mcp_studio.tui.server_files import keep_roots
 from mcp_studio.tui.views.glyphs import glyphs
-
-_ROOT: dict[str, Json] = {
-    "type": "object",
-    "properties": {
-        "uri": {"type": "string", "examples": ["~/project", "file:///srv/data"]},
-        "name": {"type": "string"},
-    },
-    "required": ["uri"],
-    "additionalProperties": False,
-}
 
 
 @cache
 def roots_form() -> Form:
     """The form of the roots."""
-    roots: Json = {"type": "array", "items": _ROOT, "maxItems": 50}
+    roots: Json = {"type": "array", "items": table_schema(Root(""), ("uri", "name"), ("uri",)), "maxItems": 50}
     return build(cast("Json", {"type": "object", "properties": {"roots": roots}, "required": ["roots"]}), strict=True)
 
 

@@ -36,15 +36,6 @@ class Sampling(RequestDialog):
 
     wants = "requests an LLM completion"
     DEFAULT_CLASSES = "-large"
-    DEFAULT_CSS = """
-    Sampling {
-        & #asked { height: 1fr; min-height: 4; background: $panel; padding: 0 1; margin-bottom: 1; }
-        & TextArea, & JsonEditor { height: 8; margin-top: 1; }
-        & #text-reply, & #text-reply:focus { background: $foreground 9%; }
-        &.-short #text-reply { height: 4; margin-top: 0; }
-        &.-short JsonEditor { height: 6; margin-top: 0; }
-    }
-    """
     choices = (Choice("accept", "Reply", "primary"), DECLINE, LATER)
     area = getters.query_one("#text-reply", TextArea)
     json = getters.query_one(JsonEditor)

@@ -49,13 +49,6 @@ class Search(Dialog[tuple[Ref, bool]]):
 
     TITLE = "Search everything"
     DEFAULT_CLASSES = "-large"
-    DEFAULT_CSS = """
-    Search {
-        & #ways { height: 1; margin: 1 0; }
-        & Select { width: 1fr; max-width: 30; margin-right: 2; }
-        & #preview { height: auto; max-height: 6; border-top: solid $panel; }
-    }
-    """
     choices = (
         Choice("open", "Open", "primary"), Choice("submit", "Call"), Choice("copy", "Copy name"),
         Choice("back", "Close"),

@@ -32,6 +32,7 @@ _FINDINGS = 60
 _USED = 30
 """Rows of figures."""
 _SEVERITIES = {"error": ("bad", "$text-error"), "warning": ("warning", "$text-warning"), "hint": ("dot", "$quiet")}
+_FILTERS = {"mark": "counted", "mask": "masked"}
 _SUBSCRIPTIONS = {
     "active": "subscribed", "wanted": "to be subscribed", "refused": "refused", "lost": "subscribed no longer",
 }  # fmt: skip
@@ -43,24 +44,11 @@ class ServerDetails(Dialog[str]):
     DEFAULT_CLASSES = "-broad"
     every = 0.5
     choices = (
-        Choice("repeat", "Reconnect"),
-        Choice("edit", "Edit"),
-        Choice("sign_in", "Sign in"),
-        Choice("token", "Token"),
-        Choice("roots", "Roots"),
-        Choice("server_logs", "Log messages"),
-        Choice("console", "Console"),
-        Choice("exit_report", "Exit report"),
-        Choice("unexpected_output", "Unexpected output"),
-        Choice("export_servers", "Write to…"),
-        Choice("copy", "Copy all"),
-        Choice("back", "Close"),
-    )
-    DEFAULT_CSS = """
-    ServerDetails.-narrow #buttons { layout: grid; grid-size: 6; grid-columns: auto; grid-gutter: 0 1; }
-    ServerDetails.-narrow #buttons Button { margin: 0; }
-    ServerDetails #buttons Button { padding: 0; }
-    """
+        Choice("repeat", "Reconnect"), Choice("edit", "Edit"), Choice("sign_in", "Sign in"), Choice("token", "Token"),
+        Choice("roots", "Roots"), Choice("server_logs", "Log messages"), Choice("console", "Console"),
+        Choice("exit_report", "Exit report"), Choice("unexpected_output", "Unexpected output"),
+        Choice("export_servers", "Write to…"), Choice("copy", "Copy all"), Choice("back", "Close"),
+    )  # fmt: skip
 
     def __init__(self, server: str) -> None:
         super().__init__(server)
@@ -121,9 +109,9 @@ def _parts(studio: Studio, name: str) -> Iterator[Part]:
     wrong = ledger.uncovered(status.warnings)
     yield from section("What it does wrong", [(safe(text, 600), "$text-warning") for text in wrong])
     yield "\n"
-    yield from (f"  {name:<10}{text}\n" for name, text in _facts(config, status))
+    yield from (f"  {name:<10}{text}\n" for name, text in (*_facts(config, status), *_standing(studio, config)))
     connection = studio.manager.supervisor(name).connection
-    if connection is not None and status.modern and config.kind == "http":
+    if connection is not None and status.spoken == "http":
         yield f"  {'answered':<10}{units.seconds(time.monotonic() - connection.heard)} ago\n"
     yield from section("Metrics", _metrics(studio, name, status))
     yield from section("Offers", _offers(studio, name))
@@ -186,6 +174,22 @@ def _facts(config: ServerConfig, status: Status) -> Iterator[tuple[str, str]]:
         yield "", line
     if status.pid:
         yield "process", str(status.pid)
+
+
+def _standing(studio: Studio, config: ServerConfig) -> Iterator[tuple[str, str]]:
+    """What the studio does with it: where calls go, when it starts, what is done with results and kept of them."""
+    name, reads = config.name, studio.caller.reads
+    if config.group:
+        facts = safe(config.group, 60), f"priority {config.priority}", studio.groups.by_hand(name)
+        yield "group", ", ".join(filter(None, facts))
+    if config.start == "demand":
+        yield "start", "on demand: its first call starts it"
+    if (filter_ := config.filter or studio.config.settings.filter) != "off":
+        yield "filter", f"secrets and personal data in results are {_FILTERS[filter_]}"
+    kept, hits, misses = reads.sizes(name), reads.hits[name], reads.misses[name]
+    if kept or hits or misses:
+        size = units.size(sum(kept))
+        yield "cache", f"{units.plural(len(kept), 'result')}, {size}, {hits:,} hits, {misses:,} misses"
 
 
 def _findings(ledger: Ledger) -> Iterator[Part]:

@@ -59,11 +59,13 @@ _NOTES = {
     "tls.key": "Its private key, where it is in another file.",
     "tls.insecure": "Any certificate is accepted: whoever is on the way reads everything.",
 }
-_EXAMPLES: dict[str, Json] = {"command": ["npx", "uvx", "docker"], "url": ["https://example.com/mcp"]}
+_EXAMPLES: dict[str, Json] = {
+    "command": ["npx", "uvx", "docker"], "url": ["https://example.com/mcp"], "uri": ["~/project", "file:///srv/data"],
+}  # fmt: skip
 _TEXT: Value = {"type": "string"}
 
 
-def _object(record: object, names: Iterable[str], required: tuple[str, ...] = (), where: str = "") -> Value:
+def table_schema(record: object, names: Iterable[str], required: tuple[str, ...] = (), where: str = "") -> Value:
     """The schema of a table, by the defaults of the record that it is read into."""
     properties: Value = {name: _property(record, name, where) for name in names}
     return {"type": "object", "properties": properties, "required": [*required], "additionalProperties": False}
@@ -72,7 +74,7 @@ def _object(record: object, names: Iterable[str], required: tuple[str, ...] = ()
 def _property(record: object, name: str, where: str) -> Value:
     default = getattr(record, name)
     if name in servers.INNER:
-        return _object(default, servers.INNER[name], where=f"{name}.")
+        return table_schema(default, servers.INNER[name], where=f"{name}.")
     match default:
         case bool():
             kind: Value = {"type": "boolean", "default": default}
@@ -96,16 +98,16 @@ def _property(record: object, name: str, where: str) -> Value:
 
 _BARE = ServerConfig("")
 SCHEMA: Value = {
-    **_object(_BARE, (), ("name", "connect")),
+    **table_schema(_BARE, (), ("name", "connect")),
     "properties": {
         "name": _TEXT,
         "connect": {
             "oneOf": [
-                {**_object(_BARE, _CONNECT[:3], ("command",)), "title": "command"},
-                {**_object(_BARE, _CONNECT[3:], ("url",)), "title": "URL"},
+                {**table_schema(_BARE, _CONNECT[:3], ("command",)), "title": "command"},
+                {**table_schema(_BARE, _CONNECT[3:], ("url",)), "title": "URL"},
             ]
         },
-        "advanced": _object(_BARE, [key for key in servers.KEYS if key not in (*_CONNECT, "roots")]),
+        "advanced": table_schema(_BARE, [key for key in servers.KEYS if key not in (*_CONNECT, "roots")]),
     },
 }
 """Of the whole entry."""

@@ -23,16 +23,8 @@ from mcp_studio.schema.field import SchemaProblem, errors
 from mcp_studio.session.state import TestReport
 from mcp_studio.tui import server_files
 from mcp_studio.tui.form.view import FormView
+from mcp_studio.tui.screens import server_entry
 from mcp_studio.tui.screens.dialog import Choice, Dialog
-from mcp_studio.tui.screens.server_entry import (
-    merged,
-    pasted_servers,
-    pointer_of,
-    secret_warnings,
-    server_form,
-    server_of,
-    value_of,
-)
 from mcp_studio.tui.screens.vault import offered
 from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.vault.base import beside
@@ -40,7 +32,6 @@ from mcp_studio.vault.base import beside
 _PAUSE = 0.15
 """Seconds without a key after which a paste is read."""
 _PLACEHOLDER = "Paste a command line, a URL, JSON of an mcp.json, or claude mcp add …"
-_TONES = {"ok": ("ok", "$state-ready"), "bad": ("bad", "$state-failed"), "busy": ("half", "$state-busy")}
 
 
 class Draft(NamedTuple):
@@ -66,25 +57,11 @@ class ServerForm(Dialog[ServerConfig]):
     """
 
     DEFAULT_CLASSES = "-broad"
-    DEFAULT_CSS = """
-    ServerForm {
-        & #paste, & #paste:focus { height: 3; margin-bottom: 1; padding: 0 1; background: $foreground 9%; }
-        & FormView { max-height: 40vh; }
-        & #place { height: 1; margin-top: 1; }
-        & #place Label { width: 10; }
-        & Select { width: 1fr; }
-        & #note { max-height: 6; }
-    }
-    """
     choices = (
-        Choice("submit", "Save", "primary"),
-        Choice("test", "Test"),
-        Choice("import_servers", "Import…"),
-        Choice("start_over", "Discard"),
-        Choice("back", "Close"),
-    )
+        Choice("submit", "Save", "primary"), Choice("test", "Test"), Choice("import_servers", "Import…"),
+        Choice("start_over", "Discard"), Choice("back", "Close"),
+    )  # fmt: skip
     form = getters.query_one(FormView)
-    said = getters.query_one("#note", Static)
 
     def __init__(self, old: ServerConfig | None, drafts: dict[str, Draft]) -> None:
         super().__init__(f"Edit {old.name}" if old else "Add a server")
@@ -96,12 +73,12 @@ class ServerForm(Dialog[ServerConfig]):
 
     def _blank(self) -> Draft:
         base = self._old or ServerConfig("")
-        return Draft(value_of(base), value_of(base), base)
+        return Draft(server_entry.value_of(base), server_entry.value_of(base), base)
 
     def body(self) -> Iterable[Widget]:
         if self._old is None:
             yield TextArea(self._draft.pasted, placeholder=_PLACEHOLDER, compact=True, id="paste")
-        yield FormView(server_form(), self._draft.value)
+        yield FormView(server_entry.server_form(), self._draft.value)
         places = server_files.places_of(self.app.studio, self._name)
         options = [(Content(safe(place.file, 300)), place) for place in places]
         yield Horizontal(
@@ -113,10 +90,10 @@ class ServerForm(Dialog[ServerConfig]):
 
     def on_mount(self) -> None:
         self.query_one("#import_servers").display = self._old is None
-        self.form.show(server_form(), self._draft.value, self._draft.pending)
+        self.form.show(server_entry.server_form(), self._draft.value, self._draft.pending)
         self._show_warnings()
         if self._name in self._drafts:
-            self._say("", "This was typed earlier, and is not saved yet.")
+            self.note("This was typed earlier, and is not saved yet.", "quiet")
         if self._old is None:
             self.query_one(TextArea).focus()
         else:
@@ -143,28 +120,28 @@ class ServerForm(Dialog[ServerConfig]):
     def form_changed(self, event: FormView.Changed) -> None:
         event.stop()
         self._show_warnings()
-        self._say("", "")
+        self.note("")
 
     def _show_warnings(self) -> None:
-        self.form.show_problems(secret_warnings(self.form.value))
+        self.form.show_problems(server_entry.secret_warnings(self.form.value))
 
     def _read_paste(self) -> bool:
         """Fill the form with what was pasted; False where that is no server, which is told."""
         self._unread, self._draft = None, self._draft._replace(more=())
-        self._say("", "")
+        self.note("")
         pasted = self._draft.pasted.strip()
         try:
-            found = self._with_free_names(pasted_servers(pasted)) if pasted else [ServerConfig("")]
+            found = self._with_free_names(server_entry.pasted_servers(pasted)) if pasted else [ServerConfig("")]
         except ConfigError as problem:
-            self._say("bad", f"{problem.message} {problem.hint}")
+            self.note(f"{problem.message} {problem.hint}", "bad")
             return False
-        new = value_of(found[0])
-        self.form.set_value(merged(self._draft.filled, self.form.value, new))
+        new = server_entry.value_of(found[0])
+        self.form.set_value(server_entry.merged(self._draft.filled, self.form.value, new))
         self._show_warnings()
         self._draft = self._draft._replace(filled=new, base=found[0], more=tuple(found[1:]))
         if self._draft.more:
             names = ", ".join(safe(server.name, 40) for server in found[:8])
-            self._say("", f"{len(found)} servers: {names}. Saving adds all of them; the fields are of the first.")
+            self.note(f"{len(found)} servers: {names}. Saving adds all of them; the fields are of the first.", "quiet")
         return True
 
     def _with_free_names(self, servers: Iterable[ServerConfig]) -> list[ServerConfig]:
@@ -186,10 +163,10 @@ class ServerForm(Dialog[ServerConfig]):
                 return None
         if wrong := errors((*self.form.unreadable, *self.form.problems)):
             self.form.focus_first_problem()
-            self._say("bad", f"{wrong[0].sentence}.")
+            self.note(f"{wrong[0].sentence}.", "bad")
             return None
         try:
-            return server_of(self.form.value, self._draft.base)
+            return server_entry.server_of(self.form.value, self._draft.base)
         except ConfigError as problem:
             self._tell(problem)
             return None
@@ -197,15 +174,15 @@ class ServerForm(Dialog[ServerConfig]):
     def _tell(self, problem: StudioError) -> None:
         """Say a problem at the field that it is about, too."""
         if isinstance(problem, ConfigError) and problem.key:
-            place = pointer_of(problem.key)
+            place = server_entry.pointer_of(problem.key)
             self.form.show_problems([SchemaProblem(place, problem.message)])
             self.form.focus_field(place)
-        self._say("bad", f"{problem.message} {problem.hint}")
+        self.note(f"{problem.message} {problem.hint}", "bad")
 
     def action_test(self) -> None:
         """Connect without saving."""
         if server := self._entry():
-            self._say("busy", "Connecting …")
+            self.note("Connecting …", "quiet")
             self.run_worker(self._test(server), group="test", exclusive=True)
 
     async def _test(self, server: ServerConfig) -> None:
@@ -222,13 +199,13 @@ class ServerForm(Dialog[ServerConfig]):
             offers = ", ".join(units.plural(count, kind) for kind, count in report.counts.items() if count)
             facts = (f"Connected in {units.duration(report.ms)}", safe(status.version), offers or "it offers nothing")
             warnings = "".join(f"\n{glyphs().warning} {safe(text, 300)}" for text in status.warnings[:3])
-            self._say("ok", " · ".join(facts) + warnings)
+            self.note(" · ".join(facts) + warnings, "ok")
         else:
             error = status.error
             reason = f"{safe(error.message, 600)} {safe(error.hint, 300)}" if error else connections.state_words(status)
             sign_in = " Save it, then sign in to it." if status.state == "needs_auth" else ""
             printed = f"\nIt printed: {safe(report.printed[-1], 300)}" if report.printed else ""
-            self._say("bad", reason + sign_in + printed)
+            self.note(reason + sign_in + printed, "bad")
 
     def action_submit(self) -> None:
         """Save and connect."""
@@ -267,10 +244,4 @@ class ServerForm(Dialog[ServerConfig]):
         for area in self.query("#paste").results(TextArea):
             area.text = ""
         self.form.set_value(self._draft.value)
-        self._say("", "")
-
-    def _say(self, tone: str, text: str) -> None:
-        sign, colour = _TONES.get(tone, ("dot", "$quiet"))
-        shown = safe(text, 1_500, lines=True).strip()
-        self.said.update(Content.styled(f"{getattr(glyphs(), sign)} {shown}", colour) if shown else Content(""))
-        self.said.display = bool(shown)
+        self.note("")

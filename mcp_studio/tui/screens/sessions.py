@@ -23,7 +23,7 @@ from mcp_studio.trace.export.bundle import open_file
 from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.screens.dialog import Choice, Confirm, Dialog
 from mcp_studio.tui.views.glyphs import glyphs
-from mcp_studio.tui.views.line import Line
+from mcp_studio.tui.views.line import Line, cut
 from mcp_studio.tui.views.virtual_list import VirtualList
 
 _ABOUT = {
@@ -49,13 +49,6 @@ class Sessions(Dialog[Opened]):
 
     TITLE = "Sessions"
     DEFAULT_CLASSES = "-large"
-    DEFAULT_CSS = """
-    Sessions {
-        & VirtualList { height: 1fr; }
-        & Static { height: auto; color: $quiet; }
-        & #note { min-height: 2; margin: 1 0; }
-    }
-    """
     BINDINGS: ClassVar[list[BindingType]] = bindings("sessions")
     choices = (Choice("open", "Open", "primary"), Choice("delete", "Delete", "error"), Choice("back", "Close"))
 
@@ -149,7 +142,8 @@ def _draw(info: SessionInfo, width: int, selected: bool) -> Line:
     names = ", ".join(info.servers)
     figures = f" {when(info.began):<17} {lasted:>7} {info.entries:>9,} {units.size(info.bytes):>8}  "
     name = safe(f"{info.title}: {names}" * bool(info.title) or names)
-    return [(f"{sign} {'this one' if state == 'here' else state:<10}", look), (f"{figures}{name}", "")]
+    begin = f"{sign} {'this one' if state == 'here' else state:<10}"
+    return [(begin, look), (cut(f"{figures}{name}", width - len(begin), more=signs.more), "")]
 
 
 def when(moment: float) -> str:

@@ -84,13 +84,6 @@ class SignInDialog(Dialog[Answer]):
     """Follows one sign-in; answers the request of the inbox that waits for it, if one does."""
 
     DEFAULT_CLASSES = "-broad"
-    DEFAULT_CSS = """
-    SignInDialog {
-        & #steps { height: 6; margin-bottom: 1; }
-        & #card { height: auto; margin-bottom: 1; }
-        & Input { margin-bottom: 1; }
-    }
-    """
     choices = (
         Choice("begin", "Sign in", "primary"), Choice("step_by_step", "Step by step"),
         Choice("send", "Send it", "primary"), Choice("send_all", "Send all"),

@@ -152,14 +152,6 @@ class Statistics(Dialog[str]):
 
     TITLE = "Statistics"
     DEFAULT_CLASSES = "-large"
-    DEFAULT_CSS = """
-    Statistics {
-        & DataTable { height: 1fr; overflow-x: hidden; background: $surface; }
-        & #facts { height: auto; min-height: 3; margin: 1 0; }
-        & Horizontal#detail { height: 35%; min-height: 4; }
-        & #times, & #said { width: 1fr; height: 1fr; text-wrap: nowrap; text-overflow: ellipsis; }
-    }
-    """
     choices = (
         Choice("open", "Show messages", "primary"), Choice("errors", "Errors"),
         Choice("sort", "Sort"), Choice("copy", "Copy"), Choice("back", "Close"),

@@ -162,7 +162,7 @@ class QueryLine(Vertical):
     def open(self) -> None:
         """Show it, and type."""
         self.display = True
-        self.field.focus()
+        self.screen.set_focus(self.field)  # at once: what is typed next belongs to it
 
     def put(self, text: str) -> None:
         """Show a query that was not typed; empty ends the filter."""

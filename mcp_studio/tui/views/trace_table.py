@@ -316,6 +316,8 @@ class TraceTable(CursorView):
 
     search: Search | None = None
     """What the query in force has found; None without one."""
+    follows = True
+    """Whether it follows when it begins, as the person has chosen by key; scrolling away is for the moment."""
     folds = True
     """Whether refreshes of lists are folded, where there is no query."""
     _cells = widths_for(0)
@@ -341,7 +343,7 @@ class TraceTable(CursorView):
         self._first, self._total, self._revision = source.first_number, 0, -1
         self._at = 0
         """The number of the entry under the cursor."""
-        self.following = True
+        self.following = self.follows
         """Whether the newest entry stays on screen."""
 
     def show(self, source: Recording) -> None:
@@ -482,7 +484,7 @@ class TraceTable(CursorView):
     # What the person does
 
     def action_follow(self) -> None:
-        self.following = not self.following
+        self.following = self.follows = not self.following
         self.look_at_store()
 
     def action_last(self) -> None:

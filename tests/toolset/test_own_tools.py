@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from mcp_studio.errors import UsageError
-from mcp_studio.registry.objects import CallReport, CallRules
-from mcp_studio.registry.registry import Registry
+from mcp_studio.registry.record import ToolRecord
+from mcp_studio.toolset.registry import CallReport, CallRules, Registry
 
 SCHEMA = {
     "type": "object",
@@ -150,7 +150,7 @@ async def test_a_tool_that_takes_too_long_is_given_up() -> None:
 async def test_what_raises_is_tried_again(failures: int, retries: int, tries: int, fails: bool) -> None:
     for asynchronous in (False, True):
         registry, reports = registry_of(Fickle(failures), retries=retries), list[CallReport]()
-        registry.objects.reported.connect(reports.append)
+        registry.reported.connect(reports.append)
         try:
             called = await registry.acall("fickle") if asynchronous else registry.call("fickle")
         except ConnectionResetError:
@@ -163,7 +163,7 @@ async def test_what_raises_is_tried_again(failures: int, retries: int, tries: in
 
 def test_calls_are_measured_and_counted() -> None:
     registry, reports = registry_of(Echo()), list[CallReport]()
-    registry.objects.reported.connect(reports.append)
+    registry.reported.connect(reports.append)
     registry.call("echo", {"text": "a"})
     with pytest.raises(KeyError):
         registry.call("echo", {})
@@ -205,3 +205,21 @@ def test_a_tool_may_call_another_one() -> None:
 
     registry = registry_of(Echo(), Outer(), timeout=60, workers=1)
     assert registry.call("outer") == "inner"
+
+
+def test_a_tool_takes_no_name_of_another_and_keeps_what_was_said_of_it() -> None:
+    registry = Registry()
+    registry.add([ToolRecord("s.echo", "s"), ToolRecord("mine", source="hand")])
+
+    class Named(Echo):
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+    for name, whose in (("s.echo", "of the server s"), ("mine", r"\(hand\)")):
+        with pytest.raises(UsageError, match=f"There is a tool '{name}' {whose} already"):
+            registry.register(Named(name))
+    assert registry.describe() == {}
+    registry.register(Echo(), category="own", tags=["a"])
+    registry.register(Echo())
+    assert (registry.find("echo").category, registry.find("echo").tags) == ("own", ("a",))
+    assert registry.find("echo").source == "process" and [hit.name for hit in registry.search("says")] == ["echo"]

@@ -1,4 +1,4 @@
-"""Tools that are Python objects of this process: checked, called with a deadline and again, counted, in a queue."""
+"""Tools that are Python objects of this process: checked, called in time and again, in a queue; and their registry."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ import inspect
 import threading
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from concurrent.futures import Future
-from dataclasses import field
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast
 
+from mcp_studio.catalog.catalog import Catalog
 from mcp_studio.errors import UsageError
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.record import record
+from mcp_studio.registry.record import ToolRecord, tags_of
+from mcp_studio.registry.registry import ToolRegistry
+from mcp_studio.registry.storage import Storage
 from mcp_studio.schema.field import defaults
 from mcp_studio.schema.form import build
 from mcp_studio.schema.place import pointer
@@ -39,10 +43,6 @@ class Tool(Protocol):
         ...
 
 
-class ToolDenied(UsageError):
-    """The registry was made with lists that do not allow this tool."""
-
-
 @record(frozen=True)
 class CallRules:
     """How tools of this process are called.
@@ -56,8 +56,6 @@ class CallRules:
     """Seconds for each try; TimeoutError after them. A function in a thread goes on by itself: nothing can end it."""
     retries: int = 0
     """Tries after the first one that raised."""
-    pause: float = 0.0
-    """Seconds before the second try, twice as many before the third, and so on."""
     allow: tuple[str, ...] = ("*",)
     deny: tuple[str, ...] = ()
     workers: int = 4
@@ -120,20 +118,33 @@ class Queue:
                     future.set_exception(problem)
 
 
-@record(eq=False)
 class ToolObjects:
     """The tools of this process, by name."""
 
-    rules: CallRules = CallRules()
-    reported: Signal[CallReport] = field(default_factory=Signal[CallReport])
-    tools: dict[str, Tool] = field(default_factory=dict[str, Tool])
-    queue: Queue = field(init=False)
+    def __init__(self, rules: CallRules | None = None, tools: Iterable[Tool] = ()) -> None:
+        self.rules = rules or CallRules()
+        self.tools = {tool.name: tool for tool in tools}
+        self.reported: Signal[CallReport] = Signal()
+        """Tells of each call: how long it took, what it cost, what went wrong."""
+        self._queue = Queue(self.rules.workers)
 
-    def __post_init__(self) -> None:
-        self.queue = Queue(self.rules.workers)
+    def describe(self) -> dict[str, dict[str, Any]]:
+        """The tools that may be called: `{name: {"description": …, "input_schema": …}}`."""
+        return {
+            name: {"description": description_of(tool), "input_schema": schema_of(tool)}
+            for name, tool in self.tools.items()
+            if self.rules.allows(name)
+        }
 
-    def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
-        """Call a tool and wait for it; see `Registry.call`."""
+    def call(self, name: str, arguments: Mapping[str, Any] | None = None) -> Any:
+        """Call a tool and wait for what it gives.
+
+        Raises:
+            KeyError: there is none of this name.
+            UsageError: it is not allowed, the arguments do not fit, or it is asynchronous and a loop runs here.
+            TimeoutError: it takes too long, where a timeout is set.
+            Exception: whatever the tool raises.
+        """
         tool, given = self._ready(name, arguments)
         if inspect.iscoroutinefunction(tool.call):
             return _run(self._tried(tool, given))
@@ -146,7 +157,6 @@ class ToolObjects:
                 if tries > self.rules.retries:
                     self._report(tool, began, tries, problem)
                     raise
-                time.sleep(self.rules.pause * 2 ** (tries - 1))
             else:
                 self._report(tool, began, tries)
                 return result
@@ -164,15 +174,20 @@ class ToolObjects:
                 raise _late(tool, self.rules.timeout) from None
         return _run(result) if inspect.isawaitable(result) else result
 
-    async def acall(self, name: str, arguments: Mapping[str, Any]) -> Any:
-        """Call a tool without holding up the loop: functions run in threads, in a queue."""
+    async def acall(self, name: str, arguments: Mapping[str, Any] | None = None) -> Any:
+        """The same without holding up the loop: coroutines are awaited, functions run in threads, in a queue."""
         return await self._tried(*self._ready(name, arguments))
 
-    def submit(self, name: str, arguments: Mapping[str, Any]) -> Future[Any]:
-        """Call a tool when it is its turn in the queue."""
+    def submit(self, name: str, arguments: Mapping[str, Any] | None = None) -> Future[Any]:
+        """Put a call into the queue; its future has the result, and can be cancelled until it is its turn.
+
+        Raises:
+            KeyError: there is none of this name.
+            UsageError: too many wait already.
+        """
         if name not in self.tools:
             raise KeyError(name)
-        return self.queue.submit(lambda: self.call(name, arguments))
+        return self._queue.submit(lambda: self.call(name, arguments))
 
     async def _tried(self, tool: Tool, given: dict[str, Any]) -> Any:
         tries, began = 0, time.perf_counter()
@@ -184,7 +199,6 @@ class ToolObjects:
                 if tries > self.rules.retries:
                     self._report(tool, began, tries, problem)
                     raise
-                await asyncio.sleep(self.rules.pause * 2 ** (tries - 1))
             else:
                 self._report(tool, began, tries)
                 return result
@@ -195,17 +209,17 @@ class ToolObjects:
             async with deadline:
                 if inspect.iscoroutinefunction(tool.call):
                     return await tool.call(given)
-                result = await asyncio.wrap_future(self.queue.submit(lambda: tool.call(given)))
+                result = await asyncio.wrap_future(self._queue.submit(lambda: tool.call(given)))
                 return await result if inspect.isawaitable(result) else result
         except TimeoutError:
             if deadline.expired():
                 raise _late(tool, self.rules.timeout) from None
             raise
 
-    def _ready(self, name: str, arguments: Mapping[str, Any]) -> tuple[Tool, dict[str, Any]]:
-        tool, given = self.tools[name], dict(arguments)
+    def _ready(self, name: str, arguments: Mapping[str, Any] | None) -> tuple[Tool, dict[str, Any]]:
+        tool, given = self.tools[name], dict(arguments or {})
         if not self.rules.allows(name):
-            raise ToolDenied(f"The tool {name!r} is not allowed here.", hint="See `allow` and `deny` of the registry.")
+            raise UsageError(f"The tool {name!r} is not allowed here.", hint="See `allow` and `deny` of the registry.")
         schema = schema_of(tool)
         if self.rules.validate and schema:
             given = {**defaults(build(schema)), **given}
@@ -218,6 +232,59 @@ class ToolObjects:
         cost = tries * float(cost) if isinstance(cost, int | float) else 0.0
         error = f"{type(problem).__name__}: {problem}"[:500] if problem is not None else ""
         self.reported.emit(CallReport(tool.name, ms, error, cost, tries))
+
+
+class Registry(ToolRegistry, ToolObjects):
+    """Tools by their names; those that are Python objects can be called. From any thread.
+
+    Args:
+        storage: where tags, categories and use are kept; without one they end with the registry.
+        rules: how tools are called.
+        catalog: what servers list, such as `studio.catalog`, to be found too.
+    """
+
+    def __init__(
+        self,
+        storage: Storage | str | Path | None = None,
+        *,
+        rules: CallRules | None = None,
+        catalog: Catalog | None = None,
+    ) -> None:
+        ToolRegistry.__init__(self, storage, catalog=catalog)
+        ToolObjects.__init__(self, rules)
+        self.reported.connect(lambda report: self.used(report.name))
+
+    def register(self, tool: object, *, category: str = "", tags: Iterable[str] = ()) -> None:
+        """Take up an object with `name` and `call(arguments)`; see `objects.Tool`.
+
+        Raises:
+            TypeError: it has no name, or nothing to call.
+            UsageError: a server's tool, or one that was added by hand, has this name.
+            StorageProblem: it cannot be written.
+        """
+        tool = checked(tool)
+        known = self.get(tool.name)
+        if known is None or getattr(tool, "ref", None) != known.ref:
+            made = ToolRecord(
+                tool.name, description=description_of(tool), input_schema=schema_of(tool), source="process",
+                output_schema=mapping(getattr(tool, "output_schema", None)) or None,
+            )  # fmt: skip
+            self.add([known.defined(made) if known and known.source == "process" else made])
+            if category:
+                self.categorize([tool.name], category)
+            if new := tags_of(tags):
+                self.tag([tool.name], new)
+        self.tools[tool.name] = tool
+
+    def unregister(self, name: str) -> None:
+        """Forget a tool of this process.
+
+        Raises:
+            KeyError: there is none of this name.
+        """
+        del self.tools[name]
+        if (known := self.get(name)) and known.source == "process":
+            self.remove([name])
 
 
 def checked(tool: object) -> Tool:
