@@ -35,16 +35,27 @@ _CANCELLING = 2.0
 _BETWEEN = 1 / 9
 """Seconds between two lines of progress: nine, and the last one, are ten in any second."""
 
+ORIGIN = "command line"
+
 Body = Callable[[Studio], Awaitable[int]]
 
 
-def execute(config: Config, out: Output, body: Body, *, answers: bool = True, connects: bool = True) -> int:
+def execute(
+    config: Config,
+    out: Output,
+    body: Body,
+    *,
+    answers: bool = True,
+    connects: bool = True,
+    origin: str = ORIGIN,
+) -> int:
     """Open the studio on these servers, run `body` in it, close everything; returns the exit code.
 
     In a shell the studio is open already, and stays.
 
     Args:
-        answers: servers may ask for input, and calls for approval.
+        answers: servers may ask for input, and calls for approval; in a gateway its clients answer, and nobody here.
+        origin: what its recorded session is of.
         connects: servers are connected to: secrets that their entries refer to are looked up.
     """
     check_file(out.options)
@@ -64,8 +75,8 @@ def execute(config: Config, out: Output, body: Body, *, answers: bool = True, co
             if task is not None and (number := getattr(signal, name, None)) is not None:
                 with suppress(NotImplementedError):  # Windows
                     asyncio.get_running_loop().add_signal_handler(number, end, task, number)
-        async with Studio.open(config, Paths.default(), can_ask=answers, origin="command line") as studio:
-            return await within(studio, out, body, answers=answers)
+        async with Studio.open(config, Paths.default(), can_ask=answers, origin=origin) as studio:
+            return await within(studio, out, body, answers=answers and origin != "gateway")
 
     try:
         if out.shell is not None:

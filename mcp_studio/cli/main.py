@@ -8,7 +8,7 @@ import gc
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mcp_studio.cli import verbs
 from mcp_studio.cli.options import Options, completion, help_text, parse, show
@@ -62,7 +62,8 @@ def _run(argv: Sequence[str], out: Output) -> int:
     verb = verbs.load(options.verb)
     gc.freeze()
     gc.enable()
-    return verb.run(out, _keys) if options.verb == "config" else verb.run(out)
+    front_end = {"config": _keys, "serve": _gateway}.get(options.verb)
+    return verb.run(out, front_end) if front_end else verb.run(out)
 
 
 def _studio(options: Options) -> int:
@@ -86,6 +87,12 @@ def _keys(changed: Mapping[str, str]) -> list[tuple[str, str, str, str]]:
 
     own, _ = remap(changed)
     return [(action.id, own.get(action.id, action.keys), action.title, action.scope) for action in ACTIONS]
+
+
+def _gateway(*given: Any) -> int:
+    from mcp_studio.gateway.service import start
+
+    return start(*given)
 
 
 def _mock(options: Options) -> int:

@@ -284,6 +284,48 @@ Cjk = Literal["characters", "jieba"]
 
 
 @record(frozen=True)
+class GatewayClient:
+    """One `[gateway.clients.NAME]` table: a client of the gateway over HTTP that has a token of its own."""
+
+    name: str
+    token: str = ""
+    """What it shows as its bearer token: a reference such as `${keyring:NAME}`."""
+    tools: tuple[str, ...] = ()
+    """Patterns over `server.tool`: it sees nothing else. Empty shows all."""
+    register: bool = False
+    """It may register tools."""
+
+
+@record(frozen=True)
+class GatewaySettings:
+    """The `[gateway]` table: what `mcp-studio serve` shows to its clients, and what they may do."""
+
+    mode: Literal["search", "all"] = "search"
+    """Tools that find and call the others, or each tool of each server as one of its own."""
+    tools: tuple[str, ...] = ()
+    """Patterns over `server.tool`: nothing else is shown. Empty shows all."""
+    hidden: tuple[str, ...] = ()
+    """Patterns over what is not shown all the same."""
+    rename: Mapping[str, str] = field(default_factory=dict[str, str])
+    """`server.tool` and what clients know it as."""
+    prefix: str = "mcp__{server}__"
+    """What stands before the names of tools and prompts."""
+    hot: tuple[str, ...] = ()
+    """Patterns over tools that are tools of their own beside those that search."""
+    approval: Literal["client", "terminal", "never"] = "client"
+    """Who is asked where a call needs approval: also the client, only `mcp-studio approvals`, or nobody."""
+    calls: int = 600
+    """Requests of one client a minute; 0 is any number."""
+    register: bool = False
+    """A client without a table of its own may register tools."""
+    token: str = ""
+    """The bearer token of clients without a table of their own; empty makes one at each start."""
+    hosts: tuple[str, ...] = ()
+    """Further `Host` headers that are served: the gateway's names behind a proxy."""
+    clients: tuple[GatewayClient, ...] = ()
+
+
+@record(frozen=True)
 class Settings:
     """Everything in config.toml besides the servers."""
 
@@ -337,6 +379,7 @@ class Settings:
     """`[auth] client_metadata_url`: as `Auth.client_metadata_url`, for all servers that say nothing else."""
     redact: tuple[str, ...] = ()
     """Further header names, key names or regular expressions whose values are secret."""
+    gateway: GatewaySettings = GatewaySettings()
 
 
 class Problem(NamedTuple):

@@ -11,7 +11,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
-from mcp_studio.config.model import AnswerRule, Keeping, PolicyRule, Problem, RuleAction, Settings, ToolRule
+from mcp_studio.config.model import (
+    AnswerRule,
+    GatewayClient,
+    GatewaySettings,
+    Keeping,
+    PolicyRule,
+    Problem,
+    RuleAction,
+    Settings,
+    ToolRule,
+)
 from mcp_studio.config.servers import changed, is_metadata_url
 from mcp_studio.config.table import LONGEST, Table, kind_of, read_file
 from mcp_studio.jsontext import Json
@@ -70,6 +80,7 @@ _AGES = {"": 86_400, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _DAYS = "a number of days above 0, or a time such as `14 days` or `12 h`"
 _AGE: _Unit = ("|m(in(ute)?s?)?|h(ours?)?|d(ays?)?|w(eeks?)?", _AGES, _DAYS)
 _POLICY = tuple(item.name for item in fields(PolicyRule) if item.name != "broken")
+_GATEWAY = tuple(item.name for item in fields(GatewaySettings) if item.name != "clients")
 _LIMITS = {item.name: str(item.type) for item in fields(Limits)}
 
 
@@ -101,6 +112,7 @@ def read_settings(values: Mapping[str, Any], file: str, problems: list[Problem],
         browser=signing.take_text("browser", base.browser),
         client_metadata_url=_document(signing) or base.client_metadata_url,
         redact=(*base.redact, *_patterns(trace)),
+        gateway=_gateway(table.inner("gateway"), base.gateway),
     )
     for read in (limits, trace, history, secrets, signing, search, registry, table):
         read.refuse_rest()
@@ -165,6 +177,23 @@ def _wrong_policy(keys: Collection[str], rule: PolicyRule) -> Iterator[tuple[str
 def _tools(table: Table) -> list[ToolRule]:
     inner, names = table.inner("tools"), ("category", "risk", "failover")
     return [*filter(None, (inner.inner(tools).take_record(ToolRule(tools), names) for tools in inner.keys()))]
+
+
+def _gateway(table: Table, base: GatewaySettings) -> GatewaySettings:
+    before, inner, names = len(table.problems), table.inner("clients"), ("token", "tools", "register")
+    some = [inner.inner(name).take_record(GatewayClient(name), names, _wrong_client) for name in inner.keys()]
+    said = table.take_fields(base, _GATEWAY)
+    table.refuse_rest()
+    # A list that is not there stays as another file has it: it says what clients may not see.
+    given = {name: getattr(said, name) for name in _GATEWAY if name in table.keys()}
+    if len(table.problems) > before:  # what was meant to be hidden may be in what could not be read
+        given["hidden"] = ("*",)
+    return replace(base, **given, clients=(*base.clients, *filter(None, some)))
+
+
+def _wrong_client(client: GatewayClient) -> Iterator[tuple[str, str, str]]:
+    if not client.token:
+        yield "token", "is missing: what the client shows, such as `${keyring:NAME}`.", ""
 
 
 def _patterns(trace: Table) -> list[str]:

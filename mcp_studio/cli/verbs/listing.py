@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -18,7 +19,7 @@ from mcp_studio.catalog.skills import Skill, offered
 from mcp_studio.cli.call_arguments import saved_folders
 from mcp_studio.cli.engine import connect_all, connected, end, execute, ready
 from mcp_studio.cli.targets import configured, of_server, select, state_text
-from mcp_studio.cli.terminal import Output, clock, entry_rows
+from mcp_studio.cli.terminal import Output, clock, entry_rows, table
 from mcp_studio.cli.verbs import load
 from mcp_studio.config.model import Config, ServerConfig
 from mcp_studio.errors import StudioError, UsageError
@@ -30,6 +31,10 @@ from mcp_studio.present.definition import change_counts, doubts, target_of
 from mcp_studio.safetext import safe
 from mcp_studio.session.groups import Member
 from mcp_studio.studio import Studio
+from mcp_studio.toolset.tokens import account
+
+_LARGEST = 5
+"""Descriptions and schemas that are named."""
 
 
 def run(out: Output) -> int:
@@ -58,6 +63,10 @@ def _list(out: Output) -> int:
     chosen = select(config, options.values("--server"))
     kinds: tuple[EntryKind, ...] = tuple(kind for kind in KINDS if word in ("", kind + "s"))
     server = out.server = chosen.only
+    if options.flag("--tokens"):
+        if word not in ("", "tools"):
+            raise UsageError("--tokens is about tools.", hint="mcp-studio list --tokens")
+        return execute(chosen, out, lambda studio: _tokens(studio, out))
     # Servers list less to a client that can answer nothing: here as much is declared as for a call.
     if not options.flag("--page"):
         return execute(chosen, out, lambda studio: _listed(studio, kinds, out))
@@ -101,6 +110,28 @@ async def _listed(studio: Studio, kinds: tuple[EntryKind, ...], out: Output) -> 
     if failed := dict.fromkeys(kind for kind, listing in listings if listing.error and not listing.entries):
         return out.fail(StudioError(f"Not everything could be listed: {', '.join(failed)}s."), {"result": result})
     return out.done(result)
+
+
+async def _tokens(studio: Studio, out: Output) -> int:
+    """What tools cost a model: by server, the largest parts, and what a search costs instead."""
+    errors = [*(await connect_all(studio, out)).values()]
+    found = await asyncio.to_thread(account, [one for one in studio.catalog.entries("tool") if not one.remembered])
+    counts = Counter(one.ref.server for one in found.tools)
+    rows = [(name, units.plural(counts[name], "tool"), f"{tokens:,} tokens") for name, tokens in found.servers.items()]
+    total = ("all", units.plural(len(found.tools), "tool"), f"{found.total:,} tokens")
+    search = ("serve", "search instead", f"{found.search:,} tokens")
+    out.table([*rows, total, search])
+    largest: dict[str, Json] = {}
+    for part in ("description", "schema"):
+        some = sorted(found.tools, key=lambda one, part=part: -getattr(one, part))[:_LARGEST]
+        out.data(f"largest {part}s", *table([(f"  {one.ref}", f"{getattr(one, part):,} tokens") for one in some]))
+        largest[part] = [{"tool": str(one.ref), "tokens": getattr(one, part)} for one in some]
+    out.note(f"counted by {found.tokenizer}")
+    facts: dict[str, Json] = {
+        "tokenizer": found.tokenizer, "servers": dict[str, Json](found.servers), "total": found.total,
+        "search": found.search, "largest": largest,
+    }  # fmt: skip
+    return out.fail(errors[-1], {"result": facts}) if errors else out.done(facts)
 
 
 def _tell(studio: Studio, kind: EntryKind, out: Output) -> None:

@@ -1,0 +1,80 @@
+"""`serve`: the servers as one MCP server, over standard input and output or over HTTP, or put into a client's file."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+
+from mcp_studio.cli.engine import execute
+from mcp_studio.cli.options import Options
+from mcp_studio.cli.targets import configured, select
+from mcp_studio.cli.terminal import Output
+from mcp_studio.cli.verbs import load
+from mcp_studio.config.expand import effective
+from mcp_studio.config.model import GatewaySettings, ServerConfig
+from mcp_studio.errors import UsageError
+from mcp_studio.studio import Studio
+from mcp_studio.vault.keyring import session
+
+VARIABLE = "MCP_STUDIO_GATEWAY_TOKEN"
+"""The token of clients that have none of their own, before that of the configuration."""
+_KEPT = ("--config", "--server", "--mode", "--era", "--timeout", "--root")
+"""Options that go into a client's file."""
+
+Start = Callable[..., int]
+
+
+def run(out: Output, start: Start) -> int:
+    """Serve until the client leaves, or until interrupted; returns the exit code."""
+    options = out.options
+    if options.words:
+        raise UsageError(f"`serve` takes no word `{options.words[0]}`.", hint="One server: --server NAME")
+    if options.flag("--install"):
+        return load("config").put(options.value("--install"), [_entry(options)], out)
+    workers = options.count("--workers", 64) or 1
+    config = configured(out)
+    mode = options.value("--mode") or config.settings.gateway.mode
+    settings = replace(config.settings, gateway=_with_tokens(replace(config.settings.gateway, mode=mode), out))
+    chosen = select(replace(config, settings=settings), options.values("--server"))
+    servers = {name: replace(one, log_level=one.log_level or "info") for name, one in chosen.servers.items()}
+    chosen = replace(chosen, servers=servers)
+    address = _address(options.value("--http") or "0") if options.flag("--http") else None
+
+    def serve(body: Callable[[Studio], Awaitable[int]]) -> int:
+        return execute(chosen, out, body, origin="gateway")
+
+    return start(settings.gateway, options.flag("--yes"), address, workers, serve, out)
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    if not (port.isascii() and port.isdigit() and int(port) < 65_536):
+        raise UsageError(f"--http: `{text}` is no port, and no HOST:PORT.")
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+def _with_tokens(gateway: GatewaySettings, out: Output) -> GatewaySettings:
+    """The settings with what references in tokens stand for."""
+    given = {"": os.environ.get(VARIABLE) or gateway.token} | {one.name: one.token for one in gateway.clients}
+    ready = effective(ServerConfig("gateway", headers=given), keyring=session()).headers
+    for token in ready.values():
+        if token:
+            out.redactor.learn(token)
+    clients = tuple(replace(one, token=ready[one.name]) for one in gateway.clients)
+    return replace(gateway, token=ready[""], clients=clients)
+
+
+def _entry(options: Options) -> ServerConfig:
+    """What a client starts: this program, with the options that were given."""
+    if options.command is not None or options.flag("--url"):
+        raise UsageError("A client gets the configured servers.", hint="Name a file with --config, or --server NAME.")
+    program = shutil.which("mcp-studio", path=str(Path(sys.executable).parent))
+    words = ["serve"] if program else ["-m", "mcp_studio", "serve"]
+    for name in _KEPT:
+        for value in options.values(name):
+            words += [name, str(Path(value).expanduser().absolute()) if name in ("--config", "--root") else value]
+    return ServerConfig("mcp-studio", command=program or sys.executable, args=tuple(words))

@@ -1,0 +1,204 @@
+"""What clients see of the catalog: which entries, under which names, with definitions that hide nothing."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from fnmatch import fnmatchcase
+from hashlib import sha256
+from typing import Any, NamedTuple, cast
+from urllib.parse import quote, unquote
+
+from mcp_types import Prompt, Resource, ResourceTemplate, Tool
+from pydantic import BaseModel, ValidationError
+
+from mcp_studio.catalog.catalog import Catalog
+from mcp_studio.catalog.listing import Entry, EntryKind, Ref
+from mcp_studio.config.model import GatewaySettings
+from mcp_studio.jsontext import Json
+from mcp_studio.safetext import hidden_in, safe
+from mcp_studio.schema.uritemplate import fits
+
+LONGEST = 64
+"""Characters of a name: the APIs of models take no longer ones."""
+_UNUSABLE = re.compile(r"[^A-Za-z0-9_-]")
+_SHOWN = 20_000
+"""Characters of a title or description that are passed on."""
+_EXACT = frozenset(
+    ("const", "enum", "pattern", "required", "dependentRequired", "$ref", "$id", "x-mcp-header", "name", "uri", "_meta")
+)
+"""Parts of a definition that mean something by every character of theirs."""
+_DEPTH = 64
+SCHEME = "mcp-studio://"
+"""The addresses of resources that several servers have, or that look like ours."""
+_SHAPES: dict[EntryKind, type[BaseModel]] = {
+    "tool": Tool, "resource": Resource, "template": ResourceTemplate, "prompt": Prompt,
+}  # fmt: skip
+
+
+class Offer(NamedTuple):
+    """One entry as clients see it."""
+
+    name: str
+    """Its name, URI or URI template there."""
+    entry: Entry
+    definition: dict[str, Any]
+
+    @property
+    def ref(self) -> Ref:
+        """What it is."""
+        return self.entry.ref
+
+
+class Directory:
+    """The entries that are shown, by kind and name; read again when a list has changed.
+
+    Args:
+        own: names that are the gateway's own.
+    """
+
+    def __init__(self, catalog: Catalog, settings: GatewaySettings, own: Collection[str]) -> None:
+        self._catalog = catalog
+        self._settings = settings
+        self._own = own
+        self._offers: dict[EntryKind, dict[str, Offer]] = {}
+        self._made: dict[EntryKind, dict[Ref, Offer]] = {}
+        self._refs: dict[str, list[Offer]] = {}
+        catalog.changed.connect(lambda changed: self._forget(changed[1]))
+
+    def offers(self, kind: EntryKind) -> Mapping[str, Offer]:
+        """All of a kind by their names, in the order of the configuration."""
+        if kind not in self._offers:
+            made = list(self._made_of(kind))
+            self._made[kind] = {offer.ref: offer for offer in made}
+            self._offers[kind] = {offer.name: offer for offer in made}
+        return self._offers[kind]
+
+    def find(self, kind: EntryKind, name: str) -> Offer | None:
+        """The entry that clients know by a name; a tool also by `server.tool`, where one alone is called so."""
+        offers = self.offers(kind)
+        if name in offers or kind != "tool":
+            return offers.get(name)
+        if not self._refs:
+            for offer in offers.values():
+                self._refs.setdefault(str(offer.ref), []).append(offer)
+        found = self._refs.get(name, [])
+        return found[0] if len(found) == 1 else None
+
+    def resource(self, uri: str) -> Ref | None:
+        """The resource at an address, listed or made from a template; None where none or several servers have it."""
+        if offer := self.offers("resource").get(uri):
+            return offer.ref
+        server, slash, rest = uri.removeprefix(SCHEME).partition("/")
+        if uri.startswith(SCHEME) and slash:
+            ref = Ref("resource", unquote(server), unquote(rest))
+            return ref if ref.server in self._catalog.servers and self._shown(ref) else None
+        templates = self.offers("template").values()
+        found = {offer.ref.server for offer in templates if fits(offer.ref.name, uri)}
+        return Ref("resource", found.pop(), uri) if len(found) == 1 else None
+
+    def address(self, server: str, uri: str) -> str:
+        """What clients know a resource by, listed or not."""
+        for offer in self.offers("resource").values():
+            if offer.ref == ("resource", server, uri):
+                return offer.name
+        return uri if self.resource(uri) == ("resource", server, uri) else _address(server, uri)
+
+    def _forget(self, kind: EntryKind) -> None:
+        self._offers.pop(kind, None)
+        self._refs = {}
+
+    def _shown(self, ref: Ref) -> bool:
+        settings, name = self._settings, str(ref)
+        return matches(name, settings.tools or ("*",)) and not matches(name, settings.hidden)
+
+    def _made_of(self, kind: EntryKind) -> Iterable[Offer]:
+        entries = {
+            entry.ref: entry
+            for entry in reversed(self._catalog.entries(kind))  # of several with one name the first counts
+            if not entry.excluded and self._shown(entry.ref)
+        }
+        refs = list(reversed(entries))
+        named = _addresses(refs) if kind in ("resource", "template") else self._names(refs)
+        for ref, name in named.items():
+            if (offer := self._offer(name, entries[ref])) is not None:
+                yield offer
+
+    def _offer(self, name: str, entry: Entry) -> Offer | None:
+        """The entry with its definition; None where the protocol has no place for it, or it has what nobody can see."""
+        made = self._made.get(entry.ref.kind, {}).get(entry.ref)
+        if made is not None and made.name == name and made.entry.view.raw is entry.view.raw:
+            return made
+        key = {"resource": "uri", "template": "uriTemplate"}.get(entry.ref.kind, "name")
+        raw = {name: item for name, item in entry.view.raw.items() if name not in ("execution", key)}
+        if entry.ref.kind == "tool":  # whatever is a task at its server: any call can be one of the gateway's
+            raw["execution"] = {"taskSupport": "optional"}
+        raw |= {"name": str(safe(raw["name"], _SHOWN))} if "name" in raw else {}
+        try:
+            definition = {**cast("dict[str, Any]", readable(raw)), key: name}
+            _SHAPES[entry.ref.kind].model_validate(definition, by_name=False)
+        except (ValidationError, ValueError):
+            return None
+        return Offer(name, entry, definition)
+
+    def _names(self, refs: Iterable[Ref]) -> dict[Ref, str]:
+        """Names that no two share.
+
+        All that would be called the same carry a mark of their own instead, so that none of them stands in the place
+        of another, whichever was there first.
+        """
+        wished = {ref: self._wish(ref) for ref in refs}
+        counts = Counter(wished.values())
+        marked = {ref: _marked(name, ref) for ref, name in wished.items() if counts[name] > 1 or name in self._own}
+        taken = set(marked.values())
+        return {ref: marked.get(ref, name) for ref, name in wished.items() if ref in marked or name not in taken}
+
+    def _wish(self, ref: Ref) -> str:
+        settings = self._settings
+        name = settings.rename.get(str(ref)) or settings.prefix.replace("{server}", ref.server) + ref.name
+        usable = _UNUSABLE.sub("_", name)
+        return usable if 0 < len(usable) <= LONGEST else _marked(usable, ref)
+
+
+def matches(name: str, patterns: Iterable[str]) -> bool:
+    """Whether one of the patterns fits."""
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def readable(value: Json, depth: int = _DEPTH, *, exact: bool = False) -> Json:
+    """A definition in which nothing is invisible or acts on a terminal.
+
+    Raises:
+        ValueError: what would have to be changed for that means something as it is: a name, or a value to be sent.
+    """
+    if isinstance(value, str):
+        if not exact:
+            return str(safe(value, _SHOWN, lines=True))
+        if hidden_in(value):
+            raise ValueError("it has characters that nobody can see")
+        return value
+    if not isinstance(value, (dict, list)):
+        return value
+    if not depth:
+        raise ValueError("it is nested too deeply")
+    if isinstance(value, list):
+        return [readable(item, depth - 1, exact=exact) for item in value]
+    if any(map(hidden_in, value)):
+        raise ValueError("it has characters that nobody can see")
+    return {key: readable(item, depth - 1, exact=exact or key in _EXACT) for key, item in value.items()}
+
+
+def _marked(name: str, ref: Ref) -> str:
+    mark = sha256(f"{ref.server}\0{ref.name}".encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return f"{name[: LONGEST - 13]}_{mark}"
+
+
+def _addresses(refs: Iterable[Ref]) -> dict[Ref, str]:
+    counts = Counter(ref.name for ref in refs)
+    plain = (ref for ref in refs if counts[ref.name] == 1 and not ref.name.lower().startswith(SCHEME))
+    return {ref: _address(ref.server, ref.name) for ref in refs} | {ref: ref.name for ref in plain}
+
+
+def _address(server: str, uri: str) -> str:
+    return f"{SCHEME}{quote(server, safe='')}/{quote(uri, safe='{}', errors='replace')}"

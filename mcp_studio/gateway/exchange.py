@@ -1,0 +1,282 @@
+"""One request of a client and the call that it became: progress and log messages go back, questions go through it.
+
+A client of the handshake era is asked by requests while its own waits. One of the stateless era is given
+`input_required` and comes back with answers: then the call begins anew with all answers so far, in whichever process of
+the gateway that is. Where a server of the handshake era asks in the middle of its work, the call waits instead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections import Counter, deque
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from hashlib import sha256
+from typing import Any, cast
+
+from mcp.server.context import ServerRequestContext
+from mcp.shared.exceptions import MCPError
+from mcp.shared.message import ServerMessageMetadata
+from mcp_types import (
+    ClientCapabilities,
+    CreateMessageRequest,
+    ElicitRequest,
+    LoggingMessageNotification,
+    LoggingMessageNotificationParams,
+    ServerRequest,
+)
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from mcp_studio.call.call import Call, CallOutcome
+from mcp_studio.gateway.clients import Client, Session, can
+from mcp_studio.jsontext import Json, dumps, mapping, pretty
+from mcp_studio.protocol.versions import EXTENSION_TASKS, META_LOG_LEVEL
+from mcp_studio.safetext import safe
+from mcp_studio.session.inbox import InputRequest
+from mcp_studio.session.logs import rank_of
+from mcp_studio.urls import judge
+
+Context = ServerRequestContext[Any, Any]
+_LOGS = 100
+"""Log messages that wait for a client; of more the oldest are left out."""
+_LAST = 1.0
+"""Seconds for telling a client the last progress before the answer."""
+_SHOWN = 2_000
+"""Characters of a question, and of the arguments of a call, that are shown."""
+
+current: ContextVar[Exchange | None] = ContextVar("exchange", default=None)
+"""The exchange on whose behalf the task at hand runs."""
+
+
+def stateless(ctx: Context) -> bool:
+    """Whether a request is of the stateless era."""
+    return ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+
+
+class _Answer(BaseModel):
+    """Any result of a client."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class Exchange:
+    """One request of a client that a server is asked for."""
+
+    def __init__(self, ctx: Context, client: Client, session: Session | None, answers: Mapping[str, Json]) -> None:
+        self.id = os.urandom(16).hex()
+        self.client = client
+        self.session = session
+        self.call: Call | None = None
+        self.result_of: Callable[[CallOutcome | None], dict[str, Any]] = lambda outcome: {}
+        """What the client gets for an outcome."""
+        self.stateless = stateless(ctx)
+        self.holds = self.stateless
+        """Questions are kept until the client fetches them."""
+        self.follows = self.stateless and EXTENSION_TASKS in (_capabilities(ctx).extensions or {})
+        """The client goes on with a call that becomes a task."""
+        self.related: dict[str, Any] = {}
+        """What marks a question as one of a task."""
+        self.asked: dict[str, InputRequest] = {}
+        """The questions that the client has to answer, by their keys."""
+        self.answers = dict(answers)
+        """All that it has answered so far."""
+        self.repeatable = True
+        """Whatever was asked, nothing can have been done before: the call may begin anew."""
+        self._ctx = ctx
+        self._keys: Counter[str] = Counter()
+        self._news = asyncio.Event()
+        self._pump_news = asyncio.Event()
+        self._seen: object = None
+        self._logs: deque[tuple[str, str, Json]] = deque(maxlen=_LOGS)
+
+    @property
+    def running(self) -> Call:
+        """The call, once it is begun."""
+        assert self.call is not None
+        return self.call
+
+    @property
+    def server(self) -> str:
+        """The server that is asked."""
+        return self.call.ref.server if self.call else ""
+
+    @property
+    def whose(self) -> object:
+        """What is the same for all requests of one conversation: a session, or this request alone."""
+        return self.session or self
+
+    def start(self, begin: Callable[[], Call]) -> None:
+        """Begin the call; whatever is asked in its task is asked on behalf of this exchange."""
+        token = current.set(self)
+        try:
+            self.call = begin()
+        finally:
+            current.reset(token)
+        self.call.changed.connect(self._changed)
+
+    async def wait(self) -> CallOutcome | None:
+        """The outcome of the call; None when the client has to do something first, or has to do with a task now."""
+        assert self.call is not None
+        pump = asyncio.ensure_future(self._pump())
+        try:
+            while not self.call.over.is_set():
+                if self.stateless and (self.asked or (self.follows and self.call.as_task)):
+                    return None
+                await self._news.wait()
+                self._news.clear()
+            self._pump_news.set()
+            await asyncio.wait((asyncio.ensure_future(self._tell()),), timeout=_LAST)
+            return self.call.outcome
+        finally:
+            pump.cancel()
+
+    def resume(self, ctx: Context, answers: Mapping[str, Json]) -> None:
+        """The client has come back with answers."""
+        self._ctx = ctx
+        self.answers |= answers
+        for key in self.asked.keys() & answers.keys():
+            _settle(self.asked.pop(key), answers[key])
+
+    def hear(self, ctx: Context) -> None:
+        """The client waits now: it is asked on the way of this request, also what was kept for it."""
+        self._ctx, self.holds = ctx, False
+        kept, self.asked = self.asked, {}
+        for request in kept.values():
+            self._put(request)
+
+    @property
+    def questions(self) -> dict[str, Any]:
+        """What the client has to answer, as `input_required` has it."""
+        return {key: {"method": _method(one), "params": _params(one)} for key, one in self.asked.items()}
+
+    @property
+    def state(self) -> str:
+        """What it takes to go on, when the client comes back."""
+        return json.dumps({"id": self.id, "answers": self.answers, "again": self.repeatable})
+
+    # ------------------------------------------------------------------ told by the studio
+
+    def log(self, level: str, logger: str, data: Json) -> None:
+        """A log message while the call runs, where the client wants such."""
+        wanted = (self._ctx.meta or {}).get(META_LOG_LEVEL) if self.stateless else self._level()
+        if isinstance(wanted, str) and rank_of(level) >= rank_of(wanted):
+            self._logs.append((level or "info", logger, data))
+            self._pump_news.set()
+
+    def ask(self, request: InputRequest, begins_anew: bool) -> bool:
+        """Put a question to the client; False where it cannot answer such.
+
+        Args:
+            begins_anew: the call may be made again from its beginning after this question.
+        """
+        kind = "elicitation" if request.kind == "approval" else request.kind
+        if not can(_capabilities(self._ctx), kind):
+            return False
+        if request.kind == "url" and (request.retries or judge(request.url).refusal):
+            return False  # the refusal that asks for a page goes to the client as it is
+        key = self._key(request)
+        if (given := self.answers.get(key)) is not None:
+            _settle(request, given)
+            return True
+        self.repeatable = self.repeatable and begins_anew
+        if not self.holds:
+            self._put(request)
+            return True
+        self.asked[key] = request
+        request.reply.add_done_callback(lambda _: self.asked.pop(key, None))
+        self._news.set()
+        return True
+
+    def _put(self, request: InputRequest) -> None:
+        asking = asyncio.ensure_future(self._ask(request))
+        request.reply.add_done_callback(lambda _: asking.cancel())
+
+    def _key(self, request: InputRequest) -> str:
+        """The same for the same question each time that the call begins anew."""
+        parts: Json = [request.kind, request.server, request.subject, request.message, request.schema, request.url]
+        mark = sha256(dumps(parts)).hexdigest()[:16]
+        self._keys[mark] += 1
+        return f"{request.kind}-{mark}-{self._keys[mark]}"
+
+    def _level(self) -> str:
+        return self.session.level if self.session else "info"
+
+    def _changed(self, call: Call) -> None:
+        if call.progress is not self._seen:
+            self._pump_news.set()
+        self._news.set()
+
+    # ------------------------------------------------------------------ to the client
+
+    async def _pump(self) -> None:
+        while True:
+            await self._pump_news.wait()
+            await self._tell()
+
+    async def _tell(self) -> None:
+        """Send the newest progress and the log messages that wait; a client that reads slowly misses some."""
+        self._pump_news.clear()
+        session, progress = self._ctx.session, self.call.progress if self.call else None
+        if progress is not None and progress is not self._seen:
+            self._seen = progress
+            await session.report_progress(progress.done, progress.total, safe(progress.message) or None)
+        while self._logs:
+            level, logger, data = self._logs.popleft()
+            params = LoggingMessageNotificationParams(level=cast("Any", level), data=data, logger=safe(logger, 200))
+            await session.send_notification(LoggingMessageNotification(params=params), self._ctx.request_id)
+
+    async def _ask(self, request: InputRequest) -> None:
+        """Ask a client of the handshake era by a request."""
+        model = CreateMessageRequest if request.kind == "sampling" else ElicitRequest
+        metadata = ServerMessageMetadata(related_request_id=self._ctx.request_id)
+        try:
+            params = _params(request) | ({"_meta": self.related} if self.related else {})
+            question = model.model_validate({"method": _method(request), "params": params}, by_name=False)
+            channel = self._ctx.session
+            result = await channel.send_request(cast("ServerRequest", question), _Answer, metadata=metadata)
+        except (MCPError, ValidationError) as error:
+            request.answer("decline", by="nobody", note=str(safe(error, 200)))
+        else:
+            _settle(request, cast("Json", result.model_dump()))
+
+
+def _capabilities(ctx: Context) -> ClientCapabilities:
+    return ctx.session.client_capabilities or ClientCapabilities()
+
+
+def _method(request: InputRequest) -> str:
+    return "sampling/createMessage" if request.kind == "sampling" else "elicitation/create"
+
+
+def _params(request: InputRequest) -> dict[str, Any]:
+    """A question as the client gets it; the text says first who asks, which no server can write over."""
+    if request.kind == "sampling":
+        return {key: value for key, value in request.params.items() if key not in ("_meta", "task")}
+    if request.kind == "approval":
+        arguments = safe(pretty(request.arguments), _SHOWN, lines=True)
+        why = safe(", ".join(request.reasons), _SHOWN)
+        message = f"mcp-studio: run {safe(request.subject, 200)}?\n{why}\n{arguments}"
+        return {"mode": "form", "message": message, "requestedSchema": {"type": "object", "properties": {}}}
+    message = f"{safe(request.server, 100)} asks: {safe(request.message, _SHOWN, lines=True)}"
+    if request.kind == "url":
+        return {
+            "mode": "url", "message": message, "url": request.url,
+            "elicitationId": request.elicitation_id or str(request.number),
+        }  # fmt: skip
+    return {"mode": "form", "message": message, "requestedSchema": request.schema}
+
+
+def _settle(request: InputRequest, answer: Json) -> None:
+    """Answer a question as the client did."""
+    known = mapping(answer)
+    if request.kind == "sampling":
+        accepted = "content" in known
+        return request.answer("accept" if accepted else "decline", cast("Json", known) if accepted else None)
+    action = known.get("action")
+    if action == "accept":
+        request.answer("accept", known.get("content"), by="the client" if request.kind == "approval" else "")
+    else:
+        request.answer("decline" if action == "decline" else "cancel", by="the client's person")

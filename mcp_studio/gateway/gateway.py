@@ -1,0 +1,264 @@
+"""The gateway: requests of clients become calls of the studio, and what servers ask finds the client concerned."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from functools import partial
+from typing import Any, cast
+
+from mcp.shared.exceptions import MCPError
+from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
+
+from mcp_studio.call.call import CallOutcome, Cancelled, Rejected, Succeeded, ToolFailed
+from mcp_studio.catalog.listing import Ref
+from mcp_studio.config.model import GatewayClient, Root
+from mcp_studio.errors import StudioError
+from mcp_studio.gateway.clients import Client, Sessions
+from mcp_studio.gateway.directory import Directory, Offer
+from mcp_studio.gateway.exchange import Context, Exchange, current
+from mcp_studio.jsontext import Json, mapping
+from mcp_studio.present.outcomes import failure
+from mcp_studio.safetext import safe
+from mcp_studio.session.inbox import InputRequest
+from mcp_studio.session.logs import LogMessage, rank_of, set_level
+from mcp_studio.studio import Studio
+from mcp_studio.toolset.search_tools import TOOLS
+from mcp_studio.toolset.tokens import tokenizer
+
+_READY = 10.0
+"""Seconds that servers have to become ready before clients are shown what there is."""
+_PROTOCOL = "io.modelcontextprotocol/"
+_PARKED = 200
+"""Calls that wait for clients of the stateless era to come back with answers."""
+
+
+class Gateway:
+    """What all ways to the gateway share.
+
+    Args:
+        approved: calls that a rule would ask about are made without.
+        alone: it serves one client alone, whose roots are those of all servers.
+    """
+
+    def __init__(self, studio: Studio, *, approved: bool = False, alone: bool = False) -> None:
+        self.studio = studio
+        self.settings = studio.config.settings.gateway
+        self.directory = Directory(studio.catalog, self.settings, TOOLS)
+        self.sessions = Sessions()
+        self.alone = alone
+        self.client = Client(
+            "client", GatewayClient("client", register=self.settings.register or alone), self.settings.calls
+        )
+        """Who has no table of its own."""
+        self.clients = (self.client, *(Client(one.name, one, self.settings.calls) for one in self.settings.clients))
+        self.on_task: Callable[[Exchange], dict[str, Any]] | None = None
+        """What becomes of a call that has become a task, where its client goes on with such."""
+        self._approved = approved
+        self._open: list[Exchange] = []
+        self._parked: dict[str, Exchange] = {}
+        self._seen: set[int] = set()
+        """The numbers of the open questions."""
+        self._warm = studio.spawn(self._listed())
+        studio.inbox.changed.connect(self._asked)
+        studio.logs.added.connect(self._logged)
+
+    async def ready(self) -> None:
+        """Wait until servers are connected and listed, though not for long."""
+        await asyncio.wait((self._warm,))
+
+    async def _listed(self) -> None:
+        manager = self.studio.manager
+
+        async def one(name: str) -> None:
+            with suppress(StudioError):
+                await manager.settle(name)
+                await manager.listed(name)
+
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_READY):
+                await asyncio.gather(*map(one, manager.names()))
+
+    def accounts(self) -> Iterator[str]:
+        """What searching has spared the models behind the clients, a sentence for each that has searched."""
+        for one in self.clients:
+            if one.spared:
+                yield (
+                    f"{one.name} was given {one.read:,} tokens to find tools; all definitions, as often as it listed "
+                    f"tools, are {one.spared:,} ({tokenizer().name})"
+                )
+
+    def client_of(self, ctx: Context) -> Client:
+        """Who sent a request."""
+        scope = getattr(ctx.request, "scope", {})
+        return scope.get("mcp_studio.client", self.client)
+
+    # ------------------------------------------------------------------ calls
+
+    def begin(self, ctx: Context, offer: Offer, arguments: Mapping[str, Json], *, as_task: bool = False) -> Exchange:
+        """Begin a call of a tool, which policy and approval come before, or go on with one.
+
+        Args:
+            as_task: its client does not wait for it.
+        """
+        exchange, ref = self._exchange(ctx), offer.ref
+        exchange.result_of = _tool_result
+        exchange.holds = exchange.holds or as_task
+        if exchange.call is None:
+            self.studio.registry.used(str(ref))
+            caller = self.studio.caller
+            exchange.start(
+                lambda: caller.call_tool(
+                    ref, arguments, origin="program", approved=self._approved, wants_task=as_task or exchange.follows
+                )
+            )
+        self._follow(exchange)
+        return exchange
+
+    async def call_tool(self, ctx: Context, offer: Offer, arguments: Mapping[str, Json]) -> dict[str, Any]:
+        """Call a tool for a client, and wait for what comes of it."""
+        return await self._answer(self.begin(ctx, offer, arguments))
+
+    async def get(self, ctx: Context, ref: Ref, params: dict[str, Json]) -> dict[str, Any]:
+        """Read a resource, or get a prompt, for a client.
+
+        Raises:
+            MCPError: the server refuses it, or gives no answer.
+        """
+        exchange = self._exchange(ctx)
+        exchange.result_of = _result
+        if exchange.call is None:
+            method = "prompts/get" if ref.kind == "prompt" else "resources/read"
+            exchange.start(partial(self.studio.caller.start, ref, method, params))
+        self._follow(exchange)
+        return await self._answer(exchange)
+
+    def _follow(self, exchange: Exchange) -> None:
+        """Questions of its server reach the exchange until its call has ended."""
+        task = exchange.running.task
+        if exchange not in self._open and task is not None:
+            self._open.append(exchange)
+            task.add_done_callback(lambda _: self._open.remove(exchange))
+
+    async def _answer(self, exchange: Exchange) -> dict[str, Any]:
+        """The result of a call, or what its client has to do before there is one."""
+        call = exchange.running
+        try:
+            outcome = await exchange.wait()
+        except asyncio.CancelledError:
+            call.cancel()
+            raise
+        if outcome is not None:
+            return exchange.result_of(outcome)
+        if call.as_task is not None and self.on_task is not None and exchange.follows:
+            return self.on_task(exchange)
+        asks = {"resultType": "input_required", "inputRequests": exchange.questions, "requestState": exchange.state}
+        if exchange.repeatable:  # it begins anew, here or in another process, once the answers are there
+            call.cancel()
+            return asks
+        if len(self._parked) >= _PARKED:
+            call.cancel()
+            raise MCPError(INTERNAL_ERROR, "Too many calls wait for answers.")
+        self._parked[exchange.id] = exchange
+        asyncio.get_running_loop().call_later(self.studio.limits.answer, self._parked.pop, exchange.id, None)
+        return asks
+
+    def _exchange(self, ctx: Context) -> Exchange:
+        """The exchange that a client goes on with, or another one."""
+        client, session, params = self.client_of(ctx), self.sessions.of(ctx.session), mapping(cast("Json", ctx.params))
+        state = params.get("requestState")
+        if not isinstance(state, str):
+            return Exchange(ctx, client, session, {})
+        known, given = mapping(json.loads(state)), mapping(params.get("inputResponses"))
+        if known.get("again"):
+            return Exchange(ctx, client, session, {**mapping(known.get("answers")), **given})
+        exchange = self._parked.get(str(known.get("id")))
+        if exchange is None or exchange.client is not client:
+            raise MCPError(INVALID_PARAMS, "The call does not wait any more, or waits in another process.")
+        del self._parked[exchange.id]
+        exchange.resume(ctx, given)
+        return exchange
+
+    # ------------------------------------------------------------------ what servers ask and say
+
+    def _asked(self, request: InputRequest) -> None:
+        """A question came up: it goes to the client whose call it belongs to, or nowhere."""
+        if request.number in self._seen or request.reply.done() or request.kind == "sign_in":
+            return
+        self._seen.add(request.number)
+        request.reply.add_done_callback(lambda _: self._seen.discard(request.number))
+        exchange = current.get() or self._only(request.server)
+        ours = request.kind == "approval"
+        policy = self.settings.approval
+        modern = ours or self.studio.manager.status(request.server).modern
+        if exchange is not None and not (ours and policy != "client") and exchange.ask(request, modern):
+            return
+        if ours and policy != "never":  # `mcp-studio approvals` answers it, or its time runs out
+            if exchange is not None:
+                exchange.log("warning", "mcp-studio", f"{request.subject} waits for approval: mcp-studio approvals")
+            return
+        request.answer("decline", by="nobody" if ours else "nobody: no client of the gateway could be asked")
+
+    def _only(self, server: str) -> Exchange | None:
+        """The newest exchange with a server where all are of one conversation: no client learns of another's."""
+        some = [one for one in self._open if one.server == server]
+        return some[-1] if len({id(one.whose) for one in some}) == 1 else None
+
+    def _logged(self, message: LogMessage) -> None:
+        """Log messages of a server reach the client that alone uses it at the moment."""
+        if (exchange := self._only(message.server)) is not None:
+            exchange.log(message.level, ".".join(filter(None, (message.server, message.logger))), message.data)
+
+    async def set_level(self) -> None:
+        """Ask all servers for as much as the session that wants the most."""
+        level = min((session.level for session in self.sessions.all), key=rank_of, default="info")
+        for name in self.studio.manager.names():
+            with suppress(StudioError):
+                await set_level(self.studio.manager.supervisor(name), level)
+
+    def set_roots(self, roots: Json) -> None:
+        """The roots of the one client are those of all servers."""
+        found = (mapping(one) for one in roots) if isinstance(roots, list) else ()
+        usable = tuple(
+            Root(uri, str(one.get("name") or ""))
+            for one in found
+            if isinstance(uri := one.get("uri"), str) and uri.startswith("file:") and "$" not in uri
+        )
+        for name in self.studio.manager.names():
+            self.studio.manager.supervisor(name).set_roots(usable)
+
+
+def _tool_result(outcome: CallOutcome | None) -> dict[str, Any]:
+    if isinstance(outcome, ToolFailed):
+        return _passed(outcome.result)
+    if isinstance(outcome, Succeeded) or (isinstance(outcome, Rejected) and outcome.code):
+        return _result(outcome)
+    return refusal(failure(outcome or Cancelled()))
+
+
+def _result(outcome: CallOutcome | None) -> dict[str, Any]:
+    """What a client gets for an outcome.
+
+    Raises:
+        MCPError: the server refuses, or gives no answer.
+    """
+    if isinstance(outcome, Succeeded):
+        return _passed(outcome.result)
+    if isinstance(outcome, Rejected) and outcome.code:
+        raise MCPError(outcome.code, str(safe(outcome.message)), outcome.data)
+    raise MCPError(INTERNAL_ERROR, str(safe(failure(outcome or Cancelled()).message)))
+
+
+def _passed(result: Json) -> dict[str, Any]:
+    """A result as the client gets it: what its server said to us alone about itself is left out."""
+    given = mapping(result)
+    meta = {key: value for key, value in mapping(given.get("_meta")).items() if not key.startswith(_PROTOCOL)}
+    return {key: value for key, value in given.items() if key != "_meta"} | ({"_meta": meta} if meta else {})
+
+
+def refusal(error: StudioError) -> dict[str, Any]:
+    """A failure as the result of a tool: a model can read it, and do something else."""
+    text = safe(" ".join(filter(None, (error.message, error.hint))))
+    return {"content": [{"type": "text", "text": str(text)}], "isError": True, "resultType": "complete"}

@@ -1,0 +1,252 @@
+"""The gateway over Streamable HTTP: on this computer, for whoever shows a token, with a bound on all that they send."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
+from typing import Any
+
+import uvicorn
+from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.transport_security import TransportSecuritySettings
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from mcp_studio.call.policy import prices_of
+from mcp_studio.catalog.listing import Ref
+from mcp_studio.gateway.clients import Client, Keys
+from mcp_studio.gateway.gateway import Gateway
+from mcp_studio.gateway.server import GatewayServer
+from mcp_studio.jsontext import Json, dumps
+from mcp_studio.limits import KB, MB
+from mcp_studio.present.metrics import meters_of, metrics_of, prometheus
+
+PATH = "/mcp"
+BODY = 4 * MB
+"""Bytes of one request."""
+HEADERS = 32 * KB
+"""Bytes of its head."""
+CONNECTIONS = 1_000
+SESSIONS = 500
+"""Sessions of the handshake era at a time."""
+_IDLE = 1_800.0
+"""Seconds after which a session that nothing comes from is ended."""
+_HEAD_TIME = 5.0
+"""Seconds for the head of a request."""
+_BODY_TIME = 30.0
+"""Seconds for its body."""
+_READ_TIME = 30.0
+"""Seconds in which a client has to take what was sent to it."""
+
+_COUNTING = 0.05
+"""Seconds that one look at the figures may take; the next one goes on from there."""
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Ended = Callable[[str], None]
+
+
+class Deadlines(H11Protocol):
+    """Closes a connection whose client does not come to the end of a request's head in time."""
+
+    waits: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """A client has connected."""
+        super().connection_made(transport)
+        self.waits = self.loop.call_later(_HEAD_TIME, transport.abort)
+
+    def data_received(self, data: bytes) -> None:
+        """Something came: the clock stops once a request is under way, and starts when another one begins."""
+        before = self.cycle
+        super().data_received(data)
+        begun = self.cycle is not before
+        if begun and self.waits is not None:
+            self.waits.cancel()
+            self.waits = None
+        elif not begun and self.waits is None and before.response_complete:
+            self.waits = self.loop.call_later(_HEAD_TIME, self.transport.abort)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The connection is gone."""
+        if self.waits is not None:
+            self.waits.cancel()
+        super().connection_lost(exc)
+
+
+class Guard:
+    """Stands before the server: Host, Origin, token, and the size and time of each request.
+
+    Args:
+        hosts: the `Host` headers that are served; pages of other origins are not.
+        ended: told the id of a session that its client has ended.
+    """
+
+    def __init__(self, app: Any, gateway: Gateway, keys: Keys, hosts: Iterable[str], ended: Ended) -> None:
+        self._app = AuthContextMiddleware(app)
+        self._gateway = gateway
+        self._keys = keys
+        self._hosts = frozenset(hosts)
+        self._ended = ended
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            return await self._app(scope, receive, send)
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        if sum(len(name) + len(value) for name, value in scope["headers"]) > HEADERS:
+            return await _answer(send, 431, "The head is too large.")
+        if headers.get("host", "").lower() not in self._hosts:
+            return await _answer(send, 421, "This host is not served here.")
+        if not self._own_origin(headers.get("origin", "")):
+            return await _answer(send, 403, "Pages of other origins are not served.")
+        if scope["path"] == "/health":
+            return await _answer(send, 200, self._health())
+        client = self._keys.client(headers.get("authorization", ""))
+        if client is None:
+            more = [(b"www-authenticate", b'Bearer realm="mcp-studio"')]
+            return await _answer(send, 401, "A bearer token is needed.", more)
+        if scope["path"] == "/metrics":
+            return await _answer(send, 200, self._metrics())
+        if scope["path"] != PATH:
+            return await _answer(send, 404, f"There is nothing here; the server is at {PATH}.")
+        declared = headers.get("content-length", "0")
+        body = 413 if declared.isdigit() and int(declared[:20]) > BODY else await _body(receive)
+        if isinstance(body, int):
+            return await _answer(send, body, "The body is too large." if body == 413 else "The body took too long.")
+        identity = AccessToken(token="", client_id=client.name, scopes=[])
+        known = {**scope, "user": AuthenticatedUser(identity), "mcp_studio.client": client}
+        await self._app(known, _replay(body, receive), _timed(send))
+        if scope["method"] == "DELETE" and (session := headers.get("mcp-session-id")):
+            self._ended(session)
+
+    def _own_origin(self, origin: str) -> bool:
+        scheme, _, host = origin.lower().partition("://")
+        return not origin or (scheme in ("http", "https") and host in self._hosts)
+
+    def _health(self) -> Json:
+        manager = self._gateway.studio.manager
+        states = [manager.status(name).state for name in manager.names()]
+        return {"ok": True, "servers": len(states), "ready": states.count("ready")}
+
+    def _metrics(self) -> str:
+        """Figures of the servers as everywhere in the studio, and of the clients."""
+        studio, clients = self._gateway.studio, self._gateway.clients
+        studio.numbers.look(_COUNTING)
+        prices = dict[Ref, float]()
+        for name in studio.manager.names():
+            trusted = studio.manager.config(name).trust
+            prices |= prices_of(studio.catalog.listing(name, "tool").entries, trusted)
+        lines = [*prometheus(meters_of(metrics_of(studio.numbers, prices, {})))]
+        for name, kind, about, value in (
+            ("requests_total", "counter", "Requests of a client.", lambda one: one.total),
+            ("open_requests", "gauge", "Its requests without an answer.", lambda one: one.open),
+            ("read_tokens_total", "counter", "Tokens that it was given to find tools.", lambda one: one.read),
+            ("spared_tokens_total", "counter", "Tokens of all definitions instead.", lambda one: one.spared),
+        ):
+            name = f"mcp_studio_gateway_{name}"
+            lines += [f"# HELP {name} {about}", f"# TYPE {name} {kind}"]
+            lines += [f"{name}{{client={dumps(one.name).decode()}}} {value(one)}" for one in clients]
+        lines += ["# HELP mcp_studio_gateway_sessions Sessions of the handshake era.",
+                  "# TYPE mcp_studio_gateway_sessions gauge",
+                  f"mcp_studio_gateway_sessions {len(self._gateway.sessions.all)}"]  # fmt: skip
+        return "\n".join(lines) + "\n"
+
+
+async def _answer(send: Send, status: int, body: Json, headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
+    text = body.encode() if isinstance(body, str) else dumps(body)
+    kind = b"text/plain; charset=utf-8" if isinstance(body, str) else b"application/json"
+    fixed = [(b"content-type", kind), (b"content-length", str(len(text)).encode()), (b"cache-control", b"no-store")]
+    closing = [(b"connection", b"close")] if status >= 400 else []
+    await send({"type": "http.response.start", "status": status, "headers": [*fixed, *closing, *headers]})
+    await send({"type": "http.response.body", "body": text})
+
+
+async def _body(receive: Receive) -> bytes | int:
+    """The whole body, or the status that says why there is none."""
+    parts, size = list[bytes](), 0
+    try:
+        async with asyncio.timeout(_BODY_TIME):
+            while True:
+                message = await receive()
+                parts.append(message.get("body", b""))
+                size += len(parts[-1])
+                if size > BODY:
+                    return 413
+                if not message.get("more_body"):
+                    return b"".join(parts)
+    except TimeoutError:
+        return 408
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """What gives the body that was read, and then what comes after it."""
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replay() -> Message:
+        return messages.pop() if messages else await receive()
+
+    return replay
+
+
+def _timed(send: Send) -> Send:
+    """Sends as long as the client takes what it is sent."""
+
+    async def timed(message: Message) -> None:
+        async with asyncio.timeout(_READ_TIME):
+            await send(message)
+
+    return timed
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """A listening socket.
+
+    Raises:
+        OSError: the port is taken, or the address is none of this computer.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # The protocol is named because only then asyncio switches Nagle's algorithm off (40 ms per answer otherwise).
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(256)
+    except OSError:
+        listening.close()
+        raise
+    return listening
+
+
+def hosts_of(listening: socket.socket, further: Iterable[str]) -> list[str]:
+    """The `Host` headers of what listens there."""
+    host, port = listening.getsockname()[:2]
+    names = {host, "127.0.0.1", "localhost", "[::1]"} if host in ("127.0.0.1", "::1", "0.0.0.0", "::") else {host}
+    return [*(f"{name}:{port}" for name in names), *(name.lower() for name in further)]
+
+
+async def serve(
+    gateway: Gateway, server: GatewayServer, listening: socket.socket, tokens: Mapping[str, Client], ended: Ended,
+    *, stateless: bool,
+) -> None:  # fmt: skip
+    """Serve until it is cancelled.
+
+    Args:
+        tokens: bearer tokens, and whose they are.
+        stateless: without sessions also for clients of the handshake era: any process may get their next request.
+    """
+    app = server.streamable_http_app(
+        streamable_http_path=PATH, stateless_http=stateless, max_request_body_size=BODY,
+        session_idle_timeout=_IDLE, max_sessions=SESSIONS,
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the guard's business
+    )  # fmt: skip
+    guard = Guard(app, gateway, Keys(tokens), hosts_of(listening, gateway.settings.hosts), ended)
+    config = uvicorn.Config(
+        guard, http=Deadlines, ws="none", lifespan="on", log_config=None, access_log=False, server_header=False,
+        proxy_headers=False, limit_concurrency=CONNECTIONS, h11_max_incomplete_event_size=HEADERS,
+        timeout_keep_alive=60, timeout_graceful_shutdown=1,
+    )  # fmt: skip
+    await uvicorn.Server(config).serve(sockets=[listening])

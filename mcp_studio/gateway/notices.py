@@ -1,0 +1,156 @@
+"""Changes of lists and resources, told to the clients that want to hear of them, each at its own pace."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any
+
+from mcp.server.subscriptions import (
+    InMemorySubscriptionBus,
+    ListenHandler,
+    PromptsListChanged,
+    ResourcesListChanged,
+    ResourceUpdated,
+    ToolsListChanged,
+)
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS, SubscriptionsListenRequestParams, SubscriptionsListenResult
+
+from mcp_studio.catalog.listing import EntryKind
+from mcp_studio.gateway.clients import Client, Session
+from mcp_studio.gateway.exchange import Context
+from mcp_studio.gateway.gateway import Gateway
+from mcp_studio.session.subscriptions import Subscription
+
+_PAUSE = 0.2
+"""Seconds in which changes of lists are gathered: a server that starts has several."""
+_PATIENCE = 30.0
+"""Seconds for handing one notice to a client that does not read."""
+_WATCHED = 200
+"""Resources of one session that are watched."""
+_LISTS: dict[EntryKind, str] = {"tool": "tools", "prompt": "prompts", "resource": "resources", "template": "resources"}
+
+
+class Notices:
+    """Tells sessions of the handshake era, and streams of `subscriptions/listen`."""
+
+    def __init__(self, gateway: Gateway, kinds: Iterable[EntryKind]) -> None:
+        self._gateway = gateway
+        self._kinds = tuple(kinds)
+        self._bus = InMemorySubscriptionBus()
+        self._streams = ListenHandler(self._bus)
+        self._watched: Counter[tuple[str, str]] = Counter()
+        self._changed: set[str] = set()
+        gateway.studio.catalog.changed.connect(lambda changed: self._list_changed(changed[1]))
+        gateway.studio.subscriptions.updated.connect(self._updated)
+
+    # ------------------------------------------------------------------ wishes
+
+    def subscribe(self, session: Session, uri: str) -> None:
+        """`resources/subscribe` of a client of the handshake era.
+
+        Raises:
+            MCPError: there is no such resource for it, or it watches too many.
+        """
+        key = self._place(session.client, uri)
+        if key not in session.watched:
+            if len(session.watched) >= _WATCHED:
+                raise MCPError(INVALID_PARAMS, f"More than {_WATCHED} resources are watched.")
+            session.watched.add(key)
+            self._watch(key, 1)
+
+    def unsubscribe(self, session: Session, uri: str) -> None:
+        """`resources/unsubscribe` of it."""
+        key = self._place(session.client, uri)
+        if key in session.watched:
+            session.watched.remove(key)
+            self._watch(key, -1)
+
+    def forget(self, session: Session) -> None:
+        """A session has ended."""
+        while session.watched:
+            self._watch(session.watched.pop(), -1)
+
+    async def listen(self, ctx: Context, params: SubscriptionsListenRequestParams) -> SubscriptionsListenResult:
+        """Serve one stream until its client leaves (2026-07-28)."""
+        client, uris = self._gateway.client_of(ctx), params.notifications.resource_subscriptions or []
+        keys = [self._place(client, uri) for uri in uris[:_WATCHED]]
+        for key in keys:
+            self._watch(key, 1)
+        try:
+            return await self._streams(ctx, params)
+        finally:
+            for key in keys:
+                self._watch(key, -1)
+
+    def _place(self, client: Client, uri: str) -> tuple[str, str]:
+        ref = self._gateway.directory.resource(uri)
+        if ref is None or not client.sees(ref):
+            raise MCPError(INVALID_PARAMS, "There is no such resource, or several servers have it.", {"uri": uri})
+        return ref.server, ref.name
+
+    def _watch(self, key: tuple[str, str], change: int) -> None:
+        self._watched[key] += change
+        subscriptions = self._gateway.studio.subscriptions
+        if self._watched[key] > 0:
+            subscriptions.watch(*key)
+        else:
+            del self._watched[key]
+            subscriptions.unwatch(*key)
+
+    # ------------------------------------------------------------------ changes
+
+    def _list_changed(self, kind: EntryKind) -> None:
+        if kind not in self._kinds:
+            return
+        if not self._changed:
+            asyncio.get_running_loop().call_later(_PAUSE, self._tell_lists)
+        self._changed.add(_LISTS[kind])
+
+    def _tell_lists(self) -> None:
+        lists, self._changed = self._changed, set()
+        events: dict[str, Any] = {
+            "tools": ToolsListChanged(), "prompts": PromptsListChanged(), "resources": ResourcesListChanged(),
+        }  # fmt: skip
+        for word in sorted(lists):
+            self._gateway.studio.spawn(self._bus.publish(events[word]))
+            for session in self._gateway.sessions.all:
+                self._tell(session, (word, ""))
+
+    def _updated(self, one: Subscription) -> None:
+        key = (one.server, one.uri)
+        if not self._watched[key]:
+            return
+        uri = self._gateway.directory.address(*key)
+        self._gateway.studio.spawn(self._bus.publish(ResourceUpdated(uri)))
+        for session in self._gateway.sessions.all:
+            if key in session.watched:
+                self._tell(session, ("updated", uri))
+
+    def _tell(self, session: Session, notice: tuple[str, str]) -> None:
+        """Have a session told; what it was not told yet it is told once."""
+        session.news.add(notice)
+        if not session.telling:
+            session.telling = True
+            self._gateway.studio.spawn(self._tell_all(session))
+
+    async def _tell_all(self, session: Session) -> None:
+        channel = session.channel
+        try:
+            with suppress(TimeoutError):
+                while session.news:
+                    what, uri = session.news.pop()
+                    async with asyncio.timeout(_PATIENCE):
+                        if what == "updated":
+                            await channel.send_resource_updated(uri)
+                        elif what == "tools":
+                            await channel.send_tool_list_changed()
+                        elif what == "prompts":
+                            await channel.send_prompt_list_changed()
+                        else:
+                            await channel.send_resource_list_changed()
+        finally:
+            session.telling = False

@@ -1,0 +1,254 @@
+"""The MCP server that clients of the gateway see, on the SDK's, of both eras."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeVar, cast
+
+import mcp_types as types
+from mcp.server.context import HandlerResult
+from mcp.server.lowlevel.server import NotificationOptions, Server
+from mcp.server.models import InitializationOptions
+from mcp.shared.exceptions import MCPError
+from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
+from pydantic import BaseModel
+
+from mcp_studio.call.caller import Completion
+from mcp_studio.catalog.listing import EntryKind, Ref
+from mcp_studio.errors import StudioError
+from mcp_studio.gateway.clients import Session, can
+from mcp_studio.gateway.directory import Offer
+from mcp_studio.gateway.exchange import Context
+from mcp_studio.gateway.gateway import Gateway, refusal
+from mcp_studio.gateway.notices import Notices
+from mcp_studio.gateway.own_tools import OwnTools
+from mcp_studio.gateway.tasks import CORE
+from mcp_studio.jsontext import Json, mapping
+from mcp_studio.protocol.versions import EXTENSION_TASKS, LOG_LEVELS
+from mcp_studio.safetext import safe
+from mcp_studio.toolset.search_tools import TOOLS
+
+_PAGE = 500
+"""Entries of one page of a list."""
+
+ParamsT = TypeVar("ParamsT", bound=BaseModel)
+
+
+class GatewayServer(Server[Any]):
+    """A server that tells older clients, too, that its lists change."""
+
+    def create_initialization_options(
+        self,
+        notification_options: NotificationOptions | None = None,
+        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
+        extensions: dict[str, dict[str, Any]] | None = None,
+    ) -> InitializationOptions:
+        """The answer to `initialize`."""
+        changes = NotificationOptions(prompts_changed=True, resources_changed=True, tools_changed=True)
+        options = super().create_initialization_options(
+            notification_options or changes, experimental_capabilities, extensions
+        )
+        if EXTENSION_TASKS in self.extensions:  # in that era they are no extension
+            core = types.ServerTasksCapability.model_validate(CORE)
+            options.capabilities = options.capabilities.model_copy(update={"tasks": core, "extensions": None})
+        return options
+
+
+class Handlers:
+    """What is answered to each method."""
+
+    def __init__(self, gateway: Gateway, own: OwnTools | None, notices: Notices) -> None:
+        self._gateway = gateway
+        self._own = own
+        self.notices = notices
+
+    def add_to(self, server: GatewayServer) -> None:
+        """Register them."""
+        self._add(server, "tools/list", types.PaginatedRequestParams, self._list_tools)
+        self._add(server, "tools/call", types.CallToolRequestParams, self._call_tool)
+        self._add(server, "logging/setLevel", types.SetLevelRequestParams, self._set_level)
+        server.add_notification_handler("notifications/initialized", types.NotificationParams, self._initialized)
+        server.add_notification_handler("notifications/roots/list_changed", types.NotificationParams, self._roots)
+        if self._own is None:
+            self._add(server, "resources/list", types.PaginatedRequestParams, self._list_resources)
+            self._add(server, "resources/templates/list", types.PaginatedRequestParams, self._list_templates)
+            self._add(server, "resources/read", types.ReadResourceRequestParams, self._read)
+            self._add(server, "resources/subscribe", types.SubscribeRequestParams, self._subscribe)
+            self._add(server, "resources/unsubscribe", types.UnsubscribeRequestParams, self._unsubscribe)
+            self._add(server, "prompts/list", types.PaginatedRequestParams, self._list_prompts)
+            self._add(server, "prompts/get", types.GetPromptRequestParams, self._get_prompt)
+            self._add(server, "completion/complete", types.CompleteRequestParams, self._complete)
+
+    def _add(
+        self,
+        server: GatewayServer,
+        method: str,
+        params: type[ParamsT],
+        handler: Callable[[Context, ParamsT], Awaitable[dict[str, Any]]],
+    ) -> None:
+        """Register a handler of raw results; they are complete unless they say otherwise (resultType, 2026-07-28)."""
+
+        async def answer(ctx: Context, given: ParamsT) -> HandlerResult:
+            client = self._gateway.client_of(ctx)
+            try:
+                with client.request():
+                    return {"resultType": "complete", **await handler(ctx, given)}
+            except StudioError as error:
+                if method == "tools/call":
+                    return refusal(error)
+                raise MCPError(INTERNAL_ERROR, str(safe(f"{error.message} {error.hint}".strip()))) from None
+
+        server.add_request_handler(method, params, answer)
+
+    # ------------------------------------------------------------------ tools
+
+    async def _list_tools(self, ctx: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
+        await self._gateway.ready()
+        if self._own is None:
+            return page("tools", self._seen(ctx, "tool"), params.cursor)
+        client = self._gateway.client_of(ctx)
+        found = [*self._own.definitions(client), *await self._own.hot(client)]
+        self._own.listed(client, found)
+        return page("tools", found, params.cursor)
+
+    def _seen(self, ctx: Context, kind: EntryKind) -> list[dict[str, Any]]:
+        client, offers = self._gateway.client_of(ctx), self._gateway.directory.offers(kind).values()
+        return [one.definition for one in offers if client.sees(one.ref)]
+
+    async def _call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
+        arguments = mapping((ctx.params or {}).get("arguments"))
+        await self._gateway.ready()
+        if self._own is not None and params.name in TOOLS:
+            return await self._own.call(ctx, params.name, arguments)
+        return await self._gateway.call_tool(ctx, self.tool(ctx, params.name), arguments)
+
+    def target(self, ctx: Context) -> tuple[Offer, dict[str, Any]] | None:
+        """The tool of a server that a request calls, itself or by `call_tool`."""
+        params = mapping(cast("Json", ctx.params))
+        name, arguments = params.get("name"), mapping(params.get("arguments"))
+        if self._own is not None and name == "call_tool":
+            name, arguments = arguments.get("tool_name"), mapping(arguments.get("arguments"))
+        offer = self._gateway.directory.find("tool", name) if isinstance(name, str) else None
+        return (offer, arguments) if offer is not None and self._gateway.client_of(ctx).sees(offer.ref) else None
+
+    def tool(self, ctx: Context, name: str) -> Offer:
+        """The tool that a client means.
+
+        Raises:
+            MCPError: it knows of none of that name.
+        """
+        offer = self._gateway.directory.find("tool", name)
+        if offer is None or not self._gateway.client_of(ctx).sees(offer.ref):
+            raise MCPError(INVALID_PARAMS, f"Unknown tool: {safe(name, 100)}")
+        return offer
+
+    def input_schema(self, name: str) -> Mapping[str, Any] | None:
+        """The schema that headers of a call are compared with (2026-07-28)."""
+        offer = self._gateway.directory.find("tool", name)
+        return None if offer is None else offer.definition.get("inputSchema")
+
+    # ------------------------------------------------------------------ resources and prompts
+
+    async def _list_resources(self, ctx: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
+        await self._gateway.ready()
+        return page("resources", self._seen(ctx, "resource"), params.cursor)
+
+    async def _list_templates(self, ctx: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
+        await self._gateway.ready()
+        return page("resourceTemplates", self._seen(ctx, "template"), params.cursor)
+
+    async def _list_prompts(self, ctx: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
+        await self._gateway.ready()
+        return page("prompts", self._seen(ctx, "prompt"), params.cursor)
+
+    async def _read(self, ctx: Context, params: types.ReadResourceRequestParams) -> dict[str, Any]:
+        await self._gateway.ready()
+        ref = self._gateway.directory.resource(params.uri)
+        if ref is None or not self._gateway.client_of(ctx).sees(ref):
+            raise MCPError(INVALID_PARAMS, "There is no such resource, or several have it.", {"uri": params.uri})
+        return await self._gateway.get(ctx, ref, {"uri": ref.name})
+
+    def _prompt(self, ctx: Context, name: str) -> Ref:
+        offer = self._gateway.directory.find("prompt", name)
+        if offer is None or not self._gateway.client_of(ctx).sees(offer.ref):
+            raise MCPError(INVALID_PARAMS, f"Unknown prompt: {safe(name, 100)}")
+        return offer.ref
+
+    async def _get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> dict[str, Any]:
+        await self._gateway.ready()
+        ref, arguments = self._prompt(ctx, params.name), dict[str, Json](params.arguments or {})
+        return await self._gateway.get(ctx, ref, {"name": ref.name, "arguments": arguments})
+
+    async def _complete(self, ctx: Context, params: types.CompleteRequestParams) -> dict[str, Any]:
+        await self._gateway.ready()
+        if isinstance(params.ref, types.PromptReference):
+            ref = self._prompt(ctx, params.ref.name)
+        else:
+            offer = self._gateway.directory.find("template", params.ref.uri)
+            if offer is None or not self._gateway.client_of(ctx).sees(offer.ref):
+                raise MCPError(INVALID_PARAMS, "Unknown resource template.")
+            ref = offer.ref
+        known = (params.context.arguments if params.context else None) or {}
+        found = await self._gateway.studio.caller.complete(ref, params.argument.name, params.argument.value, known)
+        return {"completion": _values(found)}
+
+    async def _subscribe(self, ctx: Context, params: types.SubscribeRequestParams) -> dict[str, Any]:
+        if session := self._gateway.sessions.of(ctx.session):
+            self.notices.subscribe(session, params.uri)
+        return {}
+
+    async def _unsubscribe(self, ctx: Context, params: types.UnsubscribeRequestParams) -> dict[str, Any]:
+        if session := self._gateway.sessions.of(ctx.session):
+            self.notices.unsubscribe(session, params.uri)
+        return {}
+
+    # ------------------------------------------------------------------ sessions of the handshake era
+
+    async def _set_level(self, ctx: Context, params: types.SetLevelRequestParams) -> dict[str, Any]:
+        if (session := self._gateway.sessions.of(ctx.session)) and params.level in LOG_LEVELS:
+            session.level = params.level
+            self._gateway.studio.spawn(self._gateway.set_level())
+        return {}
+
+    async def _initialized(self, ctx: Context, params: types.NotificationParams) -> None:
+        headers = getattr(ctx.request, "headers", {})
+        session = Session(self._gateway.client_of(ctx), ctx.session, headers.get("mcp-session-id") or "")
+        for forgotten in self._gateway.sessions.begin(session):
+            self.notices.forget(forgotten)
+        await self._roots(ctx, params)
+
+    def ended(self, identity: str) -> None:
+        """A client has ended its session over HTTP."""
+        for session in self._gateway.sessions.end(identity):
+            self.notices.forget(session)
+
+    async def _roots(self, ctx: Context, params: types.NotificationParams) -> None:
+        """The roots of the one client over stdio become those of the servers."""
+        known = ctx.session.client_capabilities
+        if self._gateway.alone and known is not None and can(known, "roots"):
+            self._gateway.studio.spawn(self._ask_roots(ctx))
+
+    async def _ask_roots(self, ctx: Context) -> None:
+        try:
+            found = await ctx.session.send_request(types.ListRootsRequest(), types.ListRootsResult)
+        except MCPError:
+            return  # it has none to tell
+        self._gateway.set_roots([{"uri": str(root.uri), "name": root.name or ""} for root in found.roots])
+
+
+def _values(found: Completion) -> dict[str, Any]:
+    total = {} if found.total is None else {"total": found.total}
+    return {"values": list(found.values), "hasMore": found.has_more, **total}
+
+
+def page(member: str, items: list[dict[str, Any]], cursor: str | None) -> dict[str, Any]:
+    """One page of a list.
+
+    Raises:
+        MCPError: the cursor is not one of ours.
+    """
+    start = int(cursor) if cursor and cursor.isascii() and cursor.isdigit() and len(cursor) < 9 else 0
+    if cursor is not None and not 0 < start < len(items):
+        raise MCPError(INVALID_PARAMS, "Unknown cursor.")
+    following = {"nextCursor": str(start + _PAGE)} if start + _PAGE < len(items) else {}
+    return {member: items[start : start + _PAGE], **following}

@@ -1,0 +1,272 @@
+"""The gateway as a program: on standard input and output, or over HTTP in one or several processes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import signal
+import socket
+import stat
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from functools import partial
+from hashlib import sha256
+from typing import Any, Protocol
+
+import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.server.caching import CacheHint
+from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
+from mcp.shared.message import SessionMessage
+from mcp_types import jsonrpc_message_adapter
+from pydantic import ValidationError
+
+from mcp_studio import __version__
+from mcp_studio.catalog.listing import KINDS
+from mcp_studio.config.model import GatewaySettings
+from mcp_studio.errors import StudioError, UsageError
+from mcp_studio.gateway import http
+from mcp_studio.gateway.gateway import Gateway
+from mcp_studio.gateway.notices import Notices
+from mcp_studio.gateway.own_tools import OwnTools
+from mcp_studio.gateway.server import GatewayServer, Handlers
+from mcp_studio.gateway.tasks import TaskDesk
+from mcp_studio.studio import Studio
+
+Body = Callable[[Studio], Awaitable[int]]
+Execute = Callable[[Body], int]
+"""Opens a studio, runs a body in it, closes it; gives the exit code."""
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+_SHORT = 1.0
+"""A process that ran no longer than this many seconds is not started again."""
+
+
+_STATE = 600.0
+"""Seconds in which a client has to come back with answers; a person may think for a while."""
+SEARCH = """\
+The tools of several MCP servers are behind this one. Find them with search_tools, read one with get_tool_definition, \
+and call it with call_tool.
+"""
+ALL = "The tools, resources and prompts of several MCP servers are behind this one, under the names of their servers.\n"
+
+
+class Teller(Protocol):
+    """Who prints what the program says: the command line."""
+
+    def data(self, *lines: str) -> None:
+        """Print lines of data."""
+        ...
+
+    def note(self, *texts: object) -> None:
+        """Tell a person something."""
+        ...
+
+    def flush(self) -> None:
+        """Print now."""
+        ...
+
+
+def start(
+    settings: GatewaySettings, approved: bool, address: tuple[str, int] | None, workers: int, execute: Execute,
+    out: Teller,
+) -> int:  # fmt: skip
+    """Serve until the client leaves (stdio) or the process is told to end (HTTP); gives the exit code.
+
+    Args:
+        approved: calls that need approval have it.
+        address: where it listens; None is standard input and output.
+        workers: processes that listen there.
+
+    Raises:
+        UsageError: it cannot listen there.
+    """
+    if address is None:
+        return execute(partial(_stdio, approved, out))
+    host, port = address
+    known = {one.token for one in settings.clients} | ({settings.token} - {""})
+    if host not in LOOPBACK and not known:
+        hint = "[gateway] token, or [gateway.clients.NAME], in config.toml; or MCP_STUDIO_GATEWAY_TOKEN."
+        raise UsageError(f"Whoever can reach {host} needs a token that is known beforehand.", hint=hint)
+    if workers > 1 and not hasattr(os, "fork"):
+        raise UsageError("--workers needs a system with fork: start several processes behind a balancer instead.")
+    token = settings.token
+    if not known:
+        token = secrets.token_urlsafe(32)
+    try:
+        listening = http.bound(host, port)
+    except OSError as error:
+        raise UsageError(f"Cannot listen on {host}:{port}: {error.strerror or error}.") from None
+    with listening:
+        out.data(f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}{http.PATH}")
+        if not known:
+            out.data(f"token: {token}")
+        out.flush()
+        body = partial(_http, approved, token, workers > 1, listening, out)
+        return execute(body) if workers == 1 else _processes(workers, lambda: execute(body))
+
+
+def build(gateway: Gateway, key: bytes = b"", *, tasks: bool = True) -> tuple[GatewayServer, Callable[[str], None]]:
+    """The server of a gateway, and what is to be told the ids of sessions that have ended.
+
+    Args:
+        tasks: calls may go on as tasks: all requests of a client come to this process.
+        key: what seals the state that clients of the stateless era carry; all processes of a gateway share it.
+    """
+    own = OwnTools(gateway) if gateway.settings.mode == "search" else None
+    handlers = Handlers(gateway, own, Notices(gateway, ("tool",) if own else KINDS))
+    lists = ("tools/list", "prompts/list", "resources/list", "resources/templates/list")
+    hints: dict[Any, CacheHint] = dict.fromkeys(
+        ("server/discover", "resources/read", *lists), CacheHint(ttl_ms=0, scope="private")
+    )
+    server = GatewayServer(
+        "mcp-studio", version=__version__, title="mcp-studio gateway", instructions=SEARCH if own else ALL,
+        cache_hints=hints, get_tool_input_schema=handlers.input_schema,
+        on_subscriptions_listen=handlers.notices.listen,
+    )  # fmt: skip
+    security = RequestStateSecurity(keys=[key], ttl=_STATE) if key else RequestStateSecurity.ephemeral(ttl=_STATE)
+    server.middleware[:] = [RequestStateBoundary(security, default_audience=server.name)]  # and no spans of the SDK
+    handlers.add_to(server)
+    if tasks:
+        TaskDesk(gateway, handlers.target).add_to(server)
+    return server, handlers.ended
+
+
+async def _stdio(approved: bool, out: Teller, studio: Studio) -> int:
+    gateway = Gateway(studio, approved=approved, alone=True)
+    server, _ = build(gateway)
+    try:
+        await serve_stdio(server, studio.limits.message)
+    finally:
+        out.note(*gateway.accounts())
+    return 0
+
+
+async def _http(
+    approved: bool, token: str, stateless: bool, listening: socket.socket, out: Teller, studio: Studio
+) -> int:
+    gateway = Gateway(studio, approved=approved)
+    tokens = {one.rules.token: one for one in gateway.clients if one.rules.token}
+    tokens |= {token: gateway.client} if token else {}
+    for known in tokens:
+        studio.redactor.learn(known)
+    # All processes seal with the same key, which nobody can make who does not have all tokens.
+    server, ended = build(gateway, sha256("\0".join(("state", *sorted(tokens))).encode()).digest(), tasks=not stateless)
+    try:
+        await http.serve(gateway, server, listening, tokens, ended, stateless=stateless)
+    finally:
+        out.note(*gateway.accounts())
+    return 0
+
+
+def _processes(count: int, serve: Callable[[], int]) -> int:
+    """Serve in several processes on one socket. One that ends by itself is started again; a signal ends all."""
+    started: dict[int, float] = {}
+    ending: list[int] = []
+
+    def end(number: int, _: object) -> None:
+        ending.append(number)
+        for process in tuple(started):
+            os.kill(process, signal.SIGTERM)
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    while True:
+        while len(started) < count and not ending:
+            process = os.fork()
+            if process == 0:
+                for number, handler in before.items():
+                    signal.signal(number, handler)
+                os._exit(_child(serve))
+            started[process] = time.monotonic()
+            for number in before:
+                signal.signal(number, end)
+        if not started:
+            return 128 + ending[0]
+        process, status = os.wait()
+        began = started.pop(process, 0.0)
+        if not ending and time.monotonic() - began < _SHORT:
+            end(signal.SIGTERM, None)
+            ending[:] = [os.waitstatus_to_exitcode(status) - 128]
+
+
+def _child(serve: Callable[[], int]) -> int:
+    try:
+        return serve()
+    except StudioError as error:
+        os.write(2, f"{error.message} {error.hint}\n".encode())
+        return error.exit_code
+
+
+async def serve_stdio(server: GatewayServer, message: int) -> None:
+    """Serve one client on standard input and output until it closes its end.
+
+    Args:
+        message: bytes of one message that are read; a longer one ends it.
+    """
+    output = os.dup(1)
+    os.dup2(2, 1)  # what anything prints goes to standard error and never between messages
+    incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
+    reading = asyncio.ensure_future(_read(incoming, message))
+    writing = asyncio.ensure_future(_write(outgoing, output))
+    try:
+        await server.run(read, write, server.create_initialization_options())
+        await asyncio.wait((writing,), timeout=1.0)
+    finally:
+        reading.cancel()
+        writing.cancel()
+        await asyncio.gather(reading, writing, return_exceptions=True)
+        os.close(output)
+
+
+async def _read(incoming: MemoryObjectSendStream[SessionMessage | Exception], most: int) -> None:
+    lines = asyncio.StreamReader(limit=most)
+    if stat.S_ISREG(os.fstat(0).st_mode):  # no loop can wait for a file, and nobody has to
+        lines.feed_data(sys.stdin.buffer.read())
+        lines.feed_eof()
+    else:
+        loop = asyncio.get_running_loop()
+        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
+    try:
+        async with incoming:
+            while line := await lines.readline():
+                try:
+                    message = SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+                except ValidationError as problem:
+                    await incoming.send(problem)
+                else:
+                    await incoming.send(message)
+    except ValueError:
+        return  # the line is too long, and where the next one begins nobody knows
+
+
+async def _write(outgoing: MemoryObjectReceiveStream[SessionMessage], output: int) -> None:
+    loop, waits = asyncio.get_running_loop(), _may_block(output)
+    if waits:
+        os.set_blocking(output, False)
+    async with outgoing:
+        async for one in outgoing:
+            data = memoryview(one.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+            while data:
+                try:
+                    data = data[os.write(output, data) :]
+                except BlockingIOError:
+                    await _writable(loop, output)
+                except OSError:
+                    return  # the client is gone, which ends its input too
+
+
+def _may_block(output: int) -> bool:
+    """Whether a client at the other end may not read: files and terminals take all that is written."""
+    mode = os.fstat(output).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+
+
+async def _writable(loop: asyncio.AbstractEventLoop, output: int) -> None:
+    ready = asyncio.Event()
+    loop.add_writer(output, ready.set)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_writer(output)

@@ -1,0 +1,177 @@
+"""What must not work on the gateway over HTTP."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from tests.gateway.kit import Served, configured, on_http, raw, text, to_http
+
+TWO = """
+hosts = ["tools.example.com"]
+[gateway.clients.ann]
+token = "ann-has-this-one"
+register = true
+[gateway.clients.bob]
+token = "bob-has-that-one"
+register = true
+"""
+DISCOVER = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "server/discover",
+    "params": {
+        "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        }
+    },
+}
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
+}
+USUAL = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+MODERN = {**USUAL, "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "server/discover"}
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    home = tmp_path_factory.mktemp("gateway")
+    file = configured(TWO, home=home, raw=raw("raw_lists"), poison=raw("raw_poison"))
+    with on_http(file, MCP_STUDIO_HOME=str(home), MCP_STUDIO_GATEWAY_TOKEN="the-plain-token") as served:
+        yield served
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"Host": "tools.example.com"}, 200),
+        ({"Authorization": "Bearer ann-has-this-one"}, 200),
+        ({"Host": "evil.example"}, 421),
+        ({"Host": "127.0.0.1.evil.example"}, 421),
+        ({"Host": "127.0.0.1:1"}, 421),
+        ({"Host": ""}, 421),
+        ({"Origin": "https://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Origin": "http://localhost:1"}, 403),
+        ({"Authorization": ""}, 401),
+        ({"Authorization": "Bearer"}, 401),
+        ({"Authorization": "Bearer wrong"}, 401),
+        ({"Authorization": "Basic the-plain-token"}, 401),
+        ({"Authorization": "Bearer the-plain-toke"}, 401),
+    ],
+)
+def test_who_is_served(served: Served, headers: dict[str, str], status: int) -> None:
+    answer = httpx2.post(served.url, json=DISCOVER, headers={**MODERN, **served.headers, **headers})
+    assert answer.status_code == status, answer.text
+
+
+def test_health_needs_no_token_and_figures_do(served: Served) -> None:
+    assert httpx2.get(f"{served.origin}/health").json()["ok"] is True
+    assert httpx2.get(f"{served.origin}/health", headers={"Host": "evil.example"}).status_code == 421
+    assert httpx2.get(f"{served.origin}/metrics").status_code == 401
+    figures = httpx2.get(f"{served.origin}/metrics", headers=served.headers).text
+    assert 'mcp_studio_gateway_requests_total{client="ann"}' in figures
+
+
+def test_a_session_is_of_no_use_to_another_client(served: Served) -> None:
+    ann = {**USUAL, "Authorization": "Bearer ann-has-this-one"}
+    bob = {**USUAL, "Authorization": "Bearer bob-has-that-one"}
+    begun = httpx2.post(served.url, json=INITIALIZE, headers=ann)
+    session = {"Mcp-Session-Id": begun.headers["mcp-session-id"], "MCP-Protocol-Version": "2025-11-25"}
+    ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    assert httpx2.post(served.url, json=ready, headers=ann | session).status_code == 202
+    listing = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+    assert httpx2.post(served.url, json=listing, headers=bob | session).status_code == 404
+    assert httpx2.delete(served.url, headers=bob | session).status_code == 404
+    assert httpx2.post(served.url, json=listing, headers=ann | session).status_code == 200
+    assert httpx2.delete(served.url, headers=ann | session).status_code == 200
+    assert httpx2.post(served.url, json=listing, headers=ann | session).status_code == 404
+
+
+CHUNK = b"100000\r\n" + b" " * 0x100000 + b"\r\n"
+
+
+def _spoken(served: Served, *parts: bytes) -> bytes:
+    """Send parts of a request by hand; all that comes back until the connection is closed."""
+    port = int(served.origin.rsplit(":", 1)[1])
+    got = b""
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+        try:
+            for part in parts:
+                connection.sendall(part)
+            while more := connection.recv(65536):
+                got += more
+        except (ConnectionResetError, BrokenPipeError):
+            pass
+    return got
+
+
+def _head(served: Served, *lines: str) -> bytes:
+    host = served.origin.removeprefix("http://")
+    usual = ("POST /mcp HTTP/1.1", f"Host: {host}", "Authorization: Bearer the-plain-token")
+    return "\r\n".join((*usual, "Content-Type: application/json", *lines, "", "")).encode()
+
+
+@pytest.mark.parametrize(
+    ("attack", "expected"),
+    [
+        (lambda served: [_head(served, "Content-Length: 5000000")], b"413"),
+        (lambda served: [_head(served, "Transfer-Encoding: chunked"), *[CHUNK] * 5], b"413"),
+        (lambda served: [_head(served, f"X-Long: {'x' * 60_000}")], b"431"),
+        (lambda served: [_head(served)[:-20], *[b"X: y\r\n"] * 5], b""),
+    ],
+    ids=["a body that is too large", "an endless body", "a head that is too large", "a head that never ends"],
+)
+def test_what_has_no_end_is_cut(served: Served, attack: Callable[[Served], list[bytes]], expected: bytes) -> None:
+    answer = _spoken(served, *attack(served))
+    assert answer.split(b"\r\n")[0].split(b" ")[1:2] == ([expected] if expected else [])
+    assert httpx2.get(f"{served.origin}/health").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["search_tools", "mcp__raw__full", "raw.full", "mcp__other__thing", "a b", "a\u200bb", "../a", "", "x" * 65],
+)
+async def test_no_registered_tool_takes_the_place_of_another(served: Served, name: str) -> None:
+    async with to_http(served, token="ann-has-this-one") as client:
+        answer = await client.call_tool("register_tool", {"name": name, "description": "Mine."})
+        assert answer.is_error
+        await client.call_tool("register_tool", {"name": "good", "description": "Mine, and good."})
+        again = await client.call_tool("register_tool", {"name": "good", "description": "Another."})
+        assert again.is_error
+
+
+async def test_what_a_client_registers_is_its_own(served: Served) -> None:
+    async with to_http(served, token="ann-has-this-one") as client:
+        await client.call_tool("register_tool", {"name": "anns_secret_recipe", "description": "Recipes of Ann."})
+        assert "anns_secret_recipe" in text(await client.call_tool("search_tools", {"query": "recipes of ann"}))
+    async with to_http(served, token="bob-has-that-one") as client:
+        for tool, arguments in (
+            ("search_tools", {"query": "recipes of ann", "limit": 100}),
+            ("get_tool_definition", {"tool_name": "anns_secret_recipe"}),
+            ("list_tools_by_category", {"category": "own"}),
+            ("call_tool", {"tool_name": "anns_secret_recipe"}),
+        ):
+            assert "Recipes" not in text(await client.call_tool(tool, arguments))
+    async with to_http(served) as client:
+        refused = await client.call_tool("register_tool", {"name": "mine", "description": "Mine."})
+        assert refused.is_error and "may not register" in text(refused)
+
+
+async def test_nothing_that_servers_say_of_tools_acts_or_hides(tmp_path: Path) -> None:
+    with on_http(configured('mode = "all"', poison=raw("raw_poison"))) as served:
+        async with to_http(served) as client:
+            listed = json.dumps([tool.model_dump() for tool in (await client.list_tools()).tools])
+    assert "mcp__poison__" in listed
+    for sign in ("\\u001b", "\\u200b", "\\u202e", "\\u0007", "\\udb40"):
+        assert sign not in listed

@@ -1,0 +1,107 @@
+"""What passes between an agent's client and the servers behind the gateway, in both eras."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mcp_types as types
+import pytest
+from mcp.client import ClientRequestContext
+from mcp.shared.exceptions import MCPError
+
+from tests.gateway.kit import ERAS, configured, on_stdio, raw, text
+
+ALL = 'mode = "all"'
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_everything_of_a_server_is_there_under_its_name(era: str) -> None:
+    async with on_stdio(configured(ALL), era=era) as client:
+        tools = {tool.name for tool in (await client.list_tools()).tools}
+        assert {"mcp__demo__list_books", "mcp__demo__order_book"} <= tools
+        found = await client.call_tool("mcp__demo__find_books", {"text": "star"})
+        assert "Salt and Starlight" in text(found)
+        uris = {str(resource.uri) for resource in (await client.list_resources()).resources}
+        assert "shop://welcome" in uris
+        assert "Lantern" in (await client.read_resource("shop://welcome")).contents[0].text  # type: ignore[union-attr]
+        templates = {one.uri_template for one in (await client.list_resource_templates()).resource_templates}
+        assert "shop://books/{id}" in templates
+        prompt = await client.get_prompt("mcp__demo__gift", {"author": "Ines Hale", "title": "Rain"})
+        assert "Rain" in prompt.messages[0].content.text  # type: ignore[union-attr]
+        reference = types.PromptReference(name="mcp__demo__recommend")
+        values = await client.complete(reference, {"name": "genre", "value": ""})
+        assert values.completion.values
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_refusals_come_through_as_what_they_are(era: str) -> None:
+    async with on_stdio(configured(ALL), era=era) as client:
+        failed = await client.call_tool("mcp__demo__fail_as_tool", {})
+        assert failed.is_error
+        with pytest.raises(MCPError):
+            await client.call_tool("mcp__demo__fail_as_request", {})
+        with pytest.raises(MCPError, match="Unknown tool"):
+            await client.call_tool("mcp__demo__nothing", {})
+        with pytest.raises(MCPError, match="no such resource"):
+            await client.read_resource("file:///etc/passwd")
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_progress_and_log_messages_come_through(era: str) -> None:
+    progress, logged = list[float](), list[Any]()
+
+    async def on_progress(done: float, total: float | None, message: str | None) -> None:
+        progress.append(done)
+
+    async def on_log(params: types.LoggingMessageNotificationParams) -> None:
+        logged.append((params.logger, params.level))
+
+    async with on_stdio(configured(ALL), era=era, logging_callback=on_log) as client:
+        await client.call_tool("mcp__demo__take_stock", {}, progress_callback=on_progress)
+        assert progress == sorted(progress) and progress
+        if era == "legacy":
+            level = types.SetLevelRequest(params=types.SetLevelRequestParams(level="warning"))
+            await client.session.send_request(level, types.EmptyResult)
+            await client.call_tool("mcp__demo__log_every_level", {})
+            assert {level for _, level in logged} >= {"warning", "error"}
+            assert all(name.startswith("demo") for name, _ in logged)
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("upstream", ["demo", "raw"])
+async def test_a_server_asks_the_client_that_called_it(era: str, upstream: str) -> None:
+    asked = list[str]()
+
+    async def elicit(context: ClientRequestContext, params: types.ElicitRequestParams) -> types.ElicitResult:
+        asked.append(params.message)
+        return types.ElicitResult(action="accept", content={"name": "Ada", "copies": 1, "gift": False})
+
+    servers = {} if upstream == "demo" else {"raw": raw("raw_asks")}
+    async with on_stdio(configured(ALL, **servers), era=era, elicitation_callback=elicit) as client:
+        if upstream == "demo":
+            result = await client.call_tool("mcp__demo__ask_twice", {})
+            assert len(asked) == 2
+        else:
+            result = await client.call_tool("mcp__raw__form", {})
+            assert len(asked) == 1
+            assert "Ada" in text(result)
+        assert all(one.startswith(f"{upstream} asks: ") for one in asked)
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_server_has_the_client_answer_for_a_model(era: str) -> None:
+    async def sample(context: ClientRequestContext, params: types.CreateMessageRequestParams) -> Any:
+        content = types.TextContent(type="text", text="four")
+        return types.CreateMessageResult(role="assistant", content=content, model="m")
+
+    async with on_stdio(configured(ALL), era=era, sampling_callback=sample) as client:
+        assert "four" in text(await client.call_tool("mcp__demo__ask_model", {"id": "slow-trains-north"}))
+
+
+async def test_roots_of_the_one_client_are_those_of_the_servers() -> None:
+    async def roots(context: ClientRequestContext) -> types.ListRootsResult:
+        return types.ListRootsResult(roots=[types.Root(uri="file:///srv/books", name="books")])  # type: ignore[arg-type]
+
+    async with on_stdio(configured(ALL), era="legacy", list_roots_callback=roots) as client:
+        await client.list_tools()
+        assert "file:///srv/books" in text(await client.call_tool("mcp__demo__ask_roots", {}))

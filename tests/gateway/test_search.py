@@ -1,0 +1,104 @@
+"""What an agent is given instead of hundreds of tools: search, definitions, categories, calls."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import Any
+
+import pytest
+from mcp import Client
+
+from tests.gateway.kit import ERAS, configured, environment, on_stdio, raw, text
+from tests.support import python_program
+from tests.support_servers import demo_stdio
+
+OWN = {"search_tools", "get_tool_definition", "list_categories", "list_tools_by_category", "call_tool"}
+
+
+async def _value(client: Client, tool: str, **arguments: Any) -> Any:
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error, text(result)
+    assert json.loads(text(result)) == result.structured_content
+    return result.structured_content
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_an_agent_finds_reads_and_calls_a_tool(era: str) -> None:
+    file = configured(
+        'hot = ["demo.list_books"]\ntools = ["demo.*", "raw.add*"]', demo=demo_stdio(), raw=raw("raw_server")
+    )
+    async with on_stdio(file, era=era) as client:
+        assert {tool.name for tool in (await client.list_tools()).tools} == {
+            *OWN,
+            "register_tool",
+            "mcp__demo__list_books",
+        }
+
+        for method in ("bm25", "regex", "auto", "hybrid"):
+            found = await _value(client, "search_tools", query="sell book", search_method=method, limit=3)
+            if method == "regex":
+                found = await _value(client, "search_tools", query="sell_.*", search_method=method)
+            best = found["tools"][0]
+            assert best["name"] == "mcp__demo__sell_book"
+            assert best["description"] and best["score"] > 0 and best["why"]
+        definition = await _value(client, "get_tool_definition", tool_name=best["name"])
+        assert definition["definition"]["inputSchema"]["required"]
+
+        categories = (await _value(client, "list_categories"))["categories"]
+        assert set(categories) == {"demo", "raw"}
+        few = await _value(client, "list_tools_by_category", category="demo", limit=2)
+        assert len(few["tools"]) == 2 and few["more"] == categories["demo"] - 2
+
+        assert "Salt" in text(
+            await client.call_tool("call_tool", {"tool_name": "demo.find_books", "arguments": {"text": "salt"}})
+        )
+        assert "Salt" in text(await client.call_tool("mcp__demo__list_books", {}))
+        await client.call_tool(
+            "register_tool", {"name": "brew_tea", "description": "Brews tea.", "category": "kitchen"}
+        )
+        kitchen = await _value(client, "list_tools_by_category", category="kitchen")
+        assert [tool["name"] for tool in kitchen["tools"]] == ["brew_tea"]
+
+        for tool, arguments, said in (
+            ("search_tools", {}, "query"),
+            ("search_tools", {"query": "x", "limit": 0}, "limit"),
+            ("search_tools", {"query": "(", "search_method": "regex"}, "regex is wrong"),
+            ("search_tools", {"query": "x", "search_method": "magic"}, "search_method"),
+            ("get_tool_definition", {"tool_name": "raw.echo"}, "There is no tool"),
+            ("call_tool", {"tool_name": "raw.echo", "arguments": {}}, "There is no tool"),
+            ("call_tool", {"tool_name": "brew_tea"}, "description only"),
+            ("list_tools_by_category", {"category": "nothing"}, "no category"),
+        ):
+            wrong = await client.call_tool(tool, arguments)
+            assert wrong.is_error and said in text(wrong), (tool, arguments, text(wrong))
+
+
+def test_the_account_of_tokens_says_what_a_search_spares() -> None:
+    file = configured(demo=demo_stdio(), raw=raw("raw_server"))
+    words = ("list", "--tokens", "--config", file, "--json")
+    done = subprocess.run(python_program("-m", "mcp_studio", *words), capture_output=True, text=True, env=environment())
+    assert done.returncode == 0, done.stderr
+    account = json.loads(done.stdout)["result"]
+    assert account["total"] == sum(account["servers"].values()) > account["search"] > 0
+    assert account["largest"]["schema"][0]["tool"] == "demo.form_forty"
+    assert account["tokenizer"]
+
+
+def test_a_client_gets_the_gateway_into_its_file_and_nobody_overwrites_anything(tmp_path: Any) -> None:
+    file = tmp_path / ".mcp.json"
+    file.write_text('{"mcpServers": {"mine": {"command": "mine"}}}', "utf-8")
+    words = ("serve", "--install", "claude-code", "--project", "--mode", "all")
+    env = environment()
+    asked = subprocess.run(
+        python_program("-m", "mcp_studio", *words), capture_output=True, text=True, env=env, cwd=tmp_path
+    )
+    assert asked.returncode == 6 and "mine" in file.read_text("utf-8") and "mcp-studio" not in file.read_text("utf-8")
+    done = subprocess.run(
+        python_program("-m", "mcp_studio", *words, "--yes"), capture_output=True, text=True, env=env, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    servers = json.loads(file.read_text("utf-8"))["mcpServers"]
+    assert set(servers) == {"mine", "mcp-studio"}
+    assert servers["mcp-studio"]["args"][-3:] == ["serve", "--mode", "all"]
+    assert len(list(tmp_path.glob(".mcp.json.*.bak"))) == 1
