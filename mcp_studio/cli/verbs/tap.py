@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import get_args
 from urllib.parse import urlsplit
@@ -32,7 +33,7 @@ from mcp_studio.tap.recorder import Recorder
 from mcp_studio.tap.stdio import tap_program
 from mcp_studio.trace.query.parser import parse
 from mcp_studio.trace.store import TraceStore, disk_for
-from mcp_studio.transport.http_client import context
+from mcp_studio.transport.http_client import load as client_of
 
 _LONGEST = 3_600
 """Seconds that a message may be delayed."""
@@ -115,17 +116,17 @@ async def _tap(config: Config, server: ServerConfig, out: Output) -> int:
         out.warn("Nothing is recorded: [trace] record is false.")
     store = TraceStore(redactor, settings.limits, disk)
     store.troubled.connect(out.warn)
-    recorder = Recorder(store, redactor, server.name, settings.limits, out.warn)
+    make = partial(Recorder, store, redactor, server.name, settings.limits, out.warn)
     faults = [_fault(text) for text in options.values("--fault")]
-    patience, tap = options.seconds("--hold") or HOLD, recorder.tap
-    gate = Gate(lambda _, text: tap.note(text), redactor, faults, options.value("--seed"), patience)
+    recorder, patience = make(), options.seconds("--hold") or HOLD
+    gate = Gate(lambda _, text: recorder.tap.note(text), redactor, faults, options.value("--seed"), patience)
     gate.set(options.values("--break"))
     desk = asyncio.create_task(serve(gate, state / "held", lambda: disk.path.stem if disk and disk.path else ""))
     try:
         if not server.url:
             return await tap_program((server.command, *server.args), recorder, gate, out.warn)
-        tls = context(server.tls) if server.url.startswith("https:") else None
-        await HttpTap(server.url, tls, recorder, gate).serve(options.count("--listen", 65_535, least=0) or 0, out.data)
+        client = client_of(server, settings.limits, settings.limits.connect)
+        await HttpTap(client, make, gate).serve(options.count("--listen", 65_535, least=0) or 0, out.data)
         return 0
     finally:
         desk.cancel()
