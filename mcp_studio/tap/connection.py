@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import StudioError
@@ -12,7 +12,7 @@ from mcp_studio.protocol.message import Parsed, parse
 from mcp_studio.redact import Redactor
 from mcp_studio.session.manager import MakeTransport
 from mcp_studio.tap.gate import Decision, Gate
-from mcp_studio.tap.recorder import Recorder
+from mcp_studio.tap.recorder import Recorder, Way
 from mcp_studio.trace.message import WireMessage
 from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.trace.store import TraceStore
@@ -48,7 +48,7 @@ class _GatedTransport:
         self.send_raw, self.negotiated, self.abandon = inner.send_raw, inner.negotiated, inner.abandon
 
     async def open(self, sink: Sink) -> Opened:
-        self._sink = sink
+        self._sink, self.undelivered = sink, sink.undelivered
         return await self._inner.open(self)
 
     async def close(self) -> None:
@@ -56,34 +56,29 @@ class _GatedTransport:
         await self._inner.close()
 
     async def send(self, out: Outgoing) -> None:
-        if (caught := self._caught(self._recorder.sent, out.frame)) is not None:
-            decision = await caught
-            if decision.action == "answer":
-                self._tap.received(decision.frame)
-                return self._sink.frame(decision.frame)
-            if decision.action != "release":
-                return
+        decision = await caught if (caught := self._caught("out", out.frame)) else Decision()
+        if decision.action == "answer":
+            self._tap.received(decision.frame)
+            self._sink.frame(decision.frame)
+        elif decision.action == "release":
             if decision.frame:
                 out = out._replace(frame=decision.frame)
                 self._tap.expect(out)
-        await self._inner.send(out)
+            await self._inner.send(out)
 
     def frame(self, data: bytes, parsed: Parsed | None = None) -> None:
-        if (caught := self._caught(self._recorder.received, data)) is None:
+        if (caught := self._caught("in", data)) is None:
             self._sink.frame(data, parsed)
         else:
             self._tap.understood(parsed or parse(data))
             self._tasks.spawn(self._follow(caught, data))
 
-    def undelivered(self, out: Outgoing, error: StudioError) -> None:
-        self._sink.undelivered(out, error)
-
     def closed(self, error: StudioError | None) -> None:
         self._tasks.cancel()
         self._sink.closed(error)
 
-    def _caught(self, record: Callable[[bytes], WireMessage | None], frame: bytes) -> Awaitable[Decision] | None:
-        entry = record(frame) if self._gate.closed else None
+    def _caught(self, way: Way, frame: bytes) -> Awaitable[Decision] | None:
+        entry = self._recorder.record(way, frame) if self._gate.closed else None
         return entry and self._gate.catch(self._recorder.store, entry, frame)
 
     async def _follow(self, caught: Awaitable[Decision], data: bytes) -> None:

@@ -7,12 +7,12 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from random import Random
-from typing import Literal, NamedTuple, cast, get_args
+from typing import Literal, NamedTuple
 
-from mcp_studio.jsontext import Json, dumps, loads_or
+from mcp_studio.jsontext import Json, dumps, items_of, loads_or, mapping
 from mcp_studio.limits import MB
 from mcp_studio.protocol.events import RequestId
-from mcp_studio.protocol.message import Failure, Request, Response, parse
+from mcp_studio.protocol.message import Request, parse
 from mcp_studio.protocol.versions import INTERNAL_ERROR
 from mcp_studio.redact import Redactor
 from mcp_studio.trace.message import WireMessage
@@ -39,9 +39,6 @@ class Decision(NamedTuple):
     """What goes on in its place, or answers it; empty for the message as it is."""
     delay: float = 0.0
     """Seconds until then."""
-
-
-ACTIONS: tuple[Action, ...] = get_args(Action)
 
 
 class Waiting(NamedTuple):
@@ -76,6 +73,13 @@ class Fault(NamedTuple):
     text: str
     """As a person wrote it."""
 
+    def decision(self, frame: bytes) -> Decision | None:
+        """What it makes of a message; None where it is not about such messages."""
+        if self.kind == "error":
+            why, identity = "a fault of the tap", id_of(frame)
+            return None if identity is None else Decision("answer", error_answer(identity, why, int(self.value)))
+        return Decision(delay=self.value) if self.kind == "delay" else Decision(self.kind)
+
 
 def error_answer(identity: RequestId, why: str, code: int = INTERNAL_ERROR) -> bytes:
     """The frame that refuses a request."""
@@ -83,11 +87,10 @@ def error_answer(identity: RequestId, why: str, code: int = INTERNAL_ERROR) -> b
     return dumps({"jsonrpc": "2.0", "id": identity, "error": error})
 
 
-def id_of(frame: bytes, *kinds: type[Request | Response | Failure]) -> RequestId | None:
-    """The id of a frame of these kinds, without any of a request; None for a frame that is none."""
+def id_of(frame: bytes) -> RequestId | None:
+    """The id of a request; None for a frame that is none."""
     messages = parse(frame).messages
-    found = messages[0] if len(messages) == 1 else None
-    return found.id if isinstance(found, kinds or (Request,)) else None
+    return messages[0].id if len(messages) == 1 and isinstance(messages[0], Request) else None
 
 
 class Gate:
@@ -166,9 +169,9 @@ class Gate:
         """What becomes of a message that was just recorded; None where it simply goes on."""
         for one, chances in self._faults:
             if fits(store, entry, one.query) and chances[entry.direction].random() < one.rate:
-                if one.kind == "error" and id_of(frame) is None:
-                    continue
-                return self._harm(one, entry, frame)
+                if (decision := one.decision(frame)) is not None:
+                    self._note(entry, f"{_named(entry)} meets the fault {one.text}")
+                    return self._due(decision)
         query = next((one for one in self._queries if fits(store, entry, one)), None)
         if query is None or self._leaving.is_set():
             return None
@@ -181,20 +184,10 @@ class Gate:
         self._note(entry, f"{_named(entry)} is held: {query.text}")
         return self._hold(held)
 
-    async def _harm(self, one: Fault, entry: WireMessage, frame: bytes) -> Decision:
-        self._note(entry, f"{_named(entry)} meets the fault {one.text}")
-        if one.kind == "delay":
-            await self._sleep(one.value)
-            return Decision()
-        if one.kind == "error" and (identity := id_of(frame)) is not None:
-            return Decision("answer", error_answer(identity, "a fault of the tap", int(one.value)))
-        return Decision("cut" if one.kind == "cut" else "drop")
-
     async def _hold(self, held: _Held) -> Decision:
         try:
             await asyncio.wait((held.decision,), timeout=self._patience)
-            decision = held.decision.result() if held.decision.done() else Decision()
-            await self._sleep(decision.delay)
+            decision = await self._due(held.decision.result() if held.decision.done() else Decision())
         finally:
             del self._held[held.entry.number]
         told = {"release": "went on", "drop": "was dropped", "answer": "was answered here", "cut": "ended it all"}
@@ -203,10 +196,12 @@ class Gate:
         self._note(held.entry, f"{_named(held.entry)} {told[decision.action]}{after}{changed}")
         return decision
 
-    async def _sleep(self, seconds: float) -> None:
-        if seconds > 0:
+    async def _due(self, decision: Decision) -> Decision:
+        """The same once its delay is over."""
+        if decision.delay > 0:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._leaving.wait(), seconds)
+                await asyncio.wait_for(self._leaving.wait(), decision.delay)
+        return decision
 
 
 def _named(entry: WireMessage) -> str:
@@ -217,11 +212,10 @@ def _restored(edited: Json, shown: Json, real: Json) -> Json:
     """What a person made of a message, with the secrets that they did not see in their places."""
     if edited == shown:
         return real
-    if isinstance(edited, dict) and isinstance(shown, dict) and isinstance(real, dict):
-        pairs = [cast("dict[str, Json]", one) for one in (edited, shown, real)]
-        return {key: _restored(value, pairs[1].get(key), pairs[2].get(key)) for key, value in pairs[0].items()}
-    if isinstance(edited, list) and isinstance(shown, list) and isinstance(real, list):
-        rows = [cast("list[Json]", one) for one in (edited, shown, real)]
-        if len(rows[0]) == len(rows[1]):
-            return [_restored(*items) for items in zip(*rows, strict=True)]
+    if isinstance(edited, dict):
+        masked, known = mapping(shown), mapping(real)
+        return {key: _restored(value, masked.get(key), known.get(key)) for key, value in edited.items()}
+    rows = items_of(edited), items_of(shown), items_of(real)
+    if rows[0] and len(rows[0]) == len(rows[1]):
+        return [_restored(*items) for items in zip(*rows, strict=True)]
     return edited

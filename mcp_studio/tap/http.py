@@ -11,13 +11,12 @@ import os
 import re
 import signal
 import socket
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from contextlib import aclosing
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from mcp_studio.errors import StudioError
-from mcp_studio.protocol.events import RequestId
 from mcp_studio.tap.gate import Gate, error_answer, id_of
 from mcp_studio.tap.recorder import Flow, Form, Recorder
 from mcp_studio.transport.base import HeaderList, Headers, HttpRequest, HttpResponse
@@ -38,8 +37,7 @@ _HOPS = frozenset(
     " transfer-encoding upgrade expect content-length".split()
 )
 """Headers about one connection (RFC 9110 7.6.1), and those that are made anew."""
-_SESSIONS = 200
-Receive = Callable[[], Awaitable[dict[str, Any]]]
+Receive = Callable[[], Coroutine[Any, Any, dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 
@@ -48,17 +46,10 @@ class Cut(Exception):
 
 
 class HttpTap:
-    """An ASGI application in front of a server, which may be anywhere.
+    """An ASGI application in front of a server, which may be anywhere."""
 
-    Args:
-        client: of the server.
-        recorder: makes the recorder of each session: two clients may use the same ids.
-    """
-
-    def __init__(self, client: Client, recorder: Callable[[], Recorder], gate: Gate) -> None:
-        self._client, self._make, self._gate = client, recorder, gate
-        self._recorders = {"": recorder()}
-        """By the session; that of the newest client without one is under the empty name."""
+    def __init__(self, client: Client, recorder: Recorder, gate: Gate) -> None:
+        self.client, self.recorder, self.gate = client, recorder, gate
         self._numbers = count(1)
 
     async def serve(self, port: int, ready: Callable[[str], None]) -> None:
@@ -69,85 +60,74 @@ class HttpTap:
         """
         import uvicorn
 
-        recorder, url = self._recorders[""], self._client.url
+        tap, url = self.recorder.tap, self.client.url
         try:
             listening = socket.create_server(("127.0.0.1", port))
         except OSError as problem:
             raise StudioError(f"Port {port} cannot be used: {os.strerror(problem.errno or 0)}.") from None
         with listening:
             port = listening.getsockname()[1]
-            recorder.tap.begins()
-            recorder.tap.note(f"listening on port {port} for {url.copy_with(query=None)}")
+            tap.begins()
+            tap.note(f"listening on port {port} for {url.copy_with(query=None)}")
             ready(f"http://127.0.0.1:{port}{url.path}")
             config = uvicorn.Config(
                 self, http="h11", ws="none", lifespan="off", log_config=None, log_level="critical",
                 server_header=False, date_header=False, timeout_graceful_shutdown=0,
-                h11_max_incomplete_event_size=recorder.limits.headers,
+                h11_max_incomplete_event_size=self.recorder.limits.headers,
             )  # fmt: skip
             for number in (signal.SIGINT, signal.SIGTERM):  # uvicorn ends at them, and then raises them once more
                 signal.signal(number, lambda *_: None)
             await uvicorn.Server(config).serve([listening])
-        recorder.tap.ended()
+        tap.ended()
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         """One request."""
-        head = _texts(scope["headers"])
-        named = dict(head)
-        hosts = [f"{host}:{scope['server'][1]}" for host in ("127.0.0.1", "localhost")]
+        head, query = _texts(scope["headers"]), scope["query_string"]
+        named, hosts = dict(head), [f"{host}:{scope['server'][1]}" for host in ("127.0.0.1", "localhost")]
         if named.get("host") not in hosts or named.get("origin", hosts[0]).rpartition("//")[2] not in hosts:
             # Before the body: no web page may reach it.
             return await _say(send, 403, b"The tap answers to clients on this computer alone.\n")
-        body, more = bytearray(), True
-        while more:
+        content, more = bytearray(), True
+        while more and len(content) <= self.recorder.limits.message:
             message = await receive()
-            body += message.get("body", b"")
+            content += message.get("body", b"")
             more = message.get("more_body", False)
-            if len(body) > self._recorders[""].limits.message:
-                return await _say(send, 413, b"The message is larger than the limit called message.\n")
-        session, query = named.get("mcp-session-id", ""), scope["query_string"]
-        new = not session and b'"initialize"' in body
-        recorder = self._make() if new else self._recorders.get(session, self._recorders[""])
-        url = self._client.url.copy_with(raw_path=scope["raw_path"] + b"?" * bool(query) + query)
-        mcp = url.path == self._client.url.path or b'"jsonrpc"' in body or "event-stream" in named.get("accept", "")
-        frame = bytes(body) if mcp and frame_of(body) else b""
-        request = HttpRequest(
-            next(self._numbers), scope["method"], str(url), head, b"" if frame else bytes(body),
-            "" if mcp else "beside MCP",
-        )  # fmt: skip
-        recorder.tap.http_request(request)
-        exchange = _Exchange(self._client, recorder, self._recorders, self._gate, send, request)
-        work, left = asyncio.create_task(exchange.run(url, frame)), asyncio.create_task(receive())
+        if more:
+            return await _say(send, 413, b"The message is larger than the limit called message.\n")
+        url, body = self.client.url.copy_with(raw_path=scope["raw_path"] + b"?" * bool(query) + query), bytes(content)
+        mcp = url.path == self.client.url.path or b'"jsonrpc"' in body or "event-stream" in named.get("accept", "")
+        request = HttpRequest(next(self._numbers), scope["method"], str(url), head, body, "" if mcp else "beside MCP")
+        work = asyncio.create_task(_Exchange(self, send, request).run(url))
+        left = asyncio.create_task(receive())
         await asyncio.wait((work, left), return_when=asyncio.FIRST_COMPLETED)
         left.cancel()
         if work.done():
             return work.result()
         work.cancel()  # its client cancels by leaving
-        recorder.forget(id_of(frame))
+        self.recorder.forget(id_of(body))
 
 
 class _Exchange:
     """One request, and the way back."""
 
-    def __init__(
-        self, client: Client, recorder: Recorder, recorders: dict[str, Recorder], gate: Gate, send: Send,
-        request: HttpRequest,
-    ) -> None:  # fmt: skip
-        self._client, self._recorder, self._recorders, self._gate = client, recorder, recorders, gate
-        self._send, self._request = send, request
+    def __init__(self, tap: HttpTap, send: Send, request: HttpRequest) -> None:
+        self._tap, self._recorder, self._send, self._request = tap, tap.recorder, send, request
+        self._number, self._purpose = request.exchange, request.purpose
         self._begun = False
         self._body = b""
         """Of the answer, where that is no stream."""
-        self._written = 0
 
-    async def run(self, url: httpx2.URL, frame: bytes) -> None:
+    async def run(self, url: httpx2.URL) -> None:
         """Pass it on, and its answer back."""
-        client, number, body = self._client, self._request.exchange, frame or self._request.body
-        entry = self._recorder.record("out", frame, number) if frame else None
-        if entry and (caught := self._gate.catch(self._recorder.store, entry, frame)):
+        client, body = self._tap.client, self._request.body
+        frame = b"" if self._purpose else frame_of(body)
+        self._recorder.tap.http_request(self._request._replace(body=b"" if frame else body))
+        entry = self._recorder.record("out", frame, self._number) if frame else None
+        if entry and (caught := self._tap.gate.catch(self._recorder.store, entry, frame)):
             decision = await caught
             if decision.action == "answer":
-                self._recorder.record("in", decision.frame, number)
-                return await _say(self._send, 200, decision.frame, b"application/json")
+                self._recorder.record("in", decision.frame, self._number)
+                return await _say(self._send, 200, decision.frame)
             if decision.action == "drop":
                 await asyncio.Event().wait()  # the client hears nothing as long as it waits
             if decision.action == "cut":
@@ -160,60 +140,43 @@ class _Exchange:
                 await self._respond(response)
         except client.problems as problem:
             why = f"{client.url.scheme}://{client.place} cannot be reached: {problem}".rstrip(": ")
-            await self._fail(why, id_of(frame))
-
-    async def _fail(self, why: str, identity: RequestId | None) -> None:
-        """There is no answer, or no more of it: say so."""
-        number, purpose = self._request.exchange, self._request.purpose
-        self._recorder.tap.http_response(HttpResponse(number, 0, "", (), why, purpose=purpose))
-        if self._begun:
-            raise Cut
-        if identity is None:
-            return await _say(self._send, 502, f"{why}\n".encode())
-        frame = error_answer(identity, why)
-        self._recorder.record("in", frame, number)
-        await _say(self._send, 502, frame, b"application/json")
+            self._recorder.tap.http_response(HttpResponse(self._number, 0, "", (), why, purpose=self._purpose))
+            if self._begun:
+                raise Cut from None
+            told = f"{why}\n".encode() if (identity := id_of(frame)) is None else error_answer(identity, why)
+            if identity is not None:
+                self._recorder.record("in", told, self._number)
+            await _say(self._send, 502, told)
 
     async def _respond(self, response: httpx2.Response) -> None:
         head, task = _texts(response.headers.raw), asyncio.current_task()
-        number, status, purpose = self._request.exchange, response.status_code, self._request.purpose
-        facts = HttpResponse(number, status, response.reason_phrase, head, purpose=purpose)
-        if not purpose:
+        facts = HttpResponse(self._number, response.status_code, response.reason_phrase, head, purpose=self._purpose)
+        if not self._purpose:
             self._recorder.tap.http_response(facts)
-        self._recorders[response.headers.get("mcp-session-id", "")] = self._recorder
-        if len(self._recorders) > _SESSIONS:
-            del self._recorders[next(iter(self._recorders))]
-        await self._begin(status, head)
+        await self._begin(response.status_code, _kept(head))
         streams = response.headers.get("content-type", "").lower().startswith("text/event-stream")
         form = Form(_EVENT, self._event, _event_with) if streams else Form(_WHOLE, self._whole, lambda _, frame: frame)
-        flow = Flow(self._recorder, self._gate, "in", form, self._write, lambda: task and task.cancel(), number)
+        cut = lambda: task and task.cancel()  # noqa: E731
+        flow = Flow(self._recorder, self._tap.gate, "in", form, self._write, cut, self._number)
         async for data in response.aiter_raw():
             await flow.feed(data)
         await flow.finish()
-        if purpose:
+        if self._purpose:
             self._recorder.tap.http_response(facts._replace(body=self._body))
-        if self._body and not self._written:
-            await asyncio.Event().wait()  # it was dropped: the client hears nothing as long as it waits
-        await self._write(b"", last=True)
+        await self._write(b"", more=False)
 
-    async def _begin(self, status: int, head: Headers) -> None:
+    async def _begin(self, status: int, head: HeaderList) -> None:
         self._begun = True
-        await self._send(
-            {
-                "type": "http.response.start",
-                "status": status,
-                "headers": [(name.encode(), value.encode()) for name, value in _kept(head)],
-            }
-        )
+        lines = [(name.encode(), value.encode()) for name, value in head]
+        await self._send({"type": "http.response.start", "status": status, "headers": lines})
 
-    async def _write(self, data: bytes, last: bool = False) -> None:
-        self._written += len(data)
-        await self._send({"type": "http.response.body", "body": data, "more_body": not last})
+    async def _write(self, data: bytes, more: bool = True) -> None:
+        await self._send({"type": "http.response.body", "body": data, "more_body": more})
 
     def _whole(self, body: bytes) -> bytes:
         """The frame that a body is."""
         self._body = body
-        return b"" if self._request.purpose else frame_of(body)
+        return b"" if self._purpose else frame_of(body)
 
     def _event(self, event: bytes) -> bytes:
         """The frame in an event."""
@@ -221,8 +184,9 @@ class _Exchange:
         return frame_of(found[0]) if found and isinstance(found[0], bytes) else b""
 
 
-async def _say(send: Send, status: int, body: bytes, kind: bytes = b"text/plain") -> None:
-    """Answer in the server's place."""
+async def _say(send: Send, status: int, body: bytes) -> None:
+    """Answer in the server's place, with a frame or a sentence."""
+    kind = b"application/json" if body.startswith(b"{") else b"text/plain"
     head = [(b"content-type", kind), (b"content-length", b"%d" % len(body))]
     await send({"type": "http.response.start", "status": status, "headers": head})
     await send({"type": "http.response.body", "body": body})

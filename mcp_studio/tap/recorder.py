@@ -8,9 +8,8 @@ from collections.abc import Awaitable, Callable
 from typing import Literal, NamedTuple
 
 from mcp_studio.limits import Limits
-from mcp_studio.protocol.events import RequestId
 from mcp_studio.protocol.lines import size_text
-from mcp_studio.protocol.message import Failure, Notification, Request, Response, parse
+from mcp_studio.protocol.message import Notification, parse
 from mcp_studio.redact import Redactor
 from mcp_studio.tap.gate import Decision, Gate, error_answer
 from mcp_studio.trace.message import WireMessage
@@ -18,8 +17,6 @@ from mcp_studio.trace.server_tap import ServerTap, outgoing
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.transport.base import Tasks
 
-_PENDING = 10_000
-"""Requests without an answer that are remembered."""
 _LONGEST = 3_600.0
 """Seconds that a message may be held, or delayed."""
 Say = Callable[[str], None]
@@ -38,8 +35,6 @@ class Recorder:
     def __init__(self, store: TraceStore, redactor: Redactor, server: str, limits: Limits, say: Say) -> None:
         self.store, self.limits = store, limits
         self.tap = ServerTap(store, redactor, server, limits)
-        self._pending: dict[RequestId, None] = {}
-        """Requests of the client that have no answer yet."""
         self._say = say
         self._failed = False
 
@@ -48,7 +43,7 @@ class Recorder:
         if self._failed:
             return None
         try:
-            return (self._sent if way == "out" else self._received)(frame, exchange)
+            return self.store.entry((self._sent if way == "out" else self._received)(frame, exchange))
         except Exception as problem:  # what goes wrong in here must not cost the client its answer
             self._failed = True
             self._say(f"The tap records no more: {type(problem).__name__}: {problem}. Messages still pass.")
@@ -56,7 +51,7 @@ class Recorder:
 
     def lost(self, why: str) -> list[bytes]:
         """Errors that answer every request of the client that has none: nothing else will."""
-        frames = [error_answer(identity, why) for identity in self._pending]
+        frames = [error_answer(identity, why) for identity in self.tap.unanswered]
         for frame in frames:
             self.record("in", frame)
         return frames
@@ -64,34 +59,24 @@ class Recorder:
     def forget(self, identity: object) -> None:
         """Nobody waits for this request any more."""
         if isinstance(identity, (int, str)):
-            self._pending.pop(identity, None)
             self.tap.gave_up(identity)
 
-    def _sent(self, frame: bytes, exchange: int) -> WireMessage | None:
+    def _sent(self, frame: bytes, exchange: int) -> int:
         messages = parse(frame, self.limits).messages
         if len(messages) == 1 and (out := outgoing(frame, messages[0])) is not None:
             self.tap.expect(out)
         self.tap.sent(frame, exchange)
+        number = self.store.total
         for message in messages:
-            if isinstance(message, Request):
-                self._pending[message.id] = None
-            elif isinstance(message, Notification) and message.method == "notifications/cancelled":
+            if isinstance(message, Notification) and message.method == "notifications/cancelled":
                 self.forget(message.params.get("requestId"))
-        if len(self._pending) > _PENDING:
-            self.forget(next(iter(self._pending)))
-        return self.store.entry(self.store.total)
+        return number
 
-    def _received(self, frame: bytes, exchange: int) -> WireMessage | None:
+    def _received(self, frame: bytes, exchange: int) -> int:
         self.tap.received(frame, exchange)
-        number, parsed = self.store.total, parse(frame, self.limits)
-        self.tap.understood(parsed)
-        for message in parsed.messages:
-            if isinstance(message, (Response, Failure)) and message.id is not None:
-                self._pending.pop(message.id, None)
-            elif isinstance(message, Notification) and message.method == "notifications/cancelled":
-                if isinstance(identity := message.params.get("requestId"), (int, str)):
-                    self.tap.withdrawn(identity)
-        return self.store.entry(number)
+        number = self.store.total
+        self.tap.understood(parse(frame, self.limits))
+        return number
 
 
 class Form(NamedTuple):
@@ -168,13 +153,14 @@ class Flow:
         return unit
 
     async def _take(self, size: int) -> None:
-        unit = self._cut_off(size)
-        if (whole := self._oversize + size) > self._recorder.limits.message:
+        unit, whole = self._cut_off(size), self._oversize + size
+        frame, closed, entry = b"", self._gate.closed, None
+        if whole > self._recorder.limits.message:
             text = f"a message of {size_text(whole)} went by: it is larger than what is recorded"
             self._recorder.tap.note(text)
-        frame = b"" if whole > self._recorder.limits.message else self._form.read(unit)
-        closed, entry = self._gate.closed, None
-        if not closed:  # what is recorded takes its time
+        else:
+            frame = self._form.read(unit)
+        if not closed:  # first: to record it takes its time
             await self._write(unit)
         if frame:
             entry = self._recorder.record(self._way, frame, self._exchange)
@@ -190,8 +176,11 @@ class Flow:
         if decision.action == "release":
             await self.insert(decision.frame, unit)
         elif decision.action == "answer":
-            self._recorder.record("in" if self._way == "out" else "out", decision.frame, self._exchange)
+            back: Way = "in" if self._way == "out" else "out"
+            self._recorder.record(back, decision.frame, self._exchange)
             if self.back is not None:
                 await self.back.insert(decision.frame)
         elif decision.action == "cut":
             self._cut()
+        elif self.back is None:
+            await asyncio.Event().wait()  # a client of HTTP hears nothing as long as it waits

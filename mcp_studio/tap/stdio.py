@@ -13,7 +13,7 @@ from contextlib import suppress
 from mcp_studio.tap.gate import Gate
 from mcp_studio.tap.recorder import Flow, Form, Recorder, Say
 from mcp_studio.transport.guard import GuardedChild, StartFailure, guard
-from mcp_studio.transport.stdio import DRAIN, LEFTOVERS, STDERR_LINE, VERDICT, cannot_start, frame_of, how_it_ended
+from mcp_studio.transport.stdio import DRAIN, LEFTOVERS, STDERR_LINE, cannot_start, frame_of, how_it_ended
 from mcp_studio.vault.base import beside
 
 _CHUNK = 1 << 16
@@ -84,49 +84,37 @@ class _Wires:
     async def run(self) -> int | None:
         """Until the program has ended and what it wrote was passed on; its exit code, None where that is not known."""
         child = self._child
-        _, respond, log = pumps = [
-            asyncio.create_task(pump)
-            for pump in (self._ask(), self._respond(), self._pump(child.stderr_fd, self._logging))
-        ]
+        streams = (0, self._asking), (child.stdout_fd, self._answering), (child.stderr_fd, self._logging)
+        pumps = [asyncio.create_task(self._pump(*stream)) for stream in streams]
         try:
             await asyncio.wait((child.exited,))
+            code = child.exited.result()
             self._gate.open()
             await asyncio.wait((child.gone,), timeout=LEFTOVERS)
             # Its output ends with it: a client that reads slowly gets all of it.
-            await asyncio.wait((respond,), timeout=DRAIN if child.exited.result() is None else None)
-            await asyncio.wait((log,), timeout=DRAIN)
+            await asyncio.wait(pumps[1:2], timeout=DRAIN if code is None else None)
+            await asyncio.wait(pumps[2:], timeout=DRAIN)
+            if why := self._why or ("the process that guards the server was killed" if code is None else ""):
+                await self._tell(f"The tap failed: {why}. The server's answer is lost.")
+            return code
         finally:
             for pump in pumps:
                 pump.cancel()
             await asyncio.wait(pumps)
-        return child.exited.result()
 
-    async def _ask(self) -> None:
-        """Pass on what the client says; when it closes its end, so does the server's."""
-        await self._pump(0, self._asking)
-        self._to_server.close()
-
-    async def _respond(self) -> None:
-        """Pass on what the server says. What it can answer no more because of us is answered here."""
-        await self._pump(self._child.stdout_fd, self._answering)
-        exited = self._child.exited
-        await asyncio.wait((exited,), timeout=VERDICT)
-        if exited.done() and exited.result() is None:
-            self._why = self._why or "the process that guards the server was killed"
-        if self._why:
-            told = f"The tap failed: {self._why}. The server's answer is lost."
-            self._say(told)
-            with suppress(OSError):
-                for frame in self._recorder.lost(told):
-                    await self._answering.insert(frame)
-        self._to_client.close()
+    async def _tell(self, failure: str) -> None:
+        """Answer what the server can answer no more because of us."""
+        self._say(failure)
+        with suppress(OSError):
+            for frame in self._recorder.lost(failure):
+                await self._answering.insert(frame)
 
     async def _pump(self, source: int, flow: Flow) -> None:
         os.set_blocking(source, True)
         try:
             while data := await beside(os.read, source, _CHUNK):
                 await flow.feed(data)
-            if flow is not self._logging:
+            if flow.back is not None:
                 self._gate.open()
             await flow.finish()
         except OSError:
@@ -136,6 +124,8 @@ class _Wires:
             self._child.stop()
         finally:
             os.close(source)
+            if flow is self._asking:
+                self._to_server.close()
 
     def _cut(self) -> None:
         self._to_client.close()

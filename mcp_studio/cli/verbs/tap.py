@@ -9,7 +9,6 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import get_args
 from urllib.parse import urlsplit
@@ -116,9 +115,9 @@ async def _tap(config: Config, server: ServerConfig, out: Output) -> int:
         out.warn("Nothing is recorded: [trace] record is false.")
     store = TraceStore(redactor, settings.limits, disk)
     store.troubled.connect(out.warn)
-    make = partial(Recorder, store, redactor, server.name, settings.limits, out.warn)
+    recorder = Recorder(store, redactor, server.name, settings.limits, out.warn)
     faults = [_fault(text) for text in options.values("--fault")]
-    recorder, patience = make(), options.seconds("--hold") or HOLD
+    patience = options.seconds("--hold") or HOLD
     gate = Gate(lambda _, text: recorder.tap.note(text), redactor, faults, options.value("--seed"), patience)
     gate.set(options.values("--break"))
     desk = asyncio.create_task(serve(gate, state / "held", lambda: disk.path.stem if disk and disk.path else ""))
@@ -126,7 +125,7 @@ async def _tap(config: Config, server: ServerConfig, out: Output) -> int:
         if not server.url:
             return await tap_program((server.command, *server.args), recorder, gate, out.warn)
         client = client_of(server, settings.limits, settings.limits.connect)
-        await HttpTap(client, make, gate).serve(options.count("--listen", 65_535, least=0) or 0, out.data)
+        await HttpTap(client, recorder, gate).serve(options.count("--listen", 65_535, least=0) or 0, out.data)
         return 0
     finally:
         desk.cancel()
