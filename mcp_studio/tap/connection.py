@@ -13,7 +13,6 @@ from mcp_studio.redact import Redactor
 from mcp_studio.session.manager import MakeTransport
 from mcp_studio.tap.gate import Decision, Gate
 from mcp_studio.tap.recorder import Recorder, Way
-from mcp_studio.trace.message import WireMessage
 from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.transport.base import Opened, Sink, Tasks, Transport
@@ -23,19 +22,13 @@ class Breakpoints:
     """One gate for all connections. While it is closed, what passes is also recorded in memory, to be judged there."""
 
     def __init__(self, redactor: Redactor, limits: Limits) -> None:
-        self.trace = TraceStore(redactor, limits)
+        self.trace, self.gate = TraceStore(redactor, limits), Gate(redactor)
         self._redactor = redactor
-        self._taps: dict[str, ServerTap] = {}
-        self.gate = Gate(self._note, redactor)
 
     def over(self, make: MakeTransport, config: ServerConfig, limits: Limits, tap: ServerTap) -> Transport:
         """A transport whose messages pass the gate."""
-        self._taps[config.name] = tap
         recorder = Recorder(self.trace, self._redactor, config.name, limits, tap.note)
         return _GatedTransport(make(config, limits, tap), tap, recorder, self.gate)
-
-    def _note(self, entry: WireMessage, text: str) -> None:
-        self._taps[entry.server].note(text)
 
 
 class _GatedTransport:
@@ -79,7 +72,7 @@ class _GatedTransport:
 
     def _caught(self, way: Way, frame: bytes) -> Awaitable[Decision] | None:
         entry = self._recorder.record(way, frame) if self._gate.closed else None
-        return entry and self._gate.catch(self._recorder.store, entry, frame)
+        return entry and self._gate.catch(self._recorder.store, entry, frame, self._tap.note)
 
     async def _follow(self, caught: Awaitable[Decision], data: bytes) -> None:
         decision = await caught

@@ -27,6 +27,8 @@ HOLD = 30.0
 """Seconds for which a message is held unless a person decides: clients give up a call after 60."""
 
 
+Note = Callable[[str], None]
+"""Puts a sentence into the trace."""
 FaultKind = Literal["delay", "error", "drop", "cut"]
 Action = Literal["release", "drop", "answer", "cut"]
 
@@ -55,7 +57,6 @@ class Waiting(NamedTuple):
 
 class _Held(NamedTuple):
     waiting: Waiting
-    entry: WireMessage
     frame: bytes
     """As it came, with its secrets."""
     decision: asyncio.Future[Decision]
@@ -97,7 +98,6 @@ class Gate:
     """Judges messages on their way; open, it lets all of them through unseen.
 
     Args:
-        note: tells what was done to a message.
         redactor: what it takes out of a message is put back where a person has left it alone.
         faults: the first that strikes counts.
         seed: the same messages meet the same faults again.
@@ -105,14 +105,9 @@ class Gate:
     """
 
     def __init__(
-        self,
-        note: Callable[[WireMessage, str], None],
-        redactor: Redactor,
-        faults: Sequence[Fault] = (),
-        seed: str = "",
-        patience: float = HOLD,
+        self, redactor: Redactor, faults: Sequence[Fault] = (), seed: str = "", patience: float = HOLD
     ) -> None:
-        self._note, self._redactor, self._patience = note, redactor, patience
+        self._redactor, self._patience = redactor, patience
         self._faults = [(one, {way: Random(f"{seed} {place} {way}") for way in ("in", "out")})
                         for place, one in enumerate(faults)]  # fmt: skip
         self._queries: tuple[Query, ...] = ()
@@ -165,35 +160,36 @@ class Gate:
         held.decision.set_result(decision)
         return True
 
-    def catch(self, store: TraceStore, entry: WireMessage, frame: bytes) -> Awaitable[Decision] | None:
-        """What becomes of a message that was just recorded; None where it simply goes on."""
+    def catch(self, store: TraceStore, entry: WireMessage, frame: bytes, note: Note) -> Awaitable[Decision] | None:
+        """What becomes of a message that was just recorded, which is noted; None where it simply goes on."""
+        named = _named(entry)
         for one, chances in self._faults:
             if fits(store, entry, one.query) and chances[entry.direction].random() < one.rate:
                 if (decision := one.decision(frame)) is not None:
-                    self._note(entry, f"{_named(entry)} meets the fault {one.text}")
+                    note(f"{named} meets the fault {one.text}")
                     return self._due(decision)
         query = next((one for one in self._queries if fits(store, entry, one)), None)
         if query is None or self._leaving.is_set():
             return None
         if len(self._held) >= MOST_HELD or sum(len(held.frame) for held in self._held.values()) > MOST_BYTES:
-            self._note(entry, f"{_named(entry)} went on: too much is held already")
+            note(f"{named} went on: too much is held already")
             return None
         now = time.time()
         waiting = Waiting(entry.number, query.text, now, now + self._patience)
-        held = self._held[entry.number] = _Held(waiting, entry, frame, asyncio.get_running_loop().create_future())
-        self._note(entry, f"{_named(entry)} is held: {query.text}")
-        return self._hold(held)
+        held = self._held[entry.number] = _Held(waiting, frame, asyncio.get_running_loop().create_future())
+        note(f"{named} is held: {query.text}")
+        return self._hold(held, note, named)
 
-    async def _hold(self, held: _Held) -> Decision:
+    async def _hold(self, held: _Held, note: Note, named: str) -> Decision:
         try:
             await asyncio.wait((held.decision,), timeout=self._patience)
             decision = await self._due(held.decision.result() if held.decision.done() else Decision())
         finally:
-            del self._held[held.entry.number]
+            del self._held[held.waiting.number]
         told = {"release": "went on", "drop": "was dropped", "answer": "was answered here", "cut": "ended it all"}
         after = f" after {time.time() - held.waiting.since:.1f} s"
         changed = f": {decision.frame.decode('utf-8', 'replace')}" if decision.frame else ""
-        self._note(held.entry, f"{_named(held.entry)} {told[decision.action]}{after}{changed}")
+        note(f"{named} {told[decision.action]}{after}{changed}")
         return decision
 
     async def _due(self, decision: Decision) -> Decision:

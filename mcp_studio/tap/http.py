@@ -119,11 +119,11 @@ class _Exchange:
 
     async def run(self, url: httpx2.URL) -> None:
         """Pass it on, and its answer back."""
-        client, body = self._tap.client, self._request.body
+        client, gate, body = self._tap.client, self._tap.gate, self._request.body
         frame = b"" if self._purpose else frame_of(body)
         self._recorder.tap.http_request(self._request._replace(body=b"" if frame else body))
         entry = self._recorder.record("out", frame, self._number) if frame else None
-        if entry and (caught := self._tap.gate.catch(self._recorder.store, entry, frame)):
+        if entry and (caught := gate.catch(self._recorder.store, entry, frame, self._recorder.tap.note)):
             decision = await caught
             if decision.action == "answer":
                 self._recorder.record("in", decision.frame, self._number)

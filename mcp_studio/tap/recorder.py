@@ -154,7 +154,7 @@ class Flow:
 
     async def _take(self, size: int) -> None:
         unit, whole = self._cut_off(size), self._oversize + size
-        frame, closed, entry = b"", self._gate.closed, None
+        frame, closed = b"", self._gate.closed
         if whole > self._recorder.limits.message:
             text = f"a message of {size_text(whole)} went by: it is larger than what is recorded"
             self._recorder.tap.note(text)
@@ -162,9 +162,10 @@ class Flow:
             frame = self._form.read(unit)
         if not closed:  # first: to record it takes its time
             await self._write(unit)
-        if frame:
-            entry = self._recorder.record(self._way, frame, self._exchange)
-        if closed and entry and (caught := self._gate.catch(self._recorder.store, entry, frame)):
+        caught, recorder = None, self._recorder
+        if frame and (entry := recorder.record(self._way, frame, self._exchange)) and closed:
+            caught = self._gate.catch(recorder.store, entry, frame, recorder.tap.note)
+        if caught:
             self._tasks.spawn(self._follow(caught, unit))
         elif closed:
             await self._write(unit)

@@ -118,7 +118,7 @@ async def _tap(config: Config, server: ServerConfig, out: Output) -> int:
     recorder = Recorder(store, redactor, server.name, settings.limits, out.warn)
     faults = [_fault(text) for text in options.values("--fault")]
     patience = options.seconds("--hold") or HOLD
-    gate = Gate(lambda _, text: recorder.tap.note(text), redactor, faults, options.value("--seed"), patience)
+    gate = Gate(redactor, faults, options.value("--seed"), patience)
     gate.set(options.values("--break"))
     desk = asyncio.create_task(serve(gate, state / "held", lambda: disk.path.stem if disk and disk.path else ""))
     try:
