@@ -47,7 +47,7 @@ DEFERRED_STDLIB = "difflib fcntl importlib ipaddress msvcrt urllib resource webb
 """The same for the standard library; some of it is not on every system."""
 DOORS = {
     *("mcp_studio", "mcp_studio.__main__", "mcp_studio.cli.main", "mcp_studio.session.sign_in"),
-    *("mcp_studio.vault.keyring", "mcp_studio.studio", "mcp_studio.search.engine", "mcp_studio.cli.questions"),
+    *("mcp_studio.vault.keyring", "mcp_studio.studio", "mcp_studio.search.engine"),
 }
 """Modules that may import ours inside a function: they open what is asked for, such as a verb or a transport."""
 TEXT_OUTPUT = ("textual", "rich", "argparse")

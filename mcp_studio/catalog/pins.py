@@ -24,10 +24,9 @@ class Drift(NamedTuple):
         return f"{self.ref} is {self.kind}"
 
 
-def digest(definition: Mapping[str, Json]) -> str:
+def digest(tool: Mapping[str, Json]) -> str:
     """The hash of a tool's definition; the order of keys does not matter."""
-    pinned = {key: value for key, value in definition.items() if key in PINNED}
-    text = json.dumps(pinned, sort_keys=True, separators=(",", ":"))
+    text = json.dumps({key: tool[key] for key in PINNED & tool.keys()}, sort_keys=True, separators=(",", ":"))
     return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -159,11 +159,10 @@ class Refresher:
             return kind, None
         headers = status.modern and config.kind == "http"
         whole = not (found.error or found.capped)
-        first = (server, kind) not in catalog.seen.known
         entries, gone = await asyncio.to_thread(
             lambda: catalog.seen.compare(server, kind, salvage(server, kind, found.items, headers=headers))
         )
-        if first and whole:
+        if whole and (server, kind) not in catalog.seen.known:
             catalog.seen.take(server, kind, entries)
         error = found.error
         if kind == "resource":

@@ -8,6 +8,7 @@ import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple, cast
@@ -127,7 +128,10 @@ def _plan_named(options: Options, config: Config, option: str, what: str) -> Pla
         group, _, name = name.removeprefix(MARK).partition(".")
         members = _members(config, group)
         chosen = select(config, [*dict.fromkeys((server, *members))] if server else members)
-        return Plan(chosen, server, name, _pairs_of(words), group=group)
+        # A member on demand starts where no other can serve, or where it is named.
+        waits = {one: config.servers[one].start for one in members if one != server}
+        servers = {one: replace(entry, start=waits.get(one, "")) for one, entry in chosen.servers.items()}
+        return Plan(replace(chosen, servers=servers), server, name, _pairs_of(words), group=group)
     if not server:
         server, name = _split(config, name, named)
     return Plan(select(config, [server] if server else ()), server, name, _pairs_of(words), named)

@@ -189,6 +189,5 @@ def export(client: Client, file: Path, servers: Iterable[ServerConfig], redactor
             remarks.append(f"{server.name} is left out: {problem.key or 'it'} {problem.message.rstrip('.')}.")
             continue
         remarks += [f"{server.name} goes without {', '.join(left)}: {client.name} has no place for that."] * bool(left)
-        clear = "is a secret that stands in clear, and will there, too."
-        remarks += [f"servers.{server.name}.{one.key} {clear}" for one in found]
+        remarks += [f"servers.{server.name}.{one.key} is a secret in clear, and would be there, too." for one in found]
     return Export(client, file, entries, tuple(remarks))

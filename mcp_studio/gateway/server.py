@@ -18,7 +18,7 @@ from mcp_studio.catalog.listing import EntryKind, Ref
 from mcp_studio.errors import StudioError
 from mcp_studio.gateway.clients import Session, can
 from mcp_studio.gateway.directory import Offer
-from mcp_studio.gateway.exchange import Context
+from mcp_studio.gateway.exchange import Context, stateless
 from mcp_studio.gateway.gateway import Gateway, refusal
 from mcp_studio.gateway.notices import Notices
 from mcp_studio.gateway.own_tools import OwnTools
@@ -92,7 +92,7 @@ class Handlers:
             client = self._gateway.client_of(ctx)
             try:
                 with client.request():
-                    return {"resultType": "complete", **await handler(ctx, given)}
+                    return ({"resultType": "complete"} if stateless(ctx) else {}) | await handler(ctx, given)
             except StudioError as error:
                 if method == "tools/call":
                     return refusal(error)

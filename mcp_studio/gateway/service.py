@@ -217,19 +217,20 @@ async def serve_stdio(server: GatewayServer, message: int) -> None:
         reading.cancel()
         writing.cancel()
         await asyncio.gather(reading, writing, return_exceptions=True)
+        os.set_blocking(0, True)  # a terminal is not ours alone
         os.close(output)
 
 
 async def _read(incoming: MemoryObjectSendStream[SessionMessage | Exception], most: int) -> None:
     lines = asyncio.StreamReader(limit=most)
-    if stat.S_ISREG(os.fstat(0).st_mode):  # no loop can wait for a file, and nobody has to
-        lines.feed_data(sys.stdin.buffer.read())
-        lines.feed_eof()
-    else:
-        loop = asyncio.get_running_loop()
-        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
     try:
         async with incoming:
+            if _may_block(0) or os.isatty(0):
+                loop = asyncio.get_running_loop()
+                await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
+            else:  # no loop can wait for a file, and nobody has to
+                lines.feed_data(sys.stdin.buffer.read())
+                lines.feed_eof()
             while line := await lines.readline():
                 try:
                     message = SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
@@ -257,9 +258,9 @@ async def _write(outgoing: MemoryObjectReceiveStream[SessionMessage], output: in
                     return  # the client is gone, which ends its input too
 
 
-def _may_block(output: int) -> bool:
-    """Whether a client at the other end may not read: files and terminals take all that is written."""
-    mode = os.fstat(output).st_mode
+def _may_block(file: int) -> bool:
+    """Whether there is a program at the other end: files and terminals take all that is written."""
+    mode = os.fstat(file).st_mode
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 

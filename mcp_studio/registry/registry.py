@@ -18,13 +18,14 @@ from typing import NamedTuple
 
 from mcp_studio.catalog.catalog import Catalog, suggestion
 from mcp_studio.catalog.listing import EntryKind, Listing
-from mcp_studio.errors import UsageError
+from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json, JsonProblem, dumps, items_of, loads, mapping, pretty
-from mcp_studio.limits import MB
+from mcp_studio.limits import KB, MB
 from mcp_studio.paths import write_atomically
-from mcp_studio.registry.record import PINNED, Pinned, ToolRecord, listed_by, record_of, tags_of
+from mcp_studio.registry.record import LONGEST_NAME, PINNED, Pinned, ToolRecord, listed_by, record_of, tags_of
 from mcp_studio.registry.sql import postgres_storage, sqlite_storage
-from mcp_studio.registry.storage import JsonStorage, MemoryStorage, Storage, StorageProblem, Uses, used
+from mcp_studio.registry.storage import JsonStorage, MemoryStorage, Storage, StorageProblem, Uses, merged, used
+from mcp_studio.safetext import safe
 from mcp_studio.search.engine import Listed
 from mcp_studio.search.index import SearchIndex, Worker
 from mcp_studio.search.method import EVERYWHERE, Document, Reason, Scope
@@ -38,6 +39,8 @@ BATCH = 10_000
 """Records that a storage is given at once."""
 _LARGEST = 256 * MB
 """A file that is imported."""
+_LARGEST_RECORD = 512 * KB
+"""A larger definition is no use to a program, and a server could fill the disk by some."""
 _SECONDS = 5.0
 """Counts of use are written at most so often, and at the end."""
 _AGAIN = 1.0
@@ -128,6 +131,8 @@ class ToolRegistry:
         self.storage: Storage = open_storage(storage) if isinstance(storage, str | Path) else storage or MemoryStorage()
         self._new_index = index
         self._index: SearchIndex | None = None
+        self._shown: set[str] = set()
+        """Servers that the index has heard of."""
         self._usage = usage
         self._redact = redact
         self._turn = threading.RLock()
@@ -175,7 +180,7 @@ class ToolRegistry:
         """
         if found := self.get(name):
             return found
-        raise UsageError(f"The registry has no tool {name!r}.{suggestion(name, self._records)}")
+        raise UsageError(f"The registry has no tool {name!r}.{suggestion(name, tuple(self._records))}")
 
     def categories(self) -> dict[str, int]:
         """All categories, and how many tools each has; a tool that has none counts under its server's name."""
@@ -227,6 +232,7 @@ class ToolRegistry:
         if (index := self._index) is None:
             index = await asyncio.wrap_future(self._worker.ask(self._indexed))
         scope = EVERYWHERE if servers is None else Scope(frozenset(servers))
+        limit = max(1, limit)
         wanted = 1_000 if where else limit
         found = await index.ask(query, method=_ALIASES.get(method, method), scope=scope, limit=wanted, once=once)
         hits = (
@@ -290,12 +296,14 @@ class ToolRegistry:
             self._drop([record.name for record in self._named(names)])
 
     def used(self, name: str) -> None:
-        """A program or an agent has called a tool; cheap."""
-        now = time.time()
+        """A program or an agent has called a tool; cheap. A name that is none of ours does not matter."""
+        name = next((one for one in _spellings(name) if one in self._records), name)
         with self._counting:
-            self._calls[name] += 1
             if name in self._records:
-                self._records[name] = used(self._records[name], Uses(1, now))
+                self._records[name] = used(self._records[name], Uses(1, time.time()))
+            elif self._revision >= 0:
+                return
+            self._calls[name] += 1
         if time.monotonic() - self._counted > _SECONDS:
             self._worker.ask(self._step)
 
@@ -377,7 +385,7 @@ class ToolRegistry:
                 if self._changed:
                     self._caught_up()
                 self._write_uses()
-        except StorageProblem as problem:
+        except StudioError as problem:
             log.warning("the registry was not written: %s", problem)
 
     def _step(self) -> bool:
@@ -430,10 +438,8 @@ class ToolRegistry:
         if (revision := self.storage.revision()) != self._revision:
             found = {one.name: one for one in self.storage.load_all()}
             with self._counting:
-                for name, calls in self._calls.items():
-                    if name in found:
-                        found[name] = used(found[name], Uses(calls, time.time()))
-                self._records = found
+                more = {name: Uses(calls, time.time()) for name, calls in self._calls.items() if name in found}
+                self._records = found | {name: used(found[name], uses) for name, uses in more.items()}
             self._revision = revision
             self._show(None)
 
@@ -456,12 +462,12 @@ class ToolRegistry:
             yield from found or (self.find(name),)
 
     def _save(self, records: Iterable[ToolRecord]) -> None:
-        """Keep records, without secrets; a name that is one is left out."""
+        """Keep records, without secrets; a name that is one is left out, and what is very large."""
         clean = [one for one in map(self._cleaned, records) if one]
         self._write_uses()  # records have them already, and they would be added once more
         for batch in _batches(clean):
             self._wrote(lambda batch=batch: self.storage.save(batch))
-            self._records.update({record.name: record for record in batch})
+            self._records.update({record.name: merged(self._records.get(record.name), record) for record in batch})
         self._show({record.server for record in clean})
 
     def _drop(self, names: Sequence[str]) -> None:
@@ -471,7 +477,9 @@ class ToolRegistry:
 
     def _write_uses(self) -> None:
         self._counted = max(self._counted, time.monotonic())
-        if calls := Counter(self._calls):
+        with self._counting:
+            calls = Counter(self._calls)
+        if calls:
             self._wrote(lambda: self.storage.count({name: Uses(one, time.time()) for name, one in calls.items()}))
             with self._counting:
                 self._calls -= calls
@@ -491,6 +499,9 @@ class ToolRegistry:
 
     def _cleaned(self, record: ToolRecord) -> ToolRecord | None:
         data = dumps(record.as_json())
+        if len(data) > _LARGEST_RECORD:
+            log.warning("the registry leaves out %s: its definition has %d bytes", safe(record.name), len(data))
+            return None
         if (clean := self._redact(data)) == data:
             return record
         made = record_of(loads(clean))
@@ -500,7 +511,7 @@ class ToolRegistry:
         """Give the index what these servers have now; all of them with None."""
         if self._index is None:
             return
-        groups: dict[str, list[Document]] = {server: [] for server in servers or ()}
+        groups: dict[str, list[Document]] = {server: [] for server in (self._shown if servers is None else servers)}
         for one in self._records.values():
             if one.listed and (servers is None or one.server in servers):
                 tags = (*one.tags, *filter(None, (one.category,)))
@@ -508,6 +519,7 @@ class ToolRegistry:
                 groups.setdefault(one.server, []).append(Document(one.ref, raw, tags))
         for server, documents in groups.items():
             self._index.put((server, "tool"), Listed(documents))
+        self._shown |= groups.keys()
 
 
 def why(reasons: Iterable[Reason]) -> str:
@@ -522,7 +534,7 @@ def _name(server: str, tool: str) -> str:
 def _spellings(name: str) -> Iterator[str]:
     """The names that are meant by one; in the flat form it is not said where the server's name ends."""
     yield name
-    parts = name.split("__")
+    parts = name.split("__") if len(name) <= 2 * LONGEST_NAME else [""]
     for at in range(2, len(parts)) if parts[0] == "mcp" else ():
         yield f"{'__'.join(parts[1:at])}.{'__'.join(parts[at:])}"
 

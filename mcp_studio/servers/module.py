@@ -63,7 +63,8 @@ def _run(file: Path) -> ModuleType:
     except (Exception, SystemExit) as problem:  # code of a person's own: anything can happen
         lines = [frame.lineno for frame in traceback.extract_tb(problem.__traceback__) if frame.filename == str(file)]
         line = problem.lineno if isinstance(problem, SyntaxError) else lines[-1] if lines else 0
-        raise StudioError(f"{file}, line {line}: {type(problem).__name__}: {problem}") from None
+        said = problem.msg if isinstance(problem, SyntaxError) else problem
+        raise StudioError(f"{file}, line {line}: {type(problem).__name__}: {said}") from None
     return module
 
 

@@ -95,9 +95,8 @@ class Groups:
         return found[0].server
 
     async def route(self, group: str, tool: str, preferred: str = "") -> str:
-        """The same once it is known who has the tool: where one can serve, only a moment is waited for a better one.
-
-        Where nobody that is connected can, a member is started that starts on demand.
+        """The same once it is known who has the tool: where one can serve, only a moment is waited for a better one,
+        but for one that the call prefers. Where nobody that is connected can, one is started that starts on demand.
 
         Raises:
             UsageError: no server of such a group offers the tool.
@@ -106,9 +105,9 @@ class Groups:
         def look() -> tuple[bool, bool]:
             found = self.members(group, tool, preferred)
             unread = [one for one in found if self._unread(one.server, "tool") and not one.drained]
-            if not found or not found[0].healthy or found[0] in unread:
+            if not found or not found[0].healthy or found[0] in unread or preferred in [one.server for one in unread]:
                 return False, bool(unread)
-            return True, any(one.server == preferred or one.priority > found[0].priority for one in unread)
+            return True, any(one.priority > found[0].priority for one in unread)
 
         await self._until_clear(look)
         server = self.best(group, tool, preferred)

@@ -35,7 +35,7 @@ class StudioApp(GuardedApp):
     """The studio's app over a running engine, which surrounds it: `run.py` opens both."""
 
     TITLE = "mcp-studio"
-    CSS_PATH = [Path(__file__).with_name(name) for name in ("studio.tcss", "dialogs.tcss")]  # noqa: RUF012
+    CSS_PATH = [Path(__file__).with_name(name) for name in ("views.tcss", "studio.tcss", "dialogs.tcss")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = bindings("app")
     ENABLE_COMMAND_PALETTE = False  # the action `palette` opens Textual's palette with our providers
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (40, "-slim"), (72, "-narrow"), (110, "-wide"), (160, "-huge")]  # noqa: RUF012
@@ -81,7 +81,6 @@ class StudioApp(GuardedApp):
     def on_mount(self) -> None:
         self.studio.trace.troubled.connect(lambda why: self.say(why, "warning"))
         self._tell_problems()
-        self.set_interval(1, self._reload_themes)
 
     def _tell_problems(self) -> None:
         for sentence in self._problems:
@@ -97,7 +96,7 @@ class StudioApp(GuardedApp):
         self.own_themes = tuple(theme.name for theme in loaded)
         self._problems += [f"{file.name}: {reason}" for file, reason in bad]
 
-    def _reload_themes(self) -> None:
+    def reload_themes(self) -> None:
         """Show what the person has changed in a theme file."""
         with suppress(OSError):  # removed while it is looked at: looked at again in a second
             written = [file.stat().st_mtime_ns for file in sorted(self.studio.paths.themes.glob("*.toml"))]

@@ -16,6 +16,7 @@ import tempfile
 import time
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
@@ -43,7 +44,7 @@ async def _calls(client: Client, tool: str, arguments: dict[str, str], count: in
 
 
 async def latency(home: Path, rounds: int, calls: int) -> None:
-    servers = {"raw": raw("raw_server"), "demo": demo_stdio()}
+    servers: dict[str, Any] = {"raw": raw("raw_server"), "demo": demo_stdio()}
     gateway = argv(configured('mode = "all"\ncalls = 0', home=home, **servers))
     async with AsyncExitStack() as stack:
         behind = await stack.enter_async_context(_stdio(gateway))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,25 @@ def test_a_tool_of_a_group_goes_to_a_member_that_has_it(config: str) -> None:
 def test_a_named_member_that_cannot_serve_is_passed_over_and_told(config: str) -> None:
     done = cli("call", "@pair.echo", "text=hi", "--server", "broken", "--config", config, "--json")
     assert (done.code, done.json["server"]) == (0, "good")
+
+
+def test_a_member_on_demand_starts_where_no_other_can_serve_or_it_is_named(tmp_path: Path) -> None:
+    command, *args = python_server("raw_server")
+    marked = [
+        "-c",
+        f"open({str(tmp_path / 'started')!r}, 'w'); import runpy; runpy.run_path({args[0]!r}, None, '__main__')",
+    ]
+    file, entry = tmp_path / "servers.toml", '[servers.{}]\ncommand = "{}"\nargs = {}\ngroup = "pair"\n{}\n'
+    good = entry.format("good", command, args, "")
+    file.write_text(good + entry.format("late", command, json.dumps(marked), 'start = "demand"\npriority = 5'))
+    words = ("call", "@pair.echo", "text=hi", "--config", str(file), "--json")
+    assert cli(*words).json["server"] == "good" and not (tmp_path / "started").exists()
+    assert cli(*words, "--server", "late").json["server"] == "late" and (tmp_path / "started").exists()
+    file.write_text(good.replace(args[0], "none.py") + file.read_text().removeprefix(good))
+    assert cli(*words).json["server"] == "late"
+    disabled = file.read_text().replace('group = "pair"', 'group = "pair"\nenabled = false')
+    file.write_text(disabled)
+    assert "All servers of the group 'pair' are disabled." in cli(*words).err
 
 
 def test_groups_are_listed_and_a_wrong_one_is_told(config: str) -> None:

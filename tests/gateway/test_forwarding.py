@@ -48,17 +48,17 @@ async def test_refusals_come_through_as_what_they_are(era: str) -> None:
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_progress_and_log_messages_come_through(era: str) -> None:
-    progress, logged = list[float](), list[Any]()
+    steps, logged = list[float](), list[Any]()
 
-    async def on_progress(done: float, total: float | None, message: str | None) -> None:
-        progress.append(done)
+    async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+        steps.append(progress)
 
     async def on_log(params: types.LoggingMessageNotificationParams) -> None:
         logged.append((params.logger, params.level))
 
     async with on_stdio(configured(ALL), era=era, logging_callback=on_log) as client:
         await client.call_tool("mcp__demo__take_stock", {}, progress_callback=on_progress)
-        assert progress == sorted(progress) and progress
+        assert steps == sorted(steps) and steps
         if era == "legacy":
             level = types.SetLevelRequest(params=types.SetLevelRequestParams(level="warning"))
             await client.session.send_request(level, types.EmptyResult)
@@ -76,7 +76,7 @@ async def test_a_server_asks_the_client_that_called_it(era: str, upstream: str) 
         asked.append(params.message)
         return types.ElicitResult(action="accept", content={"name": "Ada", "copies": 1, "gift": False})
 
-    servers = {} if upstream == "demo" else {"raw": raw("raw_asks")}
+    servers: dict[str, Any] = {} if upstream == "demo" else {"raw": raw("raw_asks")}
     async with on_stdio(configured(ALL, **servers), era=era, elicitation_callback=elicit) as client:
         if upstream == "demo":
             result = await client.call_tool("mcp__demo__ask_twice", {})

@@ -26,7 +26,7 @@ async def _quick(client: Any) -> float:
 
 
 async def test_floods_and_deaths_of_servers_and_clients_that_do_not_read() -> None:
-    servers = {"good": raw("raw_server"), "flood": raw("raw_flood"), "frail": demo_stdio()}
+    servers: dict[str, Any] = {"good": raw("raw_server"), "flood": raw("raw_flood"), "frail": demo_stdio()}
     with on_http(configured(ALL, **servers)) as served:
         async with to_http(served) as quiet, to_http(served, era="legacy") as loud:
             await quiet.list_tools()
@@ -34,7 +34,8 @@ async def test_floods_and_deaths_of_servers_and_clients_that_do_not_read() -> No
 
             floods = [asyncio.ensure_future(loud.call_tool("mcp__flood__logs", {})) for _ in range(10)]  # 100,000 lines
             during = [await _quick(quiet) for _ in range(20)]
-            assert all("done" in text(one) for one in await asyncio.wait_for(asyncio.gather(*floods), 60))
+            ends = [text(one) for one in await asyncio.wait_for(asyncio.gather(*floods), 100)]
+            assert set(ends) == {"done"}
             assert sorted(during)[10] < max(20 * usual, 1.0)
 
             begun = httpx2.post(served.url, json=INITIALIZE, headers=USUAL | served.headers)
@@ -112,4 +113,4 @@ async def test_workers_serve_one_client_by_turns() -> None:
         assert len(asked) == 6
         served.process.send_signal(signal.SIGTERM)
         served.process.wait(20)
-        assert served.process.returncode == 128 + signal.SIGTERM
+        assert served.process.returncode in (128 + signal.SIGTERM, -signal.SIGTERM)

@@ -22,8 +22,7 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The address of an empty storage of each kind."""
     if request.param != "postgresql":
         return str(tmp_path / "deep" / f"registry.{request.param}")
-    import psycopg
-
+    psycopg = pytest.importorskip("psycopg", reason="the extra `postgres` is not installed")
     server: str = request.getfixturevalue("database")
     with psycopg.connect(server) as connection:
         connection.execute("DROP TABLE IF EXISTS registry_tools, registry_state")

@@ -174,16 +174,12 @@ async def test_what_another_process_writes_is_seen(address: str) -> None:
         return [hit.name for hit in (await other.asearch("sky")).hits] == ["b"]
 
     assert await found()
-    one.remove(["b"])
-    gone: list[bool] = []
-
-    async def look() -> None:
-        while await found():
-            pass
-        gone.append(True)
-
-    await look()
-    assert gone
+    one.add([ToolRecord("far.tool", "far", "something far away")])
+    while [hit.name for hit in (await other.asearch("far away")).hits] != ["far.tool"]:
+        pass  # each looks again once a second has passed
+    one.remove(["b", "far.*"])
+    while await found() or (await other.asearch("far away")).hits:
+        pass
     for registry in (one, other):
         registry.used("a")
         registry.close()
@@ -236,6 +232,12 @@ async def test_secrets_are_not_kept() -> None:
         assert "‹redacted›" in registry.find("own").description and registry.get(token) is None
 
 
+def test_a_definition_without_end_is_left_out() -> None:
+    registry = ToolRegistry()
+    registry.add([ToolRecord("large", description="x" * 1_000_000, source="hand"), *tools("small")])
+    assert named(registry) == {"small"}
+
+
 async def test_the_storage_is_where_the_settings_say(tmp_path: Path) -> None:
     settings = Settings(limits=PATIENT, registry_storage=str(tmp_path / "own.sqlite"))
     async with opened(lists(), settings=settings) as studio:
@@ -256,5 +258,6 @@ async def test_what_a_person_has_run_counts_as_use() -> None:
     async with opened(lists()) as studio:
         registry = await ready(studio)
         studio.usage.ran(registry.find("s.words").ref)
-        registry.used("s.words")
+        registry.used("mcp__s__words")
+        registry.used("s.nothing")
         assert [(one.name, one.uses) for one in registry.hot()] == [("s.words", 2)]

@@ -99,7 +99,17 @@ async def test_the_question_about_a_tool_that_changed_shows_how_and_always_accep
             "Its definition is not what was accepted", '-  "description": "Old words."', r"\+  .*New words"
         )
         await stage.press("a")
-        await stage.shows("No rule allows a tool that changed", "What the tool is now: it asks as it did before")
+        await stage.shows("No rule allows it before")
+        await stage.studio.call_tool(Ref("tool", "lists", "change"), {}, approved=True).wait()
+        await stage.until(lambda: "version 3" in str(stage.studio.catalog.find(words)[0].view.raw), "another change")
+        await stage.press("enter")
+        await stage.told("lists.words has changed again: nothing was accepted.")
+        await stage.until(lambda: stage.app.screen is stage.main, "closed")
+        await stage.press("exclamation_mark")
+        await stage.dialog(Approval)
+        await stage.shows("New words, version 3")
+        await stage.press("a")
+        await stage.shows("No rule allows it before", "Accept the change, and make no rule")
         await stage.press("enter")  # the first one: no rule
         await stage.until(lambda: getattr(stage.main.result.call, "outcome", None), "an outcome")
         (entry,) = stage.studio.catalog.find(words)

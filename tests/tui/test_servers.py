@@ -220,7 +220,7 @@ async def test_servers_of_other_clients_are_ticked_at_the_first_start_and_their_
     (home / ".vscode" / "mcp.json").write_text(json.dumps({"servers": {"theirs": {"command": "another"}}}))
     async with on_stage(size=(80, 24)) as stage:
         await stage.dialog(FirstStart)
-        await stage.shows(r"\[x\] theirs +Cursor +their-program -x", "has this name", "env: A_TOKEN", "left out: .*")
+        await stage.shows(r"\[x\] theirs +Cursor +their-program -x", "has this name", "env +A_TOKEN", "left out: .*")
         await stage.press("space")
         await stage.shows(r"\[ \] theirs")
         await stage.press("enter")
@@ -416,7 +416,7 @@ async def test_servers_are_written_to_another_client_after_the_change_is_seen(
         await stage.shows("Cursor .*mcp.json", r"\[x\] one", r"\[x\] two", r"\[ \] clear", r'\+ +"two": \{')
         assert stage.app.screen.query_one(Select).value is not None and file.read_text().count("one") == 0
         await stage.press("tab", "end", "space")
-        await stage.shows(r"\[x\] clear", "API_TOKEN is a secret that stands in clear", "redacted")
+        await stage.shows(r"\[x\] clear", "API_TOKEN is a secret in clear", "redacted")
         assert secret not in stage.text
         await stage.press("ctrl+j")
         await stage.told("Wrote one, two, clear to")

@@ -19,6 +19,8 @@ from mcp_studio.redact import Redactor
 from mcp_studio.trace.message import COMMENTED, MARKED, Recording, Span
 from mcp_studio.trace.query.parser import QueryError
 from mcp_studio.trace.store import TraceStore
+from mcp_studio.tui.app import StudioApp
+from mcp_studio.tui.themes import complete
 from mcp_studio.tui.views.glyphs import choose
 from mcp_studio.tui.views.line import width_of
 from mcp_studio.tui.views.trace_table import TraceTable, draw, header, rows_with, size_text, widths_for, words_of
@@ -119,7 +121,7 @@ def test_a_row_shows_marks_findings_rounds_and_what_a_request_came_under() -> No
             {"jsonrpc": "2.0", "method": "notifications/cancelled"},
         ):  # fmt: skip
             talk.hear(message)
-            found += row(talk.store, len(talk.store) - 1)[1]
+            found += row(talk.store, len(talk.store) - 1)[0]
         choose(ascii=False)
         assert found == signs
 
@@ -162,10 +164,15 @@ def test_small_messages_say_something_in_their_row(kind: str, method: str, body:
 class Bare(App[None]):
     """Nothing but a table and its header."""
 
+    CSS_PATH = StudioApp.CSS_PATH
+
     def __init__(self, store: Recording) -> None:
         super().__init__()
         self.names = Static(markup=False)
         self.table = TraceTable(store, self.names, empty="Nothing yet.")
+
+    def get_css_variables(self) -> dict[str, str]:
+        return complete(super().get_css_variables())
 
     def compose(self) -> ComposeResult:
         yield self.names
@@ -190,6 +197,8 @@ class Bare(App[None]):
 async def staged(store: Recording) -> AsyncGenerator[tuple[Bare, TraceTable, Pilot[None]]]:
     app = Bare(store)
     async with app.run_test(size=(60, 11)) as pilot:
+        if isinstance(store, TraceStore):
+            store.changed.connect(lambda _: app.table.call_later(app.table.refresh_entries) and None)
         app.table.focus()
         await pilot.pause()
         yield app, app.table, pilot

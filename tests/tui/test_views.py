@@ -27,8 +27,10 @@ from textual.widgets import Input
 
 from mcp_studio.present.blocks import Block
 from mcp_studio.safetext import is_live, safe
+from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.framework import PICTURE, PLACEHOLDER, WALL
 from mcp_studio.tui.panes.result import table_in
+from mcp_studio.tui.themes import complete
 from mcp_studio.tui.views.content_view import is_markdown
 from mcp_studio.tui.views.diff_view import DiffView
 from mcp_studio.tui.views.find import Findable
@@ -45,6 +47,7 @@ from tests.support import wait_until
 class Host(App[None]):
     """One view, focused, behind the wall; keeps the messages."""
 
+    CSS_PATH = StudioApp.CSS_PATH
     ENABLE_COMMAND_PALETTE = False
 
     def __init__(self, view: Widget) -> None:
@@ -54,6 +57,9 @@ class Host(App[None]):
 
     def compose(self) -> ComposeResult:
         yield self.view
+
+    def get_css_variables(self) -> dict[str, str]:
+        return complete(super().get_css_variables())
 
     def get_line_filters(self) -> Any:
         return [*super().get_line_filters(), WALL]

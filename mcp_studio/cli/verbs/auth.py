@@ -23,6 +23,7 @@ from mcp_studio.paths import Paths
 from mcp_studio.present.accounts import account_rows, as_json, claim_rows, steps_json, usable, utc, validity
 from mcp_studio.present.browser import NONE
 from mcp_studio.studio import Studio
+from mcp_studio.transport.base import Tap
 
 
 def run(out: Output) -> int:
@@ -49,7 +50,7 @@ def run(out: Output) -> int:
     work = {"token": _token, "refresh": _refresh, "logout": _logout, "forget": _forget}[word]
 
     async def body(studio: Studio) -> int:
-        return out.done(await work(studio, server, out))
+        return out.done(await work(studio.signing.accounts, server, studio.manager.supervisor(server.name).tap, out))
 
     return execute(_alone(config, server), out, body, answers=False)
 
@@ -133,10 +134,9 @@ async def _sign_in(studio: Studio, server: ServerConfig, redirect: str, out: Out
     scopes = tuple(dict.fromkeys([*(known.scopes if known else ()), *wanted]))
     step, anew = options.flag("--step"), options.flag("--register")
     sign_in = accounts.sign_in(server, tap, scopes=scopes, redirect_url=redirect, step_by_step=step, anew=anew)
-    if server.tls.insecure:
-        out.warn("Any certificate is accepted (insecure): whoever is on the way can take the sign-in.")
-    if accounts.keeping == "memory":
-        out.warn("What signing in brings is stored in memory only: it ends with this command.")
+    insecure = "Any certificate is accepted (insecure): whoever is on the way can take the sign-in."
+    passing = "What signing in brings is stored in memory only: it ends with this command."
+    out.warn(insecure * server.tls.insecure, passing * (accounts.keeping == "memory"))
     browser = NONE if options.flag("--no-browser") else studio.config.settings.browser
     lines = Lines() if can_ask() else None
     try:
@@ -231,13 +231,11 @@ def _with_claims(account: Account) -> dict[str, Json]:
     return as_json(account) | {"claims": account.claims or None, "idClaims": account.id_claims or None}
 
 
-async def _token(studio: Studio, server: ServerConfig, out: Output) -> Json:
+async def _token(accounts: Accounts, server: ServerConfig, tap: Tap, out: Output) -> Json:
     """Print the token, or what it says."""
-    tap = studio.manager.supervisor(server.name).tap
     if server.auth.alone:
-        await studio.signing.accounts.refresh(server, tap)
-    token = await studio.signing.accounts.token(server, tap)
-    account = await studio.signing.accounts.account(server)
+        await accounts.refresh(server, tap)
+    token, account = await accounts.token(server, tap), await accounts.account(server)
     assert account is not None, "there is a token"
     if out.options.flag("--claims"):
         if not account.claims:
@@ -253,23 +251,23 @@ async def _token(studio: Studio, server: ServerConfig, out: Output) -> Json:
     return {"token": token, "header": header, "expires": utc(account.expires)}
 
 
-async def _refresh(studio: Studio, server: ServerConfig, out: Output) -> Json:
-    account = await studio.signing.accounts.refresh(server, studio.manager.supervisor(server.name).tap)
-    if lost := studio.signing.accounts.unsaved:
+async def _refresh(accounts: Accounts, server: ServerConfig, tap: Tap, out: Output) -> Json:
+    account = await accounts.refresh(server, tap)
+    if lost := accounts.unsaved:
         raise StudioError(lost[0], hint=f"It ends with this command; sign in again: {command(server)}")
     out.note(f"renewed: {validity(account)}")
     return as_json(account)
 
 
-async def _logout(studio: Studio, server: ServerConfig, out: Output) -> Json:
-    message = await studio.signing.accounts.sign_out(server, studio.manager.supervisor(server.name).tap)
+async def _logout(accounts: Accounts, server: ServerConfig, tap: Tap, out: Output) -> Json:
+    message = await accounts.sign_out(server, tap)
     out.note(message)
     return {"server": server.name, "message": message}
 
 
-async def _forget(studio: Studio, server: ServerConfig, out: Output) -> Json:
+async def _forget(accounts: Accounts, server: ServerConfig, _: Tap, out: Output) -> Json:
     wanted = out.options.flag("--client")
-    tokens, client = await studio.signing.accounts.forget(server, client=wanted)
+    tokens, client = await accounts.forget(server, client=wanted)
     out.note(f"forgotten: the sign-in to {server.name}" if tokens else f"Nobody was signed in to {server.name}.")
     if wanted:
         out.note("forgotten: who we are there" if client else "Nothing is known of a client there.")

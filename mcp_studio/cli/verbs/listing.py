@@ -19,7 +19,7 @@ from mcp_studio.catalog.skills import Skill, offered
 from mcp_studio.cli.call_arguments import saved_folders
 from mcp_studio.cli.engine import connect_all, connected, end, execute, ready
 from mcp_studio.cli.targets import configured, of_server, select, state_text
-from mcp_studio.cli.terminal import Output, clock, entry_rows, table
+from mcp_studio.cli.terminal import Output, clock, entry_rows
 from mcp_studio.cli.verbs import load
 from mcp_studio.config.model import Config, ServerConfig
 from mcp_studio.errors import StudioError, UsageError
@@ -124,7 +124,8 @@ async def _tokens(studio: Studio, out: Output) -> int:
     largest: dict[str, Json] = {}
     for part in ("description", "schema"):
         some = sorted(found.tools, key=lambda one, part=part: -getattr(one, part))[:_LARGEST]
-        out.data(f"largest {part}s", *table([(f"  {one.ref}", f"{getattr(one, part):,} tokens") for one in some]))
+        out.data(f"largest {part}s")
+        out.table([(f"  {one.ref}", f"{getattr(one, part):,} tokens") for one in some])
         largest[part] = [{"tool": str(one.ref), "tokens": getattr(one, part)} for one in some]
     out.note(f"counted by {found.tokenizer}")
     facts: dict[str, Json] = {

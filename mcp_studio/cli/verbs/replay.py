@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import partial
 from typing import cast
 
 from mcp_studio.call.replay import plan as planning
@@ -52,36 +53,36 @@ def _servers(options: Options, config: Config, recorded: tuple[str, ...]) -> dic
     return {name: name for name in recorded}
 
 
-class Secrets:
+def _secrets(out: Output) -> dict[str, str]:
     """What stands in the places where a recording has no secret, as `--set` gives it.
 
     Raises:
         UsageError: an option is not of the form FIELD=VALUE, or names a variable or secret that is not there.
     """
+    known: dict[str, str] = {}
+    for pair in out.options.values("--set"):
+        name, sign, value = pair.partition("=")
+        if not sign or not name:
+            raise UsageError(f"--set: `{pair}` is not of the form FIELD=VALUE.")
+        try:
+            known[name] = Expander(os.environ, lookup).text(value)
+        except ConfigError as problem:
+            raise UsageError(f"--set {name}: {problem.message}", hint=problem.hint) from None
+        out.redactor.learn(known[name])
+    return known
 
-    def __init__(self, studio: Studio, pairs: Sequence[str]) -> None:
-        self._known: dict[str, str] = {}
-        for pair in pairs:
-            name, sign, value = pair.partition("=")
-            if not sign or not name:
-                raise UsageError(f"--set: `{pair}` is not of the form FIELD=VALUE.")
-            try:
-                self._known[name] = secret = Expander(os.environ, lookup).text(value)
-            except ConfigError as problem:
-                raise UsageError(f"--set {name}: {problem.message}", hint=problem.hint) from None
-            studio.manager.redactor.learn(secret)
 
-    async def fill(self, step: Step, recorded: Recorded) -> dict[str, Json] | None:
-        """The params with everything filled in; None where something is missing."""
-        value: Json = recorded.params
-        for place in recorded.hidden:
-            text, whole = get_or_none(value, place), path_text(place)
-            names = (whole, whole.removeprefix("arguments."), str(place[-1]) if place else "")
-            secret = next((self._known[name] for name in names if name in self._known), None)
-            if secret is None or not isinstance(text, str):
-                return None
-            value = put(value, place, text.replace(MARK, secret))
-        return cast("dict[str, Json]", value)
+async def _filled(known: Mapping[str, str], _: Step, recorded: Recorded) -> dict[str, Json] | None:
+    """The params with everything filled in; None where something is missing."""
+    value: Json = recorded.params
+    for place in recorded.hidden:
+        text, whole = get_or_none(value, place), path_text(place)
+        names = (whole, whole.removeprefix("arguments."), str(place[-1]) if place else "")
+        secret = next((known[name] for name in names if name in known), None)
+        if secret is None or not isinstance(text, str):
+            return None
+        value = put(value, place, text.replace(MARK, secret))
+    return cast("dict[str, Json]", value)
 
 
 def run(out: Output) -> int:
@@ -111,9 +112,9 @@ async def _replay(
         await connected(studio, name, out)
     for left in plan.left_out:
         out.note(f"left out: {left.method} {left.reason}" + (f" ({left.times:,} times)" if left.times > 1 else ""))
-    secrets = Secrets(studio, out.options.values("--set"))
+    fill = partial(_filled, _secrets(out))
     results: list[Result] = []
-    replayer = Replayer(studio.caller, recording, approved=out.options.flag("--yes"), ignore=ignore, fill=secrets.fill)
+    replayer = Replayer(studio.caller, recording, approved=out.options.flag("--yes"), ignore=ignore, fill=fill)
     began = time.monotonic() - plan.steps[0].at
     for step in plan.steps:
         if out.options.flag("--paced"):

@@ -30,7 +30,6 @@ from mcp_studio.present.units import duration, plural
 from mcp_studio.safetext import safe
 from mcp_studio.sandbox.file_watch import FileWatch
 from mcp_studio.schema.field import Form
-from mcp_studio.session.events import ServerEvent
 from mcp_studio.session.logs import LogMessage, rank_of
 from mcp_studio.session.subscriptions import Subscription
 from mcp_studio.studio import Studio
@@ -90,7 +89,8 @@ async def _watched(studio: Studio, server: str, uris: list[str], out: Output, le
         if least:
             ends.callback(studio.logs.added.connect(partial(_print_log, out, rank_of(least))))
         if out.options.flag("--events"):
-            ends.callback(studio.manager.events.connect(partial(_print_event, out)))
+            events = studio.manager.events
+            ends.callback(events.connect(lambda one: _print(out, time.time(), f"{one.server} {one.said}", one.facts)))
             await connect_all(studio, out)  # what cannot be reached is told as an event
         for name in () if out.options.flag("--events") else names:
             await connected(studio, name, out)
@@ -110,10 +110,6 @@ def _print_change(out: Output, heard: tuple[str, str, dict[str, Json]]) -> None:
     if method.endswith("/list_changed"):
         kind = method.split("/")[1]
         _print(out, time.time(), f"{server} list of {kind} changed", {"changed": kind, "server": server})
-
-
-def _print_event(out: Output, event: ServerEvent) -> None:
-    _print(out, time.time(), f"{event.server} {event.said}", event.facts)
 
 
 def _print_log(out: Output, least: int, message: LogMessage) -> None:

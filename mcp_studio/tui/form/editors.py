@@ -19,8 +19,6 @@ from mcp_studio.tui.form.rows import Row
 
 _LOWEST, _HIGHEST = 3, 10
 """Lines of an area for JSON, at least; of any area, at most."""
-_LOOK = "{ padding: 0 1; background: $foreground 9%; background-tint: transparent; }"
-_FOCUSED = "{ background: $foreground 15%; }"
 _DRAWN = (Flag, Choice, Choices, Const, Union, Object, Map, List)
 """Fields into which nothing is typed."""
 
@@ -38,8 +36,6 @@ def take_key(widget: Widget, event: Key, press: Callable[[], bool]) -> None:
 
 class LineEditor(Input):
     """An input without a frame. Text of several lines is not cut: the form opens a larger editor for it."""
-
-    DEFAULT_CSS = f"LineEditor.-textual-compact {_LOOK} LineEditor:focus {_FOCUSED}"
 
     def __init__(self, leaves: Callable[[str], bool], pasted: Callable[[str], None]) -> None:
         """`leaves` takes a key that leaves the field, before the keys typed after it reach the editor.
@@ -66,8 +62,6 @@ class LineEditor(Input):
 
 class AreaEditor(TextArea):
     """A text area without a frame, which takes no more than can be edited; Tab goes on to the next field."""
-
-    DEFAULT_CSS = f"AreaEditor, AreaEditor:focus {_LOOK} AreaEditor:focus {_FOCUSED}"
 
     @dataclass
     class TooLong(Message):

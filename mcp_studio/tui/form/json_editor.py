@@ -44,17 +44,6 @@ class JsonArea(AreaEditor):
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         f"json--{part}" for part in "key string number constant mark problem".split()
     }
-    DEFAULT_CSS = """
-    JsonArea, JsonArea:focus {
-        height: 1fr; background: $foreground 5%;
-        & > .json--key { color: $json-key; }
-        & > .json--string { color: $json-string; }
-        & > .json--number { color: $json-number; }
-        & > .json--constant { color: $json-constant; }
-        & > .json--mark { color: $json-mark; }
-        & > .json--problem { color: $state-failed; }
-    }
-    """
     problem: JsonProblem | LimitExceeded | None = None
 
     def get_line(self, line_index: int) -> Text:
@@ -88,9 +77,6 @@ class JsonEditor(Vertical):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("editor")
-    DEFAULT_CSS = """
-    JsonEditor { width: 1fr; height: 1fr; & > Static { height: auto; max-height: 4; width: 1fr; } }
-    """
 
     @dataclass
     class Changed(Message):

@@ -402,24 +402,6 @@ class FormCanvas(Widget, can_focus=True):
         f"form--{look}"
         for look in "label label-current quiet required secret bad warn strong fold button field cursor list".split()
     }
-    DEFAULT_CSS = """
-    FormCanvas {
-        layer: rows; width: 1fr; height: auto;
-        & > .form--label { color: $foreground; }
-        & > .form--label-current { color: $accent; text-style: bold; }
-        & > .form--quiet { color: $quiet; }
-        & > .form--required { color: $text-warning; text-style: bold; }
-        & > .form--secret { color: $text-accent; }
-        & > .form--bad { color: $text-error; }
-        & > .form--warn { color: $text-warning; }
-        & > .form--strong { text-style: bold; }
-        & > .form--fold, & > .form--button { color: $text-primary; }
-        & > .form--field { background: $foreground 9%; }
-        &:nocolor > .form--field { text-style: underline; }
-        & > .form--list { background: $panel; }
-        & > .form--cursor { color: $block-cursor-foreground; background: $block-cursor-background; }
-    }
-    """
 
     def __init__(self, form: FormView) -> None:
         super().__init__()

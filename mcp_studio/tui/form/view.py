@@ -47,7 +47,6 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
     """
 
     BINDINGS = bindings("form")
-    DEFAULT_CSS = "FormView { layers: rows editor; height: auto; scrollbar-size: 0 1; }"
 
     @dataclass
     class Changed(Message):

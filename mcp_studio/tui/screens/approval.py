@@ -48,10 +48,10 @@ class Approval(RequestDialog):
         super().__init__(request, times)
         self.title = f"Run {safe(request.subject, 70)}?"
         self._edit = edit
+        self._changed = self._look_up()
+        """The tool as it is shown, where its definition is not what was accepted: no rule allows it before that is."""
 
-    @property
-    def changed(self) -> Entry | None:
-        """The tool where its definition is not what was accepted: no rule allows it before that is."""
+    def _look_up(self) -> Entry | None:
         request = self.request
         tools = self.app.studio.catalog.listing(request.server, "tool").entries
         changed = (one for one in tools if one.change and one.change.unaccepted)
@@ -60,7 +60,7 @@ class Approval(RequestDialog):
     def question(self) -> Iterable[Widget]:
         risky = "risk high" in self.request.reasons
         reasons = " · ".join(safe(reason, 200) for reason in self.request.reasons)
-        tool = self.changed
+        tool = self._changed
         difference = [*diff(tool.change.before, tool.view.raw)] if tool and tool.change else []
         text = Content.assemble(
             (f"{'! ' if risky else ''}{reasons}\n", "bold $risk-destructive" if risky else "bold"),
@@ -74,7 +74,7 @@ class Approval(RequestDialog):
 
     def on_mount(self) -> None:
         self.query_one("#edit").display = self._edit is not None
-        self.query_one("#allow").display = self._edit is not None or self.changed is not None
+        self.query_one("#allow").display = self._edit is not None or self._changed is not None
 
     def action_accept(self) -> None:
         self.dismiss(Answer("accept"))
@@ -90,14 +90,14 @@ class Approval(RequestDialog):
 
     def action_allow(self) -> None:
         """Run it, and ask no more: a rule is made, or what the tool is now is accepted."""
-        if self._edit is not None or self.changed is not None:
+        if self._edit is not None or self._changed is not None:
             self.app.attempt(self, self._allow(), "allow")
 
     async def _allow(self) -> None:
         studio, tool = self.app.studio, escape(self.request.subject)
         every = f"{escape(self.request.server)}.*"
         until = (date.today() + timedelta(days=_DAYS)).isoformat()
-        changed = self.changed
+        changed = self._changed
         rules = {
             "session": (PolicyRule(tool, "allow"), "This tool, until the studio ends"),
             "exactly": (PolicyRule(tool, "allow", exactly=fingerprint(self.request.arguments)), "These arguments"),
@@ -107,17 +107,22 @@ class Approval(RequestDialog):
         }
         options = [(name, title) for name, (_, title) in rules.items() if self._edit is not None]
         file = studio.paths.config_file
-        text = f"Rules but that for this studio are written into {file}, as [[policy]] before all others."
+        text = f"But for that until the studio ends, rules are written into {file}, as [[policy]] before all others."
         if changed is not None:
-            options.insert(0, ("accept", "What the tool is now: it asks as it did before"))
-            text = f"No rule allows a tool that changed: each of these accepts what it is now. {text}"
+            options.insert(0, ("accept", "Accept the change, and make no rule"))
+            rules_too = text if self._edit is not None else ""
+            text = f"No rule allows it before the change is accepted, which each of these does. {rules_too}"
         chosen = await self.app.push_screen_wait(
             Choose("Always allow", options, "accept" if changed else "exactly", text)
         )
         if not chosen:
             return
-        if changed is not None:
-            studio.catalog.accept(changed.ref)
+        if changed is not None and (now := self._look_up()) is not None:
+            if now.view.raw != changed.view.raw:  # what was not seen is not accepted
+                self.dismiss(None)
+                self.app.say(f"{safe(str(now.ref), 80)} has changed again: nothing was accepted.", "warning")
+                return
+            studio.catalog.accept(now.ref)
         if rule := rules.get(chosen, (None,))[0]:
             if chosen != "session":
                 await asyncio.to_thread(put_rule, file, rule)

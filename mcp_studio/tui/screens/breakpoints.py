@@ -37,15 +37,6 @@ class Breakpoints(Dialog[None]):
     """
 
     DEFAULT_CLASSES = "-large"
-    DEFAULT_CSS = """
-    Breakpoints {
-        & VirtualList { height: 30%; min-height: 3; margin: 1 0; }
-        & JsonArea { height: 1fr; min-height: 3; }
-        & Horizontal { height: 1; & Static { width: auto; margin-right: 1; } & Input { width: 1fr; } }
-        & #after { width: 10; }
-        & #note { height: auto; min-height: 1; }
-    }
-    """
     choices = (
         Choice("release", "Release", "primary"), Choice("drop", "Drop", "error"), Choice("answer", "Answer"),
         Choice("cut", "Cut the connection"), Choice("back", "Close"),

@@ -61,7 +61,7 @@ class ServerDetails(Dialog[str]):
     def on_mount(self) -> None:
         studio = self.app.studio
         for kind in KINDS:
-            studio.manager.look(self._server, kind)
+            studio.manager.refresher.look(self._server, kind)
         first = {"needs_auth": "#sign_in", "failed": "#repeat", "disabled": "#repeat"}
         self.query_one(first.get(studio.manager.status(self._server).state, "#back"), Button).focus()
         self.run_worker(studio.trace.examine(self._server))
@@ -81,13 +81,9 @@ class ServerDetails(Dialog[str]):
         if self._server not in studio.manager.names():
             self.dismiss(None)
             return
-        config = studio.manager.config(self._server)
-        offered = {
-            "sign_in": config.signs_in,
-            "token": config.signs_in,
-            "exit_report": bool(studio.manager.supervisor(self._server).mortems),
-            "unexpected_output": bool(studio.manager.supervisor(self._server).tap.stray_count),
-        }
+        supervisor, signs_in = studio.manager.supervisor(self._server), studio.manager.config(self._server).signs_in
+        offered = {"sign_in": signs_in, "token": signs_in, "exit_report": bool(supervisor.mortems)}
+        offered["unexpected_output"] = bool(supervisor.tap.stray_count)
         for id, there in offered.items():
             self.query_one(f"#{id}").display = there
         content = Content.assemble(*_parts(studio, self._server))
@@ -110,20 +106,19 @@ def _parts(studio: Studio, name: str) -> Iterator[Part]:
     yield from section("What it does wrong", [(safe(text, 600), "$text-warning") for text in wrong])
     yield "\n"
     yield from (f"  {name:<10}{text}\n" for name, text in (*_facts(config, status), *_standing(studio, config)))
-    connection = studio.manager.supervisor(name).connection
+    supervisor = studio.manager.supervisor(name)
+    connection, tap = supervisor.connection, supervisor.tap
     if connection is not None and status.spoken == "http":
         yield f"  {'answered':<10}{units.seconds(time.monotonic() - connection.heard)} ago\n"
     yield from section("Metrics", _metrics(studio, name, status))
     yield from section("Offers", _offers(studio, name))
     yield from section("Notifications", _notifications(studio, name))
     yield from section(f"Findings: {servers.finding_counts(ledger)}", _findings(ledger))
-    endings = studio.manager.supervisor(name).mortems[-1:]
+    endings = supervisor.mortems[-1:]
     ended = [f"{safe(crashes.first_line(one), 200)}. {crashes.meaning(one.ending)}" for one in endings]
     yield from section("Exit report", ended)
-    tap = studio.manager.supervisor(name).tap
-    stray, count = tap.stray_lines, tap.stray_count
-    output = f"Unexpected output on stdout: {units.plural(count, 'line')}"
-    yield from section(output, [safe(line, 500) for line in stray])
+    output = f"Unexpected output on stdout: {units.plural(tap.stray_count, 'line')}"
+    yield from section(output, [safe(line, 500) for line in tap.stray_lines])
     yield from section("stderr", [safe(line, 1_000) for line in tuple(tap.stderr_lines)[-_STDERR_LINES:]])
     steps = [f"{one.name:<12} {units.duration(one.ms):>9}  {safe(one.detail, 300)}" for one in status.steps]
     yield from section("Steps of connecting", steps)

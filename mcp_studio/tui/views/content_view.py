@@ -83,11 +83,6 @@ class Cards(VerticalScroll, can_focus=True, inherit_bindings=False):
     """A card for each block; one of them is the present one, which keys act on."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("list", "viewer")
-    DEFAULT_CSS = """
-    Cards { height: 1fr; scrollbar-size-vertical: 1; }
-    Cards > Card.-present { border-left: outer $foreground 30%; }
-    Cards:focus > Card.-present { border-left: outer $accent; }
-    """
 
     @dataclass
     class Chosen(Message):
@@ -168,18 +163,6 @@ class Cards(VerticalScroll, can_focus=True, inherit_bindings=False):
 
 class Card(Vertical):
     """One block: a line on what it is, and its content."""
-
-    DEFAULT_CSS = """
-    Card {
-        height: auto; margin-bottom: 1; padding: 0 1; border-left: outer transparent;
-        & > .card--head { color: $text-primary; text-style: bold; height: auto; }
-        & > .card--hint { color: $foreground 60%; height: auto; }
-        & > TextView { height: 20; background: $surface; }
-        & > Markdown { padding: 0; }
-        & MarkdownBlock:first-child { margin-top: 0; }
-        & MarkdownH1 { content-align: left top; margin: 0 0 1 0; }
-    }
-    """
 
     def __init__(self, block: Block, markdown: bool | None, with_image: bool) -> None:
         super().__init__()

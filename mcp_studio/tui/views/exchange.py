@@ -309,13 +309,6 @@ _HINT = "The exchange under the cursor appears here: timeline, request, response
 class ExchangeView(Vertical):
     """Shows one exchange, and looks now and then whether something has come to it."""
 
-    DEFAULT_CSS = """
-    ExchangeView {
-        & > #head { height: auto; max-height: 6; }
-        & > ContentSwitcher { height: 1fr; }
-        & #hint { padding: 1 0; color: $quiet; }
-    }
-    """
     tabs = getters.query_one(Tabs)
     switcher = getters.query_one(ContentSwitcher)
 

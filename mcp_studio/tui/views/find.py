@@ -93,17 +93,6 @@ class Findable(Vertical, Generic[View], can_focus=False):
     """A viewer with a line below that `/` opens: searches as you type, enter goes back to the text, esc ends it."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("viewer")
-    DEFAULT_CSS = """
-    Findable {
-        height: 1fr;
-        & > #find {
-            height: 1; display: none; background: $foreground 9%;
-            & > Input { width: 1fr; background: transparent; }
-            & > Static { width: auto; padding: 0 1; color: $foreground 60%; }
-        }
-        &.-finding > #find { display: block; }
-    }
-    """
     line = getters.query_one(Input)
     count = getters.query_one("#count", Static)
 

@@ -57,10 +57,6 @@ class ImageView(Widget):
         rows_most: rows that it takes at most.
     """
 
-    DEFAULT_CSS = """
-    ImageView { height: auto; width: 1fr; color: $foreground 60%; }
-    """
-
     def __init__(self, load: Callable[[], bytes], *, rows_most: int = 20) -> None:
         super().__init__()
         self._load = load

@@ -349,15 +349,6 @@ class JsonView(SearchView, CursorView):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("json")
     COMPONENT_CLASSES: ClassVar[set[str]] = {KEY, STRING, NUMBER, CONSTANT, MARK}
-    DEFAULT_CSS = """
-    JsonView {
-        & > .json--key { color: $text-primary; }
-        & > .json--string { color: $text-success; }
-        & > .json--number { color: $text-accent; }
-        & > .json--constant { color: $text-warning; }
-        & > .json--mark { color: $foreground 50%; }
-    }
-    """
 
     def __init__(self, data: bytes | str = b"", marks: Mapping[str, str] | None = None) -> None:
         super().__init__()

@@ -138,14 +138,6 @@ class QueryLine(Vertical):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("tab", "complete", "Complete", show=False)]
-    DEFAULT_CSS = """
-    QueryLine {
-        height: auto; display: none;
-        & > Input, & > Input:focus { background: $foreground 9%; }
-        & > #aid { height: auto; max-height: 3; padding: 0 1; }
-        & > .-offer { text-wrap: nowrap; text-overflow: ellipsis; }
-    }
-    """
     field = getters.query_one(Input)
 
     def __init__(self, use: Callable[[str], None], source: Callable[[], Recording]) -> None:

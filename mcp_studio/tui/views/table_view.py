@@ -84,13 +84,6 @@ class TableView(DataTable[Text]):
     """A table of JSON objects; a click on a heading, or space on a column, sorts by it."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("list", "table")
-    DEFAULT_CSS = """
-    TableView {
-        height: 1fr; background: transparent; scrollbar-corner-color: $background;
-        scrollbar-size-vertical: 1; scrollbar-size-horizontal: 1;
-    }
-    TableView > .datatable--header { text-style: bold; color: $text-primary; background: $panel; }
-    """
 
     def __init__(self, rows: Sequence[Row]) -> None:
         super().__init__(zebra_stripes=True)

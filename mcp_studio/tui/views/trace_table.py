@@ -36,7 +36,6 @@ _LISTS = (
     "tools/list", "resources/list", "resources/templates/list", "prompts/list", "tasks/list",
     *(f"notifications/{kind}/list_changed" for kind in ("tools", "resources", "prompts")),
 )  # fmt: skip
-_PLAIN = ("request", "notification", "result")
 _FAILED = ("4", "5", "f")
 """What begins an HTTP answer that tells of a failure."""
 _HEADS = 8
@@ -68,8 +67,8 @@ def widths_for(width: int) -> Widths:
     status = 13 if width >= 90 else 1
     size = 7 if width >= 70 else 0
     server, ms = 14 if width >= 140 else 10, 7 if width >= 80 else 6
-    # Three cells in front and one behind, one for the direction, two between columns.
-    used = 5 + sum(cells + 2 for cells in (clock, server, ms, size, status) if cells) + 2
+    # Two cells in front and one behind, one for the direction, two between columns.
+    used = 4 + sum(cells + 2 for cells in (clock, server, ms, size, status) if cells) + 2
     rest = max(7, width - used)
     if width < 80:
         return Widths(clock, server, rest, 0, ms, size, status)
@@ -85,7 +84,7 @@ def header(cells: Widths) -> str:
         fit("ms", cells.ms, right=True), fit("Size", cells.size, right=True),
         fit("Status" if cells.status > 1 else "", cells.status),
     )  # fmt: skip
-    return "   " + "  ".join(filter(None, names))
+    return "  " + "  ".join(filter(None, names))
 
 
 def draw(recording: Recording, row: int, cells: Widths) -> list[Piece]:
@@ -148,8 +147,8 @@ def _remarks(flags: Iterable[int]) -> list[Piece]:
     for one in flags:
         marks, severity = marks | one // bits.MARKED & 3, max(severity, one >> bits.SEVERITY & 3)
     found = ((" ", ""), (signs.dot, "dim"), (signs.warning, "warn"), (signs.bad, "bad"))
-    sign, look = found[severity]
-    return [((" ", signs.marked, signs.said, signs.marked_said)[marks], "accent"), (f"{sign} ", look)]
+    mark: Piece = ((" ", signs.marked, signs.said, signs.marked_said)[marks], "accent")
+    return [mark, found[severity]] if marks else [found[severity], mark]
 
 
 def _line(remarks: list[Piece], *pieces: Piece) -> list[Piece]:
@@ -279,17 +278,20 @@ def rows_with(column: array[int], wanted: bytes, first: int, last: int) -> Itera
     return (row for row, value in enumerate(column[first : max(first, last)], first) if value in wanted)
 
 
+_PLAIN, _HTTP = codes("request", "notification", "result"), codes("http")
+
+
 def refreshes(columns: Columns, first: int, last: int) -> Iterator[int]:
     """The rows from `first` up to before `last` that only go on with a refresh of lists, ascending: what the row before
     them is about, too. HTTP messages between two such rows go along.
     """
-    lists, plain, heads = {columns.methods.get(name) for name in _LISTS}, codes(*_PLAIN), codes("http")
+    lists = {columns.methods.get(name) for name in _LISTS}
 
     def about_lists(row: int) -> bool:
-        return columns.method[row] in lists and columns.kind[row] in plain and not columns.flags[row] & bits.BY_HAND
+        return columns.method[row] in lists and columns.kind[row] in _PLAIN and not columns.flags[row] & bits.BY_HAND
 
     def between(row: int) -> bool:
-        return columns.kind[row] in heads and _text(columns, "method", row)[:1] not in _FAILED
+        return columns.kind[row] in _HTTP and _text(columns, "method", row)[:1] not in _FAILED
 
     for row, method in enumerate(columns.method[first:last], first):
         if method in lists and about_lists(row):
@@ -301,8 +303,8 @@ def refreshes(columns: Columns, first: int, last: int) -> Iterator[int]:
 
 # The table
 
-_FRAME, _REST = 1 / 15, 1 / 4
-"""Seconds between two looks at the store: while something comes, and while nothing does."""
+_FRAME = 1 / 15
+"""Seconds between two looks at what a query has found, while it searches."""
 _SLICE, _STEP = 0.008, 100_000
 """Seconds that a query may take of one look, and entries that are looked at for what is folded."""
 
@@ -327,6 +329,9 @@ class TraceTable(CursorView):
 
     class Opened(Message):
         """A double click on an entry, or enter."""
+
+    class Looked(Message):
+        """It shows what there is now."""
 
     def __init__(self, source: Recording, header: Static, *, empty: str = "") -> None:
         """`header` shows the names of the columns."""
@@ -442,7 +447,7 @@ class TraceTable(CursorView):
     # Looking at the store
 
     def on_mount(self) -> None:
-        self.set_timer(_FRAME, self._look)
+        self._clock = self.set_interval(_FRAME, self.refresh_entries, pause=True)
 
     def on_unmount(self) -> None:
         if self.search is not None:
@@ -454,13 +459,16 @@ class TraceTable(CursorView):
         self.look_at_store()
         super().on_resize()
 
-    def _look(self) -> None:
-        searching = self._folded_up_to < self._total * self.folds if self.search is None else self.search.done < 1
+    @property
+    def _searching(self) -> bool:
+        """More will be found, or folded, without anything having come."""
+        return self._folded_up_to < self._total * self.folds if self.search is None else self.search.done < 1
+
+    def refresh_entries(self) -> None:
+        """Something may have changed: take it over where that is seen."""
         # Under a dialog each change would paint all of the screen.
-        changes = self.region and self.screen.is_active and (searching or self._source.revision != self._revision)
-        if changes:
+        if self.region and self.screen.is_active and (self._searching or self._source.revision != self._revision):
             self.look_at_store()
-        self.set_timer(_FRAME if changes else _REST, self._look)
 
     def look_at_store(self) -> None:
         """Take over what has come and gone; what one looks at stays where it is, or the end does."""
@@ -475,11 +483,13 @@ class TraceTable(CursorView):
             self.search.pull(_SLICE)
         elif self.folds:
             self._fold()
+        (self._clock.resume if self._searching else self._clock.pause)()
         if self.following:
             self.rows_changed(self.row_count - height, cursor=self.row_count - 1)
             self._at = self._number(self.cursor) if self.row_count else 0
         else:
             self.rows_changed(self._place(number) - above, cursor=self._place(self._at))
+        self.post_message(self.Looked())
 
     # What the person does
 

@@ -37,31 +37,6 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
         "view--cursor", "view--empty", "view--dim", "view--match", "view--strong", "view--accent", "view--ok",
         "view--warn", "view--bad", "view--read", "view--write", "view--destructive", "view--in", "view--out",
     }  # fmt: skip
-    DEFAULT_CSS = """
-    RowsView {
-        height: 1fr;
-        overflow-x: hidden;
-        scrollbar-size-vertical: 1;
-        scrollbar-gutter: stable;
-        & > .view--cursor {
-            color: $block-cursor-blurred-foreground;
-            background: $block-cursor-blurred-background;
-            text-style: $block-cursor-blurred-text-style;
-        }
-        &:focus > .view--cursor {
-            color: $block-cursor-foreground;
-            background: $block-cursor-background;
-            text-style: $block-cursor-text-style;
-        }
-        & > .view--empty, & > .view--dim { color: $foreground 60%; }
-        & > .view--match { color: $text-accent; text-style: bold; }
-        & > .view--strong { color: $foreground; text-style: bold; }
-        & > .view--accent { color: $text-primary; }
-        & > .view--ok { color: $text-success; }
-        & > .view--warn { color: $text-warning; }
-        & > .view--bad { color: $text-error; }
-    }
-    """
 
     empty = reactive("")
     """What is said while there are no rows."""
