@@ -17,6 +17,8 @@ from mcp_studio.tap.gate import Action, Decision, Gate, Waiting
 
 _POLL = 0.15
 """Seconds between two looks for an order."""
+_OLD = 86_400.0
+"""Seconds after which files go that a killed process has left."""
 
 
 async def serve(gate: Gate, folder: Path, session: Callable[[], str]) -> None:
@@ -43,8 +45,12 @@ async def serve(gate: Gate, folder: Path, session: Callable[[], str]) -> None:
 
 
 def _obey(gate: Gate, folder: Path, session: str) -> None:
-    """Take the orders to a process, the oldest first."""
-    for file in sorted(folder.glob(f"{session}.*.order")):
+    """Take the orders to a process, the oldest first; and what killed processes have left goes."""
+    for file in sorted(folder.iterdir()):
+        if not file.name.startswith(f"{session}.") or file.suffix != ".order":
+            if time.time() - file.stat().st_mtime > _OLD:
+                file.unlink()
+            continue
         order = read_object(file)
         file.unlink()
         match order:

@@ -7,8 +7,9 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from random import Random
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
+from mcp_studio.errors import UsageError
 from mcp_studio.jsontext import Json, dumps, items_of, loads_or, mapping
 from mcp_studio.limits import MB
 from mcp_studio.protocol.events import RequestId
@@ -29,6 +30,8 @@ HOLD = 30.0
 
 Note = Callable[[str], None]
 """Puts a sentence into the trace."""
+LONGEST = 3_600
+"""Seconds for which a message may be delayed."""
 FaultKind = Literal["delay", "error", "drop", "cut"]
 Action = Literal["release", "drop", "answer", "cut"]
 
@@ -62,6 +65,10 @@ class _Held(NamedTuple):
     decision: asyncio.Future[Decision]
 
 
+_USUAL: dict[FaultKind, float] = {"delay": 1.0, "error": float(INTERNAL_ERROR), "drop": 0.0, "cut": 0.0}
+"""Values without one: seconds, the code of an error."""
+
+
 class Fault(NamedTuple):
     """A rule that harms messages."""
 
@@ -73,6 +80,24 @@ class Fault(NamedTuple):
     query: Query
     text: str
     """As a person wrote it."""
+
+    @classmethod
+    def parse(cls, text: str) -> Fault:
+        """A rule as it is written: `KIND[=VALUE][@RATE] [QUERY]`, such as `delay=0.5@0.1 tool:search`.
+
+        Raises:
+            UsageError: it is none.
+        """
+        head, _, query = text.strip().partition(" ")
+        what, _, rate = head.partition("@")
+        word, _, value = what.partition("=")
+        if kind := next((one for one in get_args(FaultKind) if one == word), None):
+            with suppress(ValueError):
+                made = cls(kind, float(value or _USUAL[kind]), float(rate or 1), parse_query(query), text.strip())
+                if 0 <= made.rate <= 1 and (kind == "error" or 0 <= made.value <= LONGEST):
+                    return made
+        hint = "KIND[=VALUE][@RATE] [QUERY]: delay=SECONDS, error=CODE, drop or cut, at a rate from 0 to 1."
+        raise UsageError(f"`{text}` is no fault.", hint=hint)
 
     def decision(self, frame: bytes) -> Decision | None:
         """What it makes of a message; None where it is not about such messages."""

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import re
-from collections.abc import Awaitable, Callable
-from typing import Literal, NamedTuple
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Literal
 
 from mcp_studio.limits import Limits
+from mcp_studio.protocol.events import RequestId
 from mcp_studio.protocol.lines import size_text
-from mcp_studio.protocol.message import Notification, parse
+from mcp_studio.protocol.message import Message, Notification, parse
 from mcp_studio.redact import Redactor
-from mcp_studio.tap.gate import Decision, Gate, error_answer
+from mcp_studio.tap.gate import LONGEST, Decision, Gate, error_answer
 from mcp_studio.trace.message import WireMessage
 from mcp_studio.trace.server_tap import ServerTap, outgoing
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.transport.base import Tasks
 
-_LONGEST = 3_600.0
-"""Seconds that a message may be held, or delayed."""
 Say = Callable[[str], None]
 """Tells the person something, in a sentence."""
 Way = Literal["out", "in"]
@@ -38,12 +36,12 @@ class Recorder:
         self._say = say
         self._failed = False
 
-    def record(self, way: Way, frame: bytes, exchange: int = 0) -> WireMessage | None:
+    def record(self, way: Way, frame: bytes) -> WireMessage | None:
         """The entry of a frame that passes."""
         if self._failed:
             return None
         try:
-            return self.store.entry((self._sent if way == "out" else self._received)(frame, exchange))
+            return self.store.entry((self._sent if way == "out" else self._received)(frame))
         except Exception as problem:  # what goes wrong in here must not cost the client its answer
             self._failed = True
             self._say(f"The tap records no more: {type(problem).__name__}: {problem}. Messages still pass.")
@@ -56,49 +54,40 @@ class Recorder:
             self.record("in", frame)
         return frames
 
-    def forget(self, identity: object) -> None:
-        """Nobody waits for this request any more."""
-        if isinstance(identity, (int, str)):
-            self.tap.gave_up(identity)
-
-    def _sent(self, frame: bytes, exchange: int) -> int:
+    def _sent(self, frame: bytes) -> int:
         messages = parse(frame, self.limits).messages
         if len(messages) == 1 and (out := outgoing(frame, messages[0])) is not None:
             self.tap.expect(out)
-        self.tap.sent(frame, exchange)
+        self.tap.sent(frame)
         number = self.store.total
-        for message in messages:
-            if isinstance(message, Notification) and message.method == "notifications/cancelled":
-                self.forget(message.params.get("requestId"))
+        for identity in _cancelled(messages):
+            self.tap.gave_up(identity)
         return number
 
-    def _received(self, frame: bytes, exchange: int) -> int:
-        self.tap.received(frame, exchange)
-        number = self.store.total
-        self.tap.understood(parse(frame, self.limits))
+    def _received(self, frame: bytes) -> int:
+        self.tap.received(frame)
+        number, parsed = self.store.total, parse(frame, self.limits)
+        self.tap.understood(parsed)
+        for identity in _cancelled(parsed.messages):
+            self.tap.withdrawn(identity)
         return number
 
 
-class Form(NamedTuple):
-    """How the frames of a stream of bytes are told apart, each a unit."""
-
-    end: re.Pattern[bytes]
-    """Ends a unit."""
-    read: Callable[[bytes], bytes]
-    """The frame in a unit; empty where it holds none."""
-    made: Callable[[bytes, bytes], bytes]
-    """A unit with another frame in it."""
+def _cancelled(messages: Iterable[Message]) -> list[RequestId]:
+    """The requests that are given up."""
+    told = [one for one in messages if isinstance(one, Notification) and one.method == "notifications/cancelled"]
+    return [number for one in told if isinstance(number := one.params.get("requestId"), (int, str))]
 
 
 class Flow:
-    """One direction of a connection: passes units on once they are whole, and has each recorded.
+    """One direction of a connection: passes lines on once they are whole, and has each recorded.
 
     While the gate is closed, each is recorded and judged before that.
 
     Args:
+        read: the frame on a line; empty where it holds none.
         write: to the receiver.
         cut: ends the connection.
-        exchange: that of HTTP.
     """
 
     def __init__(
@@ -106,31 +95,31 @@ class Flow:
         recorder: Recorder,
         gate: Gate,
         way: Way,
-        form: Form,
+        read: Callable[[bytes], bytes],
         write: Callable[[bytes], Awaitable[None]],
         cut: Callable[[], object],
-        exchange: int = 0,
     ) -> None:
-        self._recorder, self._gate, self._way, self._form = recorder, gate, way, form
-        self._write, self._cut, self._exchange = write, cut, exchange
+        self.way: Way = way
+        self._recorder, self._gate, self._read = recorder, gate, read
+        self._write, self._cut = write, cut
         self.back: Flow | None = None
-        """The other direction; over HTTP there is none that an answer could take."""
+        """The other direction, which an answer takes."""
         self._begun = bytearray()
-        """The unit that has begun, searched for its end up to there."""
+        """The line that has begun, searched for its end up to there."""
         self._searched = 0
         self._oversize = 0
         """Bytes of it that have passed already: it is larger than a message may be."""
         self._between = asyncio.Event()
-        """No unit has passed in part."""
+        """No line has passed in part."""
         self._between.set()
         self._tasks = Tasks(lambda *_: None)
 
     async def feed(self, data: bytes) -> None:
         """Take the next bytes; returns when what is whole is written, or held."""
         self._begun += data
-        while found := self._form.end.search(self._begun, self._searched):
-            await self._take(found.end())
-        self._searched = max(0, len(self._begun) - 3)
+        while (end := self._begun.find(b"\n", self._searched)) >= 0:
+            await self._take(end + 1)
+        self._searched = len(self._begun)
         if len(self._begun) > self._recorder.limits.message:
             self._between.clear()
             self._oversize += len(self._begun)
@@ -140,48 +129,46 @@ class Flow:
         """The sender has ended: pass on what is left, and wait for what is held."""
         if self._begun or self._oversize:
             await self._take(len(self._begun))
-        await self._tasks.end(1.0, grace=_LONGEST)
+        await self._tasks.end(1.0, grace=LONGEST)
 
-    async def insert(self, frame: bytes, unit: bytes = b"") -> None:
-        """Write a frame, in the form of a unit, between two others."""
+    async def insert(self, frame: bytes) -> None:
+        """Write a frame between two others; a newline in it is white space to JSON, and would end it here."""
+        await self._pass(frame.replace(b"\n", b" ") + b"\n")
+
+    async def _pass(self, line: bytes) -> None:
         await self._between.wait()
-        await self._write(self._form.made(unit, frame) if frame else unit)
+        await self._write(line)
 
     def _cut_off(self, size: int) -> bytes:
-        unit, self._searched = bytes(self._begun[:size]), 0
+        line, self._searched = bytes(self._begun[:size]), 0
         del self._begun[:size]
-        return unit
+        return line
 
     async def _take(self, size: int) -> None:
-        unit, whole = self._cut_off(size), self._oversize + size
-        frame, closed = b"", self._gate.closed
-        if whole > self._recorder.limits.message:
-            text = f"a message of {size_text(whole)} went by: it is larger than what is recorded"
-            self._recorder.tap.note(text)
+        line, whole = self._cut_off(size), self._oversize + size
+        frame, closed, recorder = b"", self._gate.closed, self._recorder
+        if whole > recorder.limits.message:
+            recorder.tap.note(f"a message of {size_text(whole)} went by: it is larger than what is recorded")
         else:
-            frame = self._form.read(unit)
+            frame = self._read(line)
         if not closed:  # first: to record it takes its time
-            await self._write(unit)
-        caught, recorder = None, self._recorder
-        if frame and (entry := recorder.record(self._way, frame, self._exchange)) and closed:
+            await self._write(line)
+        caught = None
+        if frame and (entry := recorder.record(self.way, frame)) and closed:
             caught = self._gate.catch(recorder.store, entry, frame, recorder.tap.note)
         if caught:
-            self._tasks.spawn(self._follow(caught, unit))
+            self._tasks.spawn(self._follow(caught, line))
         elif closed:
-            await self._write(unit)
+            await self._write(line)
         self._oversize = 0
         self._between.set()
 
-    async def _follow(self, caught: Awaitable[Decision], unit: bytes) -> None:
+    async def _follow(self, caught: Awaitable[Decision], line: bytes) -> None:
         decision = await caught
         if decision.action == "release":
-            await self.insert(decision.frame, unit)
-        elif decision.action == "answer":
-            back: Way = "in" if self._way == "out" else "out"
-            self._recorder.record(back, decision.frame, self._exchange)
-            if self.back is not None:
-                await self.back.insert(decision.frame)
+            await (self.insert(decision.frame) if decision.frame else self._pass(line))
+        elif decision.action == "answer" and self.back is not None:
+            self._recorder.record(self.back.way, decision.frame)
+            await self.back.insert(decision.frame)
         elif decision.action == "cut":
             self._cut()
-        elif self.back is None:
-            await asyncio.Event().wait()  # a client of HTTP hears nothing as long as it waits

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import shlex
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 
 from mcp_studio.tap.gate import Gate
-from mcp_studio.tap.recorder import Flow, Form, Recorder, Say
+from mcp_studio.tap.recorder import Flow, Recorder, Say
 from mcp_studio.transport.guard import GuardedChild, StartFailure, guard
 from mcp_studio.transport.stdio import DRAIN, LEFTOVERS, STDERR_LINE, cannot_start, frame_of, how_it_ended
 from mcp_studio.vault.base import beside
@@ -74,9 +73,9 @@ class _Wires:
         self._child, self._recorder, self._gate, self._say = child, recorder, gate, say
         self._to_server, self._to_client = _Writer(child.stdin_fd), _Writer(os.dup(1))
         os.dup2(2, 1)  # what else is printed is no answer
-        self._asking = Flow(recorder, gate, "out", _form(_asked), self._to_server.write, self._cut)
-        self._answering = Flow(recorder, gate, "in", _form(self._printed), self._to_client.write, self._cut)
-        self._logging = Flow(recorder, gate, "in", _form(self._logged), _Writer(os.dup(2)).write, self._cut)
+        self._asking = Flow(recorder, gate, "out", _asked, self._to_server.write, self._cut)
+        self._answering = Flow(recorder, gate, "in", self._printed, self._to_client.write, self._cut)
+        self._logging = Flow(recorder, gate, "in", self._logged, _Writer(os.dup(2)).write, self._cut)
         self._asking.back, self._answering.back = self._answering, self._asking
         self._why = ""
         """What has gone wrong with the tap itself."""
@@ -146,8 +145,3 @@ class _Wires:
 def _asked(line: bytes) -> bytes:
     """The frame on a line of the client."""
     return line.rstrip(b"\r\n") if line.strip() else b""
-
-
-def _form(read: Callable[[bytes], bytes]) -> Form:
-    """Lines: a newline in a frame is white space to JSON, and would end it here."""
-    return Form(re.compile(rb"\n"), read, lambda _, frame: frame.replace(b"\n", b" ") + b"\n")

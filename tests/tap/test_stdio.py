@@ -71,8 +71,6 @@ def test_a_signal_that_ended_the_server_is_told_as_shells_do() -> None:
         (["--", "there-is-no-such-program"], 4, "There is no command there-is-no-such-program"),
         ([], 2, "Which server?"),
         (["word", "--", "cat"], 2, "Which server?"),
-        (["--to", "ftp://x", "--listen", "0"], 2, "ftp://x"),
-        (["--listen", "80", "--", "cat"], 2, "--listen needs --to"),
         (["--fault", "explode", "--", "cat"], 2, "`explode` is no fault"),
         (["--fault", "drop@2", "--", "cat"], 2, "`drop@2` is no fault"),
         (["--break", "kind:", "--", "cat"], 2, "kind:"),
