@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from typing import Literal
 
 from mcp_studio.limits import Limits
@@ -16,6 +17,7 @@ from mcp_studio.trace.message import WireMessage
 from mcp_studio.trace.server_tap import ServerTap, outgoing
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.transport.base import Tasks
+from mcp_studio.transport.stdio import WriterClosed
 
 Say = Callable[[str], None]
 """Tells the person something, in a sentence."""
@@ -165,10 +167,11 @@ class Flow:
 
     async def _follow(self, caught: Awaitable[Decision], line: bytes) -> None:
         decision = await caught
-        if decision.action == "release":
-            await (self.insert(decision.frame) if decision.frame else self._pass(line))
-        elif decision.action == "answer" and self.back is not None:
-            self._recorder.record(self.back.way, decision.frame)
-            await self.back.insert(decision.frame)
-        elif decision.action == "cut":
-            self._cut()
+        with suppress(OSError, WriterClosed):  # the receiver has left meanwhile
+            if decision.action == "release":
+                await (self.insert(decision.frame) if decision.frame else self._pass(line))
+            elif decision.action == "answer" and self.back is not None:
+                self._recorder.record(self.back.way, decision.frame)
+                await self.back.insert(decision.frame)
+            elif decision.action == "cut":
+                self._cut()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import random
 import signal
@@ -212,6 +211,5 @@ async def test_a_client_that_reads_slowly_gets_all_that_an_ended_server_wrote() 
     with tapped(server=[sys.executable, "-c", script]) as client:
         pid = client.hear()
         await wait_until(lambda: _is_dead(pid), what="the server's end")
-        await asyncio.sleep(2.5)  # longer than what is waited for elsewhere when a server has ended
         assert client.process.stdout is not None and len(client.process.stdout.read()) == 150_001
         assert client.process.wait(60) == 5
