@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -123,7 +123,7 @@ def test_arguments_are_completed_and_checked_where_that_is_wanted() -> None:
 def test_a_tool_of_a_server_is_checked_where_it_is_called_and_not_by_patterns_of_its_own() -> None:
     class Foreign(Echo):
         ref = Ref("tool", "s", "echo")
-        input_schema = {"type": "object", "properties": {"text": {"type": "string", "pattern": "^(a+)+$"}}}
+        input_schema: ClassVar = {"type": "object", "properties": {"text": {"type": "string", "pattern": "^(a+)+$"}}}
 
     registry = registry_of(Foreign(), validate=True)
     assert registry.call("echo", {"text": "a" * 60 + "b"}) == "a" * 60 + "b"
