@@ -125,10 +125,9 @@ def loads(data: bytes | str, *, exact: bool = False, most: int = DEFAULT.depth, 
         if not exact and "digits" in str(problem):
             return loads(text, exact=True, most=most)
         raise JsonProblem(str(problem)) from None
-    if len(data) > most:
-        brackets = _raw(data).translate(_AS_SQUARE, _NO_BRACKETS)
-        if brackets.count(b"[") > most and not _is_flat(brackets) and depth(value, most) > most:
-            raise _too_deep(most)
+    brackets = _raw(data).translate(_AS_SQUARE, _NO_BRACKETS) if len(data) > most else b""
+    if brackets.count(b"[") > most and not _is_flat(brackets) and depth(value, most) > most:
+        raise _too_deep(most)
     return value
 
 
@@ -192,12 +191,8 @@ def _has_exact(value: Json) -> bool:
     todo = [value]
     while todo:
         item = todo.pop()
-        if type(item) is str:
-            continue
-        if isinstance(item, dict):
-            todo += item.values()
-        elif isinstance(item, list):
-            todo += item
+        if isinstance(item, (dict, list)):
+            todo += item.values() if isinstance(item, dict) else item
         elif isinstance(item, ExactFloat):
             return True
     return False

@@ -86,16 +86,18 @@ _USER = r"(?<=://)[^/?#@\s]*(?=@)"
 _FORM_TYPE = "application/x-www-form-urlencoded"
 
 
+_NO_WORD = re.compile(r"[^a-z0-9]")
+
+
 @lru_cache(1_024)
 def _plain(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", unquote_plus(name).lower())
+    return _NO_WORD.sub("", unquote_plus(name).lower())
 
 
 _ENDINGS = tuple(
     "password passwd passphrase secret secrets token apikey accesskey privatekey secretkey signingkey encryptionkey "
     "authkey credential credentials authorization cookie codeverifier clientassertion".split()
 )
-_NO_WORD = re.compile(r"[^a-z0-9]")
 _HARMLESS = re.compile(
     r"(?:progress|page|next|prev(?:ious)?|continuation|cursor|sync|resumption|start|end|stop|bos|eos|pad|unk|mask)token$"
 )
@@ -219,10 +221,9 @@ class Redactor:
 
     def bytes(self, data: bytes) -> bytes:
         """The same bytes with secrets replaced; JSON stays JSON, and bytes without secrets are the same object."""
-        spans = [*self._found(data), *self._learned(data)]
+        spans = sorted((*self._found(data), *self._learned(data)))
         if not spans:
             return data
-        spans.sort()
         parts: list[bytes] = []
         at = 0
         for start, end in spans:

@@ -7,7 +7,6 @@ import re
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
-from itertools import islice
 from typing import Any, Literal, NamedTuple, cast
 
 from mcp_studio.catalog.listing import Ref
@@ -185,6 +184,7 @@ class Ended(Exception):
 
 
 _MOST = 20
+_MEMBERS = {"tools/call": "content", "resources/read": "contents", "prompts/get": "messages"}
 _BLOCKS: dict[str, tuple[str, ...]] = {
     "text": ("text",),
     "image": ("data", "mimeType"),
@@ -197,30 +197,30 @@ _BLOCKS: dict[str, tuple[str, ...]] = {
 
 def problems_of(method: str, result: Json) -> tuple[str, ...]:
     """What the result of tools/call, resources/read or prompts/get lacks or has wrong."""
-    return tuple(islice(_problems(method, cast("dict[str, Json]", result)), _MOST)) if isinstance(result, dict) else ()
-
-
-def _problems(method: str, result: dict[str, Json]) -> Iterator[str]:
-    if method == "tools/call" and not isinstance(result.get("isError", False), bool):
-        yield "isError is neither true nor false."
-    member = {"tools/call": "content", "resources/read": "contents", "prompts/get": "messages"}.get(method)
-    items = result.get(member) if member else []
+    if not isinstance(result, dict):
+        return ()
+    answer, found = mapping(result), list[str]()
+    if method == "tools/call" and not isinstance(answer.get("isError", False), bool):
+        found.append("isError is neither true nor false.")
+    member = _MEMBERS.get(method)
+    items = answer.get(member) if member else []
     if not isinstance(items, list):
-        yield f"The result has no array {member}."
-        return
+        return (*found, f"The result has no array {member}.")
     for index, item in enumerate(cast("list[Json]", items)):
         where, known = f"{member}[{index}]", mapping(item)
         if member == "content":
-            yield from _block(where, item)
+            found += _block(where, item)
+        elif member == "messages" and known.get("role") in ("user", "assistant"):
+            found += _block(f"{where}.content", known.get("content"))
         elif member == "messages":
-            if known.get("role") in ("user", "assistant"):
-                yield from _block(f"{where}.content", known.get("content"))
-            else:
-                yield f"{where} has no role user or assistant."
+            found.append(f"{where} has no role user or assistant.")
         elif not isinstance(known.get("uri"), str):
-            yield f"{where} has no uri."
+            found.append(f"{where} has no uri.")
         elif not any(isinstance(known.get(key), str) for key in ("text", "blob")):
-            yield f"{where} has neither text nor blob."
+            found.append(f"{where} has neither text nor blob.")
+        if len(found) >= _MOST:
+            break
+    return tuple(found[:_MOST])
 
 
 def _block(where: str, block: Json) -> list[str]:
@@ -342,12 +342,6 @@ class Call:
         self.asking, self.asked_at = now, at
         self.changed.emit(self)
 
-    def on_task(self, task: Task) -> None:
-        """Learn how the task is that it has become."""
-        if task is not self.as_task:
-            self.as_task = task
-            self.changed.emit(self)
-
     def on_id(self, identity: RequestId) -> None:
         """Learn from the session under which id it is about to be sent."""
         self.request = identity
@@ -392,22 +386,17 @@ class Call:
             self.found(())
 
 
-def outcome_of(method: str, reply: Reply, ms: float, asked_ms: float = 0.0, also: tuple[str, ...] = ()) -> CallOutcome:
-    """What an answer means; an invalid result is kept and shown, but is no success.
-
-    Args:
-        also: problems beside those of the answer.
-    """
+def outcome_of(method: str, reply: Reply, ms: float, asked_ms: float = 0.0) -> CallOutcome:
+    """What an answer means; an invalid result is kept and shown, but is no success."""
     event = reply.event
     facts: dict[str, Any] = {"ms": ms, "asked_ms": asked_ms, "size": reply.size, "request_id": reply.request_id}
-    problems = (*event.problems, *also)
     if not isinstance(event, Answered):
-        return Rejected(**facts, problems=problems, code=event.code, message=event.message, data=event.data)
+        return Rejected(**facts, problems=event.problems, code=event.code, message=event.message, data=event.data)
     if event.problems:
-        return Rejected(**facts, problems=problems, message="The server's result is invalid.", data=event.result)
+        return Rejected(**facts, problems=event.problems, message="The server's result is invalid.", data=event.result)
     failed = method == "tools/call" and mapping(event.result).get("isError") is True
     kind = ToolFailed if failed else Succeeded
-    return kind(**facts, result=event.result, problems=(*problems_of(method, event.result), *also))
+    return kind(**facts, result=event.result, problems=problems_of(method, event.result))
 
 
 def failure_of(call: Call, error: BaseException) -> CallOutcome:

@@ -9,7 +9,6 @@ import asyncio
 import time
 from collections.abc import Coroutine, Mapping
 from dataclasses import field, replace
-from functools import partial
 from typing import Any, TypedDict, Unpack, cast
 
 from mcp_studio.call.audit import Audit
@@ -144,12 +143,9 @@ class Caller:
     def _begin(self, call: Call, work: Coroutine[Any, Any, None]) -> Call:
         self._running.append(call)
         call.task = self.spawn(work)
-        call.task.add_done_callback(partial(self._over, call))
+        call.task.add_done_callback(lambda _: self._running.remove(call))
+        call.task.add_done_callback(call.ended)
         return call
-
-    def _over(self, call: Call, task: asyncio.Task[None]) -> None:
-        self._running.remove(call)
-        call.ended(task)
 
     async def _get(self, call: Call) -> None:
         reading, server = call.method == "resources/read", call.ref.server
@@ -228,13 +224,15 @@ class Caller:
         try:
             reply = await send(self.manager, self.tasks, call, tool)
         except (asyncio.CancelledError, Ended, StudioError) as error:
-            failure, ms = failure_of(call, error), (time.perf_counter() - began) * 1000
-            problems = (*failure.problems, *(call.as_task.problems if call.as_task else ()))
-            return replace(failure, ms=ms, asked_ms=call.asked_ms, problems=problems)
-        ms = (time.perf_counter() - began) * 1000
-        if call.sendings == 1 and call.as_task is None and reply.span:
-            ms = reply.span.ms or ms  # the figure of the trace
-        return outcome_of(call.method, reply, ms, call.asked_ms, call.as_task.problems if call.as_task else ())
+            outcome = replace(failure_of(call, error), ms=(time.perf_counter() - began) * 1000, asked_ms=call.asked_ms)
+        else:
+            ms = (time.perf_counter() - began) * 1000
+            if call.sendings == 1 and call.as_task is None and reply.span:
+                ms = reply.span.ms or ms  # the figure of the trace
+            outcome = outcome_of(call.method, reply, ms, call.asked_ms)
+        if call.as_task is None:
+            return outcome
+        return replace(outcome, problems=(*outcome.problems, *call.as_task.problems))
 
     async def _check(self, call: Call, outcome: Succeeded, schema: Json) -> None:
         """Compare a result, as it came, with the tool's outputSchema; the trace hears too what is wrong."""

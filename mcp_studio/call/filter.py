@@ -55,11 +55,12 @@ class ResultFilter:
 
     def shown(self, server: str, value: Json) -> Json:
         """Something that a server sent, masked where that is wished for it."""
-        return _Look(self._redactor).mask(value) if self._mode(server) == "mask" else value
+        mode = self._config(server).filter or self._usual
+        return _Look(self._redactor).mask(value) if mode == "mask" else value
 
     def apply(self, server: str, outcome: CallOutcome) -> CallOutcome:
         """The outcome with a note on what was found in it, and that masked where it is wished."""
-        if not isinstance(outcome, ANSWERED) or (mode := self._mode(server)) == "off":
+        if not isinstance(outcome, ANSWERED) or (mode := self._config(server).filter or self._usual) == "off":
             return outcome
         refused = isinstance(outcome, Rejected)
         look = _Look(self._redactor)
@@ -71,9 +72,6 @@ class ResultFilter:
         parts: dict[str, Any] = dict(zip(("message", "data"), masked, strict=True)) if refused else {"result": masked}
         notes = (*outcome.notes, note)
         return replace(outcome, sensitive=dict(look.counts), notes=notes, **(parts if mode == "mask" else {}))
-
-    def _mode(self, server: str) -> str:
-        return self._config(server).filter or self._usual
 
 
 class _Look:

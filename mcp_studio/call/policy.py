@@ -252,7 +252,7 @@ def _raised(risk: Risk, texts: Sequence[_Text]) -> tuple[Risk, tuple[str, ...]]:
 def _texts(arguments: Json) -> tuple[list[_Text], bool]:
     """The leaves of the arguments, those in lists also without their indexes, and whether that is all that is there."""
     texts, whole = list[_Text](), True
-    for number, (path, value) in enumerate(walk(arguments)):
+    for number, (path, value) in enumerate(walk(arguments) if arguments else ()):
         if number >= _PLACES:
             return texts, False
         if not path or isinstance(value, (dict, list)):

@@ -61,8 +61,8 @@ class _Sending:
         self._connection = connection
         self._supervisor = manager.supervisor(call.ref.server)
         self._kind: TaskKind = "extension" if connection.core.modern else "core"
-        http = self._supervisor.config.kind == "http"
-        self._mirrors = http and connection.core.modern and call.method == "tools/call"
+        mirrored = connection.core.modern and call.method == "tools/call"
+        self._mirrors = mirrored and self._supervisor.config.kind == "http"
         self._headers: tuple[tuple[str, str], ...] = ()
         self._task_params: dict[str, Json] = {}
 
@@ -70,27 +70,27 @@ class _Sending:
         """Through all rounds, and to the end of the task that it may become."""
         call, connection, supervisor, subject = self._call, self._connection, self._supervisor, self._call.subject
         answerer, limits = supervisor.answerer, self._manager.limits
-        if tool is not None:
-            if self._mirrors:
-                self._headers = self._headers_for(tool)
+        if tool is not None and self._mirrors:
+            self._headers = self._headers_for(tool)
+        if tool is not None and self._kind == "core":
             # A tool whose `taskSupport` is `required` is always called so, an `optional` one where it is wanted
             # (2025-11-25, tasks).
             support = support_of(tool.raw, supervisor.status.version, supervisor.status.capabilities)
             if support == "required" or (support == "optional" and call.wants_task):
                 self._task_params = {"task": {} if call.ttl is None else {"ttl": round(call.ttl * 1000)}}
         if not supervisor.calls:
-            answerer.call_began()
+            answerer.sampled = 0
         supervisor.calls.append(subject)
         try:
             if connection.core.modern:
                 reply = await drive(call.params, self._round, answerer, limits, subject, connection.ended)
             else:
-                reply = await self._once(call.params)
+                reply = await self._round(call.params)
                 tries = limits.url_retries
                 while tries and isinstance(reply.event, Refused):
                     if not await opened_pages(reply.event, connection, answerer, subject):
                         break
-                    reply, tries = await self._once(call.params), tries - 1
+                    reply, tries = await self._round(call.params), tries - 1
             event = reply.event
             if isinstance(event, Answered) and not event.problems and (self._kind == "extension" or self._task_params):
                 if (raw := created_task(event.result, self._kind)) is not None:
@@ -99,16 +99,7 @@ class _Sending:
         finally:
             supervisor.calls.remove(subject)
 
-    async def _round(self, params: dict[str, Json]) -> Reply:
-        reply = await self._once(params)
-        if self._mirrors and isinstance(reply.event, Refused) and reply.event.code == HEADER_MISMATCH:
-            headers = await self._headers_anew()
-            if headers is not None and headers != self._headers:
-                self._headers = headers
-                reply = await self._once(params)
-        return reply
-
-    async def _once(self, params: dict[str, Json]) -> Reply:
+    async def _round(self, params: dict[str, Json], again: bool = True) -> Reply:
         call, deadline = self._call, self._connection.deadline(self._call.timeouts)
         deadline.patience = call.patience if call.moves else None
         reply = await self._connection.request(
@@ -117,12 +108,17 @@ class _Sending:
             on_progress=call.on_progress, on_sent=call.on_sent, on_id=call.on_id,
         )  # fmt: skip
         call.answered, call.number = True, reply.span.number if reply.span else 0
+        if self._mirrors and again and isinstance(reply.event, Refused) and reply.event.code == HEADER_MISMATCH:
+            headers = await self._headers_anew()
+            if headers is not None and headers != self._headers:
+                self._headers = headers
+                return await self._round(params, again=False)
         return reply
 
     async def _headers_anew(self) -> tuple[tuple[str, str], ...] | None:
         """The headers that the tool wants now: its definition has changed since it was listed (-32020, 2026-07-28)."""
         found = await fetch_all(*METHODS["tool"][:2], asker(self._connection, self._call.number), self._manager.limits)
-        self._manager.refresh(self._call.ref.server)
+        self._manager.refresher.again(self._call.ref.server)
         named = (item for item in map(mapping, found.items) if item.get("name") == self._call.ref.name)
         return next((self._headers_for(ToolView(item)) for item in named), None)
 
@@ -167,7 +163,9 @@ class _Sending:
             if now is None:
                 removed = StudioError("The task was removed from the list here.")
                 raise Ended(Lost(error=reason or removed, sent=True))
-            call.on_task(now)
+            if now is not call.as_task:
+                call.as_task = now
+                call.changed.emit(call)
             if now.done:
                 return now
             if call.let_go:
@@ -185,9 +183,10 @@ def outcome_of_task(task: Task) -> CallOutcome:
     """What a call that became this task would have ended with; the task has to be done."""
     ms = (task.steps[-1].at - task.started) * 1000 if task.steps else 0.0
     try:
-        return outcome_of(task.method, _reply(task), ms, also=task.problems)
+        outcome = outcome_of(task.method, _reply(task), ms)
     except Ended as ended:
-        return replace(ended.outcome, ms=ms, problems=(*ended.outcome.problems, *task.problems))
+        outcome = replace(ended.outcome, ms=ms)
+    return replace(outcome, problems=(*outcome.problems, *task.problems))
 
 
 def _reply(task: Task) -> Reply:

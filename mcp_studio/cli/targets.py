@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -161,6 +162,12 @@ def target(options: Options) -> ServerConfig | None:
             raise UsageError(f"{wrong} is for servers at a URL.")
         return adjusted(from_command(options.command), options)
     return None
+
+
+def ourselves() -> list[str]:
+    """The words that start this program again, as a client's file has them."""
+    program = shutil.which("mcp-studio", path=str(Path(sys.executable).parent))
+    return [program] if program else [sys.executable, "-m", "mcp_studio"]
 
 
 def demo(options: Options) -> ServerConfig:

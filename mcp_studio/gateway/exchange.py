@@ -122,7 +122,7 @@ class Exchange:
         assert self.call is not None
         pump = asyncio.ensure_future(self._pump())
         try:
-            while not self.call.over.is_set():
+            while self.call.outcome is None:  # what is found out about it afterwards is for the trace
                 if self.stateless and (self.asked or (self.follows and self.call.as_task)):
                     return None
                 await self._news.wait()

@@ -48,9 +48,7 @@ class Gateway:
         self.directory = Directory(studio.catalog, self.settings, search_tools())
         self.sessions = Sessions()
         self.alone = alone
-        self.client = Client(
-            "client", GatewayClient("client", register=self.settings.register or alone), self.settings.calls
-        )
+        self.client = Client("client", GatewayClient("client", register=self.settings.register), self.settings.calls)
         """Who has no table of its own."""
         self.clients = (self.client, *(Client(one.name, one, self.settings.calls) for one in self.settings.clients))
         self.on_task: Callable[[Exchange], dict[str, Any]] | None = None

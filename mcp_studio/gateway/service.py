@@ -217,6 +217,7 @@ async def serve_stdio(server: GatewayServer, message: int) -> None:
         reading.cancel()
         writing.cancel()
         await asyncio.gather(reading, writing, return_exceptions=True)
+        os.set_blocking(0, True)  # a terminal is not ours alone
         os.close(output)
 
 

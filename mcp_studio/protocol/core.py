@@ -49,37 +49,37 @@ class Correlation:
 
     def open(self, method: str) -> int:
         """A new id for a request of this method."""
-        identity = self.spare()
-        self._open[identity] = method
-        return identity
-
-    def spare(self) -> int:
-        """A new id that no request of ours will have, for one that is written by hand."""
         self._last += 1
         while self._last in self._taken:
             self._taken.discard(self._last)
             self._last += 1
+        self._open[self._last] = method
         return self._last
+
+    def spare(self) -> int:
+        """A new id that no request of ours will have, for one that is written by hand."""
+        identity = self.open("")
+        del self._open[identity]
+        return identity
 
     def avoid(self, identity: RequestId) -> None:
         """Somebody uses this id by hand: no later request of ours gets it."""
         if isinstance(identity, int) and self._last < identity and len(self._taken) < _REMEMBERED:
             self._taken.add(identity)
 
-    def settle(self, identity: RequestId) -> None:
-        """The request got its answer."""
-        del self._open[identity]
+    def settle(self, identity: RequestId) -> str:
+        """The request got its answer; gives its method."""
         if len(self._over) == _REMEMBERED:
             self._dropped.discard(self._over[0])
         self._over.append(identity)
+        return self._open.pop(identity)
 
     def drop(self, identity: RequestId) -> str:
         """Nobody waits any more, and a late answer is no fault; the request's method, or an empty string."""
-        method = self._open.get(identity, "")
-        if method:
-            self.settle(identity)
-            self._dropped.add(identity)
-        return method
+        if identity not in self._open:
+            return ""
+        self._dropped.add(identity)
+        return self.settle(identity)
 
     def match(self, identity: RequestId | None) -> tuple[RequestId | None, str]:
         """The open request that an answer is for, and what is wrong with its id."""
@@ -309,6 +309,7 @@ class ClientCore:
         """The transport could not deliver a message or get its answer."""
         if identity is None or identity not in self.requests:
             return []
+        self.requests.settle(identity)
         return self._settle(ev.Broken(identity, error))
 
     def _on_answer(self, message: Response | Failure) -> list[ev.Event]:
@@ -322,15 +323,14 @@ class ClientCore:
             if isinstance(message, Response) and message.id and message.id == self._negotiation.unanswered:
                 return self._negotiation.settle(ev.Answered(message.id, message.result))
             return faults
+        method = self.requests.settle(identity)
         if isinstance(message, Response):
-            method = self.requests.method_of(identity)
             problems = judge(method, message.result, modern=self.modern, declared=self.capabilities)
             return faults + self._settle(ev.Answered(identity, message.result, problems))
         problems = (message.problem,) if message.problem else ()
         return faults + self._settle(ev.Refused(identity, message.code, message.message, message.data, problems))
 
     def _settle(self, answer: ev.Answered | ev.Refused | ev.Broken) -> list[ev.Event]:
-        self.requests.settle(answer.id)
         if answer.id not in self._negotiation.requests:
             return [answer]
         found = self._negotiation.settle(answer)
@@ -353,6 +353,7 @@ class ClientCore:
                 return [ev.Withdrawn(identity)]
             if isinstance(identity, (int, str)) and self.requests.method_of(identity) == "subscriptions/listen":
                 # 2026-07-28, basic/utilities/cancellation: how a server ends a subscription on stdio.
+                self.requests.settle(identity)
                 return self._settle(ev.Broken(identity, ConnectionLost("The server ended the subscription.")))
         return [ev.Notified(message.method, message.params)]
 
@@ -383,6 +384,7 @@ class ClientCore:
         identity = None if message.id is None else self.requests.match(message.id)[0]
         if identity is None:
             return [ev.Fault(f"sent something that is no message: {message.reason}")]
+        self.requests.settle(identity)
         if message.unread in ("depth", "values"):
             reason = f"The answer is beyond a limit of the studio: {message.reason}"
             return self._settle(ev.Broken(identity, LimitExceeded(reason, limit=message.unread)))

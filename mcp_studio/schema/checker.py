@@ -14,7 +14,7 @@ from typing import Any
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.limits import DEFAULT, MB, Limits
 from mcp_studio.schema.check import quick
-from mcp_studio.schema.field import AS_JSON, Field, Form, Number, SchemaProblem, Text
+from mcp_studio.schema.field import AS_JSON, Field, Form, Map, Number, Object, SchemaProblem, Text
 
 _START = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[1]); "
@@ -27,9 +27,7 @@ _ANSWER = 4 * MB
 _OUT_OF_MEMORY = 86
 
 
-_RULES = frozenset(
-    "allOf anyOf oneOf not if dependentSchemas dependentRequired dependencies propertyNames $ref $dynamicRef".split()
-)
+_RULES = frozenset("allOf anyOf oneOf not if dependentSchemas dependentRequired dependencies $ref $dynamicRef".split())
 """Keywords by which a schema says more of its arguments than their fields do."""
 
 
@@ -75,7 +73,9 @@ class Checker:
 
     async def check_arguments(self, form: Form, arguments: dict[str, Json]) -> tuple[SchemaProblem, ...]:
         """What is wrong with arguments; the whole schema is asked, which takes a process, where fields know less."""
-        found, schema = quick(form, arguments), form.schema
+        schema, top = form.schema, form.root
+        fits = not (arguments or form.fields) and isinstance(top, (Object, Map)) and not top.min_entries
+        found = () if fits else quick(form, arguments)
         if isinstance(schema, dict) and (_RULES & schema.keys() or any(map(_hides_more, map(form.field, arguments)))):
             known = {one.pointer for one in found}
             whole = await self.check(schema, arguments)
@@ -91,11 +91,8 @@ class Checker:
         process = await self._started()
         assert process.stdin
         process.stdin.write(dumps([len(schema), len(value)]) + b"\n" + schema + value)
-        found: list[Any] = await self._answer(
-            process,
-            self._limits.check_time,
-            f"it takes longer than {self._limits.check_time:g} s (limit check_time)",
-        )
+        most = self._limits.check_time
+        found: list[Any] = await self._answer(process, most, f"it takes longer than {most:g} s (limit check_time)")
         return tuple(SchemaProblem(pointer, message, severity) for pointer, message, severity in found)
 
     async def _started(self) -> Process:

@@ -483,7 +483,8 @@ class Connection:
             self._on_progress(event)
         elif isinstance(event, ev.Broken):
             self._tap.matched(event.id)
-            self._fail(event.id, event.error)
+            if running := self._running.get(event.id):
+                fail(running.answer, event.error)
         elif isinstance(event, ev.Ready):
             if not self._ready.done():
                 self._ready.set_result(event)
@@ -510,11 +511,6 @@ class Connection:
         running.progress = Progress(event.progress, event.total, event.message, time.monotonic())
         if running.on_progress is not None:
             running.on_progress(event.progress, event.total, event.message)
-
-    def _fail(self, identity: RequestId, error: StudioError) -> None:
-        """There will be no usable answer to a request."""
-        if running := self._running.get(identity):
-            fail(running.answer, error)
 
     def _put(self, out: Outgoing | None) -> None:
         self.core.put(out)

@@ -7,7 +7,6 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import ExitStack, asynccontextmanager
 
 from mcp_studio.catalog.catalog import Catalog, suggestion
-from mcp_studio.catalog.listing import EntryKind
 from mcp_studio.catalog.refresh import Refresher
 from mcp_studio.catalog.remembered import Memories, Memory
 from mcp_studio.config.model import ServerConfig, Settings
@@ -203,14 +202,6 @@ class ConnectionManager:
         if self.supervisor(name).connection is not None:
             await self.refresher.done(name)
 
-    def refresh(self, name: str) -> None:
-        """Read the lists of a ready server again."""
-        self.refresher.again(name)
-
-    def look(self, name: str, kind: EntryKind) -> None:
-        """Somebody looks at a list: it is read again where the time has passed for which it is fresh."""
-        self.refresher.look(name, kind)
-
     def connection(self, name: str) -> Connection:
         """The ready connection of a server; a `StudioError` says why there is none."""
         return self._live(name).connection
@@ -235,8 +226,8 @@ class ConnectionManager:
         A person's wish to have it off, or to sign in first, stands. After `patience` seconds nobody waits any more.
         """
         supervisor = self.supervisor(name)
-        if (connection := supervisor.connection) is not None:
-            return connection
+        if (live := supervisor.live) is not None:
+            return live.connection
         if supervisor.wanted or supervisor.on_demand or supervisor.status.state == "failed":
             supervisor.start()
         await at_most(patience, supervisor.settled.wait())

@@ -117,7 +117,8 @@ class Answerer:
         self._supervisor = supervisor
         self._manager = manager
         self._can_ask = manager.can_ask
-        self._sampled = 0
+        self.sampled = 0
+        """Sampling requests that rules have answered since the first of the calls that run was made."""
         self.scripts: list[Callable[[str, dict[str, Json]], Json | Refusal | None]] = []
         """Give the answers of calls that are replayed, before any rule or person; None where they have none."""
         self.subject_of_task: Callable[[str], str] = lambda identity: ""
@@ -137,10 +138,6 @@ class Answerer:
     def opens_pages(self) -> bool:
         """Whether anybody can open pages."""
         return self._can_ask and undeclared(self.capabilities, "elicitation/create", {"mode": "url"}) is None
-
-    def call_began(self) -> None:
-        """A call starts: it may make `limits.sampling` sampling requests that rules answer."""
-        self._sampled = 0
 
     async def answer(self, method: str, params: dict[str, Json], subject: str = "") -> Json | Refusal:
         """The result to send back, or the refusal."""
@@ -211,9 +208,9 @@ class Answerer:
                 await asyncio.sleep(fit.rule.wait)
             problem = fit.problem
             if request.kind == "sampling":
-                self._sampled += 1
+                self.sampled += 1
                 most = self._manager.limits.sampling
-                if self._sampled > most:
+                if self.sampled > most:
                     problem = f"more than {most} sampling requests in one call (limits.sampling)"
                     request.quiet = True
             if not problem and fit.rule.action != "ask":

@@ -162,7 +162,7 @@ class Toolset:
         self.problems = {}
         for name in manager.names():
             if again and manager.status(name).state == "ready":
-                manager.refresh(name)
+                manager.refresher.again(name)
             status = await manager.settle(name)
             if status.state != "ready":
                 self.problems[name] = status.error or Unreachable(f"{name} is {status.state}.")

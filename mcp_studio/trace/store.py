@@ -130,7 +130,7 @@ class TraceStore:
     With a disk all entries are kept there, the newest also in memory. Without one, or once it has failed, entries are
     in memory up to a number and a size; the oldest go first.
 
-    Readers poll `total`, which only grows, or `revision`; index 0 is the entry with the number `first_number`.
+    Readers look at `total`, which only grows, or `revision`; index 0 is the entry with the number `first_number`.
     """
 
     def __init__(self, redactor: Redactor, limits: Limits = DEFAULT, disk: Writer | None = None) -> None:
@@ -156,6 +156,8 @@ class TraceStore:
         self._ledgers: dict[str, Ledger] = {}
         self.wronged: Signal[str] = Signal()
         """The server on which the lint has found its first error or warning, or that has printed a stray line."""
+        self.changed: Signal[None] = Signal()
+        """Something has come or is another than it was: emitted a moment after the first of many changes."""
         self.troubled: Signal[str] = Signal()
         """Emitted once, with a sentence, when nothing is kept on disk any more."""
 
@@ -235,7 +237,7 @@ class TraceStore:
         if self._pending and self._pending + size > _BATCH:
             self.flush()  # what came before is as it will be
         self._pending += size + _ENTRY
-        if self._timer is None and self._writing:
+        if self._timer is None:
             self._wake()
         self.total += 1
         self.revision += 1
@@ -304,7 +306,6 @@ class TraceStore:
 
     def flush(self) -> None:
         """Hand over what is not on disk yet."""
-        self._cancel()
         self._pending = 0
         if self._disk is None or not self._writing:
             return
@@ -313,8 +314,6 @@ class TraceStore:
             return
         self._hand_over(self._disk)
         self._let_go(self._disk)
-        if self._disk.written < self._capture.handed:
-            self._wake()
 
     async def close(self, timeout: float = 2.0) -> None:
         """Write what is not on disk yet, in a bounded time."""
@@ -324,7 +323,8 @@ class TraceStore:
         if self._redacting:
             await asyncio.wait(tuple(self._redacting.values()), timeout=timeout)
         self.flush()
-        self._cancel()
+        if self._timer is not None:
+            self._timer.cancel()
         # Most often there is next to nothing left: a thread to wait in would take longer to start.
         if not self._disk.close(min(timeout, _MOMENT)) and not self._disk.failed:
             await asyncio.to_thread(self._disk.close, timeout)
@@ -374,21 +374,24 @@ class TraceStore:
         self.revision += 1
         if 0 < number < self._window.oldest:
             self._maker.forget()
-        if self._timer is None and self._writing:
+        if self._timer is None:
             self._wake()
 
     def _wake(self) -> None:
-        """Something has changed, and goes to the disk soon."""
+        """Something has changed: it is told, and goes to the disk, soon."""
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
             return  # it goes with what comes, or at the end
-        self._timer = loop.call_later(_EVERY if self._capture.handed else _AT_FIRST, self.flush)
+        at_first = self._writing and not self._capture.handed
+        self._timer = loop.call_later(_AT_FIRST if at_first else _EVERY, self._tell)
 
-    def _cancel(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+    def _tell(self) -> None:
+        self._timer = None
+        self.flush()
+        if self._writing and self._disk is not None and self._disk.written < self._capture.handed:
+            self._wake()
+        self.changed.emit(None)
 
     def _hand_over(self, disk: Writer) -> None:
         """Give the disk what it has not got yet, in batches of bounded size."""

@@ -81,7 +81,6 @@ class StudioApp(GuardedApp):
     def on_mount(self) -> None:
         self.studio.trace.troubled.connect(lambda why: self.say(why, "warning"))
         self._tell_problems()
-        self.set_interval(1, self._reload_themes)
 
     def _tell_problems(self) -> None:
         for sentence in self._problems:
@@ -97,7 +96,7 @@ class StudioApp(GuardedApp):
         self.own_themes = tuple(theme.name for theme in loaded)
         self._problems += [f"{file.name}: {reason}" for file, reason in bad]
 
-    def _reload_themes(self) -> None:
+    def reload_themes(self) -> None:
         """Show what the person has changed in a theme file."""
         with suppress(OSError):  # removed while it is looked at: looked at again in a second
             written = [file.stat().st_mtime_ns for file in sorted(self.studio.paths.themes.glob("*.toml"))]

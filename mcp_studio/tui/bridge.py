@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 PAUSE = 0.04
 """Seconds between two messages, at least: a storm of changes costs 25 repaints a second."""
-Store = Literal["servers", "resources", "calls", "inbox", "tasks"]
-"""Servers with all that they list, resources that are subscribed to, the history of calls, requests, tasks."""
+Store = Literal["servers", "resources", "calls", "inbox", "tasks", "trace"]
+"""Servers with all that they list, subscribed resources, the history of calls, requests, tasks, messages."""
 
 
 @dataclass
@@ -49,6 +49,7 @@ class Bridge:
             "calls": [studio.memory.history.changed],
             "inbox": [studio.inbox.changed],
             "tasks": [studio.tasks.changed, studio.tasks.removed],
+            "trace": [studio.trace.changed],
         }
         for store, changes in signals.items():
             self._disconnects += [change.connect(partial(self._note, store)) for change in changes]

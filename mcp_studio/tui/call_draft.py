@@ -76,7 +76,7 @@ class CallDraft:
         ref, manager = self.entry.ref, studio.manager
         if ref.server in manager.names():
             self.mirrors = manager.status(ref.server).modern and manager.config(ref.server).kind == "http"
-            manager.look(ref.server, ref.kind)
+            manager.refresher.look(ref.server, ref.kind)
         studio.catalog.acknowledge(ref)
 
     def negotiate(self, studio: Studio, *, wants_task: bool) -> None:

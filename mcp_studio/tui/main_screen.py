@@ -158,6 +158,8 @@ class MainScreen(Screen[None]):
     def __init__(self, answer_passphrases: Callable[[AskPassphrase | None], None] = lambda ask: None) -> None:
         super().__init__()
         self._answer_passphrases = answer_passphrases
+        self._stale = False
+        """Figures of messages have changed since they were shown."""
 
     def compose(self) -> ComposeResult:
         yield StudioHeader()
@@ -213,15 +215,27 @@ class MainScreen(Screen[None]):
                 history.reload()
         if event.stores & {"servers", "inbox"}:
             self.header.show()
+        if "trace" in event.stores:
+            self.trace.table.refresh_entries()
+            self._stale = True
 
     def _second(self) -> None:
+        """What counts down or is counted is shown once a second, while it changes."""
+        self.app.reload_themes()
+        self.arrangement.save()
+        self.trace.tell_held()
         if self.is_active:  # under a dialog each change would paint all of the screen
-            self.header.show()
             self.servers.tick()
-            self.catalog.tick()
+            if self._stale:
+                self._stale = not self.app.studio.numbers.look()
+                self.header.show()
+                self.catalog.show_figures()
             if self.call.draft is None:
                 self.call.refresh_entry()
-        self.arrangement.save()
+
+    def on_screen_resume(self) -> None:
+        """What changed under a dialog was not shown."""
+        self.trace.table.refresh_entries()
 
     # What panes say to one another
 

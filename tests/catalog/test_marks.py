@@ -42,7 +42,7 @@ async def test_a_list_that_changed_is_marked_until_it_is_accepted() -> None:
         (words,) = studio.catalog.find(Ref("tool", "s", "words"))
         assert words.change is not None and words.change.parts == ("description", "inputSchema")
         studio.catalog.accept(Ref("tool", "s", "words"))
-        studio.manager.refresh("s")
+        studio.manager.refresher.again("s")
         read = studio.catalog.listing("s", "tool").read_at
         await wait_until(lambda: studio.catalog.listing("s", "tool").read_at > read)
         assert marks(studio) == {"fresh": "new", "old": "gone"}
@@ -108,8 +108,8 @@ def test_a_list_that_is_not_fresh_any_more_is_read_again_when_somebody_looks(mon
     async def reads(*options: str) -> tuple[Any, Any]:
         async with opened(server(*options)) as studio:
             before = studio.catalog.listing("s", "tool")
-            studio.manager.look("s", "tool")
-            studio.manager.look("s", "prompt")
+            studio.manager.refresher.look("s", "tool")
+            studio.manager.refresher.look("s", "prompt")
             listing = studio.catalog.listing
             if before.stale():
                 await wait_until(lambda: listing("s", "tool").read_at > before.read_at)
@@ -125,7 +125,7 @@ def test_a_list_that_is_not_fresh_any_more_is_read_again_when_somebody_looks(mon
 async def test_somebody_who_looks_all_the_time_costs_one_reading() -> None:
     async with opened(server("--ttl", "0")) as studio:
         for _ in range(50):
-            studio.manager.look("s", "tool")
+            studio.manager.refresher.look("s", "tool")
         await studio.caller.complete(Ref("prompt", "s", "visit"), "country", "f", {})
         asked = [e for e in studio.trace if e.method == "tools/list" and e.kind == "request"]
         assert len(asked) == 1

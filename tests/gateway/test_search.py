@@ -26,7 +26,9 @@ async def _value(client: Client, tool: str, **arguments: Any) -> Any:
 @pytest.mark.parametrize("era", ERAS)
 async def test_an_agent_finds_reads_and_calls_a_tool(era: str) -> None:
     file = configured(
-        'hot = ["demo.list_books"]\ntools = ["demo.*", "raw.add*"]', demo=demo_stdio(), raw=raw("raw_server")
+        'hot = ["demo.list_books"]\nregister = true\ntools = ["demo.*", "raw.add*"]',
+        demo=demo_stdio(),
+        raw=raw("raw_server"),
     )
     async with on_stdio(file, era=era) as client:
         assert {tool.name for tool in (await client.list_tools()).tools} == {

@@ -99,11 +99,11 @@ async def test_who_has_declined_is_not_asked_again_for_what_nobody_waits_for(mon
 
     async with Protected() as server, opened(http(server.url)) as studio:
         server.token = TOKEN
-        studio.manager.refresh("s")
+        studio.manager.refresher.again("s")
         await wait_until(lambda: studio.inbox.pending)
         studio.inbox.pending[0].answer("decline")
         before = accounts.refusals
-        studio.manager.refresh("s")
+        studio.manager.refresher.again("s")
         await wait_until(lambda: accounts.refusals > before)
         await asyncio.sleep(0.05)
         assert not studio.inbox.pending

@@ -197,6 +197,8 @@ class Bare(App[None]):
 async def staged(store: Recording) -> AsyncGenerator[tuple[Bare, TraceTable, Pilot[None]]]:
     app = Bare(store)
     async with app.run_test(size=(60, 11)) as pilot:
+        if isinstance(store, TraceStore):
+            store.changed.connect(lambda _: app.table.call_later(app.table.refresh_entries) and None)
         app.table.focus()
         await pilot.pause()
         yield app, app.table, pilot

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -11,7 +10,7 @@ from pathlib import Path
 
 from mcp_studio.cli.engine import execute
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.targets import configured, select
+from mcp_studio.cli.targets import configured, ourselves, select
 from mcp_studio.cli.terminal import Output
 from mcp_studio.cli.verbs import load
 from mcp_studio.config.expand import effective
@@ -35,6 +34,8 @@ def run(out: Output, start: Start) -> int:
         raise UsageError(f"`serve` takes no word `{options.words[0]}`.", hint="One server: --server NAME")
     if options.flag("--install"):
         return load("config").put(options.value("--install"), [_entry(options)], out)
+    if not options.flag("--http") and sys.stdin.isatty():
+        out.note("A client starts this and speaks MCP to it; `--install CLIENT` puts it there. Ctrl-C ends.")
     workers = options.count("--workers", 64) or 1
     address = _address(options.value("--http") or "0") if options.flag("--http") else None
     config = configured(out)
@@ -72,9 +73,8 @@ def _entry(options: Options) -> ServerConfig:
     """What a client starts: this program, with the options that were given."""
     if options.command is not None or options.flag("--url"):
         raise UsageError("A client gets the configured servers.", hint="Name a file with --config, or --server NAME.")
-    program = shutil.which("mcp-studio", path=str(Path(sys.executable).parent))
-    words = ["serve"] if program else ["-m", "mcp_studio", "serve"]
+    command, *words = [*ourselves(), "serve"]
     for name in _KEPT:
         for value in options.values(name):
             words += [name, str(Path(value).expanduser().absolute()) if name in ("--config", "--root") else value]
-    return ServerConfig("mcp-studio", command=program or sys.executable, args=tuple(words))
+    return ServerConfig("mcp-studio", command=command, args=tuple(words))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
-import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -13,7 +11,7 @@ from pathlib import Path
 from typing import get_args
 from urllib.parse import urlsplit
 
-from mcp_studio.cli.targets import NAME, adjusted, configuration, from_command, from_url, learn, tell_problems
+from mcp_studio.cli import targets
 from mcp_studio.cli.terminal import Output
 from mcp_studio.cli.verbs import load
 from mcp_studio.config.clients import client_named
@@ -47,11 +45,11 @@ def run(out: Output) -> int:
     if bool(url) == (options.command is not None) or options.words:
         hint = "mcp-studio tap -- COMMAND ARGS…, or mcp-studio tap --listen PORT --to URL"
         raise UsageError("Which server?", hint=hint)
-    server = adjusted(from_url(url), options) if url else _program(options.command or [])
-    name = options.value("--name") or (urlsplit(url).hostname or NAME if url else Path(server.command).stem)
-    config = configuration(options, Paths.default(), replace(server, name=name))
-    learn(config, out)
-    tell_problems(config, out)
+    server = targets.adjusted(targets.from_url(url), options) if url else _program(options.command or [])
+    name = options.value("--name") or (urlsplit(url).hostname or targets.NAME if url else Path(server.command).stem)
+    config = targets.configuration(options, Paths.default(), replace(server, name=name))
+    targets.learn(config, out)
+    targets.tell_problems(config, out)
     return asyncio.run(_tap(config, config.servers[name], out))
 
 
@@ -72,16 +70,16 @@ def _put(name: str, out: Output) -> int:
     if tapped == install:
         out.note(f"{word} is behind a tap already" if install else f"{word} is behind no tap")
         return out.done({"client": client.name, "file": str(file), "servers": []})
-    program = shutil.which("mcp-studio", path=str(Path(sys.executable).parent))
-    ours = [program] if program else [sys.executable, "-m", "mcp_studio"]
-    command, *args = [*ours, "tap", "--name", word, "--", *words] if install else words[words.index("--") + 1 :]
+    command, *args = (
+        [*targets.ourselves(), "tap", "--name", word, "--", *words] if install else words[words.index("--") + 1 :]
+    )
     entry = replace(server.written or server, command=command, args=tuple(args), written=None)
     return verb.put(name, [entry], out)
 
 
 def _program(command: Sequence[str]) -> ServerConfig:
     """It gets the whole environment of the tap: what is secret there is its own."""
-    server = from_command(command)
+    server = targets.from_command(command)
     secrets = dict.fromkeys((*server.secrets, *secret_values(replace(server, env=dict(os.environ)))))
     return replace(server, secrets=tuple(secrets))
 

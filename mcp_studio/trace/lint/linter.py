@@ -118,13 +118,10 @@ class Linter:
 
     def understood(self, entry: WireMessage, parsed: Parsed) -> None:
         """What the frame turned out to be."""
-        self._attach(entry, self._understood(entry, parsed))
+        one = None if parsed.batch else parsed.messages[0]
+        self._attach(entry, self._batch(entry, parsed) if one is None else self._message(entry, one, parsed.value))
 
-    def _understood(self, entry: WireMessage, parsed: Parsed) -> Iterator[Spot]:
-        if not parsed.batch:
-            for message in parsed.messages:
-                yield from self._message(entry, message, parsed.value)
-            return
+    def _batch(self, entry: WireMessage, parsed: Parsed) -> Iterator[Spot]:
         if self._version != "2025-03-26":
             yield Spot("batch", f"It is a batch; version {self._version or 'unknown'} has none.")
         for index, (message, value) in enumerate(zip(parsed.messages, items_of(parsed.value), strict=False)):

@@ -171,7 +171,7 @@ def _icons(item: dict[str, Json], name: str, where: str) -> Iterator[Spot]:
 
 def _meta(item: dict[str, Json], name: str, where: str) -> Iterator[Spot]:
     """Specification, basic, "_meta": keys are names with an optional prefix."""
-    for key in list(mapping(item.get("_meta")))[:_KEYS]:
+    for key in list(mapping(item["_meta"]))[:_KEYS] if "_meta" in item else ():
         if not _META_KEY.fullmatch(key):
             yield Spot("meta-key", f"{quoted(key)} is no valid key of _meta of {name}.", f"{where}/_meta")
 

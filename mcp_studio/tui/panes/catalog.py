@@ -217,9 +217,8 @@ class CatalogPane(Pane, scope="catalog"):
         if not self.entries.go_to((ref, 0)):
             self.entries.go_to((ref, 1))
 
-    def tick(self) -> None:
-        """Show how often and how fast tools were called; called once a second."""
-        self._numbers.look()
+    def show_figures(self) -> None:
+        """Show how often and how fast tools were called."""
         if self._numbers.revision != self._counted:
             self._counted = self._numbers.revision
             self.entries.refresh()
@@ -386,7 +385,7 @@ class CatalogPane(Pane, scope="catalog"):
             if kind == event.tab.id and kind != self.kind:
                 self.kind = kind
                 for server in self.app.studio.manager.names():
-                    self.app.studio.manager.look(server, kind)
+                    self.app.studio.manager.refresher.look(server, kind)
                 self._fill(keep=False)
         if had_focus and not self.query_one(Tabs).has_focus:
             self.screen.set_focus(self.entry_point())
@@ -455,7 +454,7 @@ class CatalogPane(Pane, scope="catalog"):
         shown = [self.server] if self.server else manager.names()
         ready = [name for name in shown if manager.status(name).state == "ready"]
         for name in ready:
-            manager.refresh(name)
+            manager.refresher.again(name)
         if ready:
             self.app.say(f"Refreshing the lists of {units.plural(len(ready), 'server')}.")
         else:

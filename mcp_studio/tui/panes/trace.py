@@ -95,7 +95,7 @@ class TracePane(Pane, scope="trace"):
 
     def on_mount(self) -> None:
         self.show_title("Trace")
-        self.set_interval(_EVERY, self._tick)
+        self._clock = self.set_interval(_EVERY, self._refresh, pause=True)
 
     def on_unmount(self) -> None:
         if self._session is not None:
@@ -121,7 +121,8 @@ class TracePane(Pane, scope="trace"):
             self.app.say(self._session.problem, "warning")
         if before is not None:
             before.close()
-        self._tick()
+        (self._clock.resume if self._session is not None and self._grows else self._clock.pause)()
+        self._look_beside()
 
     def show_query(self, text: str | None) -> None:
         """Show only what a query wants."""
@@ -140,16 +141,20 @@ class TracePane(Pane, scope="trace"):
         if number and not self.table.go_to(number) and (entry := self.recording.entry(number)) is not None:
             self._open(entry)
 
-    @on(TraceTable.Highlighted)
-    def _tick(self) -> None:
-        """Take over what another studio writes to the session; say how much is shown, and what belongs to it."""
+    def _refresh(self) -> None:
+        """Take over what another studio writes to the session."""
         if self._session is not None and self._grows:
             try:
                 self._session.refresh()
             except StudioError as error:
                 self.app.fail(error)
                 self.action_go_live()
-        self._tell_held()
+        self.table.refresh_entries()
+
+    @on(TraceTable.Highlighted)
+    @on(TraceTable.Looked)
+    def _look_beside(self) -> None:
+        """Say how much is shown, and what belongs to the message under the cursor."""
         if not self.region:
             return
         self._show_notes()
@@ -271,6 +276,7 @@ class TracePane(Pane, scope="trace"):
 
         if entry := self._chosen():
             toggle_mark(self.app, self.recording, entry)
+            self.table.refresh_entries()
 
     def action_edit(self) -> None:
         """Comment on the message."""
@@ -439,11 +445,13 @@ class TracePane(Pane, scope="trace"):
             return studio.breakpoints.gate
         return RemoteGate(studio.paths.state / "held", self._session.path.stem)
 
-    def _tell_held(self) -> None:
+    def tell_held(self) -> None:
         """Say it when more messages are held than before."""
         before, self._held = self._held, len(self._gate.waiting)
         if self._held > before and self.app.screen is self.screen:
             self.app.say("A breakpoint holds a message: see Breakpoints in the palette.", "warning")
+        if self._held != before:
+            self._look_beside()
 
     def action_breakpoints(self) -> None:
         """Say which messages are held, and decide about each."""

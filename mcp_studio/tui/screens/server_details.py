@@ -61,7 +61,7 @@ class ServerDetails(Dialog[str]):
     def on_mount(self) -> None:
         studio = self.app.studio
         for kind in KINDS:
-            studio.manager.look(self._server, kind)
+            studio.manager.refresher.look(self._server, kind)
         first = {"needs_auth": "#sign_in", "failed": "#repeat", "disabled": "#repeat"}
         self.query_one(first.get(studio.manager.status(self._server).state, "#back"), Button).focus()
         self.run_worker(studio.trace.examine(self._server))

@@ -303,8 +303,8 @@ def refreshes(columns: Columns, first: int, last: int) -> Iterator[int]:
 
 # The table
 
-_FRAME, _REST = 1 / 15, 1 / 4
-"""Seconds between two looks at the store: while something comes, and while nothing does."""
+_FRAME = 1 / 15
+"""Seconds between two looks at what a query has found, while it searches."""
 _SLICE, _STEP = 0.008, 100_000
 """Seconds that a query may take of one look, and entries that are looked at for what is folded."""
 
@@ -329,6 +329,9 @@ class TraceTable(CursorView):
 
     class Opened(Message):
         """A double click on an entry, or enter."""
+
+    class Looked(Message):
+        """It shows what there is now."""
 
     def __init__(self, source: Recording, header: Static, *, empty: str = "") -> None:
         """`header` shows the names of the columns."""
@@ -444,7 +447,7 @@ class TraceTable(CursorView):
     # Looking at the store
 
     def on_mount(self) -> None:
-        self.set_timer(_FRAME, self._look)
+        self._clock = self.set_interval(_FRAME, self.refresh_entries, pause=True)
 
     def on_unmount(self) -> None:
         if self.search is not None:
@@ -456,13 +459,16 @@ class TraceTable(CursorView):
         self.look_at_store()
         super().on_resize()
 
-    def _look(self) -> None:
-        searching = self._folded_up_to < self._total * self.folds if self.search is None else self.search.done < 1
+    @property
+    def _searching(self) -> bool:
+        """More will be found, or folded, without anything having come."""
+        return self._folded_up_to < self._total * self.folds if self.search is None else self.search.done < 1
+
+    def refresh_entries(self) -> None:
+        """Something may have changed: take it over where that is seen."""
         # Under a dialog each change would paint all of the screen.
-        changes = self.region and self.screen.is_active and (searching or self._source.revision != self._revision)
-        if changes:
+        if self.region and self.screen.is_active and (self._searching or self._source.revision != self._revision):
             self.look_at_store()
-        self.set_timer(_FRAME if changes else _REST, self._look)
 
     def look_at_store(self) -> None:
         """Take over what has come and gone; what one looks at stays where it is, or the end does."""
@@ -477,11 +483,13 @@ class TraceTable(CursorView):
             self.search.pull(_SLICE)
         elif self.folds:
             self._fold()
+        (self._clock.resume if self._searching else self._clock.pause)()
         if self.following:
             self.rows_changed(self.row_count - height, cursor=self.row_count - 1)
             self._at = self._number(self.cursor) if self.row_count else 0
         else:
             self.rows_changed(self._place(number) - above, cursor=self._place(self._at))
+        self.post_message(self.Looked())
 
     # What the person does
 
