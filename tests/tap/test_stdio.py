@@ -70,8 +70,6 @@ def test_a_signal_that_ended_the_server_is_told_as_shells_do() -> None:
         (["--", "there-is-no-such-program"], 4, "There is no command there-is-no-such-program"),
         ([], 2, "Which server?"),
         (["word", "--", "cat"], 2, "Which server?"),
-        (["--to", "ftp://x", "--listen", "0"], 2, "ftp://x"),
-        (["--listen", "80", "--", "cat"], 2, "--listen needs --to"),
         (["--fault", "explode", "--", "cat"], 2, "`explode` is no fault"),
         (["--fault", "drop@2", "--", "cat"], 2, "`drop@2` is no fault"),
         (["--break", "kind:", "--", "cat"], 2, "kind:"),
@@ -206,3 +204,12 @@ def test_what_cannot_be_recorded_passes_all_the_same(home: Path, config: str, sa
     done = cli("tap", "--", "cat", given='{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
     assert (done.code, done.out) == (0, '{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
     assert says in done.err and "Traceback" not in done.err
+
+
+async def test_a_client_that_reads_slowly_gets_all_that_an_ended_server_wrote() -> None:
+    script = "import os, sys; print(os.getpid(), flush=True); sys.stdout.write('x' * 150_000 + '\\n'); sys.exit(5)"
+    with tapped(server=[sys.executable, "-c", script]) as client:
+        pid = client.hear()
+        await wait_until(lambda: _is_dead(pid), what="the server's end")
+        assert client.process.stdout is not None and len(client.process.stdout.read()) == 150_001
+        assert client.process.wait(60) == 5
