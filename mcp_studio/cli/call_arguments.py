@@ -22,7 +22,7 @@ from mcp_studio.catalog.listing import EntryKind, Ref
 from mcp_studio.cli.engine import connected, reachable, tell_passed_over
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.questions import Asker
-from mcp_studio.cli.targets import select, server_option
+from mcp_studio.cli.targets import own_server, select, server_option
 from mcp_studio.cli.terminal import EndOfInput, Output, agrees, can_ask, say
 from mcp_studio.config.model import Config
 from mcp_studio.errors import InputNeeded, StudioError, UsageError
@@ -92,11 +92,10 @@ def _take_pasted(options: Options, config: Config) -> None:
         raise UsageError(f"--from {file}: it is a {found.kind}.", hint=f"mcp-studio {verb} --from {file}")
     names = [word for word in words if "=" not in word]
     if found.name and not names:
-        known = (
-            name for name, one in config.servers.items() if name == found.server or (one.url and one.url == found.url)
-        )
-        if server := next(known, ""):
-            options.given.setdefault("--server", [server])
+        servers = config.servers.values()
+        known = [one.name for one in servers if one.name == found.server or (one.url and one.url == found.url)]
+        if known:
+            options.given.setdefault("--server", known[:1])
         names = [found.name]
     options.words = [*names, *found.pairs, *(word for word in words if "=" in word)]
     if found.arguments:
@@ -353,9 +352,7 @@ def _plan_saved(options: Options, config: Config) -> Plan:
         UsageError, ConfigError: there is no such call, its file is broken, or it cannot go with another option.
     """
     saved = saved_folders(config).find(options.value("--saved"))
-    server = server_option(options) or saved.ref.server
-    if options.command is not None or options.value("--url"):
-        server = next(iter(config.servers))
+    server = own_server(options, config) or server_option(options) or saved.ref.server
     chosen = select(config, [server])
     return Plan(chosen, server, saved.ref.name, _pairs_of(list(options.words)), saved=saved)
 

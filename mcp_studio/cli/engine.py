@@ -9,6 +9,7 @@ import signal
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, suppress
+from dataclasses import replace
 from pathlib import Path
 
 from mcp_studio.auth.hints import add_hint
@@ -36,18 +37,11 @@ _BETWEEN = 1 / 9
 """Seconds between two lines of progress: nine, and the last one, are ten in any second."""
 
 ORIGIN = "command line"
-
 Body = Callable[[Studio], Awaitable[int]]
 
 
 def execute(
-    config: Config,
-    out: Output,
-    body: Body,
-    *,
-    answers: bool = True,
-    connects: bool = True,
-    origin: str = ORIGIN,
+    config: Config, out: Output, body: Body, *, answers: bool = True, connects: bool = True, origin: str = ORIGIN
 ) -> int:
     """Open the studio on these servers, run `body` in it, close everything; returns the exit code.
 
@@ -56,11 +50,13 @@ def execute(
     Args:
         answers: servers may ask for input, and calls for approval; in a gateway its clients answer, and nobody here.
         origin: what its recorded session is of.
-        connects: servers are connected to: secrets that their entries refer to are looked up.
+        connects: servers are started, and secrets that their entries refer to are looked up; else none of it is.
     """
     check_file(out.options)
     out.asker = Asker(out)
-    if connects and out.shell is None:
+    if not connects:
+        config = replace(config, servers={one.name: replace(one, enabled=False) for one in config.servers.values()})
+    elif out.shell is None:
         config = with_secrets(config, out)
     logging.lastResort = logging.NullHandler()  # narration is ours alone; what is logged is for the log of the studio
     codes: list[int] = []
@@ -298,7 +294,7 @@ def _succeeded(result: Json, show: Callable[[Json], str], out: Output) -> int:
         out.note("structured content:")
     if structured:
         out.data(structured)
-    return out.done(result) if failed is None else out.fail(failed, {"result": result})
+    return out.done(result, failed)
 
 
 def _written(result: Json, text: str, file: str) -> str:

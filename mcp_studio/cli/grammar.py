@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,8 +37,8 @@ class Option(NamedTuple):
 class Verb(NamedTuple):
     """A verb; the empty one is the studio itself."""
 
-    summary: str
     usage: str
+    summary: str = ""
     about: str = ""
     options: tuple[Option, ...] = ()
     shared: tuple[Option, ...] = ()
@@ -77,18 +77,9 @@ def _pairs(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
         yield from product(some.split(), others.split()) if others else combinations(some.split(), 2)
 
 
-def _verb(
-    usage: str,
-    summary: str = "",
-    about: str = "",
-    options: Sequence[Any] = (),
-    shared: Sequence[Any] = ("common",),
-    words: Sequence[str] = (),
-    apart: Sequence[str] = (),
-    closed: bool = False,
-) -> Verb:
+def _verb(*, options: Any = (), shared: Any = ("common",), words: Any = (), apart: Any = (), **more: Any) -> Verb:
     own, common = tuple(_options(options)), tuple(_options(shared))
-    return Verb(summary, usage, about, own, common, tuple(words), tuple(_pairs(apart)), closed)
+    return Verb(**more, options=own, shared=common, words=tuple(words), apart=tuple(_pairs(apart)))
 
 
 _TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))

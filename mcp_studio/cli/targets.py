@@ -75,20 +75,17 @@ def from_command(argv: Sequence[str]) -> ServerConfig:
     return replace(server, secrets=tuple(secret_values(server)))
 
 
-def from_module(name: str) -> ServerConfig:
+def from_module(path: str) -> ServerConfig:
     """The tools of a Python file, which is read again when it changes; the server is called as the file.
 
     Raises:
         UsageError: there is no such file.
     """
-    file = Path(name).expanduser().absolute()
+    file = Path(path).expanduser().absolute()
     if not file.is_file():
-        raise UsageError(f"--module: there is no file {name}.")
-    args = ("-m", "mcp_studio.servers.module", str(file))
-    return ServerConfig(
-        re.sub(r"[^\w-]", "_", file.stem), command=sys.executable, args=args, watch=(str(file),),
-        inherit_env=("PYTHONPATH",),
-    )  # fmt: skip
+        raise UsageError(f"--module: there is no file {path}.")
+    name, args = re.sub(r"[^\w-]", "_", file.stem), ("-m", "mcp_studio.servers.module", str(file))
+    return ServerConfig(name, command=sys.executable, args=args, watch=(str(file),), inherit_env=("PYTHONPATH",))
 
 
 def adjusted(server: ServerConfig, options: Options) -> ServerConfig:
@@ -113,6 +110,8 @@ def adjusted(server: ServerConfig, options: Options) -> ServerConfig:
         changes["roots"] = tuple(map(from_root, roots))
     if level := options.value("--log-level"):
         changes["log_level"] = level
+    if options.flag("--detach"):  # a task of 2025-11-25 lives in the HTTP session, and ends with that
+        changes["keep_session"] = True
     if (seconds := options.seconds()) is not None:
         changes["timeouts"] = Timeouts(seconds, seconds, seconds, "--timeout")
     return replace(_reached(server, options) if server.url else server, **changes)
@@ -228,10 +227,8 @@ def with_secrets(config: Config, out: Output) -> Config:
         if next(uses(server), None) is None:
             continue
         try:
-            servers[name] = replace(
-                adjusted(effective(server, keyring=ask), options),
-                enabled=server.enabled, keep_session=server.keep_session, log_level=server.log_level,
-            )  # fmt: skip
+            ready = adjusted(effective(server, keyring=ask), options)
+            servers[name] = replace(ready, enabled=server.enabled, start=server.start, log_level=server.log_level)
         except ConfigError as error:
             del servers[name]
             file, key = server.source.file, f"servers.{name}.{error.key}"
@@ -288,10 +285,8 @@ def select(config: Config, names: Sequence[str]) -> Config:
             raise ConfigError(message, file=problem.file, key=problem.key)
         hint = nearest(name, config.servers) or "`mcp-studio list servers` shows the configured servers."
         raise UsageError(f"There is no server `{name}`.", hint=hint)
-    servers = {name: replace(config.servers[name], enabled=True, start="") for name in names}
-    if not names:
-        servers = {name: replace(server, start="") for name, server in config.servers.items() if server.enabled}
-    if servers:
+    chosen = names or [name for name, server in config.servers.items() if server.enabled]
+    if servers := {name: replace(config.servers[name], enabled=True, start="") for name in chosen}:
         return replace(config, servers=servers)
     if broken := next((one for one in config.problems if not one.key), None):
         raise _broken(broken)
@@ -333,3 +328,9 @@ def server_option(options: Options) -> str:
     if len(names) > 1:
         raise UsageError(f"`{options.verb}` is about one server.")
     return names[0] if names else ""
+
+
+def own_server(options: Options, config: Config) -> str:
+    """The name of the server that a command line brings itself; empty where it brings none."""
+    brings = options.command is not None or options.flag("--url") or options.flag("--module")
+    return next(iter(config.servers)) if brings else ""

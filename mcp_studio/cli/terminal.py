@@ -48,9 +48,8 @@ RISKS = {"read": "r", "write": "w", "destructive": "!"}
 def table(rows: Sequence[Sequence[str]]) -> list[str]:
     """Rows with aligned columns; every cell is made safe."""
     cells = [[safe(cell, 400) for cell in row] for row in rows]
-    widths = [
-        max((len(cell) for cell in column if len(cell) <= _COLUMN), default=0) for column in zip(*cells, strict=True)
-    ]
+    lengths = ([len(cell) for cell in column] for column in zip(*cells, strict=True))
+    widths = [max((length for length in column if length <= _COLUMN), default=0) for column in lengths]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
 
 
@@ -220,8 +219,10 @@ class Output:
             raise StudioError(f"{file} cannot be written: {problem.strerror or problem}.") from None
         self.note(f"written: {file}")
 
-    def done(self, result: Json = None) -> int:
-        """End well: print the envelope where one is wanted; returns the exit code."""
+    def done(self, result: Json = None, error: StudioError | None = None) -> int:
+        """End, well where there is no error: print the envelope where one is wanted; returns the exit code."""
+        if error is not None:
+            return self.fail(error, {"result": result})
         if self.json:
             self.envelope({"ok": True, "result": result})
         # Now, and not only when the servers are closed.
@@ -319,8 +320,6 @@ class Lines:
                 if len(self._text) > _LONGEST or not (data or self._text):
                     raise EndOfInput
                 self._text += data or b"\n"
-        if hidden:
-            say("")
         line, _, self._text = self._text.partition(b"\n")
         return line.decode("utf-8", "replace").rstrip("\r")
 
@@ -357,21 +356,16 @@ def _no_echo() -> Generator[None]:
     try:
         yield
     finally:
-        _reset()
+        restore()
 
 
 def restore() -> None:
-    """Reset the terminal where nobody has ended the line, also while a thread still waits for it."""
-    if _modes:
-        _reset()
-        say("")
-
-
-def _reset() -> None:
+    """Show again what is typed, on a new line, also while a thread still waits for the end of the hidden one."""
     if _modes and termios is not None:
         with suppress(OSError, termios.error):
             termios.tcsetattr(0, termios.TCSANOW, _modes)
         _modes.clear()
+        say("")
 
 
 async def agrees(lines: Lines, question: str) -> bool:

@@ -286,7 +286,8 @@ def test_a_token_that_cannot_be_kept_is_used_and_said_to_be_lost(cli: Cli, monke
 
 def test_a_client_that_has_to_be_named_is_asked_for_by_its_option(cli: Cli) -> None:
     with threaded(registration=False, methods=("client_secret_basic",)) as world:
-        configured(world, BROWSER)
+        configured(world, BROWSER, 'headers = { X-Extra = "${keyring:extra}" }\n')
+        assert cli("config", "secrets", "set", "extra", given="more-of-it").code == 0
         done = cli("auth", "login", "mine")
         assert done.code == 3 and "--client-id" in done.err
         world.issuer.clients["me"] = {

@@ -236,6 +236,16 @@ def test_only_what_the_chosen_servers_refer_to_is_looked_up(home: Path) -> None:
     assert cli("call", "needs.echo", "text=hi", MCP_STUDIO_PASSPHRASE=phrase).out == "hi\n"
 
 
+def test_a_server_with_a_secret_that_its_first_call_starts_is_called(home: Path) -> None:
+    program = f"command = {json.dumps(RAW[0])}\nargs = {json.dumps([*RAW[1:]])}"
+    env = 'env = { T = "${keyring:token}" }'
+    configured(f'[secrets]\nstore = "file"\n[servers.s]\n{program}\n{env}\nstart = "demand"\n')
+    phrase = "correct horse"
+    secrets("set", "token", given=SECRET, MCP_STUDIO_PASSPHRASE=phrase)
+    done = cli("call", "s.echo", "text=hi", MCP_STUDIO_PASSPHRASE=phrase)
+    assert (done.code, done.out, done.err) == (0, "hi\n", "")
+
+
 # What is added
 
 SNIPPET = json.dumps(

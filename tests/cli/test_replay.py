@@ -68,6 +68,15 @@ def test_what_differs_is_printed_and_ends_with_1(bundle: Path, tmp_path: Path) -
     assert cli("replay", str(other), "tool:add", "--yes", "--ignore", "content[*].text", "--", *RAW).code == 0
 
 
+def test_a_replay_goes_to_the_tools_of_a_file_and_says_where_a_query_is_wrong(bundle: Path, tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("def echo(text: str) -> str:\n    return text\n")
+    done = cli("replay", str(bundle), "tool:echo hi", "--yes", "--module", str(file), "--json").json
+    assert done["server"] == "mine" and done["result"]["summary"]["same"] == 1
+    wrong = raw("replay", str(bundle), "tool:echo tool:", "--json")
+    assert wrong.code == 2 and wrong.json["error"]["query"] == {"start": 10, "end": 15}
+
+
 def test_replays_can_keep_the_pauses_and_ignore_nothing(bundle: Path) -> None:
     done = raw("replay", str(bundle), "tool:add", "--yes", "--paced", "--strict", "--json")
     assert done.code == 0 and done.json["result"]["summary"]["same"] == 1

@@ -7,8 +7,9 @@ from typing import Any
 
 _MODULES = {
     **dict.fromkeys(("list", "skills"), "listing"),
-    **dict.fromkeys(("read", "get", "complete"), "call"),
+    **dict.fromkeys(("read", "get", "complete", "tasks"), "call"),
     **dict.fromkeys(("approvals", "audit", "pins"), "safety"),
+    "replay": "trace",
     "dev": "watch",
 }
 """Verbs whose module has another name."""

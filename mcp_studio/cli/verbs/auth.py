@@ -52,7 +52,8 @@ def run(out: Output) -> int:
     async def body(studio: Studio) -> int:
         return out.done(await work(studio.signing.accounts, server, studio.manager.supervisor(server.name).tap, out))
 
-    return execute(_alone(config, server), out, body, answers=False)
+    config = replace(config, servers={server.name: server})
+    return execute(config, out, body, answers=False, connects=False)
 
 
 def _named(config: Config, words: list[str], out: Output) -> list[ServerConfig]:
@@ -76,11 +77,6 @@ def _named(config: Config, words: list[str], out: Output) -> list[ServerConfig]:
     return list(with_secrets(config, out).servers.values())
 
 
-def _alone(config: Config, server: ServerConfig) -> Config:
-    """Only this server, which is not connected to by itself."""
-    return replace(config, servers={server.name: replace(server, enabled=False)})
-
-
 def _login(config: Config, server: ServerConfig, out: Output) -> int:
     options = out.options
     if options.flag("--step") and not can_ask():
@@ -93,7 +89,8 @@ def _login(config: Config, server: ServerConfig, out: Output) -> int:
         limits = replace(config.settings.limits, sign_in=seconds)
         config = replace(config, settings=replace(config.settings, limits=limits))
     redirect = _private("--redirect", "The address that the browser ended on: ", out)
-    return execute(_alone(config, server), out, lambda studio: _sign_in(studio, server, redirect, out), answers=False)
+    config = replace(config, servers={server.name: server})
+    return execute(config, out, lambda studio: _sign_in(studio, server, redirect, out), answers=False, connects=False)
 
 
 def _adjusted(server: ServerConfig, out: Output) -> ServerConfig:
@@ -179,16 +176,13 @@ async def _status(config: Config, named: list[ServerConfig], out: Output) -> int
     stored = {} if named else {(one.resource, one.account): one for one in await accounts.accounts()}
     rows, found, missing = list[tuple[str, ...]](), list[Json](), list[ServerConfig]()
     for server in named or [one for one in config.servers.values() if one.url]:
-        account = stored.pop((resource_or_none(server), server.auth.whose), None)
-        if not server.signs_in:
-            account = None
-        elif named:
-            account = await accounts.account(server)
-        why = why_nobody(server)
+        resource, why = resource_or_none(server), why_nobody(server)
+        account = stored.pop((resource, server.auth.whose), None)
+        if named or not server.signs_in:
+            account = await accounts.account(server) if server.signs_in else None
         if not why and not (account and usable(account)):
             missing.append(server)
         rows.append(_row(server.name, account, why or "no"))
-        resource = resource_or_none(server)
         absent: Json = {"server": server.name, "resource": resource, "signedIn": False, "how": why or None}
         found.append(absent if account is None else _with_claims(account) if named else as_json(account))
         if named:

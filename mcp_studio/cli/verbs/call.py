@@ -1,4 +1,6 @@
-"""`call`, `get`, `read` and `complete`: one tool, prompt, resource or template of one server."""
+"""`call`, `get`, `read` and `complete`: one tool, prompt, resource or template of one server; `tasks`: what becomes of
+calls that are tasks.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +11,17 @@ from dataclasses import replace
 from functools import partial
 from typing import cast
 
-from mcp_studio.call.call import OUTCOMES, Call, Succeeded, said_of
+from mcp_studio.call.call import OUTCOMES, Call, CallOutcome, Cancelled, Succeeded, TimedOut, said_of
 from mcp_studio.call.copying.formats import copy_as
 from mcp_studio.call.copying.subject import subject_of
 from mcp_studio.call.load import MOST, MOST_AT_ONCE, Load, past_of_load
 from mcp_studio.call.policy import tool_of
 from mcp_studio.catalog.listing import Ref, doubts_of
 from mcp_studio.cli.call_arguments import Intent, Plan, expanded, form_of, intent_of, located, plan_of, template_form
-from mcp_studio.cli.engine import connect_all, end, execute, outcome_of
+from mcp_studio.cli.engine import Narration, connect_all, connected, end, execute, outcome_of
+from mcp_studio.cli.grammar import VERBS
 from mcp_studio.cli.options import Options
-from mcp_studio.cli.targets import configured
+from mcp_studio.cli.targets import configured, of_server
 from mcp_studio.cli.terminal import Output
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json
@@ -32,6 +35,8 @@ from mcp_studio.schema.check import quick
 from mcp_studio.schema.field import Form, SchemaProblem, errors
 from mcp_studio.schema.place import path_of
 from mcp_studio.schema.text import key_of
+from mcp_studio.session.connection import Limit, limit_of
+from mcp_studio.session.tasks import Task
 from mcp_studio.studio import Studio
 from mcp_studio.trace.diff import diff
 
@@ -42,6 +47,8 @@ _TOLD = 1.0
 def run(out: Output) -> int:
     """Do it, and return the exit code."""
     options = out.options
+    if options.verb == "tasks":
+        return _tasks(out)
     plan = plan_of(options, configured(out))
     verb = plan.saved.verb if plan.saved else options.verb
     if verb == "complete" and not plan.pairs:
@@ -49,10 +56,6 @@ def run(out: Output) -> int:
     if options.flag("--repeat") and verb != "call":
         raise UsageError("--repeat is for tools; this saved call is of something else.")
     _counts(options)
-    if options.flag("--detach"):
-        # A task of 2025-11-25 lives in the HTTP session, and ends with that.
-        servers = {name: replace(server, keep_session=True) for name, server in plan.config.servers.items()}
-        plan = plan._replace(config=replace(plan.config, servers=servers))
     if verb == "read":
         template_form(plan.name)  # whether it is a template that can be used
     out.server = plan.server
@@ -299,3 +302,98 @@ def _text(load: Load, figures: dict[str, Json]) -> str:
     if load.durations.count:
         lines += ["", *(f"  {name:<12}{ms:>12,.2f} ms" for name, ms in figures["ms"].items())]
     return "\n".join([*lines, "", *(f"  {count:>8,}x  {text}" for count, text in load.errors)]).rstrip()
+
+
+# Tasks
+
+_PATIENCE = 5.0
+"""Seconds that a task may take to be heard of, or to end once it is cancelled."""
+
+
+def _tasks(out: Output) -> int:
+    named = out.options.words[:1]
+    action = named[0] if {*named} & {*VERBS["tasks"].words} else "list"
+    chosen, server, words = of_server(out, int(action != "list"), skip=int([action] == named))
+    if action == "list":
+        return execute(chosen, out, lambda studio: _list_tasks(studio, server, out))
+    if not words or not server:
+        what = "server" if words else "task"
+        raise UsageError(f"Which {what}?", hint=f"mcp-studio tasks {action} SERVER TASK")
+    return execute(chosen, out, lambda studio: _task(studio, server, action, words[0], out))
+
+
+async def _task(studio: Studio, server: str, action: str, identity: str, out: Output) -> int:
+    await connected(studio, server, out)
+    task = studio.tasks.adopt(server, identity)
+    if action == "cancel":
+        return await _cancel_task(studio, task, out)
+    studio.tasks.poll(*task.key)
+    if action == "get":
+        return _show_task(await studio.tasks.until(*task.key, lambda task: task.seen > 0 or task.done), out)
+    narration = Narration(out)
+
+    def changed(one: Task) -> None:
+        if action == "watch" and one.key == task.key:
+            narration.tell(f"{one.status} {one.gone or one.message}".rstrip())
+
+    disconnect = studio.tasks.changed.connect(changed)
+    try:
+        outcome = await _task_outcome(studio, task, out)
+    finally:
+        disconnect()
+        narration.end()
+    return end(outcome, out)
+
+
+async def _task_outcome(studio: Studio, task: Task, out: Output) -> CallOutcome:
+    """What becomes of a task, waited for as for a call; it goes on at the server where nobody waits any more."""
+    limit = studio.config.settings.limits.call_total
+    total = limit_of("total", Limit(limit, "limits.call_total"), studio.manager.config(task.server).timeouts)
+    waiting = asyncio.ensure_future(studio.tasks.until(*task.key, lambda task: task.done))
+    out.asker.unless_answered(waiting.cancel)
+    try:
+        await asyncio.wait((waiting,), timeout=total.seconds)
+    finally:
+        ended = waiting.done()
+        waiting.cancel()
+    if not ended:
+        return TimedOut(limit=f"{total}; the task goes on at the server")
+    return Cancelled() if waiting.cancelled() else studio.caller.outcome_of_task(waiting.result())
+
+
+async def _list_tasks(studio: Studio, server: str, out: Output) -> int:
+    for name in studio.manager.names():
+        try:
+            await connected(studio, name, out)
+            await studio.tasks.refresh(name)
+        except StudioError as error:
+            if server:
+                raise
+            out.warn(f"{name}: {error.message}")
+    tasks = studio.tasks.all(server)
+    return out.listing([_task_row(task) for task in tasks], [task.as_json() for task in tasks], empty="no tasks")
+
+
+async def _cancel_task(studio: Studio, task: Task, out: Output) -> int:
+    await studio.tasks.cancel(*task.key)
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            await studio.tasks.until(*task.key, lambda one: one.ended or bool(one.gone))
+    except TimeoutError:
+        out.note("the server has taken note of it; the task goes on for now")
+    return _show_task(studio.tasks.get(*task.key) or task, out, gone=True)
+
+
+def _show_task(task: Task, out: Output, *, gone: bool = False) -> int:
+    """Print how a task is; one that is gone is a failure, unless it was meant to go."""
+    out.warn(*task.problems)
+    if task.gone and not gone:
+        return out.fail(StudioError(task.gone), {"task": task.as_json()})
+    out.table([(name, "" if value is None else str(value)) for name, value in task.as_json().items()])
+    return out.done(task.as_json())
+
+
+def _task_row(task: Task) -> tuple[str, ...]:
+    age = f"{max(0.0, time.time() - task.started):.0f} s"
+    name = task.ref.name if task.ref else "-"
+    return task.server, task.id, "gone" if task.gone else task.status, age, name, task.gone or task.message

@@ -339,21 +339,18 @@ def _uses(config: Config) -> dict[str, list[Json]]:
 
 def _list_secrets(config: Config, out: Output) -> int:
     """Names that were kept, and names that are used."""
-    known, used = keyring.names(), _uses(config)
-    present: dict[str, bool] = {}
-    place = ""
-    try:
-        for name in sorted({*known, *used}):
-            place = keyring.named().place
-            present[name] = keyring.named().get(name) is not None
-    except VaultRefused as problem:
-        out.warn(f"{problem.message} {problem.hint}".strip())
+    known, used, refused = keyring.names(), _uses(config), False
     rows, result = list[tuple[str, ...]](), list[Json]()
     for name in sorted({*known, *used}):
-        there, users = present.get(name), used.get(name, [])
-        where = place if there else "not known" if there is None else "MISSING"
+        there, users = None, used.get(name, [])
+        try:
+            there = None if refused else keyring.named().get(name) is not None
+        except VaultRefused as problem:
+            refused = True
+            out.warn(f"{problem.message} {problem.hint}".strip())
+        at = keyring.named().place if there else None
+        where = at or ("not known" if there is None else "MISSING")
         rows.append((name, where, ", ".join(use["where"] for use in users) or "not used"))
-        at = place if there else None
         result.append({"name": name, "present": there, "place": at, "kept": known.get(name), "used": users})
     empty = "No secrets have been given names. `mcp-studio config secrets set NAME` keeps one."
     return out.listing(rows, result, empty=empty)

@@ -134,10 +134,9 @@ async def remote(studio: Studio, server: ServerConfig, status: Status) -> dict[s
 def _wrong(studio: Studio, server: ServerConfig, status: Status) -> dict[str, Json]:
     """How a server ended last, what it printed, what the lint has found, and why it does not work."""
     supervisor, ledger = studio.manager.supervisor(server.name), studio.trace.ledger(server.name)
-    groups = [(group, group.first._asdict()) for group in ledger.groups()]
-    for _, first in groups:
-        del first["number"]
-    findings: list[Json] = [{**first, "count": group.count, "others": group.others} for group, first in groups]
+    findings = [{**group.first._asdict(), "count": group.count, "others": group.others} for group in ledger.groups()]
+    for finding in findings:
+        del finding["number"]
     facts: dict[str, Json] = {
         "ending": crashes.as_json(supervisor.mortems[-1]) if supervisor.mortems else None,
         "stray": servers.stray_lines(studio.trace, server) if server.kind == "stdio" else [],

@@ -132,7 +132,7 @@ async def _tokens(studio: Studio, out: Output) -> int:
         "tokenizer": found.tokenizer, "servers": dict[str, Json](found.servers), "total": found.total,
         "search": found.search, "largest": largest,
     }  # fmt: skip
-    return out.fail(errors[-1], {"result": facts}) if errors else out.done(facts)
+    return out.done(facts, errors[-1] if errors else None)
 
 
 def _tell(studio: Studio, kind: EntryKind, out: Output) -> None:
@@ -206,10 +206,7 @@ def _history(config: Config, names: list[str], out: Output) -> int:
 def _saved_calls(config: Config, out: Output) -> int:
     """Calls with a name; what cannot be used is told, and costs nothing else."""
     loaded = saved_folders(config).load()
-    rows = [
-        (one.name, one.where + ", pinned" * one.pinned, one.ref.kind, str(one.ref), one.description)
-        for one in loaded.calls
-    ]
+    rows = [_saved_row(one) for one in loaded.calls]
     out.warn(*loaded.failed)
     failed: list[Json] = [problem._asdict() for problem in loaded.failed]
     facts: Json = {"saved": [_saved(one) for one in loaded.calls], "failed": failed}
@@ -229,6 +226,10 @@ def _past(past: Past) -> Json:
         "origin": past.origin, "outcome": past.kind, "ms": past.ms, "size": past.size, "said": past.said,
         "arguments": past.arguments, "leftOut": list(past.left_out), "tooLarge": past.large,
     }  # fmt: skip
+
+
+def _saved_row(one: SavedCall) -> tuple[str, ...]:
+    return one.name, one.where + ", pinned" * one.pinned, one.ref.kind, str(one.ref), one.description
 
 
 def _saved(one: SavedCall) -> Json:
@@ -256,9 +257,8 @@ async def _list_skills(studio: Studio, server: str, out: Output) -> int:
             found += await studio.caller.skills.listed(name)
             if error := studio.catalog.skills.of(name).error:
                 out.warn(f"{name}: {error}")
-    return out.listing(
-        [_skill_row(one) for one in found], [_skill(one) for one in found], empty="No server lists skills."
-    )
+    rows, facts = [_skill_row(one) for one in found], [_skill(one) for one in found]
+    return out.listing(rows, facts, empty="No server lists skills.")
 
 
 def _skill_row(skill: Skill) -> tuple[str, ...]:

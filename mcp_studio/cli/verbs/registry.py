@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -30,13 +29,10 @@ def run(out: Output) -> int:
     """
     options = out.options
     action, *words = options.words or ["list"]
-    asks = action in _ASKING and not options.flag("--offline")
-    config = configured(out)
-    if asks and (config.servers or options.values("--server")):
-        config = select(config, options.values("--server"))
-    else:  # nothing is started
-        servers = {name: replace(server, enabled=False) for name, server in config.servers.items()}
-        asks, config = False, replace(config, servers=servers)
+    config, names = configured(out), options.values("--server")
+    asks = action in _ASKING and not options.flag("--offline") and bool(config.servers or names)
+    if asks:
+        config = select(config, names)
 
     async def body(studio: Studio) -> int:
         if asks:
@@ -57,7 +53,7 @@ async def _search(registry: ToolRegistry, text: str, out: Output) -> int:
     facts = [{**one.record.as_json(), "score": round(one.score, 6), "why": one.why} for one in found.hits]
     if not facts:
         return out.fail(StudioError(f"No tool was found for `{text}`. {found.note}".strip()), {"result": []})
-    out.note(*filter(None, (found.note,)))
+    out.note(found.note)
     return out.listing([(one.name, one.why, _short(one.description)) for one in found.hits], facts, empty="")
 
 
@@ -114,13 +110,14 @@ def _filter(options: Options) -> Any:
 
 
 def _tools(records: Sequence[ToolRecord], out: Output) -> int:
-    rows = [
-        (one.name, one.group, ", ".join(one.tags), one.pinned, f"{one.uses:,}", _short(one.description))
-        for one in records
-    ]
+    rows = [_row(one) for one in records]
     heads = ("tool", "category", "tags", "pinned", "uses", "description")
     empty = "The registry has no such tool: it learns those of servers once they are connected."
     return out.listing(rows, [one.as_json() for one in records], empty=empty, heads=heads)
+
+
+def _row(one: ToolRecord) -> tuple[str, ...]:
+    return one.name, one.group, ", ".join(one.tags), one.pinned, f"{one.uses:,}", _short(one.description)
 
 
 def _stats(registry: ToolRegistry, out: Output) -> int:

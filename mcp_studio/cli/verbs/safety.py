@@ -18,7 +18,7 @@ from mcp_studio.jsontext import Json, mapping, printable
 from mcp_studio.paths import Paths, read_object
 from mcp_studio.present.units import plural
 from mcp_studio.safetext import safe
-from mcp_studio.session.approvals import answer, waiting
+from mcp_studio.session.approvals import Waiting, answer, waiting
 from mcp_studio.studio import Studio
 
 _LONGEST = 100
@@ -38,12 +38,14 @@ def _approvals(out: Output) -> int:
         return out.done({"id": done.id, "subject": done.subject, "approved": approved})
     if words and words != ["list"]:
         raise UsageError("Which approval?", hint="mcp-studio approvals approve|reject ID [--note TEXT]")
-    found, now = waiting(folder), time.time()
-    rows = [
-        (one.id, one.subject, f"{one.until - now:.0f} s left", ", ".join(one.reasons), _short(one._asdict()))
-        for one in found
-    ]
+    found = waiting(folder)
+    rows = [_waiting_row(one) for one in found]
     return out.listing(rows, [one._asdict() for one in found], empty="Nothing waits for approval.")
+
+
+def _waiting_row(one: Waiting) -> tuple[str, ...]:
+    left = f"{one.until - time.time():.0f} s left"
+    return one.id, one.subject, left, ", ".join(one.reasons), _short(one._asdict())
 
 
 def _audit(out: Output) -> int:

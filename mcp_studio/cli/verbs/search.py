@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Sequence
-from dataclasses import replace
 from typing import Any
 
 from mcp_studio.catalog.listing import KINDS, EntryKind
@@ -30,10 +29,8 @@ def run(out: Output) -> int:
     method = options.value("--method") or config.settings.search_method
     limit = options.count("--limit", 1_000) or 20
     offline = options.flag("--offline")
+    # Offline also those that are disabled: nothing is started.
     chosen = select(config, (names or list(config.servers)) if offline else names)
-    if offline:  # also those that are disabled: nothing is started
-        servers = {name: replace(server, enabled=False) for name, server in chosen.servers.items()}
-        chosen = replace(chosen, servers=servers)
     kinds: list[EntryKind] = [kind for kind in KINDS if kind in options.values("--kind")]
 
     async def body(studio: Studio) -> int:
@@ -42,12 +39,11 @@ def run(out: Output) -> int:
         scope = Scope(kinds=frozenset(kinds) or None)
         asked = studio.index.ask(text, method=method, scope=scope, limit=limit, once=True)
         found = await (meant(asked, studio, options.seconds()) if method in MEANT else asked)
-        result = found.as_json()
         if not found.hits:
-            return out.fail(_nothing(found, method, out), {"result": result})
+            return out.done(found.as_json(), _nothing(found, method, out))
         out.data(*_lines(found))
         out.note(_summary(found))
-        return out.done(result)
+        return out.done(found.as_json())
 
     return execute(chosen, out, body, answers=not offline, connects=not offline)
 

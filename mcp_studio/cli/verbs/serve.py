@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from mcp_studio.cli.engine import execute
@@ -16,7 +17,6 @@ from mcp_studio.cli.verbs import load
 from mcp_studio.config.expand import effective
 from mcp_studio.config.model import GatewaySettings, ServerConfig
 from mcp_studio.errors import UsageError
-from mcp_studio.studio import Studio
 from mcp_studio.vault.keyring import session
 
 VARIABLE = "MCP_STUDIO_GATEWAY_TOKEN"
@@ -43,11 +43,7 @@ def run(out: Output, start: Start) -> int:
     settings = replace(config.settings, gateway=_with_tokens(replace(config.settings.gateway, mode=mode), out))
     chosen = select(replace(config, settings=settings), options.values("--server"))
     servers = {name: replace(one, log_level=one.log_level or "info") for name, one in chosen.servers.items()}
-    chosen = replace(chosen, servers=servers)
-
-    def serve(body: Callable[[Studio], Awaitable[int]]) -> int:
-        return execute(chosen, out, body, origin="gateway")
-
+    serve = partial(execute, replace(chosen, servers=servers), out, origin="gateway")
     return start(settings.gateway, options.flag("--yes"), address, workers, serve, out)
 
 

@@ -1,31 +1,43 @@
-"""`trace`: sessions that were recorded, and what is in them. Connects to nothing and starts nothing."""
+"""`trace`: sessions that were recorded, and what is in them, which connects to nothing and starts nothing; `replay`:
+what was recorded, sent again.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 import time
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from io import BytesIO
 from pathlib import Path
+from typing import cast
 
 from mcp_studio import __version__
 from mcp_studio.call.policy import prices_of
+from mcp_studio.call.replay import plan as planning
+from mcp_studio.call.replay.runner import VERDICTS, Replayer, Result, summary
 from mcp_studio.catalog.listing import Ref, salvage
 from mcp_studio.catalog.remembered import Memories
 from mcp_studio.cli import targets
+from mcp_studio.cli.engine import connected, execute
 from mcp_studio.cli.terminal import Output, clock
+from mcp_studio.config.expand import Expander
 from mcp_studio.config.model import Config
-from mcp_studio.errors import ConfigError, UsageError
+from mcp_studio.errors import ConfigError, StudioError, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.paths import Paths
 from mcp_studio.present import error_groups, metrics, units
 from mcp_studio.present.differences import difference_line
 from mcp_studio.present.trace import entry_json, session_json, tree_json
+from mcp_studio.redact import MARK
 from mcp_studio.safetext import safe
-from mcp_studio.trace.diff import compare
+from mcp_studio.schema.place import get_or_none, put
+from mcp_studio.studio import Studio
+from mcp_studio.trace.diff import Ignore, compare, path_text
 from mcp_studio.trace.disk.session import Bundle, Session
 from mcp_studio.trace.disk.sessions import SessionInfo, delete, describe, find, sessions
 from mcp_studio.trace.export import bundle, collector, formats, item, jsonl
@@ -36,6 +48,7 @@ from mcp_studio.trace.search import select
 from mcp_studio.trace.server_tap import beginning
 from mcp_studio.trace.statistics import Numbers, Tally, Target, numbers_of
 from mcp_studio.trace.tree import tree
+from mcp_studio.vault.keyring import lookup
 
 _SESSIONS = 30
 """Sessions that are listed unless `--limit` says otherwise."""
@@ -46,6 +59,8 @@ _TAIL = 10
 _COUNTED = 100
 """Sessions whose figures are told unless `--limit` says otherwise."""
 _MOST = 10**9
+_LONGEST = 60.0
+"""Seconds that are waited between two requests at the most, however long it was then."""
 _POLL = 0.25
 """Seconds between two looks at what a running studio writes."""
 _OF_SESSIONS = {"--limit", "--config", "--json", "--quiet"}
@@ -58,6 +73,8 @@ def run(out: Output) -> int:
     """Do it, and return the exit code."""
     options = out.options
     if not options.words:
+        if options.verb == "replay":
+            raise UsageError("Which recording?", hint="mcp-studio replay SESSION|FILE [QUERY]")
         if not options.given.keys() <= _OF_SESSIONS:
             raise UsageError("Which session?", hint="`last` is the newest one: mcp-studio trace last …")
         return _list(out)
@@ -67,7 +84,7 @@ def run(out: Output) -> int:
     try:
         out.warn(recording.problem)
         query = parse(" ".join(options.words[1:]), _now(recording))
-        return _answer(recording, query, out)
+        return (_replay if options.verb == "replay" else _answer)(recording, query, out)
     except QueryError as error:
         place = {"start": error.start, "end": error.end}
         where = f"{error.message} (at {error.start + 1} of the query)"
@@ -374,3 +391,116 @@ def _told(sent: collector.Sent, noun: str, out: Output) -> int:
     if sent.rejected:
         out.note(f"it did not want {units.plural(sent.rejected, noun)}. {sent.message}".strip())
     return out.done({"sent": sent.taken, "rejected": sent.rejected, "message": sent.message or None})
+
+
+# Replay
+
+
+def _replay(recording: Recording, query: Query, out: Output) -> int:
+    """Send what was recorded again, and print how the answers differ."""
+    options, config = out.options, targets.configured(out)
+    ignore = Ignore(options.values("--ignore"), usual=not options.flag("--strict"))
+    plan = planning.plan(recording.columns, select(recording, query) if query else None)
+    if not plan.steps:
+        what = "The query chooses" if query else "The recording has"
+        why = "; ".join(f"{one.method} {one.reason}" for one in plan.left_out[:5])
+        raise UsageError(f"{what} nothing that can be sent again{f' ({why})' if why else ''}.")
+    servers = _targets(config, plan.servers, out)
+    target = targets.select(config, list(dict.fromkeys(servers.values())))
+    out.server = target.only
+    return execute(target, out, lambda studio: _replayed(studio, recording, plan, servers, ignore, out))
+
+
+def _targets(config: Config, recorded: tuple[str, ...], out: Output) -> dict[str, str]:
+    if given := targets.server_option(out.options) or targets.own_server(out.options, config):
+        if len(recorded) > 1:
+            hint = f"Choose one with a query: server:{recorded[0]}"
+            raise UsageError(f"Requests to {len(recorded)} servers cannot go to one: {', '.join(recorded)}.", hint=hint)
+        return dict.fromkeys(recorded, given)
+    for name in recorded:
+        if name not in config.servers:
+            hint = "--server NAME, --url URL or -- COMMAND ARGS… says where to send them."
+            raise UsageError(f"Requests went to `{name}`, which is not configured here.", hint=hint)
+    return {name: name for name in recorded}
+
+
+def _secrets(out: Output) -> dict[str, str]:
+    """What stands in the places where a recording has no secret, as `--set` gives it.
+
+    Raises:
+        UsageError: an option is not of the form FIELD=VALUE, or names a variable or secret that is not there.
+    """
+    known: dict[str, str] = {}
+    for pair in out.options.values("--set"):
+        name, sign, value = pair.partition("=")
+        if not sign or not name:
+            raise UsageError(f"--set: `{pair}` is not of the form FIELD=VALUE.")
+        try:
+            known[name] = Expander(os.environ, lookup).text(value)
+        except ConfigError as problem:
+            raise UsageError(f"--set {name}: {problem.message}", hint=problem.hint) from None
+        out.redactor.learn(known[name])
+    return known
+
+
+async def _filled(known: Mapping[str, str], _: planning.Step, recorded: planning.Recorded) -> dict[str, Json] | None:
+    """The params with everything filled in; None where something is missing."""
+    value: Json = recorded.params
+    for place in recorded.hidden:
+        text, whole = get_or_none(value, place), path_text(place)
+        names = (whole, whole.removeprefix("arguments."), str(place[-1]) if place else "")
+        secret = next((known[name] for name in names if name in known), None)
+        if secret is None or not isinstance(text, str):
+            return None
+        value = put(value, place, text.replace(MARK, secret))
+    return cast("dict[str, Json]", value)
+
+
+async def _replayed(
+    studio: Studio, recording: Recording, plan: planning.Plan, servers: Mapping[str, str], ignore: Ignore, out: Output
+) -> int:
+    for name in studio.manager.names():
+        await connected(studio, name, out)
+    for left in plan.left_out:
+        out.note(f"left out: {left.method} {left.reason}" + (f" ({left.times:,} times)" if left.times > 1 else ""))
+    fill = partial(_filled, _secrets(out))
+    results: list[Result] = []
+    replayer = Replayer(studio.caller, recording, approved=out.options.flag("--yes"), ignore=ignore, fill=fill)
+    began = time.monotonic() - plan.steps[0].at
+    for step in plan.steps:
+        if out.options.flag("--paced"):
+            await asyncio.sleep(min(max(0.0, began + step.at - time.monotonic()), _LONGEST))
+        results.append(result := await replayer.one(step, servers[step.server]))
+        _print_result(result, len(plan.servers) > 1, out)
+    return _end(results, plan.left_out, out)
+
+
+def _end(results: list[Result], left: tuple[planning.LeftOut, ...], out: Output) -> int:
+    counts = summary(results)
+    told = ", ".join(f"{counts[word]:,} {word}" for word in VERDICTS if counts[word])
+    out.note(f"{units.plural(counts['steps'], 'request')}: {told}")
+    steps: list[Json] = [_result_json(one) for one in results]
+    result: Json = {"summary": counts, "steps": steps, "left_out": [one._asdict() for one in left]}
+    error = next(iter(out.asker.refused), None)
+    if error is None and (bad := counts["steps"] - counts["same"] - counts["new"]):
+        error = StudioError(f"{bad:,} of {counts['steps']:,} are not as recorded.")
+    return out.done(result, error)
+
+
+def _print_result(result: Result, several: bool, out: Output) -> None:
+    step = result.step
+    times = " → ".join(f"{ms:.0f} ms" for ms in (step.ms, result.ms) if ms is not None)
+    said = f"  {result.said}" if result.said else f"  {times}" if times else ""
+    out.data(out.redactor.text(f"{result.verdict:<8} {f'{step.server}: ' * several}{step.subject}{said}"))
+    out.data(*(f"         {difference_line(one)}" for one in result.differences))
+    out.flush()
+
+
+def _result_json(result: Result) -> Json:
+    step = result.step
+    return {
+        "number": step.number, "server": step.server, "method": step.method, "target": step.target,
+        "verdict": result.verdict, "said": result.said or None, "ms": result.ms and round(result.ms, 1),
+        "recorded_ms": step.ms and round(step.ms, 1),
+        "differences": [one.as_json() for one in result.differences],
+    }  # fmt: skip

@@ -251,17 +251,13 @@ async def _rounds(studio: Studio, server: str, ignore: Ignore, out: Output) -> i
 
 def _end_once(one: Round, reloader: Reloader, out: Output) -> int:
     """What `--once` ends with: 1 where something breaking has changed, or a pinned call is answered otherwise."""
-    result = _json(one, out)
-    if one.error is not None:
-        return out.fail(one.error, {"result": result})
-    if out.asker.refused:
-        return out.fail(out.asker.refused[0], {"result": result})
-    if file := out.options.value("--write-baseline"):
+    error = one.error or next(iter(out.asker.refused), None)
+    if error is None and (file := out.options.value("--write-baseline")):
         out.store(file, {"version": 1, "surface": reloader.surface, "answers": reloader.answers})
-    elif one.breaking or one.other:
+    elif error is None and (one.breaking or one.other):
         words = f"{plural(len(one.breaking), 'breaking change')}, {plural(len(one.other), 'other answer')}."
-        return out.fail(StudioError(words), {"result": result})
-    return out.done(result)
+        error = StudioError(words)
+    return out.done(_json(one, out), error)
 
 
 def _print_round(one: Round, studio: Studio, out: Output) -> None:
