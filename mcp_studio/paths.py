@@ -49,7 +49,8 @@ class Paths:
             root = Path(own).expanduser().absolute()
             return cls(root / "config", root / "state", root / "cache")
         usual = zip(("CONFIG", "STATE", "CACHE"), _usual(environ, platform), strict=True)
-        return cls(*(_xdg(environ, f"XDG_{name}_HOME", folder) for name, folder in usual))
+        wished = [(Path(environ.get(f"XDG_{name}_HOME", "")) / APP, folder) for name, folder in usual]
+        return cls(*(wish if wish.is_absolute() else folder for wish, folder in wished))
 
     @property
     def config_file(self) -> Path:
@@ -100,11 +101,6 @@ def _usual(environ: Mapping[str, str], platform: str) -> tuple[Path, Path, Path]
         return support, support / "state", library / "Caches" / APP
     base = home(environ)
     return base / ".config" / APP, base / ".local" / "state" / APP, base / ".cache" / APP
-
-
-def _xdg(environ: Mapping[str, str], variable: str, usual: Path) -> Path:
-    value = environ.get(variable, "")
-    return Path(value) / APP if os.path.isabs(value) else usual
 
 
 def write_atomically(file: Path, data: bytes, *, mode: int = 0o600) -> None:

@@ -86,12 +86,9 @@ _USER = r"(?<=://)[^/?#@\s]*(?=@)"
 _FORM_TYPE = "application/x-www-form-urlencoded"
 
 
-_NO_WORD = re.compile(r"[^a-z0-9]")
-
-
 @lru_cache(1_024)
 def _plain(name: str) -> str:
-    return _NO_WORD.sub("", unquote_plus(name).lower())
+    return re.sub(r"[^a-z0-9]", "", unquote_plus(name).lower())
 
 
 _ENDINGS = tuple(
@@ -105,7 +102,7 @@ _HARMLESS = re.compile(
 
 def is_secret_name(name: str) -> bool:
     """Whether a variable, header, key or field of this name usually holds a secret."""
-    plain = _NO_WORD.sub("", name.lower())
+    plain = _plain(name)
     return plain.endswith(_ENDINGS) and not _HARMLESS.search(plain)
 
 

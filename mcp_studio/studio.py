@@ -94,7 +94,7 @@ class Studio:
         self.approvals = Approvals(paths.state / "approvals", self.inbox, self.redactor, self.spawn)
         self.numbers = Numbers(self.trace)
         """The figures of everything that crossed the wire; call `look` before reading them."""
-        self.groups = Groups(self.manager, lambda: self.numbers, self.catalog)
+        self.groups = Groups(self.manager, self.numbers, self.catalog)
         self.caller = Caller(
             self.manager, self.tasks, self.catalog, self.inbox, self.checker,
             Policy(settings.policy, settings.tools), self.groups, self.audit, self.spawn,

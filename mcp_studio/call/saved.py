@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace as replace_fields
@@ -106,7 +105,7 @@ def read_saved(text: str, name: str, file: FilePath, where: Where, problems: lis
     before = len(problems)
     try:
         document = table.read(text, _float)
-    except (tomllib.TOMLDecodeError, RecursionError) as problem:
+    except (ValueError, RecursionError) as problem:
         why = "It is nested too deeply" if isinstance(problem, RecursionError) else problem
         problems.append(Problem(str(file), "", f"is no valid TOML: {why}."))
         return None

@@ -21,19 +21,18 @@ from pathlib import Path
 
 from mcp_studio.config.model import Root, ServerConfig
 from mcp_studio.config.secrets import map_texts, secret_values, texts
-from mcp_studio.config.servers import FILED, FILES, file_of
+from mcp_studio.config.servers import FILED, file_of
 from mcp_studio.config.table import lone_surrogate, nearest
 from mcp_studio.errors import ConfigError
 from mcp_studio.paths import home
 from mcp_studio.redact import is_secret_name
 from mcp_studio.vault.keyring import lookup
 
+Environ = Mapping[str, str]
 Lookup = Callable[[str], str]
 """Gives a secret by its name; raises ConfigError."""
 
 REFERENCE = re.compile(r"\$(\$\{)|\$\{(?:([A-Za-z]+):(?![-=?+]))?((?<=client:)[^{}]*|[^{}:$]*)(?::-([^{}]*))?\}")
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-_SCHEMES = ("env", "keyring", "input")
 _HARMLESS = "HOME USER LOGNAME PATH PWD SHELL TERM LANG TZ TMPDIR TEMP TMP HOSTNAME EDITOR USERPROFILE".split()
 
 
@@ -44,7 +43,7 @@ class Expander:
         folder: what `${workspaceFolder}` stands for, and what a relative `cwd` is relative to.
     """
 
-    def __init__(self, environ: Mapping[str, str], keyring: Lookup, folder: str = "") -> None:
+    def __init__(self, environ: Environ, keyring: Lookup, folder: str = "") -> None:
         self._environ = environ
         self._keyring = keyring
         self._folder = folder
@@ -70,7 +69,7 @@ class Expander:
             hint = f"Write the value itself, ${{keyring:{key}}} or an environment variable instead."
             raise ConfigError(f"`{found[0]}` stands for a value that only its own client can give.", hint=hint)
         if scheme not in (None, "env"):
-            if hint := nearest(scheme, _SCHEMES):
+            if hint := nearest(scheme, ("env", "keyring", "input")):
                 raise ConfigError(f"`{found[0]}`: `{scheme}` is not known.", hint=hint)
             return found[0]
         return self._variable(found[0], name, default)
@@ -80,7 +79,7 @@ class Expander:
         known |= {"userHome": str(home(self._environ)), "pathSeparator": os.sep, "/": os.sep}
         if name in known:
             return known[name]
-        if not _VARIABLE.match(name):
+        if not (name.isascii() and name.isidentifier()):
             return whole
         value = self._environ.get(name) or (self._environ.get(name) if default is None else default)
         if value is None:
@@ -88,18 +87,14 @@ class Expander:
             raise ConfigError(f"the environment variable {name} is not set.", hint=hint)
         if lone_surrogate(value):
             raise ConfigError(f"the environment variable {name} is not UTF-8 text.")
-        if value and value != default and not _harmless(name, value):
+        # Hiding these would only hide paths and flags from a person who debugs.
+        plain = name in _HARMLESS or name.startswith("XDG_") or os.path.isabs(value) or value.isdigit()
+        if value and value != default and (is_secret_name(name) or not plain):
             self.secrets[value] = None
         return value
 
 
-def _harmless(name: str, value: str) -> bool:
-    """Whether hiding this value would only hide paths and flags from a person who debugs."""
-    plain = name in _HARMLESS or name.startswith("XDG_") or os.path.isabs(value) or value.isdigit()
-    return plain and not is_secret_name(name)
-
-
-def expanded(server: ServerConfig, environ: Mapping[str, str], keyring: Lookup, folder: str = "") -> ServerConfig:
+def expanded(server: ServerConfig, environ: Environ, keyring: Lookup, folder: str = "") -> ServerConfig:
     """The entry with all references replaced, its secrets named, and itself kept as `written`.
 
     Raises:
@@ -124,11 +119,11 @@ def expanded(server: ServerConfig, environ: Mapping[str, str], keyring: Lookup, 
     return replace(done, secrets=tuple(dict.fromkeys((*expander.secrets, *secret_values(done)))))
 
 
-_PATHS = ("cwd", *(f"tls.{key}" for key in FILES))
+_PATHS = ("cwd", "tls.ca", "tls.cert", "tls.key")
 _MAYBE_PATHS = tuple(f"auth.{key}" for key in FILED)
 
 
-def _user(path: str, environ: Mapping[str, str]) -> str:
+def _user(path: str, environ: Environ) -> str:
     return str(home(environ)) + path[1:] if path == "~" or path.startswith(("~/", "~" + os.sep)) else path
 
 
@@ -137,7 +132,7 @@ def located(path: str, folder: str) -> str:
     return os.path.normpath(os.path.join(folder, path)) if folder else path
 
 
-def _rooted(text: str, folder: str, environ: Mapping[str, str]) -> str:
+def _rooted(text: str, folder: str, environ: Environ) -> str:
     """Specification, client/roots: a root is a `file://` URI; whatever has a scheme already stays as it is."""
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", text):
         return text
@@ -149,7 +144,7 @@ def effective_roots(roots: tuple[Root, ...], server: ServerConfig) -> tuple[Root
     return effective(ServerConfig(server.name, roots=roots, source=server.source)).roots
 
 
-def effective(server: ServerConfig, environ: Mapping[str, str] = os.environ, keyring: Lookup = lookup) -> ServerConfig:
+def effective(server: ServerConfig, environ: Environ = os.environ, keyring: Lookup = lookup) -> ServerConfig:
     """The entry as it can be started, made anew from how it is written; for entries that were edited or pasted.
 
     Raises:

@@ -42,7 +42,6 @@ def _auth(table: Table) -> Auth:
     )
 
 
-SHAPES = ("mcpServers", "servers", "context_servers", "mcp_servers")
 _LOOSE = ("mcp", "extensions")
 """Keys that hold the servers where all under them are objects: other programs have other things there."""
 _SOCKET = ("ws", "wss", "websocket")
@@ -58,7 +57,7 @@ def servers_of(document: Json) -> tuple[str, Mapping[str, Json]] | None:
         return None
     if found := servers_of(document.get("mcp")):
         return f"mcp.{found[0]}", found[1]
-    for shape in (*SHAPES, *_LOOSE):
+    for shape in ("mcpServers", "servers", "context_servers", "mcp_servers", *_LOOSE):
         inner = document.get(shape)
         if isinstance(inner, list) and inner and all(isinstance(mapping(one).get("name"), str) for one in inner):
             inner = {mapping(one)["name"]: one for one in inner}
@@ -183,7 +182,10 @@ _DECORATION = re.compile(r"^(?:mcp[-_]?)?(?:server[-_])?|(?:[-_]mcp)?(?:[-_]serv
 
 def suggest_name(server: ServerConfig) -> str:
     """A short name for a server, from what it runs or where it is: `npx -y @scope/server-git` gives `git`."""
-    return _clean(_host(server.url) if server.url else _program(server))
+    word = _host(server.url) if server.url else _program(server)
+    last = re.split(r"[/\\]", word.rstrip("/\\"))[-1]
+    last = re.sub(r"(?<=.)@.*$|:[\w.-]*$|\.(?:py|js|mjs|cjs|ts|exe|cmd|sh)$", "", last)
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", _DECORATION.sub("", last) or last).strip("-_") or "server"
 
 
 def _host(url: str) -> str:
@@ -198,9 +200,3 @@ def _program(server: ServerConfig) -> str:
     words = [os.path.basename(server.command), *server.args]
     names = [word for word in words if not word.startswith("-") and word not in _RUNNERS]
     return next(iter((*filter(_TELLING.search, names), *names)), words[0])
-
-
-def _clean(text: str) -> str:
-    last = re.split(r"[/\\]", text.rstrip("/\\"))[-1]
-    last = re.sub(r"(?<=.)@.*$|:[\w.-]*$|\.(?:py|js|mjs|cjs|ts|exe|cmd|sh)$", "", last)
-    return re.sub(r"[^A-Za-z0-9_-]+", "-", _DECORATION.sub("", last) or last).strip("-_") or "server"

@@ -8,12 +8,12 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mcp_studio.config.expand import Lookup, effective
+from mcp_studio.config.expand import Environ, Lookup, effective
 from mcp_studio.config.importers import read_document
 from mcp_studio.config.model import Config, Origin, Problem, ServerConfig, Settings, Source, Untrusted
 from mcp_studio.config.servers import read_server
@@ -67,12 +67,7 @@ PROJECT_FILE = ".mcp-studio.toml"
 
 
 def load(
-    paths: Paths,
-    cwd: Path,
-    *,
-    files: Sequence[Path] = (),
-    environ: Mapping[str, str] = os.environ,
-    secrets: Lookup | None = None,
+    paths: Paths, cwd: Path, *, files: Sequence[Path] = (), environ: Environ = os.environ, secrets: Lookup | None = None
 ) -> Config:
     """Read all configuration that is there; a later file overrides an earlier one server by server.
 

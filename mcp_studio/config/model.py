@@ -119,6 +119,10 @@ class Root:
     name: str = ""
 
 
+Algorithm = Literal["ES256", "ES384", "ES512", "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "EdDSA", "ES256K"]
+"""RFC 7518 3.1, RFC 8037, RFC 8812."""
+
+
 @record(frozen=True)
 class Auth:
     """One `[servers.NAME.auth]` table: how to sign in where the server wants it. All of it can be left out."""
@@ -147,10 +151,8 @@ class Auth:
     """For clients that were registered with the other name of this machine (RFC 8252 7.3, 8.3)."""
     key: str = ""
     """The private key as PEM, or the file it is in (`private_key_jwt`)."""
-    algorithm: Literal[
-        "ES256", "ES384", "ES512", "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "EdDSA", "ES256K"
-    ] = "ES256"
-    """How `key` signs (RFC 7518 3.1, RFC 8037, RFC 8812)."""
+    algorithm: Algorithm = "ES256"
+    """How `key` signs."""
     assertion: str = ""
     """The workload's JWT, or the file it is in, read anew each time (`workload`)."""
     idp_token_endpoint: str = ""

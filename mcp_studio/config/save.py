@@ -142,14 +142,12 @@ def _checked(edited: str, wanted: dict[str, Any]) -> str:
     """The edited text, where it says what it should: servers may be written in another way than as tables.
 
     Raises:
-        TOMLKitError: it does not.
+        TOMLDecodeError: it does not.
     """
-    from tomlkit.exceptions import TOMLKitError
-
     with suppress(tomllib.TOMLDecodeError):
         if {"servers": {}, **tomllib.loads(edited)} == {"servers": {}, **wanted}:
             return edited
-    raise TOMLKitError("its servers are not all written as [servers.NAME] tables")
+    raise tomllib.TOMLDecodeError("its servers are not all written as [servers.NAME] tables")
 
 
 def table_of(values: Mapping[str, Any]) -> Any:

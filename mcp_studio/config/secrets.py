@@ -90,7 +90,7 @@ def offers(server: ServerConfig) -> tuple[Offer, ...]:
     names, found = dict[str, str](), list[Offer]()
     for key, text, (start, end, word) in _spans(entry):
         if "${" not in text:  # else it refers to something already
-            name = names.setdefault(text[start:end], _free(_suggested(entry.name, key, word), names.values()))
+            name = names.setdefault(text[start:end], _suggested(entry.name, key, word, names.values()))
             found.append(Offer(key, start, end, text[start:end], name))
     return tuple(found)
 
@@ -116,8 +116,7 @@ _Span = tuple[int, int, str]
 
 def _spans(entry: ServerConfig) -> Iterator[tuple[str, str, _Span]]:
     """Key, text and place in it of each secret."""
-    told = Redactor()
-    waiting = ""
+    told, waiting = Redactor(), ""
     for key, text in texts(entry):
         kind, _, name = key.partition(".")
         spans: list[_Span] = []
@@ -158,12 +157,9 @@ def _in_url(text: str) -> list[_Span]:
     return found + [(*one.span(2), one[1]) for one in _PARAMETER.finditer(text) if is_secret_name(one[1])]
 
 
-def _suggested(server: str, key: str, word: str) -> str:
-    """`github` and `headers.Authorization` make `github-authorization`."""
+def _suggested(server: str, key: str, word: str, used: Collection[str]) -> str:
+    """`github` and `headers.Authorization` make `github-authorization`; what is used already gets a number."""
     plain = re.sub(r"[^a-z0-9]+", "-", f"{server} {word or key.partition('.')[2] or key}".lower()).strip("-")
-    return plain[:60].strip("-") or "secret"
-
-
-def _free(name: str, used: Collection[str]) -> str:
+    name = plain[:60].strip("-") or "secret"
     numbered = (f"{name}-{number}" for number in range(2, 10_000))
     return next(free for free in (name, *numbered) if free not in used)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, replace
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import urlsplit
 
 from mcp_studio.config.model import Auth, Problem, Root, Sandbox, ServerConfig, Source, Timeouts, Tls
-from mcp_studio.config.table import Table, nearest
+from mcp_studio.config.table import Flaws, Table, nearest
 from mcp_studio.protocol.versions import contradiction
 
 _BARE = ServerConfig("bare")
@@ -20,11 +20,9 @@ INNER = {"timeouts": ("connect", "idle", "total")} | {
 FILED = ("key", "assertion", "idp_id_token")
 """Keys whose values are secrets, or name the file that one is in."""
 NEEDED: dict[str, tuple[str, ...]] = {
-    "client_credentials": ("client_id", "client_secret"),
-    "private_key_jwt": ("client_id", "key"),
-    "enterprise": ("client_id", "idp_token_endpoint", "idp_client_id", "idp_id_token"),
-    "workload": ("assertion",),
-}
+    "client_credentials": ("client_id", "client_secret"), "private_key_jwt": ("client_id", "key"),
+    "enterprise": ("client_id", "idp_token_endpoint", "idp_client_id", "idp_id_token"), "workload": ("assertion",),
+}  # fmt: skip
 """What each grant without a person cannot do without."""
 _INLINE = r"-----BEGIN |eyJ[\w-]*\.[\w-]*\.[\w-]*\Z|\s*\{"
 _HTTPS = r"https://[^\s/?#@]+(?:[/?][^\s#]*)?\Z|\$\{"
@@ -36,8 +34,8 @@ def file_of(value: str) -> str:
     return "" if not value or re.match(_INLINE, value) else value
 
 
-def _wrong(auth: Auth) -> Iterator[tuple[str, str, str]]:
-    """Key, sentence and hint of everything that does not go together."""
+def _wrong(auth: Auth) -> Flaws:
+    """Everything that does not go together."""
     for key in NEEDED.get(auth.kind, ()):
         if not getattr(auth, key):
             yield key, f"is needed for the kind `{auth.kind}`.", ""
@@ -62,17 +60,13 @@ def is_metadata_url(url: str) -> bool:
     return url.startswith("${") or bool(re.match(r"https://[^\s/?#@]+/[^\s#]+\Z", url))
 
 
-FILES = ("ca", "cert", "key")
-"""Keys that name files."""
-
-
-def _wrong_tls(tls: Tls) -> Iterator[tuple[str, str, str]]:
+def _wrong_tls(tls: Tls) -> Flaws:
     for key in ("key", "password"):
         if getattr(tls, key) and not tls.cert:
             yield key, "is given without a client certificate.", "Add `cert`."
 
 
-def _wrong_sandbox(sandbox: Sandbox) -> Iterator[tuple[str, str, str]]:
+def _wrong_sandbox(sandbox: Sandbox) -> Flaws:
     if bool(sandbox.paths) != (sandbox.files in ("read", "readwrite")):
         yield "paths", 'belongs to files = "read" or "readwrite", and they need it.', ""
 
@@ -85,12 +79,10 @@ def read_roots(table: Table) -> tuple[Root, ...]:
     return tuple(filter(None, roots))
 
 
-_WRONG: dict[str, Callable[[Any], Iterable[tuple[str, str, str]]]] = {
-    "auth": _wrong, "tls": _wrong_tls, "sandbox": _wrong_sandbox,
-}  # fmt: skip
+_WRONG: dict[str, Callable[[Any], Flaws]] = {"auth": _wrong, "tls": _wrong_tls, "sandbox": _wrong_sandbox}
 
 
-def read_inner(table: Table, key: Literal["auth", "tls", "sandbox"]) -> Any:
+def read_inner(table: Table, key: str) -> Any:
     """An inner table as a record; the bare one where there is none, or something is wrong with it."""
     bare = getattr(_BARE, key)
     return table.inner(key).take_record(bare, INNER[key], _WRONG[key]) or bare if key in table.keys() else bare
@@ -111,9 +103,7 @@ def read_server(name: str, values: object, source: Source, problems: list[Proble
         table.take_fields(ServerConfig(name, source=source), _PLAIN),
         roots=read_roots(table),
         timeouts=Timeouts(times.take_seconds("connect"), times.take_seconds("idle"), times.take_seconds("total")),
-        auth=read_inner(table, "auth"),
-        tls=read_inner(table, "tls"),
-        sandbox=read_inner(table, "sandbox"),
+        **{key: read_inner(table, key) for key in _WRONG},
     )
     times.refuse_rest()
     table.refuse_rest()

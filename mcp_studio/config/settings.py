@@ -5,25 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
-from mcp_studio.config.model import (
-    AnswerRule,
-    GatewayClient,
-    GatewaySettings,
-    Keeping,
-    PolicyRule,
-    Problem,
-    RuleAction,
-    Settings,
-    ToolRule,
-)
+from mcp_studio.config.model import AnswerRule, GatewayClient, GatewaySettings, PolicyRule, Problem, Settings, ToolRule
 from mcp_studio.config.servers import changed, is_metadata_url
-from mcp_studio.config.table import LONGEST, Table, kind_of, read_file
+from mcp_studio.config.table import LONGEST, Flaws, Table, kind_of, read_file, words_of
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
 
@@ -63,12 +53,11 @@ def to_table(rule: AnswerRule) -> dict[str, Any]:
 
 def _rule(table: Table, number: int) -> AnswerRule | None:
     before = len(table.problems)
-    rule = AnswerRule("ask", source=f"rule {number} of {Path(table.file).name}")
-    rule = table.take_fields(rule, _RULE_TEXTS)
+    rule = table.take_fields(AnswerRule("ask", source=f"rule {number} of {Path(table.file).name}"), _RULE_TEXTS)
     rule = replace(rule, content=table.take_json("content"), wait=min(table.take_seconds("wait") or 0.0, _LONGEST))
     table.refuse_rest()
     if len(table.problems) == before and "action" not in table.keys():
-        table.problem("action", f"is missing: one of {', '.join(get_args(RuleAction))}.")
+        table.problem("action", f"is missing: one of {', '.join(words_of(AnswerRule)['action'])}.")
     return rule if len(table.problems) == before else None
 
 
@@ -95,6 +84,10 @@ def read_settings(values: Mapping[str, Any], file: str, problems: list[Problem],
     # Packages may bring methods: whether there is one of that name is said when it is used.
     settings = search.take_fields(settings, ("method", "cjk", "semantic", "usage"), "search_")
     settings = registry.take_fields(settings, ("storage",), "registry_")
+    settings = signing.take_fields(settings, ("browser", "client_metadata_url"))
+    if (url := settings.client_metadata_url) and (url.startswith("$") or not is_metadata_url(url)):
+        signing.problem("client_metadata_url", f"`{url}` is no https:// address with a path.")
+        settings = replace(settings, client_metadata_url=base.client_metadata_url)
     settings = replace(
         settings,
         keys={**base.keys, **table.take_pairs("keys")},
@@ -108,9 +101,7 @@ def read_settings(values: Mapping[str, Any], file: str, problems: list[Problem],
         calls=_folder(table, base.calls),
         record_bytes=int(_quantity(trace, "max_bytes", _SIZE)) or base.record_bytes,
         record_age=_quantity(trace, "max_age", _AGE) or base.record_age,
-        secrets=secrets.take_word("store", base.secrets, get_args(Keeping)),
-        browser=signing.take_text("browser", base.browser),
-        client_metadata_url=_document(signing) or base.client_metadata_url,
+        secrets=secrets.take_word("store", base.secrets, words_of(Settings)["secrets"]),
         redact=(*base.redact, *_patterns(trace)),
         gateway=_gateway(table.inner("gateway"), base.gateway),
     )
@@ -123,15 +114,6 @@ def _folder(table: Table, base: str) -> str:
     """`calls`: a relative path is one from the folder of the file."""
     text = table.take_text("calls")
     return str(Path(table.file).absolute().parent / Path(text).expanduser()) if text else base
-
-
-def _document(table: Table) -> str:
-    """`client_metadata_url`: where our client id metadata document is kept."""
-    url = table.take_text("client_metadata_url")
-    if url and (url.startswith("$") or not is_metadata_url(url)):
-        table.problem("client_metadata_url", f"`{url}` is no https:// address with a path.")
-        return ""
-    return url
 
 
 def _limits(table: Table, base: Limits) -> Limits:
@@ -165,7 +147,7 @@ def _policy(table: Table) -> list[PolicyRule]:
     return rules or [PolicyRule(broken=True)] * (len(table.problems) > before)
 
 
-def _wrong_policy(keys: Collection[str], rule: PolicyRule) -> Iterator[tuple[str, str, str]]:
+def _wrong_policy(keys: Collection[str], rule: PolicyRule) -> Flaws:
     if "verdict" not in keys or len(keys) == 1:
         yield "", "needs `verdict`, and `tools` (a pattern such as `*.delete_*`) or another condition.", ""
     elif rule.until and not re.fullmatch(r"\d{4}-\d\d-\d\d", rule.until):
@@ -182,16 +164,13 @@ def _tools(table: Table) -> list[ToolRule]:
 def _gateway(table: Table, base: GatewaySettings) -> GatewaySettings:
     before, inner, names = len(table.problems), table.inner("clients"), ("token", "tools", "register")
     some = [inner.inner(name).take_record(GatewayClient(name), names, _wrong_client) for name in inner.keys()]
-    said = table.take_fields(base, _GATEWAY)
+    found = replace(table.take_fields(base, _GATEWAY), clients=(*base.clients, *filter(None, some)))
     table.refuse_rest()
-    # A list that is not there stays as another file has it: it says what clients may not see.
-    given = {name: getattr(said, name) for name in _GATEWAY if name in table.keys()}
-    if len(table.problems) > before:  # what was meant to be hidden may be in what could not be read
-        given["hidden"] = ("*",)
-    return replace(base, **given, clients=(*base.clients, *filter(None, some)))
+    # What is not said stays as another file has it; what was meant to be hidden may be in what could not be read.
+    return replace(found, hidden=("*",)) if len(table.problems) > before else found
 
 
-def _wrong_client(client: GatewayClient) -> Iterator[tuple[str, str, str]]:
+def _wrong_client(client: GatewayClient) -> Flaws:
     if not client.token:
         yield "token", "is missing: what the client shows, such as `${keyring:NAME}`.", ""
 

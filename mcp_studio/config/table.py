@@ -31,17 +31,13 @@ def read(text: str, parse_float: Callable[[str], Any] = float) -> dict[str, Any]
     """A document.
 
     Raises:
-        tomllib.TOMLDecodeError: it is none, or asks for too much.
+        ValueError: it is none, or asks for too much, such as a number of more digits than Python reads.
         RecursionError: it is nested too deeply.
     """
-    for found in _TOKEN.finditer(text):
-        if found.lastgroup:
-            line = text.count("\n", 0, found.start()) + 1
-            raise tomllib.TOMLDecodeError(f"A {found.lastgroup} is too long (at line {line})")
-    try:
-        return tomllib.loads(text, parse_float=parse_float)
-    except ValueError as problem:  # also a decimal number of more digits than Python reads
-        raise tomllib.TOMLDecodeError(str(problem)) from None
+    if found := next((one for one in _TOKEN.finditer(text) if one.lastgroup), None):
+        line = text.count("\n", 0, found.start()) + 1
+        raise ValueError(f"A {found.lastgroup} is too long (at line {line})")
+    return tomllib.loads(text, parse_float=parse_float)
 
 
 class Document(NamedTuple):
@@ -166,6 +162,8 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 LONE_SURROGATE = "has a lone surrogate in it: half of a character that was cut in two. Write it again."
 _NAMED = ("a string", "true or false", "a whole number", "a number", "a list", "a table")
 _WORDS = dict(zip((str, bool, int, float, list, dict), _NAMED, strict=True))
+Flaws = Iterable[tuple[str, str, str]]
+"""Key, sentence and hint of what does not go together."""
 
 
 class Table:
@@ -283,6 +281,8 @@ class Table:
         for name in names:
             field = prefix + name
             default = getattr(record, field)
+            if self.take(name) is None:
+                continue
             if words := words_of(type(record)).get(field):
                 found[field] = self.take_word(name, default, words)
             elif isinstance(default, Mapping):
@@ -298,13 +298,11 @@ class Table:
                     found[field] = default
         return cast("R", replace(cast("Any", record), **found))
 
-    def take_record(
-        self, record: R, names: Iterable[str], wrong: Callable[[R], Iterable[tuple[str, str, str]]] = lambda _: ()
-    ) -> R | None:
+    def take_record(self, record: R, names: Iterable[str], wrong: Callable[[R], Flaws] = lambda _: ()) -> R | None:
         """The whole table as `take_fields` has it; None, with problems noted, where anything is wrong.
 
         Args:
-            wrong: key, sentence and hint of everything in the record that does not go together.
+            wrong: everything in the record that does not go together.
         """
         before = len(self.problems)
         found = self.take_fields(record, names)
@@ -355,18 +353,15 @@ def _not_json(value: object) -> bool:
 def place_of(value: object, where: str, wrong: Callable[[object], bool]) -> str:
     """Where inside a value there is a key or a leaf that is wrong, as a dotted key; empty where nothing is."""
     if isinstance(value, Mapping):
-        pairs = cast("Mapping[str, object]", value).items()
-        inside = ((f"{where}.{key}", item, wrong(key)) for key, item in pairs)
-        return next(filter(None, (at if bad else place_of(item, at, wrong) for at, item, bad in inside)), "")
-    if isinstance(value, list):
-        items = cast("list[object]", value)
-        return next(filter(None, (place_of(item, f"{where}[{at}]", wrong) for at, item in enumerate(items))), "")
-    return where if wrong(value) else ""
+        inside = [(f"{where}.{key}", key, item) for key, item in cast("Mapping[str, object]", value).items()]
+    elif isinstance(value, list):
+        inside = [(f"{where}[{at}]", "", item) for at, item in enumerate(cast("list[object]", value))]
+    else:
+        return where if wrong(value) else ""
+    return next(filter(None, (at if wrong(key) else place_of(item, at, wrong) for at, key, item in inside)), "")
 
 
 def kind_of(value: object) -> str:
     """What a value is, in words: `a string`."""
-    for kind, words in _WORDS.items():
-        if isinstance(value, kind):
-            return words
-    return "nothing" if value is None else "a date or time"
+    words = (words for kind, words in _WORDS.items() if isinstance(value, kind))
+    return next(words, "nothing" if value is None else "a date or time")

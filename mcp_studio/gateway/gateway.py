@@ -25,8 +25,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import InputRequest
 from mcp_studio.session.logs import LogMessage, rank_of, set_level
 from mcp_studio.studio import Studio
-from mcp_studio.toolset.search_tools import TOOLS
-from mcp_studio.toolset.tokens import tokenizer
+from mcp_studio.toolset.tokens import search_tools, tokenizer
 
 _READY = 10.0
 """Seconds that servers have to become ready before clients are shown what there is."""
@@ -46,7 +45,7 @@ class Gateway:
     def __init__(self, studio: Studio, *, approved: bool = False, alone: bool = False) -> None:
         self.studio = studio
         self.settings = studio.config.settings.gateway
-        self.directory = Directory(studio.catalog, self.settings, TOOLS)
+        self.directory = Directory(studio.catalog, self.settings, search_tools())
         self.sessions = Sessions()
         self.alone = alone
         self.client = Client("client", GatewayClient("client", register=self.settings.register), self.settings.calls)

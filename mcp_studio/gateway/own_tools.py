@@ -20,8 +20,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.schema.check import quick
 from mcp_studio.schema.field import errors
 from mcp_studio.schema.form import build
-from mcp_studio.toolset.search_tools import TOOLS, SearchTool, definition_of
-from mcp_studio.toolset.tokens import tokenizer
+from mcp_studio.toolset.tokens import search_tools, tokenizer
 
 _ABOUT = 300
 """Characters of a description in a list; the whole of it is in the definition."""
@@ -48,7 +47,7 @@ class OwnTools:
 
     def definitions(self, client: Client) -> list[dict[str, Any]]:
         """Those that a client may use."""
-        return [definition_of(name) for name in TOOLS if name != "register_tool" or client.rules.register]
+        return [tool for name, tool in search_tools().items() if name != "register_tool" or client.rules.register]
 
     async def hot(self, client: Client) -> list[dict[str, Any]]:
         """The definitions of tools that are tools of their own."""
@@ -84,12 +83,13 @@ class OwnTools:
         Raises:
             UsageError: the arguments do not fit, or there is no such tool, category or method.
         """
-        tool = TOOLS[name]
-        if wrong := errors(quick(build(tool.schema), arguments)):
+        tool = search_tools()[name]
+        if wrong := errors(quick(build(tool["inputSchema"]), arguments)):
             raise UsageError(f"{name}: {'; '.join(one.sentence for one in wrong)}")
-        given = {key: part["default"] for key, part in _properties(tool) if "default" in part} | arguments
+        parts: dict[str, dict[str, Any]] = tool["inputSchema"]["properties"]
+        given = {key: part["default"] for key, part in parts.items() if "default" in part} | arguments
         result = await self._handlers[name](ctx, given)
-        if not tool.changes:
+        if tool["annotations"]["readOnlyHint"]:
             client = self._gateway.client_of(ctx)
             self._gateway.studio.spawn(self._account(client, [result.get("structuredContent")], []))
         return result
@@ -153,7 +153,9 @@ class OwnTools:
         if not client.rules.register:
             raise UsageError("This client may not register tools.", hint="[gateway] register = true allows it.")
         await self._registry.ready()
-        taken = name in TOOLS or name in self._gateway.directory.offers("tool") or name.lower().startswith("mcp__")
+        taken = (
+            name in search_tools() or name in self._gateway.directory.offers("tool") or name.lower().startswith("mcp__")
+        )
         if not _NAME.fullmatch(name) or taken:
             hint = "Letters, digits, _ and - make a name, and it is none of a tool that there is."
             raise UsageError(f"A tool cannot be registered as {name[:80]!r}.", hint=hint)
@@ -200,10 +202,6 @@ def _mark(client: Client) -> str:
 
 def _shown_tags(record: ToolRecord) -> list[Json]:
     return [str(safe(tag, 100)) for tag in record.tags if not tag.startswith(_CLIENT)]
-
-
-def _properties(tool: SearchTool) -> list[tuple[str, dict[str, Any]]]:
-    return list(cast("dict[str, dict[str, Any]]", tool.schema["properties"]).items())
 
 
 def _unknown(name: str) -> UsageError:

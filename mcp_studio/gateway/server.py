@@ -26,7 +26,7 @@ from mcp_studio.gateway.tasks import CORE
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.protocol.versions import EXTENSION_TASKS, LOG_LEVELS
 from mcp_studio.safetext import safe
-from mcp_studio.toolset.search_tools import TOOLS
+from mcp_studio.toolset.tokens import search_tools
 
 _PAGE = 500
 """Entries of one page of a list."""
@@ -118,7 +118,7 @@ class Handlers:
     async def _call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
         arguments = mapping((ctx.params or {}).get("arguments"))
         await self._gateway.ready()
-        if self._own is not None and params.name in TOOLS:
+        if self._own is not None and params.name in search_tools():
             return await self._own.call(ctx, params.name, arguments)
         return await self._gateway.call_tool(ctx, self.tool(ctx, params.name), arguments)
 

@@ -22,7 +22,7 @@ from mcp_studio import __version__
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import printable
 from mcp_studio.toolset.function import tool_of
-from mcp_studio.toolset.registry import Tool, ToolObjects, description_of, schema_of
+from mcp_studio.toolset.registry import Tool, ToolObjects
 
 Context = ServerRequestContext[Any, Any]
 NAME = "mcp_studio_module"
@@ -86,8 +86,8 @@ class ModuleServer:
     async def list_tools(self, ctx: Context, params: types.PaginatedRequestParams) -> HandlerResult:
         """tools/list."""
         tools = [
-            {"name": name, "description": description_of(tool), "inputSchema": schema_of(tool) or {"type": "object"}}
-            for name, tool in self._objects.tools.items()
+            {"name": name, "description": one["description"], "inputSchema": one["input_schema"] or {"type": "object"}}
+            for name, one in self._objects.describe().items()
         ]
         return {"resultType": "complete", "tools": tools, "ttlMs": 0, "cacheScope": "private"}
 

@@ -44,7 +44,7 @@ class Member(NamedTuple):
 class Groups:
     """Routes tools by priority, health, success rate and latency; a person can prefer, drain and release members."""
 
-    def __init__(self, manager: ConnectionManager, numbers: Callable[[], Numbers], catalog: Catalog) -> None:
+    def __init__(self, manager: ConnectionManager, numbers: Numbers, catalog: Catalog) -> None:
         self._manager = manager
         self._numbers = numbers
         self._catalog = catalog
@@ -65,9 +65,8 @@ class Groups:
     def members(self, group: str, tool: str, preferred: str = "") -> tuple[Member, ...]:
         """The servers of a group that offer a tool, or may, best first; a call may name the one that it prefers."""
         servers = [name for name in self._manager.names() if self.of(name) == group]
-        numbers = self._numbers()
-        numbers.look()
-        found = [self._member(name, numbers, tool) for name in servers if self._offers(name, tool)]
+        self._numbers.look()
+        found = [self._member(name, tool) for name in servers if self._offers(name, tool)]
         best = max((one.success for one in found if one.healthy), default=1.0)
         preferred, serving = preferred or self._preferred.get(group, ""), self._serving.get((group, tool))
 
@@ -167,7 +166,7 @@ class Groups:
 
     def slowest(self, ref: Ref) -> float:
         """Seconds of the slowest answer of a tool."""
-        tally = self._numbers().of(ref.server, _CALL, ref.name)
+        tally = self._numbers.of(ref.server, _CALL, ref.name)
         return tally.durations.most / 1000 if tally else 0.0
 
     def prefer(self, server: str) -> None:
@@ -208,8 +207,8 @@ class Groups:
         known = self._catalog.find(Ref("tool", server, tool))
         return bool(known) or (unknown and not self._catalog.listing(server, "tool").entries)
 
-    def _member(self, server: str, numbers: Numbers, tool: str) -> Member:
-        tally, supervisor = numbers.of(server, _CALL, tool) or Tally(), self._manager.supervisor(server)
+    def _member(self, server: str, tool: str) -> Member:
+        tally, supervisor = self._numbers.of(server, _CALL, tool) or Tally(), self._manager.supervisor(server)
         return Member(
             server, supervisor.healthy, server in self._drained, supervisor.config.priority,
             1.0 - tally.error_rate, tally.average,

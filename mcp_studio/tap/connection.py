@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import StudioError
@@ -12,8 +12,7 @@ from mcp_studio.protocol.message import Parsed, parse
 from mcp_studio.redact import Redactor
 from mcp_studio.session.manager import MakeTransport
 from mcp_studio.tap.gate import Decision, Gate
-from mcp_studio.tap.recorder import Recorder
-from mcp_studio.trace.message import WireMessage
+from mcp_studio.tap.recorder import Recorder, Way
 from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.transport.base import Opened, Sink, Tasks, Transport
@@ -23,19 +22,13 @@ class Breakpoints:
     """One gate for all connections. While it is closed, what passes is also recorded in memory, to be judged there."""
 
     def __init__(self, redactor: Redactor, limits: Limits) -> None:
-        self.trace = TraceStore(redactor, limits)
+        self.trace, self.gate = TraceStore(redactor, limits), Gate(redactor)
         self._redactor = redactor
-        self._taps: dict[str, ServerTap] = {}
-        self.gate = Gate(self._note, redactor)
 
     def over(self, make: MakeTransport, config: ServerConfig, limits: Limits, tap: ServerTap) -> Transport:
         """A transport whose messages pass the gate."""
-        self._taps[config.name] = tap
         recorder = Recorder(self.trace, self._redactor, config.name, limits, tap.note)
         return _GatedTransport(make(config, limits, tap), tap, recorder, self.gate)
-
-    def _note(self, entry: WireMessage, text: str) -> None:
-        self._taps[entry.server].note(text)
 
 
 class _GatedTransport:
@@ -48,7 +41,7 @@ class _GatedTransport:
         self.send_raw, self.negotiated, self.abandon = inner.send_raw, inner.negotiated, inner.abandon
 
     async def open(self, sink: Sink) -> Opened:
-        self._sink = sink
+        self._sink, self.undelivered = sink, sink.undelivered
         return await self._inner.open(self)
 
     async def close(self) -> None:
@@ -56,35 +49,30 @@ class _GatedTransport:
         await self._inner.close()
 
     async def send(self, out: Outgoing) -> None:
-        if (caught := self._caught(self._recorder.sent, out.frame)) is not None:
-            decision = await caught
-            if decision.action == "answer":
-                self._tap.received(decision.frame)
-                return self._sink.frame(decision.frame)
-            if decision.action != "release":
-                return
+        decision = await caught if (caught := self._caught("out", out.frame)) else Decision()
+        if decision.action == "answer":
+            self._tap.received(decision.frame)
+            self._sink.frame(decision.frame)
+        elif decision.action == "release":
             if decision.frame:
                 out = out._replace(frame=decision.frame)
                 self._tap.expect(out)
-        await self._inner.send(out)
+            await self._inner.send(out)
 
     def frame(self, data: bytes, parsed: Parsed | None = None) -> None:
-        if (caught := self._caught(self._recorder.received, data)) is None:
+        if (caught := self._caught("in", data)) is None:
             self._sink.frame(data, parsed)
         else:
             self._tap.understood(parsed or parse(data))
             self._tasks.spawn(self._follow(caught, data))
 
-    def undelivered(self, out: Outgoing, error: StudioError) -> None:
-        self._sink.undelivered(out, error)
-
     def closed(self, error: StudioError | None) -> None:
         self._tasks.cancel()
         self._sink.closed(error)
 
-    def _caught(self, record: Callable[[bytes], WireMessage | None], frame: bytes) -> Awaitable[Decision] | None:
-        entry = record(frame) if self._gate.closed else None
-        return entry and self._gate.catch(self._recorder.store, entry, frame)
+    def _caught(self, way: Way, frame: bytes) -> Awaitable[Decision] | None:
+        entry = self._recorder.record(way, frame) if self._gate.closed else None
+        return entry and self._gate.catch(self._recorder.store, entry, frame, self._tap.note)
 
     async def _follow(self, caught: Awaitable[Decision], data: bytes) -> None:
         decision = await caught

@@ -8,11 +8,12 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import cast
 
 from mcp_studio.errors import UsageError
-from mcp_studio.jsontext import Json, items_of, mapping
+from mcp_studio.jsontext import Json, items_of
 from mcp_studio.paths import read_object, write_object
-from mcp_studio.tap.gate import ACTIONS, Decision, Gate, Waiting
+from mcp_studio.tap.gate import Action, Decision, Gate, Waiting
 
 _POLL = 0.15
 """Seconds between two looks for an order."""
@@ -29,41 +30,37 @@ async def serve(gate: Gate, folder: Path, session: Callable[[], str]) -> None:
     name, shown = "", dict[str, Json]()
     try:
         while True:
-            name = name or session()
-            held: Json = [list(one) for one in gate.waiting]
-            state: dict[str, Json] = {"breakpoints": [*gate.breakpoints], "held": held}
+            await asyncio.sleep(_POLL)
+            if not (name := name or session()):
+                continue
+            state: dict[str, Json] = {"breakpoints": [*gate.breakpoints], "held": [list(one) for one in gate.waiting]}
             with suppress(OSError):  # a disk that refuses leaves it to the timeout
-                if name and state != shown:
+                if state != shown:
                     write_object(folder / f"{name}.json", state)
                     shown = state
-                for order in _orders(folder, name) if name else ():
-                    _obey(gate, order)
-            await asyncio.sleep(_POLL)
+                _obey(gate, folder, name)
     finally:
         with suppress(OSError):
             (folder / f"{name}.json").unlink()
 
 
-def _orders(folder: Path, session: str) -> list[dict[str, Json]]:
-    """The orders to a process, the oldest first; and what killed processes have left goes."""
-    found: list[dict[str, Json]] = []
+def _obey(gate: Gate, folder: Path, session: str) -> None:
+    """Take the orders to a process, the oldest first; and what killed processes have left goes."""
     for file in sorted(folder.iterdir()):
-        if file.name.startswith(f"{session}.") and file.suffix == ".order":
-            found.append(read_object(file))
-            file.unlink()
-        elif time.time() - file.stat().st_mtime > _OLD:
-            file.unlink()
-    return found
-
-
-def _obey(gate: Gate, order: dict[str, Json]) -> None:
-    number, delay = order.get("number"), order.get("delay")
-    action = order.get("action")
-    if "breakpoints" in order:
-        with suppress(UsageError):
-            gate.set(map(str, items_of(order["breakpoints"])))
-    elif isinstance(number, int) and action in ACTIONS and isinstance(delay, (int, float)):
-        gate.decide(number, Decision(action, str(order.get("frame") or "").encode(), delay))
+        if not file.name.startswith(f"{session}.") or file.suffix != ".order":
+            if time.time() - file.stat().st_mtime > _OLD:
+                file.unlink()
+            continue
+        order = read_object(file)
+        file.unlink()
+        match order:
+            case {"breakpoints": breakpoints}:
+                with suppress(UsageError):
+                    gate.set(map(str, items_of(breakpoints)))
+            case {"number": int(number), "action": str(action), "frame": str(frame), "delay": float() | int() as delay}:
+                gate.decide(number, Decision(cast("Action", action), frame.encode(), delay))
+            case _:
+                pass
 
 
 class RemoteGate:
@@ -75,13 +72,12 @@ class RemoteGate:
     @property
     def breakpoints(self) -> tuple[str, ...]:
         """See `Gate.breakpoints`."""
-        return tuple(map(str, items_of(self._state().get("breakpoints"))))
+        return tuple(map(str, self._rows("breakpoints")))
 
     @property
     def waiting(self) -> list[Waiting]:
         """See `Gate.waiting`."""
-        rows = [items_of(row) for row in items_of(self._state().get("held"))]
-        found = [Waiting(*row) for row in rows if len(row) == len(Waiting._fields)]
+        found = [Waiting(*items_of(row)) for row in self._rows("held")]
         return [one for one in found if one.until > time.time()]  # its process may have been killed
 
     def set(self, breakpoints: Iterable[str]) -> None:
@@ -94,9 +90,8 @@ class RemoteGate:
         self._order({"number": number, "action": decision.action, "frame": text, "delay": decision.delay})
         return True
 
-    def _state(self) -> dict[str, Json]:
-        return mapping(read_object(self._folder / f"{self._session}.json"))
+    def _rows(self, key: str) -> list[Json]:
+        return items_of(read_object(self._folder / f"{self._session}.json").get(key))
 
     def _order(self, order: dict[str, Json]) -> None:
-        name = f"{self._session}.{time.time_ns():020}-{os.getpid()}.order"
-        write_object(self._folder / name, order)
+        write_object(self._folder / f"{self._session}.{time.time_ns():020}-{os.getpid()}.order", order)

@@ -7,12 +7,13 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from random import Random
-from typing import Literal, NamedTuple, cast, get_args
+from typing import Literal, NamedTuple, get_args
 
-from mcp_studio.jsontext import Json, dumps, loads_or
+from mcp_studio.errors import UsageError
+from mcp_studio.jsontext import Json, dumps, items_of, loads_or, mapping
 from mcp_studio.limits import MB
 from mcp_studio.protocol.events import RequestId
-from mcp_studio.protocol.message import Failure, Request, Response, parse
+from mcp_studio.protocol.message import Request, parse
 from mcp_studio.protocol.versions import INTERNAL_ERROR
 from mcp_studio.redact import Redactor
 from mcp_studio.trace.message import WireMessage
@@ -27,6 +28,10 @@ HOLD = 30.0
 """Seconds for which a message is held unless a person decides: clients give up a call after 60."""
 
 
+Note = Callable[[str], None]
+"""Puts a sentence into the trace."""
+LONGEST = 3_600
+"""Seconds for which a message may be delayed."""
 FaultKind = Literal["delay", "error", "drop", "cut"]
 Action = Literal["release", "drop", "answer", "cut"]
 
@@ -39,9 +44,6 @@ class Decision(NamedTuple):
     """What goes on in its place, or answers it; empty for the message as it is."""
     delay: float = 0.0
     """Seconds until then."""
-
-
-ACTIONS: tuple[Action, ...] = get_args(Action)
 
 
 class Waiting(NamedTuple):
@@ -58,10 +60,13 @@ class Waiting(NamedTuple):
 
 class _Held(NamedTuple):
     waiting: Waiting
-    entry: WireMessage
     frame: bytes
     """As it came, with its secrets."""
     decision: asyncio.Future[Decision]
+
+
+_USUAL: dict[FaultKind, float] = {"delay": 1.0, "error": float(INTERNAL_ERROR), "drop": 0.0, "cut": 0.0}
+"""Values without one: seconds, the code of an error."""
 
 
 class Fault(NamedTuple):
@@ -76,6 +81,31 @@ class Fault(NamedTuple):
     text: str
     """As a person wrote it."""
 
+    @classmethod
+    def parse(cls, text: str) -> Fault:
+        """A rule as it is written: `KIND[=VALUE][@RATE] [QUERY]`, such as `delay=0.5@0.1 tool:search`.
+
+        Raises:
+            UsageError: it is none.
+        """
+        head, _, query = text.strip().partition(" ")
+        what, _, rate = head.partition("@")
+        word, _, value = what.partition("=")
+        if kind := next((one for one in get_args(FaultKind) if one == word), None):
+            with suppress(ValueError):
+                made = cls(kind, float(value or _USUAL[kind]), float(rate or 1), parse_query(query), text.strip())
+                if 0 <= made.rate <= 1 and (kind == "error" or 0 <= made.value <= LONGEST):
+                    return made
+        hint = "KIND[=VALUE][@RATE] [QUERY]: delay=SECONDS, error=CODE, drop or cut, at a rate from 0 to 1."
+        raise UsageError(f"`{text}` is no fault.", hint=hint)
+
+    def decision(self, frame: bytes) -> Decision | None:
+        """What it makes of a message; None where it is not about such messages."""
+        if self.kind == "error":
+            why, identity = "a fault of the tap", id_of(frame)
+            return None if identity is None else Decision("answer", error_answer(identity, why, int(self.value)))
+        return Decision(delay=self.value) if self.kind == "delay" else Decision(self.kind)
+
 
 def error_answer(identity: RequestId, why: str, code: int = INTERNAL_ERROR) -> bytes:
     """The frame that refuses a request."""
@@ -83,18 +113,16 @@ def error_answer(identity: RequestId, why: str, code: int = INTERNAL_ERROR) -> b
     return dumps({"jsonrpc": "2.0", "id": identity, "error": error})
 
 
-def id_of(frame: bytes, *kinds: type[Request | Response | Failure]) -> RequestId | None:
-    """The id of a frame of these kinds, without any of a request; None for a frame that is none."""
+def id_of(frame: bytes) -> RequestId | None:
+    """The id of a request; None for a frame that is none."""
     messages = parse(frame).messages
-    found = messages[0] if len(messages) == 1 else None
-    return found.id if isinstance(found, kinds or (Request,)) else None
+    return messages[0].id if len(messages) == 1 and isinstance(messages[0], Request) else None
 
 
 class Gate:
     """Judges messages on their way; open, it lets all of them through unseen.
 
     Args:
-        note: tells what was done to a message.
         redactor: what it takes out of a message is put back where a person has left it alone.
         faults: the first that strikes counts.
         seed: the same messages meet the same faults again.
@@ -102,14 +130,9 @@ class Gate:
     """
 
     def __init__(
-        self,
-        note: Callable[[WireMessage, str], None],
-        redactor: Redactor,
-        faults: Sequence[Fault] = (),
-        seed: str = "",
-        patience: float = HOLD,
+        self, redactor: Redactor, faults: Sequence[Fault] = (), seed: str = "", patience: float = HOLD
     ) -> None:
-        self._note, self._redactor, self._patience = note, redactor, patience
+        self._redactor, self._patience = redactor, patience
         self._faults = [(one, {way: Random(f"{seed} {place} {way}") for way in ("in", "out")})
                         for place, one in enumerate(faults)]  # fmt: skip
         self._queries: tuple[Query, ...] = ()
@@ -162,51 +185,44 @@ class Gate:
         held.decision.set_result(decision)
         return True
 
-    def catch(self, store: TraceStore, entry: WireMessage, frame: bytes) -> Awaitable[Decision] | None:
-        """What becomes of a message that was just recorded; None where it simply goes on."""
+    def catch(self, store: TraceStore, entry: WireMessage, frame: bytes, note: Note) -> Awaitable[Decision] | None:
+        """What becomes of a message that was just recorded, which is noted; None where it simply goes on."""
+        named = _named(entry)
         for one, chances in self._faults:
             if fits(store, entry, one.query) and chances[entry.direction].random() < one.rate:
-                if one.kind == "error" and id_of(frame) is None:
-                    continue
-                return self._harm(one, entry, frame)
+                if (decision := one.decision(frame)) is not None:
+                    note(f"{named} meets the fault {one.text}")
+                    return self._due(decision)
         query = next((one for one in self._queries if fits(store, entry, one)), None)
         if query is None or self._leaving.is_set():
             return None
         if len(self._held) >= MOST_HELD or sum(len(held.frame) for held in self._held.values()) > MOST_BYTES:
-            self._note(entry, f"{_named(entry)} went on: too much is held already")
+            note(f"{named} went on: too much is held already")
             return None
         now = time.time()
         waiting = Waiting(entry.number, query.text, now, now + self._patience)
-        held = self._held[entry.number] = _Held(waiting, entry, frame, asyncio.get_running_loop().create_future())
-        self._note(entry, f"{_named(entry)} is held: {query.text}")
-        return self._hold(held)
+        held = self._held[entry.number] = _Held(waiting, frame, asyncio.get_running_loop().create_future())
+        note(f"{named} is held: {query.text}")
+        return self._hold(held, note, named)
 
-    async def _harm(self, one: Fault, entry: WireMessage, frame: bytes) -> Decision:
-        self._note(entry, f"{_named(entry)} meets the fault {one.text}")
-        if one.kind == "delay":
-            await self._sleep(one.value)
-            return Decision()
-        if one.kind == "error" and (identity := id_of(frame)) is not None:
-            return Decision("answer", error_answer(identity, "a fault of the tap", int(one.value)))
-        return Decision("cut" if one.kind == "cut" else "drop")
-
-    async def _hold(self, held: _Held) -> Decision:
+    async def _hold(self, held: _Held, note: Note, named: str) -> Decision:
         try:
             await asyncio.wait((held.decision,), timeout=self._patience)
-            decision = held.decision.result() if held.decision.done() else Decision()
-            await self._sleep(decision.delay)
+            decision = await self._due(held.decision.result() if held.decision.done() else Decision())
         finally:
-            del self._held[held.entry.number]
+            del self._held[held.waiting.number]
         told = {"release": "went on", "drop": "was dropped", "answer": "was answered here", "cut": "ended it all"}
         after = f" after {time.time() - held.waiting.since:.1f} s"
         changed = f": {decision.frame.decode('utf-8', 'replace')}" if decision.frame else ""
-        self._note(held.entry, f"{_named(held.entry)} {told[decision.action]}{after}{changed}")
+        note(f"{named} {told[decision.action]}{after}{changed}")
         return decision
 
-    async def _sleep(self, seconds: float) -> None:
-        if seconds > 0:
+    async def _due(self, decision: Decision) -> Decision:
+        """The same once its delay is over."""
+        if decision.delay > 0:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._leaving.wait(), seconds)
+                await asyncio.wait_for(self._leaving.wait(), decision.delay)
+        return decision
 
 
 def _named(entry: WireMessage) -> str:
@@ -217,11 +233,10 @@ def _restored(edited: Json, shown: Json, real: Json) -> Json:
     """What a person made of a message, with the secrets that they did not see in their places."""
     if edited == shown:
         return real
-    if isinstance(edited, dict) and isinstance(shown, dict) and isinstance(real, dict):
-        pairs = [cast("dict[str, Json]", one) for one in (edited, shown, real)]
-        return {key: _restored(value, pairs[1].get(key), pairs[2].get(key)) for key, value in pairs[0].items()}
-    if isinstance(edited, list) and isinstance(shown, list) and isinstance(real, list):
-        rows = [cast("list[Json]", one) for one in (edited, shown, real)]
-        if len(rows[0]) == len(rows[1]):
-            return [_restored(*items) for items in zip(*rows, strict=True)]
+    if isinstance(edited, dict):
+        masked, known = mapping(shown), mapping(real)
+        return {key: _restored(value, masked.get(key), known.get(key)) for key, value in edited.items()}
+    rows = items_of(edited), items_of(shown), items_of(real)
+    if rows[0] and len(rows[0]) == len(rows[1]):
+        return [_restored(*items) for items in zip(*rows, strict=True)]
     return edited

@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
-from functools import partial
+from typing import Literal
 
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.events import RequestId
 from mcp_studio.protocol.lines import size_text
-from mcp_studio.protocol.message import Failure, Notification, Request, Response, parse
+from mcp_studio.protocol.message import Message, Notification, parse
 from mcp_studio.redact import Redactor
-from mcp_studio.tap.gate import Decision, Gate, error_answer, id_of
+from mcp_studio.tap.gate import LONGEST, Decision, Gate, error_answer
 from mcp_studio.trace.message import WireMessage
 from mcp_studio.trace.server_tap import ServerTap, outgoing
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.transport.base import Tasks
 from mcp_studio.transport.stdio import WriterClosed
 
-_PENDING = 10_000
-"""Requests without an answer that are remembered."""
-_LONGEST = 3_600.0
-"""Seconds that a message may be held, or delayed."""
 Say = Callable[[str], None]
 """Tells the person something, in a sentence."""
+Way = Literal["out", "in"]
+"""To the server, or from it."""
 
 
 class Recorder:
@@ -36,188 +33,145 @@ class Recorder:
     """
 
     def __init__(self, store: TraceStore, redactor: Redactor, server: str, limits: Limits, say: Say) -> None:
-        self.store = store
+        self.store, self.limits = store, limits
         self.tap = ServerTap(store, redactor, server, limits)
-        self.limits = limits
-        self.pending: dict[RequestId, None] = {}
-        """Requests of the client that have no answer yet."""
-        self.renewed = partial(Recorder, store, redactor, server, limits, say)
-        """Makes the recorder of another connection of the same server."""
         self._say = say
         self._failed = False
 
-    def sent(self, frame: bytes, exchange: int = 0) -> WireMessage | None:
-        """The client has sent a frame; its entry."""
-        return self._attempt(self._sent, frame, exchange)
-
-    def received(self, frame: bytes, exchange: int = 0) -> WireMessage | None:
-        """The server has sent a frame; its entry."""
-        return self._attempt(self._received, frame, exchange)
-
-    def answered(self, frame: bytes, exchange: int = 0) -> None:
-        """A person or a rule has answered a request, whoever sent it."""
-        identity = id_of(frame, Response, Failure)
-        (self.received if identity in self.pending else self.sent)(frame, exchange)
-
-    def lost(self, why: str) -> list[bytes]:
-        """Errors that answer every request of the client that has none: nothing else will."""
-        frames = [error_answer(identity, why) for identity in self.pending]
-        for frame in frames:
-            self.received(frame)
-        return frames
-
-    def _attempt(
-        self, record: Callable[[bytes, int], WireMessage | None], frame: bytes, exchange: int
-    ) -> WireMessage | None:
+    def record(self, way: Way, frame: bytes) -> WireMessage | None:
+        """The entry of a frame that passes."""
         if self._failed:
             return None
         try:
-            return record(frame, exchange)
+            return self.store.entry((self._sent if way == "out" else self._received)(frame))
         except Exception as problem:  # what goes wrong in here must not cost the client its answer
             self._failed = True
-            self.pending.clear()
             self._say(f"The tap records no more: {type(problem).__name__}: {problem}. Messages still pass.")
             return None
 
-    def _sent(self, frame: bytes, exchange: int) -> WireMessage | None:
-        parsed = parse(frame, self.limits)
-        out = None if parsed.batch else outgoing(frame, parsed.messages[0])
-        if out is None:
-            self.tap.expect_by_hand(frame, parsed, lambda entry: None)
-        else:
+    def lost(self, why: str) -> list[bytes]:
+        """Errors that answer every request of the client that has none: nothing else will."""
+        frames = [error_answer(identity, why) for identity in self.tap.unanswered]
+        for frame in frames:
+            self.record("in", frame)
+        return frames
+
+    def _sent(self, frame: bytes) -> int:
+        messages = parse(frame, self.limits).messages
+        if len(messages) == 1 and (out := outgoing(frame, messages[0])) is not None:
             self.tap.expect(out)
-        self.tap.sent(frame, exchange)
-        for message in parsed.messages:
-            if isinstance(message, Request):
-                self.pending[message.id] = None
-            elif isinstance(message, Notification) and message.method == "notifications/cancelled":
-                self.forget(message.params.get("requestId"))
-        if len(self.pending) > _PENDING:
-            self.forget(next(iter(self.pending)))
-        return self.store.entry(self.store.total)
-
-    def forget(self, identity: object) -> None:
-        """Nobody waits for this request any more."""
-        if isinstance(identity, (int, str)):
-            self.pending.pop(identity, None)
+        self.tap.sent(frame)
+        number = self.store.total
+        for identity in _cancelled(messages):
             self.tap.gave_up(identity)
+        return number
 
-    def _received(self, frame: bytes, exchange: int) -> WireMessage | None:
-        self.tap.received(frame, exchange)
+    def _received(self, frame: bytes) -> int:
+        self.tap.received(frame)
         number, parsed = self.store.total, parse(frame, self.limits)
         self.tap.understood(parsed)
-        for message in parsed.messages:
-            if isinstance(message, (Response, Failure)) and message.id is not None:
-                self.pending.pop(message.id, None)
-            elif isinstance(message, Notification) and message.method == "notifications/cancelled":
-                if isinstance(identity := message.params.get("requestId"), (int, str)):
-                    self.tap.withdrawn(identity)
-        return self.store.entry(number)
+        for identity in _cancelled(parsed.messages):
+            self.tap.withdrawn(identity)
+        return number
 
 
-LINE = re.compile(rb"\n")
-"""Ends a frame of the transport stdio."""
-EVENT = re.compile(rb"\r\n\r\n|\n\n|\r\r")
-"""Ends an event of a stream (HTML standard, server-sent events)."""
+def _cancelled(messages: Iterable[Message]) -> list[RequestId]:
+    """The requests that are given up."""
+    told = [one for one in messages if isinstance(one, Notification) and one.method == "notifications/cancelled"]
+    return [number for one in told if isinstance(number := one.params.get("requestId"), (int, str))]
 
 
 class Flow:
-    """One direction of a connection: passes bytes on as they come, and has each unit recorded once it is whole.
+    """One direction of a connection: passes lines on once they are whole, and has each recorded.
 
-    While the gate is closed, units are passed on one by one, each after it was recorded and judged.
+    While the gate is closed, each is recorded and judged before that.
 
     Args:
-        record: puts a frame into the trace.
+        read: the frame on a line; empty where it holds none.
         write: to the receiver.
-        read: the frame in a unit; empty where it holds none.
-        made: a unit with another frame in it.
         cut: ends the connection.
-        end: what ends a unit.
     """
 
     def __init__(
         self,
         recorder: Recorder,
         gate: Gate,
-        record: Callable[[bytes], WireMessage | None],
-        write: Callable[[bytes], Awaitable[None]],
+        way: Way,
         read: Callable[[bytes], bytes],
-        made: Callable[[bytes, bytes], bytes],
+        write: Callable[[bytes], Awaitable[None]],
         cut: Callable[[], object],
-        end: re.Pattern[bytes] = LINE,
     ) -> None:
-        self._recorder, self._gate = recorder, gate
-        self._record, self._write, self._read, self._made, self._cut, self._end = record, write, read, made, cut, end
+        self.way: Way = way
+        self._recorder, self._gate, self._read = recorder, gate, read
+        self._write, self._cut = write, cut
         self.back: Flow | None = None
-        """The other direction; over HTTP there is none that an answer could take."""
+        """The other direction, which an answer takes."""
         self._begun = bytearray()
-        """The unit that has begun; of these bytes so many were passed on, and searched for its end."""
-        self._passed = self._searched = 0
+        """The line that has begun, searched for its end up to there."""
+        self._searched = 0
         self._oversize = 0
-        """Bytes of it that are not kept: it is larger than a message may be."""
+        """Bytes of it that have passed already: it is larger than a message may be."""
         self._between = asyncio.Event()
-        """No unit is passed on in part."""
+        """No line has passed in part."""
         self._between.set()
         self._tasks = Tasks(lambda *_: None)
 
     async def feed(self, data: bytes) -> None:
-        """Take the next bytes; returns when they are written, or held."""
-        if not self._gate.closed and self._passed == len(self._begun):
-            self._between.clear()
-            await self._write(data)
-            self._passed += len(data)
+        """Take the next bytes; returns when what is whole is written, or held."""
         self._begun += data
-        while found := self._end.search(self._begun, self._searched):
-            await self._take(found.end())
-        self._searched = max(0, len(self._begun) - 3)
+        while (end := self._begun.find(b"\n", self._searched)) >= 0:
+            await self._take(end + 1)
+        self._searched = len(self._begun)
         if len(self._begun) > self._recorder.limits.message:
             self._between.clear()
-            await self._write(bytes(self._begun[self._passed :]))
             self._oversize += len(self._begun)
-            self._begun.clear()
-            self._passed = self._searched = 0
-        if not self._passed and not self._oversize:
-            self._between.set()
+            await self._write(self._cut_off(len(self._begun)))
 
     async def finish(self) -> None:
         """The sender has ended: pass on what is left, and wait for what is held."""
-        if self._begun:
+        if self._begun or self._oversize:
             await self._take(len(self._begun))
-        self._between.set()
-        await self._tasks.end(1.0, grace=_LONGEST)
+        await self._tasks.end(1.0, grace=LONGEST)
 
-    async def insert(self, frame: bytes, unit: bytes = b"") -> None:
-        """Write a frame, in the form of a unit, between two others."""
+    async def insert(self, frame: bytes) -> None:
+        """Write a frame between two others; a newline in it is white space to JSON, and would end it here."""
+        await self._pass(frame.replace(b"\n", b" ") + b"\n")
+
+    async def _pass(self, line: bytes) -> None:
         await self._between.wait()
-        await self._write(self._made(unit, frame) if frame else unit)
+        await self._write(line)
+
+    def _cut_off(self, size: int) -> bytes:
+        line, self._searched = bytes(self._begun[:size]), 0
+        del self._begun[:size]
+        return line
 
     async def _take(self, size: int) -> None:
-        unit = bytes(self._begun[:size])
-        del self._begun[:size]
-        ahead, self._passed, self._searched = self._passed, max(0, self._passed - size), 0
-        frame, entry = b"", None
-        if self._oversize or size > self._recorder.limits.message:
-            text = f"a message of {size_text(self._oversize + size)} went by: it is larger than what is recorded"
-            self._oversize = 0
-            self._recorder.tap.note(text)
-        elif frame := self._read(unit):
-            entry = self._record(frame)
-        if ahead >= size:
-            return
-        caught = None if ahead or entry is None else self._gate.catch(self._recorder.store, entry, frame)
-        if caught is None:
-            await self._write(unit[ahead:])
+        line, whole = self._cut_off(size), self._oversize + size
+        frame, closed, recorder = b"", self._gate.closed, self._recorder
+        if whole > recorder.limits.message:
+            recorder.tap.note(f"a message of {size_text(whole)} went by: it is larger than what is recorded")
         else:
-            self._tasks.spawn(self._follow(caught, unit))
+            frame = self._read(line)
+        if not closed:  # first: to record it takes its time
+            await self._write(line)
+        caught = None
+        if frame and (entry := recorder.record(self.way, frame)) and closed:
+            caught = self._gate.catch(recorder.store, entry, frame, recorder.tap.note)
+        if caught:
+            self._tasks.spawn(self._follow(caught, line))
+        elif closed:
+            await self._write(line)
+        self._oversize = 0
+        self._between.set()
 
-    async def _follow(self, caught: Awaitable[Decision], unit: bytes) -> None:
+    async def _follow(self, caught: Awaitable[Decision], line: bytes) -> None:
         decision = await caught
-        with suppress(WriterClosed):  # the receiver has left meanwhile
+        with suppress(OSError, WriterClosed):  # the receiver has left meanwhile
             if decision.action == "release":
-                await self.insert(decision.frame, unit)
-            elif decision.action == "answer":
-                self._recorder.answered(decision.frame)
-                if self.back is not None:
-                    await self.back.insert(decision.frame)
+                await (self.insert(decision.frame) if decision.frame else self._pass(line))
+            elif decision.action == "answer" and self.back is not None:
+                self._recorder.record(self.back.way, decision.frame)
+                await self.back.insert(decision.frame)
             elif decision.action == "cut":
                 self._cut()

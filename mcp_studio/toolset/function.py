@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 import keyword
 import re
-import typing
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import wraps
+from inspect import Parameter
 from typing import Any, Literal, Protocol, cast
 
 from mcp_studio.catalog.listing import Ref
@@ -55,7 +56,7 @@ def function_of(record: ToolRecord, name: str, call: Callable[[dict[str, Any]], 
     """
     signature = signature_of(record.input_schema)
     optional = [one.name for one in signature.parameters.values() if one.default is None]
-    open_ended = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in signature.parameters.values())
+    open_ended = any(one.kind is Parameter.VAR_KEYWORD for one in signature.parameters.values())
 
     async def function(*args: Any, **kwargs: Any) -> Any:
         given = signature.bind(*args, **kwargs).arguments
@@ -71,7 +72,7 @@ def function_of(record: ToolRecord, name: str, call: Callable[[dict[str, Any]], 
     made.__signature__ = signature
     made.name, made.description, made.ref, made.call = name, record.description, record.ref, call
     made.input_schema, made.output_schema = record.input_schema or {"type": "object"}, record.output_schema
-    return cast("ToolFunction", made)
+    return made
 
 
 def signature_of(schema: dict[str, Json]) -> inspect.Signature:
@@ -81,19 +82,17 @@ def signature_of(schema: dict[str, Json]) -> inspect.Signature:
     required = [name for name in items_of(top.get("required")) if isinstance(name, str)]
     known = mapping(top.get("properties"))
     names = [name for name in dict.fromkeys((*required, *known)) if name.isidentifier() and not keyword.iskeyword(name)]
-    parameters: list[inspect.Parameter] = []
+    parameters: list[Parameter] = []
     for name in sorted(names, key=lambda one: one not in required):
         part = resolver.flat(known.get(name, {}))
-        kind, default = annotation_of(part), inspect.Parameter.empty
+        kind, default = annotation_of(part), Parameter.empty
         if name not in required:
             default = part.get("default")
             kind = kind | None if default is None and kind is not None else kind
-        parameters.append(
-            inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=kind)
-        )
+        parameters.append(Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=kind))
     open_ended = top.get("additionalProperties", not known) or len(names) < len({*required, *known})
     if open_ended and "others" not in names:
-        parameters.append(inspect.Parameter("others", inspect.Parameter.VAR_KEYWORD, annotation=Any))
+        parameters.append(Parameter("others", Parameter.VAR_KEYWORD, annotation=Any))
     return inspect.Signature(parameters, return_annotation=Any)
 
 
@@ -125,34 +124,25 @@ class FunctionTool:
     """
 
     def __init__(self, function: Callable[..., Any], name: str = "") -> None:
-        from pydantic import ConfigDict, Field, PydanticSchemaGenerationError, PydanticUserError, create_model
+        from pydantic import PydanticSchemaGenerationError, PydanticUserError, TypeAdapter
 
         self.function = function
         self.name = name or function.__name__
         self.description = inspect.getdoc(function) or ""
-        self._names: list[str] = []
-        fields: dict[str, Any] = {}
-        hints = typing.get_type_hints(function, include_extras=True)
-        for at, parameter in enumerate(self._parameters()):
-            default = ... if parameter.default is inspect.Parameter.empty else parameter.default
-            # Names of a model's own, such as `copy`, would be in the way: fields are numbered.
-            fields[f"field_{at}"] = (hints.get(parameter.name, Any), Field(default, alias=parameter.name))
-            self._names.append(parameter.name)
+        for parameter in inspect.signature(function).parameters.values():
+            if parameter.kind in (Parameter.VAR_POSITIONAL, Parameter.POSITIONAL_ONLY):
+                raise TypeError(f"The function {self.name!r} cannot be a tool: callers cannot name {parameter.name!r}.")
+
+        @wraps(function)  # it has the signature of the function, which is what pydantic goes by
+        def values(**arguments: Any) -> dict[str, Any]:
+            return arguments
+
         try:
-            self._model = create_model(self.name, __config__=ConfigDict(extra="forbid"), **fields)
-            self.input_schema: dict[str, Json] = self._model.model_json_schema()
+            self._values: TypeAdapter[dict[str, Any]] = TypeAdapter(cast("Any", values))
+            self.input_schema: dict[str, Json] = self._values.json_schema()
         except (PydanticSchemaGenerationError, PydanticUserError) as problem:
             said = str(problem).partition("\n")[0]
             raise TypeError(f"The function {self.name!r} cannot be a tool: {said}") from None
-        self.input_schema.pop("title", None)
-
-    def _parameters(self) -> Iterator[inspect.Parameter]:
-        for parameter in inspect.signature(self.function).parameters.values():
-            if parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.POSITIONAL_ONLY):
-                message = f"The function {self.name!r} cannot be a tool: callers cannot name {parameter.name!r}."
-                raise TypeError(message)
-            if parameter.kind is not inspect.Parameter.VAR_KEYWORD:
-                yield parameter
 
     def call(self, arguments: dict[str, Any]) -> Any:
         """Call the function.
@@ -160,17 +150,14 @@ class FunctionTool:
         Raises:
             UsageError: the arguments do not fit.
         """
-        return self.function(**self._values(arguments))
-
-    def _values(self, arguments: dict[str, Any]) -> dict[str, Any]:
         from pydantic import ValidationError
 
         try:
-            model = self._model.model_validate(arguments)
+            values = self._values.validate_python(arguments)
         except ValidationError as problem:
             errors = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in problem.errors()[:10]]
             raise UsageError(f"The arguments of {self.name!r} do not fit: {'; '.join(errors)}.") from None
-        return {name: getattr(model, f"field_{at}") for at, name in enumerate(self._names)}
+        return self.function(**values)
 
 
 def tool_of(thing: object) -> Tool:

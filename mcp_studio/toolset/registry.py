@@ -7,8 +7,9 @@ import inspect
 import threading
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from concurrent.futures import Future
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping
+from concurrent import futures
+from contextlib import AbstractContextManager, contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast
@@ -40,7 +41,6 @@ class Tool(Protocol):
 
     def call(self, arguments: dict[str, Any], /) -> Any:
         """Do it. What it raises comes through to the caller."""
-        ...
 
 
 @record(frozen=True)
@@ -51,7 +51,9 @@ class CallRules:
     """
 
     validate: bool = False
-    """Put in what the schema has as defaults, and check arguments against it before the call."""
+    """Put in what the schema has as defaults, and check arguments against it before the call. Not for tools of servers
+    (`ref`): their calls are checked anyway, and their schemas are not the program's own.
+    """
     timeout: float | None = None
     """Seconds for each try; TimeoutError after them. A function in a thread goes on by itself: nothing can end it."""
     retries: int = 0
@@ -84,24 +86,23 @@ class Queue:
     def __init__(self, most: int) -> None:
         self._most = most
         self._running = 0
-        self._jobs: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
+        self._jobs: deque[tuple[futures.Future[Any], Callable[[], Any]]] = deque()
         self._turn = threading.Lock()
 
-    def submit(self, work: Callable[[], Any]) -> Future[Any]:
+    def submit(self, work: Callable[[], Any]) -> futures.Future[Any]:
         """Have a function run when it is its turn.
 
         Raises:
             UsageError: too many wait already.
         """
-        future: Future[Any] = Future()
+        future: futures.Future[Any] = futures.Future()
         with self._turn:
             if len(self._jobs) >= MOST_WAITING:
                 raise UsageError(f"{MOST_WAITING:,} calls wait for their turn already; this one was not begun.")
             self._jobs.append((future, work))
-            if self._running >= self._most:
-                return future
-            self._running += 1
-        threading.Thread(target=self._drain, name="tools", daemon=True).start()
+            if self._running < self._most:
+                self._running += 1
+                threading.Thread(target=self._drain, name="tools", daemon=True).start()
         return future
 
     def _drain(self) -> None:
@@ -130,11 +131,8 @@ class ToolObjects:
 
     def describe(self) -> dict[str, dict[str, Any]]:
         """The tools that may be called: `{name: {"description": …, "input_schema": …}}`."""
-        return {
-            name: {"description": description_of(tool), "input_schema": schema_of(tool)}
-            for name, tool in self.tools.items()
-            if self.rules.allows(name)
-        }
+        found = {name: record_of(tool) for name, tool in self.tools.items() if self.rules.allows(name)}
+        return {name: {"description": one.description, "input_schema": one.input_schema} for name, one in found.items()}
 
     def call(self, name: str, arguments: Mapping[str, Any] | None = None) -> Any:
         """Call a tool and wait for what it gives.
@@ -145,40 +143,31 @@ class ToolObjects:
             TimeoutError: it takes too long, where a timeout is set.
             Exception: whatever the tool raises.
         """
+        if inspect.iscoroutinefunction(self.tools[name].call):
+            return _run(self.acall(name, arguments))
         tool, given = self._ready(name, arguments)
-        if inspect.iscoroutinefunction(tool.call):
-            return _run(self._tried(tool, given))
-        tries, began = 0, time.perf_counter()
-        while True:
-            tries += 1
-            try:
-                result = self._once(tool, given)
-            except Exception as problem:
-                if tries > self.rules.retries:
-                    self._report(tool, began, tries, problem)
-                    raise
-            else:
-                self._report(tool, began, tries)
-                return result
+        for attempt in self._attempts(tool):
+            with attempt:
+                return self._once(tool, given)
 
     def _once(self, tool: Tool, given: dict[str, Any]) -> Any:
         if self.rules.timeout is None:
             result = tool.call(given)
         else:
             future = Queue(1).submit(lambda: tool.call(given))
-            try:
-                result = future.result(self.rules.timeout)
-            except TimeoutError:
-                if future.done():  # the tool's own
-                    raise
-                raise _late(tool, self.rules.timeout) from None
+            if not futures.wait([future], self.rules.timeout).done:
+                raise _late(tool, self.rules.timeout)
+            result = future.result()
         return _run(result) if inspect.isawaitable(result) else result
 
     async def acall(self, name: str, arguments: Mapping[str, Any] | None = None) -> Any:
         """The same without holding up the loop: coroutines are awaited, functions run in threads, in a queue."""
-        return await self._tried(*self._ready(name, arguments))
+        tool, given = self._ready(name, arguments)
+        for attempt in self._attempts(tool):
+            with attempt:
+                return await self._awaited(tool, given)
 
-    def submit(self, name: str, arguments: Mapping[str, Any] | None = None) -> Future[Any]:
+    def submit(self, name: str, arguments: Mapping[str, Any] | None = None) -> futures.Future[Any]:
         """Put a call into the queue; its future has the result, and can be cancelled until it is its turn.
 
         Raises:
@@ -188,20 +177,6 @@ class ToolObjects:
         if name not in self.tools:
             raise KeyError(name)
         return self._queue.submit(lambda: self.call(name, arguments))
-
-    async def _tried(self, tool: Tool, given: dict[str, Any]) -> Any:
-        tries, began = 0, time.perf_counter()
-        while True:
-            tries += 1
-            try:
-                result = await self._awaited(tool, given)
-            except Exception as problem:
-                if tries > self.rules.retries:
-                    self._report(tool, began, tries, problem)
-                    raise
-            else:
-                self._report(tool, began, tries)
-                return result
 
     async def _awaited(self, tool: Tool, given: dict[str, Any]) -> Any:
         deadline = asyncio.timeout(self.rules.timeout)
@@ -220,17 +195,32 @@ class ToolObjects:
         tool, given = self.tools[name], dict(arguments or {})
         if not self.rules.allows(name):
             raise UsageError(f"The tool {name!r} is not allowed here.", hint="See `allow` and `deny` of the registry.")
-        schema = schema_of(tool)
-        if self.rules.validate and schema:
+        schema = mapping(getattr(tool, "input_schema", None))
+        if self.rules.validate and schema and not hasattr(tool, "ref"):
             given = {**defaults(build(schema)), **given}
             if found := _problems(schema, given):
                 raise UsageError(f"The arguments of {name!r} do not fit its schema: {'; '.join(found)}.")
         return tool, given
 
-    def _report(self, tool: Tool, began: float, tries: int, problem: BaseException | None = None) -> None:
+    def _attempts(self, tool: Tool) -> Iterator[AbstractContextManager[None]]:
+        """As many as the rules allow: what all but the last one raise is passed over."""
+        began = time.perf_counter()
+        return (self._attempt(tool, began, tries) for tries in range(1, self.rules.retries + 2))
+
+    @contextmanager
+    def _attempt(self, tool: Tool, began: float, tries: int) -> Generator[None]:
+        try:
+            yield
+        except Exception as problem:
+            if tries <= self.rules.retries:
+                return
+            self._report(tool, began, tries, f"{type(problem).__name__}: {problem}"[:500])
+            raise
+        self._report(tool, began, tries)
+
+    def _report(self, tool: Tool, began: float, tries: int, error: str = "") -> None:
         ms, cost = (time.perf_counter() - began) * 1000, getattr(tool, "cost", 0.0)
         cost = tries * float(cost) if isinstance(cost, int | float) else 0.0
-        error = f"{type(problem).__name__}: {problem}"[:500] if problem is not None else ""
         self.reported.emit(CallReport(tool.name, ms, error, cost, tries))
 
 
@@ -265,10 +255,7 @@ class Registry(ToolRegistry, ToolObjects):
         tool = checked(tool)
         known = self.get(tool.name)
         if known is None or getattr(tool, "ref", None) != known.ref:
-            made = ToolRecord(
-                tool.name, description=description_of(tool), input_schema=schema_of(tool), source="process",
-                output_schema=mapping(getattr(tool, "output_schema", None)) or None,
-            )  # fmt: skip
+            made = record_of(tool)
             self.add([known.defined(made) if known and known.source == "process" else made])
             if category:
                 self.categorize([tool.name], category)
@@ -301,25 +288,21 @@ def checked(tool: object) -> Tool:
     return cast("Tool", tool)
 
 
-def schema_of(tool: object) -> dict[str, Json]:
-    """The schema of a tool's arguments; empty where it has none."""
-    return mapping(getattr(tool, "input_schema", None))
-
-
-def description_of(tool: object) -> str:
-    """What a tool says of itself, or its class does."""
+def record_of(tool: Tool) -> ToolRecord:
+    """What a tool says of itself; its class describes it where it does not."""
     said = getattr(tool, "description", None)
-    return said if isinstance(said, str) else inspect.getdoc(type(tool)) or ""
+    return ToolRecord(
+        tool.name, source="process", description=said if isinstance(said, str) else inspect.getdoc(type(tool)) or "",
+        input_schema=mapping(getattr(tool, "input_schema", None)),
+        output_schema=mapping(getattr(tool, "output_schema", None)) or None,
+    )  # fmt: skip
 
 
 def _run(awaitable: Awaitable[Any]) -> Any:
-    async def wait() -> Any:
-        return await awaitable
-
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(wait())
+        return asyncio.run(asyncio.wait_for(awaitable, None))
     if inspect.iscoroutine(awaitable):
         awaitable.close()
     raise UsageError("This tool is asynchronous, and a loop is running here: use `await registry.acall(…)`.")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import cache
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from mcp_studio.catalog.listing import Entry, Ref
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.protocol.views import ToolView
-from mcp_studio.toolset.search_tools import TOOLS, definition_of
 
 ENCODING = "o200k_base"
 _BYTES = 4.3
@@ -34,13 +36,9 @@ def tokenizer() -> Tokenizer:
 
         encoding = bpe_openai.get_encoding(ENCODING)
     except ImportError:
-        return Tokenizer("an estimate by length; mcp-studio[tokens] counts", estimate)
+        estimate = "an estimate by length; mcp-studio[tokens] counts"
+        return Tokenizer(estimate, lambda text: math.ceil(len(text.encode("utf-8", "replace")) / _BYTES))
     return Tokenizer(ENCODING, lambda text: len(encoding.encode_ordinary(text)))
-
-
-def estimate(text: str) -> int:
-    """About how many tokens a text has."""
-    return math.ceil(len(text.encode("utf-8", "replace")) / _BYTES)
 
 
 class ToolTokens(NamedTuple):
@@ -70,10 +68,17 @@ class Account(NamedTuple):
     @property
     def servers(self) -> dict[str, int]:
         """The definitions of each server together, the most first."""
-        sums: dict[str, int] = {}
+        sums = Counter[str]()
         for one in self.tools:
-            sums[one.ref.server] = sums.get(one.ref.server, 0) + one.whole
-        return dict(sorted(sums.items(), key=lambda one: -one[1]))
+            sums[one.ref.server] += one.whole
+        return dict(sums.most_common())
+
+
+@cache
+def search_tools() -> dict[str, dict[str, Any]]:
+    """The tools that an agent is given instead of all others, by their names: it finds those, reads one, calls it."""
+    listed = json.loads(Path(__file__).with_name("search_tools.json").read_text("utf-8"))
+    return {tool["name"]: tool for tool in listed["tools"]}
 
 
 def account(entries: Iterable[Entry]) -> Account:
@@ -83,18 +88,15 @@ def account(entries: Iterable[Entry]) -> Account:
     for entry in entries:
         view = entry.view
         if isinstance(view, ToolView):
-            parts = view.description, _text(view.input_schema)
-            tools.append(ToolTokens(entry.ref, count(definition_text(entry.ref.flat, view)), *map(count, parts)))
-            rows.append(count(_text({"name": entry.ref.flat, "description": view.description[:_ABOUT]})))
-    own = sum(count(_text(definition_of(one))) for one in TOOLS)
+            row: dict[str, Json] = {"name": entry.ref.flat, "description": view.description[:_ABOUT]}
+            whole = row | {"description": view.description, "input_schema": view.input_schema}
+            parts = _text(whole), view.description, _text(view.input_schema)
+            tools.append(ToolTokens(entry.ref, *map(count, parts)))
+            rows.append(count(_text(row)))
+    own = sum(count(_text(one)) for one in search_tools().values())
     mean = sum(one.whole for one in tools) / len(tools) if tools else 0
     found = min(_HITS, len(rows)) * sum(rows) / len(rows) if rows else 0
     return Account(name, tuple(tools), round(own + found + mean))
-
-
-def definition_text(name: str, view: ToolView) -> str:
-    """A definition as it stands before a model."""
-    return _text({"name": name, "description": view.description, "input_schema": view.input_schema})
 
 
 def _text(value: Json) -> str:

@@ -13,11 +13,11 @@ from fnmatch import fnmatchcase
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal, Self, TypedDict, Unpack, cast
+from typing import Any, Literal, Self, TypedDict, Unpack
 
 from mcp_studio.call.call import Succeeded
 from mcp_studio.config.load import load
-from mcp_studio.config.model import Config, Kind, ServerConfig, Timeouts
+from mcp_studio.config.model import Config, ServerConfig, Timeouts
 from mcp_studio.config.secrets import secret_values
 from mcp_studio.config.servers import wrong_address
 from mcp_studio.errors import StudioError, Unreachable, UsageError
@@ -27,7 +27,7 @@ from mcp_studio.present.outcomes import failure
 from mcp_studio.registry.record import ToolRecord, listed_by
 from mcp_studio.studio import Studio
 from mcp_studio.toolset.function import ToolFunction, function_of, tool_of
-from mcp_studio.toolset.registry import CallRules, ToolObjects, description_of, schema_of
+from mcp_studio.toolset.registry import CallRules, ToolObjects, record_of
 
 LONGEST = 64
 """Characters of a name: the APIs of models take no longer ones."""
@@ -100,7 +100,6 @@ class Toolset:
     async def disconnect(self) -> None:
         """Close it; any number of times."""
         ends, self._ends = self._ends, None
-        self._functions = {}
         if ends is not None:
             await ends.aclose()
 
@@ -136,18 +135,16 @@ class Toolset:
 
     def openai_tools(self, api: Literal["chat", "responses"] = "chat") -> list[dict[str, Any]]:
         """The definitions of its tools for OpenAI's Chat Completions or Responses API."""
-        if api == "responses":
-            return [{"type": "function", **one} for one in self._definitions("parameters")]
-        return [{"type": "function", "function": one} for one in self._definitions("parameters")]
+        tools = self._definitions("parameters")
+        return [{"type": "function", **(one if api == "responses" else {"function": one})} for one in tools]
 
     def anthropic_tools(self) -> list[dict[str, Any]]:
         """The definitions of its tools for Anthropic's Messages API."""
         return self._definitions("input_schema")
 
     def _definitions(self, schema: str) -> list[dict[str, Any]]:
-        return [
-            {"name": one.name, "description": one.description, schema: one.input_schema} for one in self.get_tools()
-        ]
+        tools = self.get_tools()
+        return [{"name": one.name, "description": one.description, schema: one.input_schema} for one in tools]
 
     # ------------------------------------------------------------------ what kinds have of their own
 
@@ -264,7 +261,7 @@ class RemoteToolset(_OneServer):
     ) -> None:
         if wrong := wrong_address(url):
             raise UsageError(f"`{url}` is no URL of a server: it {wrong}.")
-        server = ServerConfig(name, url=url, headers=dict(headers or {}), transport=cast("Kind", transport))
+        server = ServerConfig(name, url=url, headers=dict(headers or {}), transport=transport)
         super().__init__(server, **options)
 
 
@@ -307,10 +304,7 @@ class LocalToolset(_OneServer):
     async def _listed(self, again: bool = False) -> list[ToolRecord]:
         if not self._objects.tools:
             return await super()._listed(again)
-        return [
-            ToolRecord(name, description=description_of(tool), input_schema=schema_of(tool), source="process")
-            for name, tool in self._objects.tools.items()
-        ]
+        return [*map(record_of, self._objects.tools.values())]
 
     async def _call(self, record: ToolRecord, arguments: dict[str, Any]) -> Any:
         if record.source != "process":
@@ -336,22 +330,17 @@ class StudioToolset(Toolset):
     """
 
     def __init__(
-        self,
-        studio: Studio | None = None,
-        *,
-        approved: bool = False,
-        **options: Unpack[ToolsetOptions],
+        self, studio: Studio | None = None, *, approved: bool = False, **options: Unpack[ToolsetOptions]
     ) -> None:
         super().__init__(**options)
         self._given, self._approved = studio, approved
 
     async def _open(self, ends: AsyncExitStack) -> None:
-        if self._given is not None:
-            self._studio = self._given
-            return
-        paths = Paths.default()
-        config = await asyncio.to_thread(load, paths, Path.cwd())
-        self._studio = await ends.enter_async_context(Studio.open(config, paths, can_ask=False))
+        if (studio := self._given) is None:
+            paths = Paths.default()
+            config = await asyncio.to_thread(load, paths, Path.cwd())
+            studio = await ends.enter_async_context(Studio.open(config, paths, can_ask=False))
+        self._studio = studio
 
     async def _call(self, record: ToolRecord, arguments: dict[str, Any]) -> Any:
         self._studio.registry.used(record.name)

@@ -364,6 +364,11 @@ class ServerTap:
         if follows is not None or under:
             self._rounds.expect(out.id, follows, under)
 
+    @property
+    def unanswered(self) -> list[RequestId]:
+        """Requests of the client that have no answer yet."""
+        return list(self._open)
+
     def number_of(self, identity: RequestId | None) -> int:
         """Where a request of ours stands that is open, or was answered not long ago; 0 where it is not known."""
         span = None if identity is None else self._open.get(identity) or self._rounds.get(identity)

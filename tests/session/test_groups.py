@@ -65,7 +65,7 @@ class Servers:
         catalog = Catalog()
         for name in self.states:
             catalog.put(Listing(name, "tool", salvage(name, "tool", [{"name": "t", "inputSchema": {}}]), "fresh"))
-        return Groups(cast("ConnectionManager", self), lambda: cast("Numbers", numbers), catalog)
+        return Groups(cast("ConnectionManager", self), cast("Numbers", numbers), catalog)
 
 
 def test_priority_comes_first_then_success_then_speed() -> None:

@@ -93,5 +93,5 @@ def recorded(name: str = "last") -> list[WireMessage]:
 
 async def running() -> str:
     """The name of the session that is being recorded, once there is one."""
-    await wait_until(lambda: list(folder().glob("*.trace")), what="a session")
+    await wait_until(lambda: recorded("running"), what="a session")
     return next(folder().glob("*.trace")).stem

@@ -130,7 +130,7 @@ def greet(client: Tapped) -> None:
 
 
 def heard(*words: str) -> list[Any]:
-    """What a client hears of 40 requests that a server echoes, with these faults."""
+    """What a client hears of 40 requests that a server echoes, with these faults; in the order of the requests."""
     options = [word for text in words for word in ("--fault", text)]
     with tapped(*options, "--seed", "7", server=["cat"]) as client:
         client.say(*(request(number, "tools/call", name="t") for number in range(40)))
@@ -138,7 +138,7 @@ def heard(*words: str) -> list[Any]:
         found: list[Any] = []
         while (line := client.hear()) is not None:
             found.append(line)
-        return found
+        return sorted(found, key=lambda one: one["id"])
 
 
 def test_faults_strike_the_same_messages_with_the_same_seed() -> None:

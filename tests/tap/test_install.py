@@ -48,7 +48,7 @@ def test_it_is_put_before_a_server_and_taken_out_again(file: Path) -> None:
     ("words", "says"),
     [
         (["cursor", "filse"], "Did you mean `files`?"),
-        (["cursor", "web"], "tap --listen PORT --to https://example.com/mcp"),
+        (["cursor", "web"], "web is no program that Cursor starts"),
         (["cursor"], "Which server of it?"),
         (["nobody", "files"], "No client is known as `nobody`"),
         (["zed", "files"], "has no server `files`"),

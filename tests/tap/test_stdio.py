@@ -70,8 +70,6 @@ def test_a_signal_that_ended_the_server_is_told_as_shells_do() -> None:
         (["--", "there-is-no-such-program"], 4, "There is no command there-is-no-such-program"),
         ([], 2, "Which server?"),
         (["word", "--", "cat"], 2, "Which server?"),
-        (["--to", "ftp://x", "--listen", "0"], 2, "ftp://x"),
-        (["--listen", "80", "--", "cat"], 2, "--listen needs --to"),
         (["--fault", "explode", "--", "cat"], 2, "`explode` is no fault"),
         (["--fault", "drop@2", "--", "cat"], 2, "`drop@2` is no fault"),
         (["--break", "kind:", "--", "cat"], 2, "kind:"),
@@ -128,8 +126,9 @@ async def test_a_session_is_followed_while_the_tap_writes_it() -> None:
         await wait_until(lambda: has("first"), timeout=5)
         client.say(request(2, "second"))
         await wait_until(lambda: has("second"), timeout=5)
+        client.process.kill()
+        await wait_until(lambda: session.refresh() and session.info.state == "crashed", what="the end of its process")
         session.close()
-        client.leave()
 
 
 async def test_a_tap_that_is_killed_leaves_no_server_behind() -> None:
@@ -206,3 +205,12 @@ def test_what_cannot_be_recorded_passes_all_the_same(home: Path, config: str, sa
     done = cli("tap", "--", "cat", given='{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
     assert (done.code, done.out) == (0, '{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
     assert says in done.err and "Traceback" not in done.err
+
+
+async def test_a_client_that_reads_slowly_gets_all_that_an_ended_server_wrote() -> None:
+    script = "import os, sys; print(os.getpid(), flush=True); sys.stdout.write('x' * 150_000 + '\\n'); sys.exit(5)"
+    with tapped(server=[sys.executable, "-c", script]) as client:
+        pid = client.hear()
+        await wait_until(lambda: _is_dead(pid), what="the server's end")
+        assert client.process.stdout is not None and len(client.process.stdout.read()) == 150_001
+        assert client.process.wait(60) == 5

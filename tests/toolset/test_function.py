@@ -93,6 +93,18 @@ class Node:
     pass
 
 
+def takes_others(name: str, **others: int) -> dict[str, Any]:
+    return {"name": name, **others}
+
+
+def test_a_function_with_others_takes_arguments_of_any_name() -> None:
+    tool = FunctionTool(takes_others)
+    assert tool.input_schema["additionalProperties"] == {"type": "integer"}
+    assert tool.call({"name": "a", "z": "1"}) == {"name": "a", "z": 1}
+    with pytest.raises(UsageError, match="do not fit: z: "):
+        tool.call({"name": "a", "z": "b"})
+
+
 @pytest.mark.parametrize(
     ("function", "said"),
     [

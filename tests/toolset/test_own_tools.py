@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.errors import UsageError
 from mcp_studio.registry.record import ToolRecord
 from mcp_studio.toolset.registry import CallReport, CallRules, Registry
@@ -117,6 +118,15 @@ def test_arguments_are_completed_and_checked_where_that_is_wanted() -> None:
         registry.call("echo", {"text": "A", "times": "x"})
     with pytest.raises(UsageError, match="'text' is a required property"):
         registry.call("echo")
+
+
+def test_a_tool_of_a_server_is_checked_where_it_is_called_and_not_by_patterns_of_its_own() -> None:
+    class Foreign(Echo):
+        ref = Ref("tool", "s", "echo")
+        input_schema: ClassVar = {"type": "object", "properties": {"text": {"type": "string", "pattern": "^(a+)+$"}}}
+
+    registry = registry_of(Foreign(), validate=True)
+    assert registry.call("echo", {"text": "a" * 60 + "b"}) == "a" * 60 + "b"
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import get_args
-from urllib.parse import urlsplit
 
 from mcp_studio.cli import targets
 from mcp_studio.cli.terminal import Output
@@ -21,19 +18,12 @@ from mcp_studio.config.secrets import secret_values
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import UsageError
 from mcp_studio.paths import Paths
-from mcp_studio.protocol.versions import INTERNAL_ERROR
 from mcp_studio.redact import Redactor
 from mcp_studio.tap.desk import serve
-from mcp_studio.tap.gate import HOLD, Fault, FaultKind, Gate
-from mcp_studio.tap.http import HttpTap
+from mcp_studio.tap.gate import HOLD, Fault, Gate
 from mcp_studio.tap.recorder import Recorder
 from mcp_studio.tap.stdio import tap_program
-from mcp_studio.trace.query.parser import parse
 from mcp_studio.trace.store import TraceStore, disk_for
-from mcp_studio.transport.http_client import context
-
-_LONGEST = 3_600
-"""Seconds that a message may be delayed."""
 
 
 def run(out: Output) -> int:
@@ -41,12 +31,10 @@ def run(out: Output) -> int:
     options = out.options
     if client := options.value("--install") or options.value("--remove"):
         return _put(client, out)
-    url = options.value("--to")
-    if bool(url) == (options.command is not None) or options.words:
-        hint = "mcp-studio tap -- COMMAND ARGS…, or mcp-studio tap --listen PORT --to URL"
-        raise UsageError("Which server?", hint=hint)
-    server = targets.adjusted(targets.from_url(url), options) if url else _program(options.command or [])
-    name = options.value("--name") or (urlsplit(url).hostname or targets.NAME if url else Path(server.command).stem)
+    if options.command is None or options.words:
+        raise UsageError("Which server?", hint="mcp-studio tap -- COMMAND ARGS…")
+    server = _program(options.command)
+    name = options.value("--name") or Path(server.command).stem
     config = targets.configuration(options, Paths.default(), replace(server, name=name))
     targets.learn(config, out)
     targets.tell_problems(config, out)
@@ -63,8 +51,7 @@ def _put(name: str, out: Output) -> int:
     if (server := servers.get(word)) is None:
         raise UsageError(f"{file} has no server `{word}`.", hint=nearest(word, servers))
     if server.kind != "stdio":
-        hint = f"mcp-studio tap --listen PORT --to {server.url} prints the URL to put there."
-        raise UsageError(f"{word} is no program that {client.name} starts.", hint=hint)
+        raise UsageError(f"{word} is no program that {client.name} starts: no tap can be put before it.")
     words = [server.command, *server.args]
     tapped = "tap" in words[1:4] and "--" in words
     if tapped == install:
@@ -84,24 +71,6 @@ def _program(command: Sequence[str]) -> ServerConfig:
     return replace(server, secrets=tuple(secrets))
 
 
-_FAULTS: dict[str, float] = {"delay": 1.0, "error": float(INTERNAL_ERROR), "drop": 0.0, "cut": 0.0}
-"""Kinds of faults, and the values that they have without one: seconds, the code of an error."""
-
-
-def _fault(text: str) -> Fault:
-    """A rule as it is written: `KIND[=VALUE][@RATE] [QUERY]`, such as `delay=0.5@0.1 tool:search`."""
-    head, _, query = text.strip().partition(" ")
-    what, _, rate = head.partition("@")
-    word, _, value = what.partition("=")
-    if kind := next((one for one in get_args(FaultKind) if one == word), None):
-        with suppress(ValueError):
-            made = Fault(kind, float(value or _FAULTS[kind]), float(rate or 1), parse(query), text.strip())
-            if 0 <= made.rate <= 1 and (kind == "error" or 0 <= made.value <= _LONGEST):
-                return made
-    hint = "KIND[=VALUE][@RATE] [QUERY]: delay=SECONDS, error=CODE, drop or cut, at a rate from 0 to 1."
-    raise UsageError(f"`{text}` is no fault.", hint=hint)
-
-
 async def _tap(config: Config, server: ServerConfig, out: Output) -> int:
     options, settings = out.options, config.settings
     redactor = Redactor(settings.redact)
@@ -114,17 +83,13 @@ async def _tap(config: Config, server: ServerConfig, out: Output) -> int:
     store = TraceStore(redactor, settings.limits, disk)
     store.troubled.connect(out.warn)
     recorder = Recorder(store, redactor, server.name, settings.limits, out.warn)
-    faults = [_fault(text) for text in options.values("--fault")]
-    patience, tap = options.seconds("--hold") or HOLD, recorder.tap
-    gate = Gate(lambda _, text: tap.note(text), redactor, faults, options.value("--seed"), patience)
+    faults = [Fault.parse(text) for text in options.values("--fault")]
+    patience = options.seconds("--hold") or HOLD
+    gate = Gate(redactor, faults, options.value("--seed"), patience)
     gate.set(options.values("--break"))
     desk = asyncio.create_task(serve(gate, state / "held", lambda: disk.path.stem if disk and disk.path else ""))
     try:
-        if not server.url:
-            return await tap_program((server.command, *server.args), recorder, gate, out.warn)
-        tls = context(server.tls) if server.url.startswith("https:") else None
-        await HttpTap(server.url, tls, recorder, gate).serve(options.count("--listen", 65_535, least=0) or 0, out.data)
-        return 0
+        return await tap_program((server.command, *server.args), recorder, gate, out.warn)
     finally:
         desk.cancel()
         await store.close()

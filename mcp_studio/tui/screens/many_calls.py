@@ -52,13 +52,14 @@ class Column(Vertical):
         super().__init__()
         self.server = server
         self.call: Call | None = None
+        self.head = Static(classes="head", markup=False)
         self.json = JsonView()
         self.diff = DiffView()
         self._drawn: object = None
         self._beside = ""
 
     def compose(self) -> ComposeResult:
-        yield Static(classes="head", markup=False)
+        yield self.head
         yield self.json
         yield self.diff
 
@@ -83,7 +84,7 @@ class Column(Vertical):
         beside = "the base" if base is self else self._beside
         name = (safe(self.server, 60), "bold"), (f"  {beside}", "$accent" if base is self else "$quiet")
         state = f"\n{getattr(glyphs(), GLYPHS[tone])} {line}", COLOURS[tone]
-        self.query_one(".head", Static).update(Content.assemble(*name, state))
+        self.head.update(Content.assemble(*name, state))
 
     @on(DiffView.Compared)
     def count(self, event: DiffView.Compared) -> None:
