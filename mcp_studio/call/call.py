@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field, replace
 from typing import Any, Literal, NamedTuple, cast
 
@@ -293,6 +293,8 @@ class Call:
     """It may go to another member although it was sent: its tool says so, a rule or the caller."""
     patience: float | None = None
     """Seconds after which it goes there where its server says nothing; None where it has to wait."""
+    replaceable: Callable[[], bool] = bool
+    """Whether another member is ready for it now."""
     tried: tuple[Attempt, ...] = ()
     """The members of the group that did not serve it, in their order."""
     request: RequestId | None = None

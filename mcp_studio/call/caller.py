@@ -186,7 +186,8 @@ class Caller:
             if profile.total and (call.timeouts is None or call.timeouts.total is None):
                 call.timeouts = (call.timeouts or Timeouts())._replace(total=profile.total)
             call.moves = call.failover or profile.repeatable
-            if any(one.healthy for one in self._others(call)):
+            call.replaceable = lambda: any(one.healthy for one in self._others(call))
+            if self.groups.of(ref.server) and not call.stays:
                 # A server that does one thing at a time says nothing meanwhile, be it ever so long.
                 call.patience = max(self.manager.limits.failover, 2 * self.groups.slowest(ref))
             outcome = await self._outcome(call, tool)

@@ -42,7 +42,7 @@ async def send(manager: ConnectionManager, tasks: TaskManager, call: Call, tool:
         StudioError, Ended: why there is none.
     """
     try:
-        connection = await manager.ready(call.ref.server, call.patience)
+        connection = await manager.ready(call.ref.server, call.patience if call.replaceable() else None)
         return await _Sending(manager, tasks, call, connection).run(tool)
     except SessionLost as error:
         if call.answered or error.http is None or not error.http.refused:
@@ -101,7 +101,7 @@ class _Sending:
 
     async def _round(self, params: dict[str, Json], again: bool = True) -> Reply:
         call, deadline = self._call, self._connection.deadline(self._call.timeouts)
-        deadline.patience = call.patience if call.moves else None
+        deadline.patience, deadline.replaceable = call.patience if call.moves else None, call.replaceable
         reply = await self._connection.request(
             call.method, {**params, **self._task_params}, deadline=deadline,
             follows=call.request if call.answered else None, headers=self._headers,

@@ -59,7 +59,9 @@ class Deadline:
         self._last = None if longest is None else now + max(longest, self._total.seconds)
         self._longest = longest
         self.patience: float | None = None
-        """Seconds of silence after which it is over for a request that another server can answer, too."""
+        """Seconds of silence after which it is over for a request, while another server can answer it, too."""
+        self.replaceable: Callable[[], bool] = bool
+        """Whether another one can now: it may get ready only while the request is open."""
         self._paused_at: float | None = None
         self._pauses = 0
 
@@ -345,16 +347,19 @@ class Connection:
         return self._silence > self.heard
 
     async def _attend(self) -> None:
-        """While requests are open that another server can answer: see that this one is there, and give them up if not.
+        """While requests are open that another server may answer: see that this one is there, and give them up if not.
 
         Once it was silent it is asked until it says something.
         """
         asked, asking = 0.0, None
-        while (waiting := [one for one in self._running.values() if one.deadline.patience]) or self.silent:
-            patience = max((one.deadline.patience or 0.0 for one in waiting), default=self._limits.failover)
+        while (movable := [one for one in self._running.values() if one.deadline.patience]) or self.silent:
+            waiting = [one for one in movable if one.deadline.replaceable()]
+            patience = max((one.deadline.patience or 0.0 for one in movable), default=self._limits.failover)
             now = time.monotonic()
             since = max(self.heard, min((one.started for one in waiting if not one.deadline.paused), default=now))
-            if now - since >= patience and asked > since:
+            if not (waiting or self.silent):
+                pass  # a server that does one thing at a time says nothing meanwhile, and nobody else could
+            elif now - since >= patience and asked > since:
                 self._silence = now
                 self._tap.note(f"it has said nothing for {now - since:.1f} s, though it was asked whether it is there")
                 for one in waiting:

@@ -149,3 +149,32 @@ def test_a_silent_server_holds_up_nothing_that_another_one_can_do(
     done = cli(*words, "--config", str(file), "--json")
     assert (done.code, done.json["server"]) == (0, "good")
     assert "silent could not be asked" in done.err and why in done.err
+
+
+_STUCK = """
+import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    reply = {"jsonrpc": "2.0", "id": message.get("id")}
+    if message["method"] == "initialize":
+        about = {"serverInfo": {"name": "stuck", "version": "1"}, "capabilities": {"tools": {}}}
+        reply["result"] = {"protocolVersion": "2025-11-25", **about}
+    elif message["method"] == "tools/list":
+        reply["result"] = {"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]}
+    elif message["method"] == "tools/call":
+        sys.stdin.read()
+    else:
+        reply["error"] = {"code": -32601, "message": "unknown"}
+    if "id" in message:
+        print(json.dumps(reply), flush=True)
+"""
+
+
+def test_a_call_leaves_a_silent_member_for_one_that_got_ready_later(tmp_path: Path) -> None:
+    command, *args = python_server("raw_server")
+    (script := tmp_path / "stuck.py").write_text(_STUCK)
+    file, entry = tmp_path / "servers.toml", '[servers.{}]\ncommand = "{}"\nargs = {}\ngroup = "pair"\npriority = {}\n'
+    entries = entry.format("stuck", command, [str(script)], 5) + entry.format("good", command, args, 0)
+    file.write_text("[limits]\nfailover = 0.5\n" + entries)
+    done = cli("call", "@pair.echo", "text=hi", "--failover", "--timeout", "20", "--config", str(file), "--json")
+    assert (done.code, done.json["server"]) == (0, "good"), done
