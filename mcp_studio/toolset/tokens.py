@@ -36,7 +36,7 @@ def tokenizer() -> Tokenizer:
 
         encoding = bpe_openai.get_encoding(ENCODING)
     except ImportError:
-        estimate = "an estimate by length; mcp-studio[tokens] counts"
+        estimate = "an estimate by length; pip install 'mcp-studio[tokens]' counts exactly"
         return Tokenizer(estimate, lambda text: math.ceil(len(text.encode("utf-8", "replace")) / _BYTES))
     return Tokenizer(ENCODING, lambda text: len(encoding.encode_ordinary(text)))
 

@@ -48,7 +48,7 @@ def test_tools_are_added_moved_and_copied(tmp_path: Path) -> None:
     )
     assert made.code == 0 and "weather" in made.out and "sky" in made.out
     file, base = tmp_path / "out.json", tmp_path / "copy.sqlite"
-    assert cli("registry", "export", str(file)).err == "1 tools\n"
+    assert cli("registry", "export", str(file)).err == "1 tool\n"
     (tool,) = json.loads(file.read_text())["tools"]
     assert tool["inputSchema"]["properties"]["city"] == {"type": "string"} and tool["source"] == "hand"
     assert cli("registry", "copy", str(base), "--json").json["result"] == {"tools": 1}
@@ -73,6 +73,7 @@ def test_the_settings_say_where_it_is_kept(home: Path, tmp_path: Path) -> None:
         (("frob",), 2, "`registry frob` is not complete, or no action"),
         (("tag", "x"), 2, "`registry tag x` is not complete"),
         (("pin", "cold", "x"), 2, "not complete, or no action"),
+        (("search",), 2, "`registry search` is not complete"),
         (("show", "nothing"), 2, "The registry has no tool 'nothing'"),
         (("search", "nothing"), 1, "No tool was found for `nothing`"),
         (("search", "(", "--method", "regex"), 2, "This regex is wrong"),

@@ -12,6 +12,7 @@ from mcp_studio.cli.targets import configured, select
 from mcp_studio.cli.terminal import Output, clock
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import printable
+from mcp_studio.present.units import plural
 from mcp_studio.registry.record import PINNED, Pinned, ToolRecord, record_of
 from mcp_studio.registry.registry import ToolRegistry, copy, open_storage
 from mcp_studio.studio import Studio
@@ -38,7 +39,7 @@ def run(out: Output) -> int:
         if asks:
             await reachable(studio, out)
         await studio.registry.ready()
-        if action == "search":
+        if action == "search" and words:
             return await _search(studio.registry, " ".join(words), out)
         return _act(studio.registry, action, words, out)
 
@@ -100,7 +101,7 @@ def _moved(registry: ToolRegistry, action: str, place: str, out: Output) -> int:
         count = copy(registry.storage, open_storage(place))
     else:
         count = registry.read(Path(place)) if action == "import" else registry.write(Path(place))
-    out.note(f"{count:,} tools")
+    out.note(plural(count, "tool"))
     return out.done({"tools": count})
 
 
@@ -126,7 +127,7 @@ def _stats(registry: ToolRegistry, out: Output) -> int:
         "storage": registry.storage.place, "tools": len(records), "uses": sum(one.uses for one in records),
         "categories": registry.categories(), "hot": [one.name for one in hot],
     }  # fmt: skip
-    out.data(f"{len(records):,} tools in {registry.storage.place}, called {facts['uses']:,} times")
+    out.data(f"{plural(len(records), 'tool')} in {registry.storage.place}, called {plural(facts['uses'], 'time')}")
     out.table([(name, f"{count:,}") for name, count in registry.categories().items()])
     out.table([(one.name, f"{one.uses:,}", clock(one.last_used)) for one in hot], ("hot", "uses", "last used"))
     return out.done(facts)
