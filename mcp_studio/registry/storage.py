@@ -180,7 +180,7 @@ class JsonStorage:
         return status.st_mtime_ns, status.st_size, status.st_ino
 
     def _problem(self, done: str, why: str) -> StorageProblem:
-        hint = "Move it away, or name another one by [registry] storage."
+        hint = f"{'Move it away, or name' if done == 'read' else 'Name'} another one by [registry] storage."
         return StorageProblem(f"The registry {self.place} cannot be {done}: {why}.", hint=hint)
 
 

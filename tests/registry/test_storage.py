@@ -123,8 +123,9 @@ def test_entries_of_a_file_that_are_none_are_left_out(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_written_to_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for name in ("r.json", "r.sqlite"):
-        with pytest.raises(StorageProblem, match=r"The registry .*cannot be"):
+        with pytest.raises(StorageProblem, match=r"The registry .*cannot be") as caught:
             open_storage(tmp_path / "file" / name).save(tools("a"))
+        assert "Move it away" not in caught.value.hint  # there is nothing to move
 
 
 def test_an_address_of_no_kind_is_told() -> None:

@@ -297,7 +297,10 @@ class Writer:
             self._write_all()
         except Exception as problem:  # nobody waits for this thread: nothing must end it unsaid
             full = getattr(problem, "errno", 0) in (errno.ENOSPC, errno.EDQUOT) or "is full" in str(problem)
-            self._fail("the disk is full" if full else str(problem) or type(problem).__name__)
+            why = str(problem) or type(problem).__name__
+            if isinstance(problem, OSError) and problem.strerror:
+                why = f"{problem.filename or self._folder} cannot be written, {problem.strerror}"
+            self._fail("the disk is full" if full else why)
 
     def _write_all(self) -> None:
         file = SessionFile(self._folder, self._meta, *self._bounds)
