@@ -94,7 +94,8 @@ class Fault(NamedTuple):
         if kind := next((one for one in get_args(FaultKind) if one == word), None):
             with suppress(ValueError):
                 made = cls(kind, float(value or _USUAL[kind]), float(rate or 1), parse_query(query), text.strip())
-                if 0 <= made.rate <= 1 and (kind == "error" or 0 <= made.value <= LONGEST):
+                most = LONGEST if kind == "delay" else 0
+                if 0 <= made.rate <= 1 and (made.value.is_integer() if kind == "error" else 0 <= made.value <= most):
                     return made
         hint = "KIND[=VALUE][@RATE] [QUERY]: delay=SECONDS, error=CODE, drop or cut, at a rate from 0 to 1."
         raise UsageError(f"`{text}` is no fault.", hint=hint)

@@ -72,6 +72,8 @@ def test_a_signal_that_ended_the_server_is_told_as_shells_do() -> None:
         (["word", "--", "cat"], 2, "Which server?"),
         (["--fault", "explode", "--", "cat"], 2, "`explode` is no fault"),
         (["--fault", "drop@2", "--", "cat"], 2, "`drop@2` is no fault"),
+        (["--fault", "drop=3", "--", "cat"], 2, "`drop=3` is no fault"),
+        (["--fault", "error=nan", "--", "cat"], 2, "`error=nan` is no fault"),
         (["--break", "kind:", "--", "cat"], 2, "kind:"),
     ],
 )
