@@ -123,11 +123,12 @@ def _row(one: ToolRecord) -> tuple[str, ...]:
 
 def _stats(registry: ToolRegistry, out: Output) -> int:
     records, hot = registry.records(), registry.hot()
+    uses = sum(one.uses for one in records)
     facts = {
-        "storage": registry.storage.place, "tools": len(records), "uses": sum(one.uses for one in records),
+        "storage": registry.storage.place, "tools": len(records), "uses": uses,
         "categories": registry.categories(), "hot": [one.name for one in hot],
     }  # fmt: skip
-    out.data(f"{plural(len(records), 'tool')} in {registry.storage.place}, called {plural(facts['uses'], 'time')}")
+    out.data(f"{plural(len(records), 'tool')} in {registry.storage.place}, called {plural(uses, 'time')}")
     out.table([(name, f"{count:,}") for name, count in registry.categories().items()])
     out.table([(one.name, f"{one.uses:,}", clock(one.last_used)) for one in hot], ("hot", "uses", "last used"))
     return out.done(facts)
