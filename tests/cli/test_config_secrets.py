@@ -151,7 +151,7 @@ async def _answer(request: Request, reply: Reply, seen: list[str]) -> None:
         await reply.result({"tools": []})
 
 
-def listed(make: Callable[[str], list[str]], **env: str) -> tuple[Done, list[str]]:
+def listed(make: Callable[[str], list[str]], **env: Any) -> tuple[Done, list[str]]:
     """`list tools` on a server that notes which credentials arrive; `make` gives the options for its URL."""
     seen: list[str] = []
 

@@ -126,8 +126,9 @@ async def test_a_session_is_followed_while_the_tap_writes_it() -> None:
         await wait_until(lambda: has("first"), timeout=5)
         client.say(request(2, "second"))
         await wait_until(lambda: has("second"), timeout=5)
+        client.process.kill()
+        await wait_until(lambda: session.refresh() and session.info.state == "crashed", what="the end of its process")
         session.close()
-        client.leave()
 
 
 async def test_a_tap_that_is_killed_leaves_no_server_behind() -> None:

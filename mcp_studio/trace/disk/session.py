@@ -21,7 +21,7 @@ from mcp_studio.trace.capture import EntryMaker
 from mcp_studio.trace.disk import format
 from mcp_studio.trace.disk.format import WIDTH, split, unpacked
 from mcp_studio.trace.disk.reader import DiskReader
-from mcp_studio.trace.disk.sessions import SessionInfo, describe
+from mcp_studio.trace.disk.sessions import SessionInfo, describe, is_locked, lock_of
 from mcp_studio.trace.message import CODES, DIRECTIONS, KINDS, OUTCOMES, Columns, Reader, WireMessage
 
 _MOST_ENTRIES = 10_000_000
@@ -258,7 +258,7 @@ class Session:
         """
         with format.as_studio_errors(self.path):
             version = self._data_version()
-        if version == self._version:
+        if version == self._version and (self.info.state != "running" or is_locked(lock_of(self.path))):
             return False
         self._version = version
         for number in self._loader.load():

@@ -65,33 +65,25 @@ class Breakpoints(Dialog[None]):
     def look(self) -> None:
         """Show what is held now; what a person edits stays, until it is gone."""
         self.rows.show(self._gate.waiting)
-        row: Waiting | None = self.rows.row
-        if row is None or row.number != self._shown:
-            self._show(row)
+        self._show()
 
     @on(VirtualList.Highlighted)
-    def _show(self, row: Waiting | VirtualList.Highlighted | None) -> None:
-        row = self.rows.row if isinstance(row, VirtualList.Highlighted) else row
+    def _show(self) -> None:
+        row: Waiting | None = self.rows.row
         entry = self._recording.entry(row.number) if row is not None else None
-        if (entry.number if entry is not None else 0) == self._shown:
-            return
-        body = entry.body if entry is not None else b""
-        value = loads_or(body, exact=True)
-        text = body.decode("utf-8", "replace") if value is None else printable(value)
-        self._shown, self._text = entry.number if entry is not None else 0, text
-        self.editor.text = text
-        self.note("")
+        number, body = (entry.number, entry.body) if entry is not None else (0, b"")
+        if number != self._shown:
+            value = loads_or(body, exact=True)
+            self._text = body.decode("utf-8", "replace") if value is None else printable(value)
+            self._shown, self.editor.text = number, self._text
+            self.note("")
 
     def _draw(self, row: Waiting, width: int, selected: bool) -> Line:
-        entry = self._recording.entry(row.number)
-        left = f"{max(0.0, row.until - time.time()):>4.0f} s  "
+        entry, left = self._recording.entry(row.number), (f"{max(0.0, row.until - time.time()):>4.0f} s  ", "warn")
         if entry is None:
-            return [(left, "warn"), ("…", "dim")]
-        return [
-            (left, "warn"),
-            arrow(entry.direction),
-            (safe(f" {entry.server} {entry.kind} {entry.method} {entry.target}", width), ""),
-        ]
+            return [left, ("…", "dim")]
+        named = safe(f" {entry.server} {entry.kind} {entry.method} {entry.target}", width)
+        return [left, arrow(entry.direction), (named, "")]
 
     def action_submit(self) -> object:
         """A query that was typed and holds nothing yet comes first."""
