@@ -229,7 +229,7 @@ ACTIONS: tuple[Action, ...] = (
     *(Action(id, KEYS[id].meaning, "list") for id in MOVEMENT[:6]),
     Action("find", "Find", "viewer"),
     *(Action(id, KEYS[id].meaning, "viewer") for id in ("next_match", "previous_match")),
-    Action("copy", "Copy what is selected, or all of it", "viewer", also="clipboard yank"),
+    Action("copy", "Copy what is selected, or all of it", "viewer", show=True, also="clipboard yank", short="Copy"),
     Action("back", "End the search", "viewer"),
     *(Action(id, KEYS[id].meaning, "json") for id in MOVEMENT[6:]),
     Action("toggle_item", "Fold or unfold", "json"),
@@ -238,7 +238,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("copy", "Copy the value of the cell", "table", also="clipboard yank"),
     Action("copy_as", "Copy the table as CSV", "table", also="export spreadsheet"),
     # In forms
-    Action("field_menu", "Field menu", "form", show=True, also="null omit empty date uuid paste", short="Field"),
+    Action("field_menu", "Field menu", "form", show=True, also="null omit empty date uuid paste", short="Menu"),
     Action("editor", "Edit the field in $EDITOR", "form"),
     Action("next_problem", "Go to the next problem", "form", show=True, short="Problem"),
     *(Action(id, KEYS[id].meaning, "form") for id in ("undo", "redo")),

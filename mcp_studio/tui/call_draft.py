@@ -115,8 +115,8 @@ class CallDraft:
         elif entry.remembered:
             lines.append("It is remembered from an earlier run; the server has not confirmed it yet.")
         if self.change is not None:
-            how = ": the tab About shows how" if self.change.kind == "changed" else ""
-            lines.append(f"Since you last looked it is {self.change.words}{how}.")
+            parts = f": {', '.join(self.change.parts)} (the tab About shows how)" if self.change.parts else ""
+            lines.append(f"{self.change.kind.capitalize()} since you last looked{parts}.")
         if entry.problem:
             lines.append(f"Malformed: {entry.problem}")
         return [*lines, *self.form.problems[:3]]

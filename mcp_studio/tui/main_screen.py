@@ -147,6 +147,8 @@ class MainScreen(Screen[None]):
     """Connects the panes: each knows its own part of the studio, and none knows another."""
 
     app = getters.app(StudioApp)
+    AUTO_FOCUS = ""
+    """Where a result comes as a dialog goes, its pane takes the focus; "*" would choose a filter that is not shown."""
     BINDINGS: ClassVar[list[BindingType]] = bindings("main")
     header = getters.query_one(StudioHeader)
     servers = getters.query_one(ServersPane)

@@ -53,6 +53,19 @@ async def test_a_call_is_held_edited_and_released_and_its_answer_too() -> None:
         assert len(sent) == 1 and b"after" in sent[0], "the trace has what the server got"
 
 
+async def test_the_key_that_accepts_sets_a_query_that_was_typed_before_it_releases() -> None:
+    async with on_stage(raw()) as stage:
+        dialog = await opened(stage, "tool:none")
+        dialog.query_one("#query", Input).value = "tool:echo dir:out"
+        dialog.query_one("#query", Input).focus()
+        await stage.press("ctrl+j")
+        await stage.shows("held from now on")
+        call = echo(stage, "x")
+        await stage.shows("raw request tools/call echo")
+        await stage.press("ctrl+j")
+        assert isinstance(await call, Succeeded)
+
+
 async def test_a_call_is_answered_in_the_place_of_the_server() -> None:
     async with on_stage(raw()) as stage:
         dialog = await opened(stage, "tool:echo dir:out")

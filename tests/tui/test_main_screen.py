@@ -217,6 +217,19 @@ async def test_a_dialog_that_is_left_twice_or_while_it_works_ends_nothing() -> N
         await stage.shows("3 raw › echo")
 
 
+async def test_no_field_out_of_sight_takes_the_focus_as_a_dialog_goes() -> None:
+    async with on_stage(raw()) as stage:
+        await stage.shows("● raw")
+        stage.main.set_focus(None)  # as where the button that had it went under the dialog
+        await stage.press("f1")
+        await stage.dialog(Help)
+        await stage.press("escape")
+        await stage.until(lambda: stage.app.screen is stage.main, "the help is gone")
+        await stage.press("z", "z")
+        await stage.shows("● raw")
+        assert stage.main.focused is None
+
+
 async def test_the_name_of_a_server_is_no_markup_where_one_is_chosen() -> None:
     async with on_stage(raw("[@click=app.quit]x[/]")) as stage:
         await stage.press("ctrl+f")

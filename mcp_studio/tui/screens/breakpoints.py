@@ -55,7 +55,7 @@ class Breakpoints(Dialog[None]):
 
     def body(self) -> Iterable[Widget]:
         query = " or ".join(self._gate.breakpoints)
-        hint = "a query as in the trace, such as tool:search dir:out; empty: nothing is held"
+        hint = "tool:search dir:out, or another query; empty: nothing"
         yield Horizontal(Static("Hold"), Input(query, placeholder=hint, id="query", compact=True))
         yield VirtualList[Waiting](self._draw, key=lambda one: one.number, empty="No message is held.")
         yield JsonArea()
@@ -84,6 +84,13 @@ class Breakpoints(Dialog[None]):
             return [left, ("…", "dim")]
         named = safe(f" {entry.server} {entry.kind} {entry.method} {entry.target}", width)
         return [left, arrow(entry.direction), (named, "")]
+
+    def action_submit(self) -> object:
+        """A query that was typed and holds nothing yet comes first."""
+        field = self.query_one("#query", Input)
+        if field.has_focus and field.value.strip() != " or ".join(self._gate.breakpoints):
+            return self._set()
+        return super().action_submit()
 
     @on(Input.Submitted, "#query")
     def _set(self) -> None:
