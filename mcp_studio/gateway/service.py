@@ -9,6 +9,7 @@ import signal
 import socket
 import stat
 import sys
+import threading
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -164,6 +165,7 @@ def _processes(count: int, serve: Callable[[], int]) -> int:
     """Serve in several processes on one socket. One that ends by itself is started again; a signal ends all."""
     started: dict[int, float] = {}
     ending: list[int] = []
+    alive, held = os.pipe()  # which ends with this process, however that ends
 
     def end(number: int, _: object) -> None:
         ending.append(number)
@@ -175,6 +177,8 @@ def _processes(count: int, serve: Callable[[], int]) -> int:
         while len(started) < count and not ending:
             process = os.fork()
             if process == 0:
+                os.close(held)
+                threading.Thread(target=_end_with, args=(alive,), daemon=True).start()
                 for number, handler in before.items():
                     signal.signal(number, handler)
                 os._exit(_child(serve))
@@ -188,6 +192,11 @@ def _processes(count: int, serve: Callable[[], int]) -> int:
         if not ending and time.monotonic() - began < _SHORT:
             end(signal.SIGTERM, None)
             ending[:] = [os.waitstatus_to_exitcode(status) - 128]
+
+
+def _end_with(parent: int) -> None:
+    os.read(parent, 1)
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _child(serve: Callable[[], int]) -> int:

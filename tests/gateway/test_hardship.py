@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import socket
 import time
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx2
 import mcp_types as types
+import pytest
 from mcp.client import ClientRequestContext
 
 from tests.gateway.kit import configured, on_http, raw, text, to_http
 from tests.gateway.test_attacks import INITIALIZE, USUAL
+from tests.support import wait_until
 from tests.support_servers import demo_stdio
 
 ALL = 'mode = "all"\ncalls = 0'
@@ -97,7 +101,8 @@ async def test_a_question_never_goes_to_a_client_that_it_is_not_for() -> None:
             assert not any("other" in text(both[0]) or "one" in text(both[1]) for _ in both)
 
 
-async def test_workers_serve_one_client_by_turns() -> None:
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGKILL])
+async def test_workers_serve_one_client_by_turns_and_end_with_their_parent(ending: signal.Signals) -> None:
     file = configured('mode = "all"\ncalls = 0')
     with on_http(file, "--asks", "--workers", "2", MCP_STUDIO_GATEWAY_TOKEN="t" * 20) as served:
         asked = list[str]()
@@ -111,6 +116,13 @@ async def test_workers_serve_one_client_by_turns() -> None:
                 assert "Salt" in text(await client.call_tool("mcp__demo__list_books", {}))
                 assert not (await client.call_tool("mcp__demo__reset_shop", {})).is_error
         assert len(asked) == 6
-        served.process.send_signal(signal.SIGTERM)
+        served.process.send_signal(ending)
         served.process.wait(20)
-        assert served.process.returncode in (128 + signal.SIGTERM, -signal.SIGTERM)
+        assert served.process.returncode in (128 + ending, -ending)
+        await wait_until(lambda: not listens(served.url), what="nobody listens")
+
+
+def listens(url: str) -> bool:
+    parts = urlsplit(url)
+    with socket.socket() as client:
+        return client.connect_ex((parts.hostname, parts.port)) == 0

@@ -392,7 +392,7 @@ async def test_the_details_say_what_the_studio_does_with_a_server() -> None:
         await stage.press("1", "home", "enter")
         await stage.dialog(ServerDetails)
         await stage.shows("group +pair, priority 2, preferred", "start +on demand", "results are masked")
-        await stage.shows("cache +1 result, .* B, 1 hits, 1 misses")
+        await stage.shows("cache +1 result, .* B, 1 hits, 1 misses", "tokens +[0-9,]+ for the definitions of its tools")
         await stage.press("escape", "j", "enter")
         await stage.dialog(ServerDetails)
         await stage.hides("group  |cache  |filter  |start  ")

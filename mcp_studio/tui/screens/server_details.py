@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shlex
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,6 +22,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.sandbox import walls
 from mcp_studio.session.state import Status
 from mcp_studio.studio import Studio
+from mcp_studio.toolset.tokens import account
 from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.tui.panes.result import COLOURS
 from mcp_studio.tui.screens.dialog import Choice, Dialog, Part, section
@@ -53,7 +55,7 @@ class ServerDetails(Dialog[str]):
     def __init__(self, server: str) -> None:
         super().__init__(server)
         self._server = server
-        self._text = ""
+        self._text = self._tokens = ""
 
     def body(self) -> Iterable[Widget]:
         yield Static(id="facts", markup=False)
@@ -65,6 +67,12 @@ class ServerDetails(Dialog[str]):
         first = {"needs_auth": "#sign_in", "failed": "#repeat", "disabled": "#repeat"}
         self.query_one(first.get(studio.manager.status(self._server).state, "#back"), Button).focus()
         self.run_worker(studio.trace.examine(self._server))
+        self.run_worker(self._count())
+
+    async def _count(self) -> None:
+        found = await asyncio.to_thread(account, self.app.studio.catalog.listing(self._server, "tool").entries)
+        if found.tools:
+            self._tokens = f"  {'tokens':<10}{found.total:,} for the definitions of its tools ({found.tokenizer})\n"
 
     async def run_action(self, action: str, namespaces: Mapping[str, DOMNode] | None = None) -> None:
         """Most buttons stand for an action of the servers pane, which knows the server."""
@@ -86,13 +94,13 @@ class ServerDetails(Dialog[str]):
         offered["unexpected_output"] = bool(supervisor.tap.stray_count)
         for id, there in offered.items():
             self.query_one(f"#{id}").display = there
-        content = Content.assemble(*_parts(studio, self._server))
+        content = Content.assemble(*_parts(studio, self._server, self._tokens))
         if content.plain != self._text:
             self._text = content.plain
             self.query_one("#facts", Static).update(content)
 
 
-def _parts(studio: Studio, name: str) -> Iterator[Part]:
+def _parts(studio: Studio, name: str, tokens: str) -> Iterator[Part]:
     status, config, ledger = studio.manager.status(name), studio.manager.config(name), studio.trace.ledger(name)
     yield f"{connections.state_words(status)}\n", COLOURS[connections.tone(status)]
     if config.tls.insecure:
@@ -110,6 +118,7 @@ def _parts(studio: Studio, name: str) -> Iterator[Part]:
     connection, tap = supervisor.connection, supervisor.tap
     if connection is not None and status.spoken == "http":
         yield f"  {'answered':<10}{units.seconds(time.monotonic() - connection.heard)} ago\n"
+    yield tokens
     yield from section("Metrics", _metrics(studio, name, status))
     yield from section("Offers", _offers(studio, name))
     yield from section("Notifications", _notifications(studio, name))
