@@ -55,7 +55,7 @@ class ServerDetails(Dialog[str]):
     def __init__(self, server: str) -> None:
         super().__init__(server)
         self._server = server
-        self._text = self._tokens = ""
+        self._text, self._tokens = "", list[tuple[str, str]]()
 
     def body(self) -> Iterable[Widget]:
         yield Static(id="facts", markup=False)
@@ -72,7 +72,7 @@ class ServerDetails(Dialog[str]):
     async def _count(self) -> None:
         found = await asyncio.to_thread(account, self.app.studio.catalog.listing(self._server, "tool").entries)
         if found.tools:
-            self._tokens = f"  {'tokens':<10}{found.total:,} for the definitions of its tools ({found.tokenizer})\n"
+            self._tokens = [("tokens", f"{found.total:,} for the definitions of its tools ({found.tokenizer})")]
 
     async def run_action(self, action: str, namespaces: Mapping[str, DOMNode] | None = None) -> None:
         """Most buttons stand for an action of the servers pane, which knows the server."""
@@ -100,7 +100,7 @@ class ServerDetails(Dialog[str]):
             self.query_one("#facts", Static).update(content)
 
 
-def _parts(studio: Studio, name: str, tokens: str) -> Iterator[Part]:
+def _parts(studio: Studio, name: str, tokens: Iterable[tuple[str, str]]) -> Iterator[Part]:
     status, config, ledger = studio.manager.status(name), studio.manager.config(name), studio.trace.ledger(name)
     yield f"{connections.state_words(status)}\n", COLOURS[connections.tone(status)]
     if config.tls.insecure:
@@ -112,13 +112,12 @@ def _parts(studio: Studio, name: str, tokens: str) -> Iterator[Part]:
         yield from connections.http_parts(status.error)
     wrong = ledger.uncovered(status.warnings)
     yield from section("What it does wrong", [(safe(text, 600), "$text-warning") for text in wrong])
-    yield "\n"
-    yield from (f"  {name:<10}{text}\n" for name, text in (*_facts(config, status), *_standing(studio, config)))
+    facts = (*_facts(config, status), *_standing(studio, config), *tokens)
+    yield from ("\n", *(f"  {name:<10}{text}\n" for name, text in facts))
     supervisor = studio.manager.supervisor(name)
     connection, tap = supervisor.connection, supervisor.tap
     if connection is not None and status.spoken == "http":
         yield f"  {'answered':<10}{units.seconds(time.monotonic() - connection.heard)} ago\n"
-    yield tokens
     yield from section("Metrics", _metrics(studio, name, status))
     yield from section("Offers", _offers(studio, name))
     yield from section("Notifications", _notifications(studio, name))
