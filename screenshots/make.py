@@ -146,7 +146,7 @@ async def trace(stage: Stage) -> None:
     await stage.shows("demo requests input")
     await stage.type("Ada")
     await stage.press("ctrl+j")
-    await stage.shows("✓ ok")
+    await stage.shows("Ordered 1 of")
     await stage.press("5", "end", "enter")
     await stage.shows("Timeline")
 
