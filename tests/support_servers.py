@@ -38,14 +38,7 @@ def running(argv: list[str], env: dict[str, str] | None = None) -> Iterator[Http
     try:
         yield HttpServer(_first_line(process), process)
     finally:
-        process.terminate()
-        try:
-            process.wait(20)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait(20)
-        assert process.stdout is not None
-        process.stdout.close()
+        end(process)
 
 
 def _first_line(process: subprocess.Popen[str]) -> str:
@@ -74,3 +67,15 @@ def demo_http() -> Iterator[str]:
 def demo_stdio() -> list[str]:
     """The argv of the bundled demo server over stdio."""
     return python_program("-m", "mcp_studio.servers.demo")
+
+
+def end(process: subprocess.Popen[str]) -> None:
+    """End a server, gently first, and close what it printed to."""
+    process.terminate()
+    try:
+        process.wait(20)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait(20)
+    assert process.stdout is not None
+    process.stdout.close()

@@ -238,7 +238,7 @@ async def _read(incoming: MemoryObjectSendStream[SessionMessage | Exception], mo
                 loop = asyncio.get_running_loop()
                 await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
             else:  # no loop can wait for a file, and nobody has to
-                lines.feed_data(sys.stdin.buffer.read())
+                lines.feed_data(sys.stdin.buffer.read(most))
                 lines.feed_eof()
             while line := await lines.readline():
                 try:

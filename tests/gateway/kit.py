@@ -18,7 +18,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from mcp_studio.paths import Paths
 from tests.support import ROOT, python_program, python_server
-from tests.support_servers import demo_stdio
+from tests.support_servers import demo_stdio, end
 
 ERAS = ("legacy", "auto")
 """The SDK's words for the handshake, and for the stateless era where a server knows it."""
@@ -93,13 +93,7 @@ def on_http(file: Path, *options: str, **variables: str) -> Generator[Served]:
         assert url, f"the gateway did not say where it listens (exit code {process.poll()})"
         yield Served(url, known or process.stdout.readline().strip().removeprefix("token: "), process)
     finally:
-        process.terminate()
-        try:
-            process.wait(20)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait(20)
-        process.stdout.close()
+        end(process)
 
 
 @asynccontextmanager

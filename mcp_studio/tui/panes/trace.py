@@ -461,7 +461,7 @@ class TracePane(Pane, scope="trace"):
         if isinstance(gate, RemoteGate) and self._session is not None:
             self.app.push_screen(Breakpoints(gate, self._session, ", ".join(self._session.info.servers)))
         else:
-            self.app.push_screen(Breakpoints(gate, self.app.studio.breakpoints.trace, "our connections"))
+            self.app.push_screen(Breakpoints(gate, self.app.studio.breakpoints.trace, "the studio's connections"))
 
     def action_exit_report(self) -> None:
         """How servers ended, the newest first; of the server under the cursor where it ended."""

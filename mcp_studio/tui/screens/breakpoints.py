@@ -14,7 +14,7 @@ from textual.widgets import Input, Static
 from mcp_studio.errors import UsageError
 from mcp_studio.jsontext import Json, loads_or, mapping, printable
 from mcp_studio.safetext import safe
-from mcp_studio.tap.gate import Action, Decision, Gate, Waiting
+from mcp_studio.tap.gate import LONGEST, Action, Decision, Gate, Waiting
 from mcp_studio.trace.message import Recording
 from mcp_studio.trace.query.parser import parse
 from mcp_studio.tui.form.json_editor import JsonArea
@@ -140,8 +140,8 @@ class Breakpoints(Dialog[None]):
             delay = float(self.query_one("#after", Input).value or 0)
         except ValueError:
             delay = -1.0
-        if not 0 <= delay <= 3_600:
-            self.note("It can be delayed by 0 to 3,600 seconds.", "bad")
+        if not 0 <= delay <= LONGEST:
+            self.note(f"It can be delayed by 0 to {LONGEST:,} seconds.", "bad")
         elif not self._shown or not self._gate.decide(self._shown, Decision(action, frame, delay)):
             self.note("No message is held.", "bad")
         else:
