@@ -8,7 +8,7 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from getpass import getpass
 from pathlib import Path
@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 from mcp_studio.catalog.listing import Entry, doubts_of
 from mcp_studio.cli.options import Options
 from mcp_studio.errors import StudioError, UsageError
-from mcp_studio.jsontext import Json, printable
+from mcp_studio.jsontext import SLICE, Json, pieces, printable
 from mcp_studio.paths import write_object
 from mcp_studio.present.connections import http_json
 from mcp_studio.present.questions import request_words
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.redact import Redactor
-from mcp_studio.safetext import safe
+from mcp_studio.safetext import escape_live, safe
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,6 +82,16 @@ _KINDS = {1: "failure", 2: "usage", 3: "sign_in_needed", 4: "unreachable", 5: "t
 INTERRUPTED = 130
 
 
+def _parts(text: str) -> Iterator[str]:
+    """A long text bit by bit, so that it is not there once more: each part ends with a line, or with a word."""
+    at = 0
+    while (end := at + SLICE) < len(text):
+        cut = text.rfind("\n", at, end) + 1 or text.rfind(" ", at, end) + 1 or end
+        yield text[at:cut]
+        at = cut
+    yield text[at:]
+
+
 class Output:
     """Prints; everything that may hold foreign text goes through the sanitizer, errors through the redactor too."""
 
@@ -120,7 +130,8 @@ class Output:
     def data(self, *texts: object) -> None:
         """Print texts on standard output, as many lines as each has; nothing with `--json`."""
         for text in () if self.json else map(str, texts):
-            sys.stdout.write(safe(text, max(len(text), 1), lines=True) + "\n")
+            sys.stdout.writelines(safe(part, len(part), lines=True) for part in _parts(text))
+            sys.stdout.write("\n")
 
     def table(self, rows: Sequence[Sequence[str]], heads: Sequence[str] = ()) -> None:
         """Print rows with aligned columns, under heads where there are any of both."""
@@ -241,7 +252,8 @@ class Output:
         """Print an envelope; `server` and `ms` are added."""
         ms = (time.perf_counter() - self._began) * 1000 if self.ms is None else self.ms
         whole = {**value, **self.more, "server": self.server or None, "ms": round(ms, 1)}
-        sys.stdout.write(printable(whole, indent=None if self.lines else 2) + "\n")
+        sys.stdout.writelines((printable(whole, indent=None),) if self.lines else map(escape_live, pieces(whole)))
+        sys.stdout.write("\n")
 
     def _address(self, url: str) -> None:
         # Whole: without what looks like a secret in it, as a state does, nobody could use it.
