@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import sys
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from getpass import getpass
 from pathlib import Path
@@ -18,7 +19,7 @@ from mcp_studio.call.query import query
 from mcp_studio.catalog.listing import Entry, doubts_of
 from mcp_studio.cli.options import Options
 from mcp_studio.errors import StudioError, UsageError
-from mcp_studio.jsontext import SLICE, Json, pieces, printable
+from mcp_studio.jsontext import Json, pieces, printable
 from mcp_studio.paths import write_object
 from mcp_studio.present.connections import http_json
 from mcp_studio.present.questions import request_words
@@ -78,19 +79,11 @@ def clock(when: Json) -> str:
     return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(when))
 
 
+_PARTS = re.compile(r"(?s).{0,N}(?:\n|\Z)|.{0,N} |.{N}".replace("N", "250000"))
+"""Cuts a long text, so that not all of it is there once more: at ends of lines, else between words."""
 _KINDS = {1: "failure", 2: "usage", 3: "sign_in_needed", 4: "unreachable", 5: "tool_error", 6: "input_needed"}
 """Exit code -> `error.kind` of the envelope."""
 INTERRUPTED = 130
-
-
-def _parts(text: str) -> Iterator[str]:
-    """A long text bit by bit, so that it is not there once more: each part ends with a line, or with a word."""
-    at = 0
-    while (end := at + SLICE) < len(text):
-        cut = text.rfind("\n", at, end) + 1 or text.rfind(" ", at, end) + 1 or end
-        yield text[at:cut]
-        at = cut
-    yield text[at:]
 
 
 class Output:
@@ -132,8 +125,7 @@ class Output:
     def data(self, *texts: object) -> None:
         """Print texts on standard output, as many lines as each has; nothing with `--json`."""
         for text in () if self.json else map(str, texts):
-            sys.stdout.writelines(safe(part, len(part), lines=True) for part in _parts(text))
-            sys.stdout.write("\n")
+            self._print(text, None)
 
     def table(self, rows: Sequence[Sequence[str]], heads: Sequence[str] = ()) -> None:
         """Print rows with aligned columns, under heads where there are any of both."""
@@ -259,10 +251,6 @@ class Output:
         """Print an envelope; `server` and `ms` are added."""
         ms = (time.perf_counter() - self._began) * 1000 if self.ms is None else self.ms
         whole = {**value, **self.more, "server": self.server or None, "ms": round(ms, 1)}
-<<<<<<< HEAD
-        sys.stdout.writelines((printable(whole, indent=None),) if self.lines else map(escape_live, pieces(whole)))
-        sys.stdout.write("\n")
-=======
         if self.options.flag("--json") or value["ok"]:
             self._print(whole if self.options.flag("--json") else value["result"], None if self.lines else 2)
 
@@ -270,11 +258,11 @@ class Output:
         return query(value, self.options.value("--query")) if self.options.flag("--query") else value
 
     def _print(self, value: Json, indent: int | None) -> None:
-        text = (
-            safe(value, max(len(value), 1), lines=True) if isinstance(value, str) else printable(value, indent=indent)
-        )
-        sys.stdout.write(text + "\n")
->>>>>>> main
+        if isinstance(value, str):
+            sys.stdout.writelines(safe(part[0], len(value), lines=True) for part in _PARTS.finditer(value))
+        else:
+            sys.stdout.writelines(map(escape_live, pieces(value)) if indent else (printable(value, indent=None),))
+        sys.stdout.write("\n")
 
     def _address(self, url: str) -> None:
         # Whole: without what looks like a secret in it, as a state does, nobody could use it.
@@ -307,8 +295,7 @@ def can_ask() -> bool:
 
 def say(*lines: str) -> None:
     """Lines of our own words; foreign parts of them have to be safe already."""
-    for line in lines:
-        prompt(line + "\n")
+    prompt("".join(f"{line}\n" for line in lines))
 
 
 def prompt(text: str) -> None:
