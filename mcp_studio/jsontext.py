@@ -187,13 +187,11 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def _has_exact(value: Json) -> bool:
-    # Without recursion: values may be nested as deep as the stack is.
     todo = [value]
-    while todo:
-        item = todo.pop()
-        if isinstance(item, (dict, list)):
-            todo += item.values() if isinstance(item, dict) else item
-        elif isinstance(item, ExactFloat):
+    for item in todo:  # it grows meanwhile: values may be nested as deep as the stack is
+        if (kind := type(item)) is dict or kind is list:
+            todo += item.values() if kind is dict else item
+        elif kind is ExactFloat:
             return True
     return False
 

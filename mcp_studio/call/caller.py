@@ -143,8 +143,7 @@ class Caller:
     def _begin(self, call: Call, work: Coroutine[Any, Any, None]) -> Call:
         self._running.append(call)
         call.task = self.spawn(work)
-        call.task.add_done_callback(lambda _: self._running.remove(call))
-        call.task.add_done_callback(call.ended)
+        call.task.add_done_callback(lambda task: (self._running.remove(call), call.ended(task)))
         return call
 
     async def _get(self, call: Call) -> None:
@@ -186,8 +185,8 @@ class Caller:
             if profile.total and (call.timeouts is None or call.timeouts.total is None):
                 call.timeouts = (call.timeouts or Timeouts())._replace(total=profile.total)
             call.moves = call.failover or profile.repeatable
-            call.replaceable = lambda: any(one.healthy for one in self._others(call))
             if self.groups.of(ref.server) and not call.stays:
+                call.replaceable = lambda: any(one.healthy for one in self._others(call))
                 # A server that does one thing at a time says nothing meanwhile, be it ever so long.
                 call.patience = max(self.manager.limits.failover, 2 * self.groups.slowest(ref))
             outcome = await self._outcome(call, tool)
@@ -258,7 +257,7 @@ class Caller:
             return  # whoever waits for it knows: other calls may have the same subject
         open_ones = [one for one in self.inbox.pending if one.kind != "approval" and one.subject == question.subject]
         for call in self.running:
-            if call.subject == question.subject:
+            if str(call.ref) == question.subject:
                 call.on_asking(any(one.asked >= call.started for one in open_ones))
 
 

@@ -42,12 +42,12 @@ async def send(manager: ConnectionManager, tasks: TaskManager, call: Call, tool:
         StudioError, Ended: why there is none.
     """
     try:
-        connection = await manager.ready(call.ref.server, call.patience if call.replaceable() else None)
-        return await _Sending(manager, tasks, call, connection).run(tool)
+        patience = call.patience if call.replaceable() else None
+        return await _Sending(manager, tasks, call, await manager.ready(call.ref.server, patience)).run(tool)
     except SessionLost as error:
         if call.answered or error.http is None or not error.http.refused:
             raise
-        call.sent, call.sendings = False, 0
+        call.sendings = 0
     return await _Sending(manager, tasks, call, await manager.ready(call.ref.server)).run(tool)
 
 
@@ -68,7 +68,7 @@ class _Sending:
 
     async def run(self, tool: ToolView | None) -> Reply:
         """Through all rounds, and to the end of the task that it may become."""
-        call, connection, supervisor, subject = self._call, self._connection, self._supervisor, self._call.subject
+        call, connection, supervisor, subject = self._call, self._connection, self._supervisor, str(self._call.ref)
         answerer, limits = supervisor.answerer, self._manager.limits
         if tool is not None and self._mirrors:
             self._headers = self._headers_for(tool)
@@ -103,7 +103,7 @@ class _Sending:
         call, deadline = self._call, self._connection.deadline(self._call.timeouts)
         deadline.patience, deadline.replaceable = call.patience if call.moves else None, call.replaceable
         reply = await self._connection.request(
-            call.method, {**params, **self._task_params}, deadline=deadline,
+            call.method, params | self._task_params, deadline=deadline,
             follows=call.request if call.answered else None, headers=self._headers,
             on_progress=call.on_progress, on_sent=call.on_sent, on_id=call.on_id,
         )  # fmt: skip
