@@ -238,10 +238,28 @@ class Caller:
         trusted = self.manager.config(ref.server).trust
         return self.policy.judge(ref, entries, arguments, origin=origin, trusted=trusted, counts=counts)
 
+    async def _send(self, call: Call, tool: ToolView | None) -> Reply:
+        """Send a call and drive it to the answer of its last round.
+
+        A server that turned it away because it no longer knows the session has done nothing of it: it is sent once
+        more, in the session that begins then (specification 2025-11-25, basic/transports, Session Management).
+
+        Raises:
+            StudioError, Ended: why there is none.
+        """
+        patience = call.patience if call.replaceable() else None
+        try:
+            return await _Sending(self, call, await self.manager.ready(call.ref.server, patience)).run(tool)
+        except SessionLost as error:
+            if call.answered or error.http is None or not error.http.refused:
+                raise
+            call.sendings = 0
+        return await _Sending(self, call, await self.manager.ready(call.ref.server)).run(tool)
+
     async def _outcome(self, call: Call, tool: ToolView | None) -> CallOutcome:
         began, call.asked_ms = time.perf_counter(), 0.0
         try:
-            reply = await send(self.manager, self.tasks, call, tool)
+            reply = await self._send(call, tool)
         except (asyncio.CancelledError, Ended, StudioError) as error:
             outcome = replace(failure_of(call, error), ms=(time.perf_counter() - began) * 1000, asked_ms=call.asked_ms)
         else:
@@ -249,9 +267,8 @@ class Caller:
             if call.sendings == 1 and call.as_task is None and reply.span:
                 ms = reply.span.ms or ms  # the figure of the trace
             outcome = outcome_of(call.method, reply, ms, call.asked_ms)
-        if call.as_task is None:
-            return outcome
-        return replace(outcome, problems=(*outcome.problems, *call.as_task.problems))
+        more = call.as_task.problems if call.as_task is not None else ()
+        return replace(outcome, problems=(*outcome.problems, *more)) if more else outcome
 
     async def _check(self, call: Call, outcome: Succeeded, schema: Json) -> None:
         """Compare a result, as it came, with the tool's outputSchema; the trace hears too what is wrong."""
@@ -326,37 +343,14 @@ def completion_of(result: Json) -> Completion:
 # ---------------------------------------------------------------------- sending
 
 
-async def send(manager: ConnectionManager, tasks: TaskManager, call: Call, tool: ToolView | None) -> Reply:
-    """Send a call and drive it to the answer of its last round.
-
-    A server that turned it away because it no longer knows the session has done nothing of it: it is sent once
-    more, in the session that begins then (specification 2025-11-25, basic/transports, Session Management).
-
-    Raises:
-        StudioError, Ended: why there is none.
-    """
-    try:
-        patience = call.patience if call.replaceable() else None
-        return await _Sending(manager, tasks, call, await manager.ready(call.ref.server, patience)).run(tool)
-    except SessionLost as error:
-        if call.answered or error.http is None or not error.http.refused:
-            raise
-        call.sendings = 0
-    return await _Sending(manager, tasks, call, await manager.ready(call.ref.server)).run(tool)
-
-
 class _Sending:
     """One call on one connection."""
 
-    def __init__(self, manager: ConnectionManager, tasks: TaskManager, call: Call, connection: Connection) -> None:
-        self._manager = manager
-        self._tasks = tasks
-        self._call = call
-        self._connection = connection
-        self._supervisor = manager.supervisor(call.ref.server)
+    def __init__(self, caller: Caller, call: Call, connection: Connection) -> None:
+        self._manager, self._tasks, self._call, self._connection = caller.manager, caller.tasks, call, connection
+        self._supervisor = caller.manager.supervisor(call.ref.server)
         self._kind: TaskKind = "extension" if connection.core.modern else "core"
-        mirrored = connection.core.modern and call.method == "tools/call"
-        self._mirrors = mirrored and self._supervisor.config.kind == "http"
+        self._mirrors = connection.core.modern and connection.core.streams and call.method == "tools/call"
         self._headers: tuple[tuple[str, str], ...] = ()
         self._task_params: dict[str, Json] = {}
 
