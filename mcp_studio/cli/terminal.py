@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import sys
 import time
 from collections.abc import Generator, Sequence
@@ -14,16 +15,17 @@ from getpass import getpass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mcp_studio.call.query import query
 from mcp_studio.catalog.listing import Entry, doubts_of
 from mcp_studio.cli.options import Options
 from mcp_studio.errors import StudioError, UsageError
-from mcp_studio.jsontext import Json, printable
+from mcp_studio.jsontext import Json, pieces, printable
 from mcp_studio.paths import write_object
 from mcp_studio.present.connections import http_json
 from mcp_studio.present.questions import request_words
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.redact import Redactor
-from mcp_studio.safetext import safe
+from mcp_studio.safetext import escape_live, safe
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,6 +79,8 @@ def clock(when: Json) -> str:
     return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(when))
 
 
+_PARTS = re.compile(r"(?s).{0,N}(?:\n|\Z)|.{0,N} |.{N}".replace("N", "250000"))
+"""Cuts a long text, so that not all of it is there once more: at ends of lines, else between words."""
 _KINDS = {1: "failure", 2: "usage", 3: "sign_in_needed", 4: "unreachable", 5: "tool_error", 6: "input_needed"}
 """Exit code -> `error.kind` of the envelope."""
 INTERRUPTED = 130
@@ -113,14 +117,15 @@ class Output:
     def take(self, options: Options) -> None:
         """Print as these options want it."""
         self.options = options
-        self.json, self.quiet = options.flag("--json"), options.flag("--quiet")
+        self.json, self.quiet = options.flag("--json") or options.flag("--query"), options.flag("--quiet")
+        """Facts are printed and no texts; `--query` alone wants them without an envelope."""
         self.log_level = options.value("--log-level")
         """The least level of log messages that are said; empty for none."""
 
     def data(self, *texts: object) -> None:
         """Print texts on standard output, as many lines as each has; nothing with `--json`."""
         for text in () if self.json else map(str, texts):
-            sys.stdout.write(safe(text, max(len(text), 1), lines=True) + "\n")
+            self._print(text, None)
 
     def table(self, rows: Sequence[Sequence[str]], heads: Sequence[str] = ()) -> None:
         """Print rows with aligned columns, under heads where there are any of both."""
@@ -135,8 +140,10 @@ class Output:
 
     def line(self, text: str, value: dict[str, Json], *, lines: bool = False) -> None:
         """Print one line at once, or several: the text, or the object with `--json`."""
-        shown = printable(value, indent=None) if self.json else safe(text, max(len(text), 1), lines=lines)
-        sys.stdout.write(shown + "\n")
+        if self.json:
+            self._print(self._found(value), None)
+        else:
+            sys.stdout.write(safe(text, max(len(text), 1), lines=lines) + "\n")
         sys.stdout.flush()
 
     def flush(self) -> None:
@@ -224,7 +231,10 @@ class Output:
         if error is not None:
             return self.fail(error, {"result": result})
         if self.json:
-            self.envelope({"ok": True, "result": result})
+            try:
+                self.envelope({"ok": True, "result": self._found(result)})
+            except StudioError as wrong:
+                return self.fail(wrong, {"result": result})
         # Now, and not only when the servers are closed.
         sys.stdout.flush()
         return 0
@@ -241,7 +251,18 @@ class Output:
         """Print an envelope; `server` and `ms` are added."""
         ms = (time.perf_counter() - self._began) * 1000 if self.ms is None else self.ms
         whole = {**value, **self.more, "server": self.server or None, "ms": round(ms, 1)}
-        sys.stdout.write(printable(whole, indent=None if self.lines else 2) + "\n")
+        if self.options.flag("--json") or value["ok"]:
+            self._print(whole if self.options.flag("--json") else value["result"], None if self.lines else 2)
+
+    def _found(self, value: Json) -> Json:
+        return query(value, self.options.value("--query")) if self.options.flag("--query") else value
+
+    def _print(self, value: Json, indent: int | None) -> None:
+        if isinstance(value, str):
+            sys.stdout.writelines(safe(part[0], len(value), lines=True) for part in _PARTS.finditer(value))
+        else:
+            sys.stdout.writelines(map(escape_live, pieces(value)) if indent else (printable(value, indent=None),))
+        sys.stdout.write("\n")
 
     def _address(self, url: str) -> None:
         # Whole: without what looks like a secret in it, as a state does, nobody could use it.
@@ -274,8 +295,7 @@ def can_ask() -> bool:
 
 def say(*lines: str) -> None:
     """Lines of our own words; foreign parts of them have to be safe already."""
-    for line in lines:
-        prompt(line + "\n")
+    prompt("".join(f"{line}\n" for line in lines))
 
 
 def prompt(text: str) -> None:
