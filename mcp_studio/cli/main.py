@@ -55,10 +55,8 @@ def _run(argv: Sequence[str], out: Output) -> int:
     out.take(options := parse(argv))
     if options.verb == "completion":
         return show(completion(options, _server_names))
-    if options.verb in ("", "demo"):
-        return _studio(options)
-    if options.verb == "mock":
-        return _mock(options)
+    if program := {"": _studio, "demo": _studio, "mock": _mock, "serve-files": _files}.get(options.verb):
+        return program(options)
     verb = verbs.load(options.verb)
     gc.freeze()
     gc.enable()
@@ -104,11 +102,22 @@ def _mock(options: Options) -> int:
     if len(options.words) != 1:
         raise UsageError("Which recording?", hint="mcp-studio mock SESSION|FILE")
     server = server_option(options)
-    # Without a number any free port is taken.
-    port = (options.count("--http", 65_535, least=0) or 0) if options.flag("--http") else None
     fixed, latency = {"recorded": None, "none": 0.0}, options.value("--latency")
     seconds = fixed[latency] if latency in fixed else (options.count("--latency", 3_600_000, least=0) or 0) / 1000
-    return serve(options.words[0], Paths.default().state / "trace", server, port, seconds, options.flag("--quiet"))
+    return serve(options.words[0], Paths.default().state / "trace", server, _port(options), seconds, options.flag("--quiet"))
+
+
+def _files(options: Options) -> int:
+    """Serve folders."""
+    from mcp_studio.servers.files.server import start
+
+    roots, names = options.values("--root"), options.value("--names") or "plain"
+    return start(roots, options.flag("--read-only"), names, _port(options))
+
+
+def _port(options: Options) -> int | None:
+    """Where a server listens, 0 for any free port; None is standard input and output."""
+    return (options.count("--http", 65_535, least=0) or 0) if options.flag("--http") else None
 
 
 def _server_names() -> Iterable[str]:

@@ -376,9 +376,9 @@ class ToolPeer:
     async def _look(self, state: Callable[[str], object]) -> None:
         while True:
             await asyncio.sleep(_INTERVAL)
-            wanted = {*self._subscribed, *(uri for _, uris in self._listening.values() for uri in uris)}
+            wanted = {*self._subscribed, *(uri for uris in self._listening.values() for uri in uris)}
             self._seen = {uri: seen for uri, seen in self._seen.items() if uri in wanted}
-            for uri, seen in self._seen.items():
+            for uri, seen in tuple(self._seen.items()):
                 if (now := state(uri)) != seen:
                     self._seen[uri] = now
                     await self._tell(uri)
@@ -410,6 +410,6 @@ def run(server: ToolServer, port: int | None) -> int:
                            lifespan="off", limit_concurrency=CONNECTIONS)  # fmt: skip
     except KeyboardInterrupt:
         return 130
-    except OSError as problem:
-        raise StudioError(f"Port {port} cannot be used: {problem.strerror or problem}.") from None
+    except (OSError, OverflowError) as problem:
+        raise StudioError(f"Port {port} cannot be used: {problem}.") from None
     return 0
