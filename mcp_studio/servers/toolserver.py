@@ -21,7 +21,7 @@ from pydantic import TypeAdapter
 
 from mcp_studio import __version__
 from mcp_studio.errors import StudioError
-from mcp_studio.jsontext import Json, items_of, mapping, printable
+from mcp_studio.jsontext import Json, dumps, items_of, mapping
 from mcp_studio.protocol.events import RequestId
 from mcp_studio.protocol.message import Failure, Message, Notification, Request, Response
 from mcp_studio.protocol.versions import (
@@ -208,7 +208,7 @@ class ToolServer:
             return {"isError": True, "content": [{"type": "text", "text": said}]}
         # What is text for people is that for models too.
         text = next((value[key] for key in ("content", "tree", "diff") if key in value), None)
-        return {"content": [{"type": "text", "text": printable(value, indent=None) if text is None else text}],
+        return {"content": [{"type": "text", "text": dumps(value).decode() if text is None else text}],
                 "structuredContent": value}  # fmt: skip
 
 
