@@ -51,8 +51,7 @@ def search(
     """
     text, limit = query.text.strip(), query.limit
     query = query._replace(limit=max(_POOL, limit))  # how many are shown must not change their order
-    addressed = ("." in text or "__" in text) and not re.search(r"\s", text)
-    names = ask("substring", query) if addressed else None
+    names = ask("substring", query) if ("." in text or "__" in text) and not re.search(r"\s", text) else None
     if names is not None and names.hits and all(text in (str(hit.ref), hit.ref.flat) for hit in names.hits):
         return Served(names._replace(hits=names.hits[:limit]), "substring")  # an address in full
     words = _by_words(query, ask, several(query.text) and meaning())
