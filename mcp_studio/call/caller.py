@@ -380,11 +380,11 @@ class _Sending:
                         break
                     reply, tries = await self._round(call.params), tries - 1
             event = reply.event
-            if isinstance(event, Answered) and not event.problems:
-                extends = connection.core.modern and event.result.get("resultType") == TASK_RESULT
-                raw = created_task(event.result, self._kind) if extends or self._task_params else None
-                return reply if raw is None else await self._task_end(raw, reply)
-            return reply
+            if not isinstance(event, Answered) or event.problems:
+                return reply
+            extends = connection.core.modern and event.result.get("resultType") == TASK_RESULT
+            raw = created_task(event.result, self._kind) if extends or self._task_params else None
+            return reply if raw is None else await self._task_end(raw, reply)
         finally:
             supervisor.calls.remove(subject)
 
