@@ -428,11 +428,11 @@ class ServerTap:
             self.store.ledger(self.server).cover(warning)
         return found
 
-    def carrier(self, entry: WireMessage) -> str:
-        """The request of ours on whose HTTP exchange a frame came, as method and target; empty where unknown."""
-        spans = (span for span in self._open.values() if entry.exchange and span.request.exchange == entry.exchange)
-        span = next(spans, None)
-        return f"{span.method} {span.target}".rstrip() if span else ""
+    @property
+    def carrier(self) -> Span | None:
+        """The request of ours on whose HTTP exchange that frame came, where there is one."""
+        exchange = self.newest.exchange if self.newest is not None else 0
+        return next((one for one in self._open.values() if exchange and one.request.exchange == exchange), None)
 
     def matched(self, identity: RequestId) -> Span | None:
         """The newest frame answers this request, though its id may not be quite the same, or it cannot be read."""
