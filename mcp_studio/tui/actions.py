@@ -264,12 +264,6 @@ _OPEN = {("colon", "main"), ("slash", "servers"), ("slash", "catalog"), ("slash"
 """Keys that open a field, and where: there what is typed next belongs to the field. In it they are letters."""
 UNBOUND = "no_key"
 """Stands in bindings of actions that have no key until the person gives them one."""
-_FORMER = {
-    "call": "submit", "commands": "palette", "questions": "pending", "board": "activity", "theme": "change_theme",
-    "refresh": "repeat", "tab_next": "next_tab", "tab_previous": "previous_tab",
-    **{f"focus_{pane}": f"pane_{pane}" for pane in PANES},
-}  # fmt: skip
-"""Names that `[keys]` took in the version before; then with `-` in the place of `_`."""
 _NAMES = {
     "question_mark": "?", "exclamation_mark": "!", "slash": "/", "plus": "+", "left_square_bracket": "[",
     "right_square_bracket": "]", "escape": "esc", "pageup": "pgup", "pagedown": "pgdn", "colon": ":",
@@ -324,7 +318,6 @@ def remap(settings: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]
     known = {action.id for action in ACTIONS}
     for name, keys in settings.items():
         id = name.replace("-", "_")
-        id = _FORMER.get(id, id)
         wanted = ",".join(key.strip() for key in keys.split(",") if key.strip())
         if id not in known:
             near = get_close_matches(id, known, 1)

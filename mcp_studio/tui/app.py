@@ -23,7 +23,7 @@ from mcp_studio.tui import actions, server_files, themes
 from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.external import copied
 from mcp_studio.tui.framework import GuardedApp
-from mcp_studio.tui.views.glyphs import choose
+from mcp_studio.tui.views.rows import choose
 
 if TYPE_CHECKING:
     from mcp_studio.studio import Studio

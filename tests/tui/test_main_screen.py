@@ -14,7 +14,7 @@ from mcp_studio.tui.screens.choose import Jump, ThemePicker
 from mcp_studio.tui.screens.dialog import Confirm
 from mcp_studio.tui.screens.help import Help
 from mcp_studio.tui.screens.search import Search
-from mcp_studio.tui.views.glyphs import choose
+from mcp_studio.tui.views.rows import choose
 from tests.support import python_server
 from tests.tui.stage import Stage, on_stage, raw, stdio
 

@@ -25,9 +25,7 @@ from mcp_studio.session.groups import MARK
 from mcp_studio.tui.call_draft import draft_of
 from mcp_studio.tui.panes.pane import Pane
 from mcp_studio.tui.panes.tasks import TaskList
-from mcp_studio.tui.views.glyphs import glyphs
-from mcp_studio.tui.views.line import Line, Piece, cut, cut_inside, mark_matches, spread, width_of
-from mcp_studio.tui.views.virtual_list import VirtualList
+from mcp_studio.tui.views.rows import Line, Piece, VirtualList, cut, cut_inside, glyphs, mark_matches, spread, width_of
 
 TASKS = "tasks"
 TITLES: Mapping[str, tuple[str, str]] = {

@@ -23,10 +23,10 @@ from mcp_studio.safetext import safe
 from mcp_studio.tui import server_files
 from mcp_studio.tui.panes.pane import Pane
 from mcp_studio.tui.views.diff_view import DiffView
-from mcp_studio.tui.views.find import Findable
-from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.json_view import JsonView, marks_of
+from mcp_studio.tui.views.rows import glyphs
 from mcp_studio.tui.views.table_view import Row, TableView
+from mcp_studio.tui.views.text_view import Findable
 
 if TYPE_CHECKING:
     from mcp_studio.tui.call_draft import CallDraft
@@ -384,7 +384,7 @@ class ResultPane(Pane, scope="result"):
         self.app.attempt(self, self._speak_legacy(call.ref.server), "legacy")
 
     async def _speak_legacy(self, name: str) -> None:
-        from mcp_studio.tui.screens.choose import Choose
+        from mcp_studio.tui.screens.dialog import Choose
 
         options = [("now", "until the studio ends")]
         if server_files.ours(source := self.app.studio.manager.config(name).source):

@@ -19,9 +19,8 @@ from mcp_studio.trace.message import Recording
 from mcp_studio.trace.query.parser import parse
 from mcp_studio.tui.form.json_editor import JsonArea
 from mcp_studio.tui.screens.dialog import Choice, Dialog
-from mcp_studio.tui.views.line import Line
+from mcp_studio.tui.views.rows import Line, VirtualList
 from mcp_studio.tui.views.trace_table import arrow
-from mcp_studio.tui.views.virtual_list import VirtualList
 
 if TYPE_CHECKING:
     from mcp_studio.tap.desk import RemoteGate

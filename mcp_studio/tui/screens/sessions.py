@@ -22,9 +22,7 @@ from mcp_studio.trace.disk.sessions import SessionInfo, delete, sessions
 from mcp_studio.trace.export.bundle import open_file
 from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.screens.dialog import Choice, Confirm, Dialog
-from mcp_studio.tui.views.glyphs import glyphs
-from mcp_studio.tui.views.line import Line, cut
-from mcp_studio.tui.views.virtual_list import VirtualList
+from mcp_studio.tui.views.rows import Line, VirtualList, cut, glyphs
 
 _ABOUT = {
     "here": "It is being recorded here, now.",
