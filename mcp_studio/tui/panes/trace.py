@@ -178,7 +178,8 @@ class TracePane(Pane, scope="trace"):
             parts += [query.error or f"{int(100 * query.done)}% searched"] if query.error or behind else []
             shown, table.empty = f"{table.row_count:,} of {kept:,}", _SEARCHING if behind else _NONE
         parts += [shown, f"{dropped:,} dropped"] if dropped else [shown]
-        parts += [f"{key('toggle_item')} unfolds lists"] if table.folded else []
+        folds = "unfolds" if table.folded else "folds" if query is None and not table.folds else ""
+        parts += [f"{key('toggle_item')} {folds} lists"] if folds else []
         if self._grows:
             parts.append("following" if table.following else f"{key('follow')} follows")
         parts += [f"{self._held} held"] if self._held else []

@@ -61,6 +61,10 @@ class Breakpoints(Dialog[None]):
         yield Horizontal(Static("after"), Input("0", id="after", compact=True, type="number"), Static("seconds"))
         yield Static(id="note", markup=False)
 
+    def on_mount(self) -> None:
+        if self._gate.waiting:
+            self.rows.focus()
+
     def look(self) -> None:
         """Show what is held now; what a person edits stays, until it is gone."""
         self.rows.show(self._gate.waiting)

@@ -139,7 +139,7 @@ def _metrics(studio: Studio, name: str, status: Status) -> Iterator[str]:
     prices = prices_of(studio.catalog.listing(name, "tool").entries, studio.manager.config(name).trust)
     some = [one for one in metrics.metrics_of(studio.numbers, prices, {}) if one.of.server == name]
     for row in [metrics.HEADS, *map(metrics.figures_row, some[:_USED])] if some else ():
-        yield f"{row[0]:<18.18}{''.join(f'{cell:>7}' for cell in row[1:])}"
+        yield f"{row[0]:<18.18}{''.join(f'{cell:>9}' for cell in row[1:])}"
     if some:
         yield " · ".join(metrics.server_facts(some[0], time.time() * (status.state == "ready")))
 

@@ -48,6 +48,8 @@ class Sessions(Dialog[Opened]):
     TITLE = "Sessions"
     DEFAULT_CLASSES = "-large"
     BINDINGS: ClassVar[list[BindingType]] = bindings("sessions")
+    AUTO_FOCUS = "VirtualList"
+    every = 3.0
     choices = (Choice("open", "Open", "primary"), Choice("delete", "Delete", "error"), Choice("back", "Close"))
 
     def __init__(self, shown: Path | None) -> None:
@@ -61,9 +63,9 @@ class Sessions(Dialog[Opened]):
         yield Static(id="note", markup=False)
         yield Input(placeholder="Or a file: the path of a session or bundle", compact=True)
 
-    def on_mount(self) -> None:
-        self.rows.focus()
-        self.run_worker(self._fill())
+    def look(self) -> None:
+        """Sessions begin, grow and end while this is open."""
+        self.run_worker(self._fill(), group="fill", exclusive=True)
 
     async def _fill(self) -> None:
         folder = self.app.studio.paths.state / "trace"
