@@ -70,6 +70,7 @@ KEYS: Mapping[str, Key] = {
     "open_outside": Key("o", "Open outside: browser, program"),
     "details": Key("i", "Details, statistics"),
     "compare": Key("equals_sign", "Compare with…"),
+    "query": Key("vertical_line", "Query by JMESPath"),
     "submit": Key("ctrl+j,ctrl+enter", "Call, accept, save"),
     "field_menu": Key("ctrl+k", "Field menu"),
     "editor": Key("ctrl+e", "Edit in $EDITOR"),
@@ -165,6 +166,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("find", "Filter the list", "catalog", show=True, short="Filter"),
     Action("copy", "Copy its name", "catalog"),
     Action("repeat", "Refresh the lists", "catalog", also="reload list again"),
+    Action("query", "Query the list by JMESPath", "catalog", also="jmespath pipe select filter json"),
     Action("follow", "Subscribe to the resource, or unsubscribe", "catalog", also="watch updates"),
     Action("forget", "Forget the cached result of the resource", "catalog", also="cache invalidate fresh"),
     Action("mark_seen", "Mark all changes as seen", "catalog", also="new changed gone"),
@@ -201,6 +203,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("open_outside", "Open the link, image or page in its program", "result", also="browser"),
     Action("compare", "Compare with the result before", "result", also="diff"),
     Action("find", "Find in the result", "result", also="search"),
+    Action("query", "Query the result by JMESPath", "result", also="jmespath pipe select extract jq"),
     Action("markdown", "Render the text as Markdown, or show it as it is", "result", also="raw source rendered"),
     Action("legacy", "Reconnect the server in the legacy era", "result", also="handshake"),
     # Pane 5
@@ -219,6 +222,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("copy", "Copy the message", "trace"),
     Action("copy_as", "Copy the call as…", "trace", also="curl python command json"),
     Action("compare", "Compare with another message", "trace", also="diff"),
+    Action("query", "Query the message by JMESPath", "trace", also="jmespath pipe select extract jq"),
     Action("details", "Statistics: how often, how fast, what failed", "trace", also="latency metrics numbers p95"),
     Action("save", "Export the trace", "trace", also="bundle jsonl markdown report opentelemetry collector"),
     Action("open_outside", "Open a session or a file", "trace", also="past earlier recording bundle"),
@@ -267,7 +271,7 @@ UNBOUND = "no_key"
 _NAMES = {
     "question_mark": "?", "exclamation_mark": "!", "slash": "/", "plus": "+", "left_square_bracket": "[",
     "right_square_bracket": "]", "escape": "esc", "pageup": "pgup", "pagedown": "pgdn", "colon": ":",
-    "equals_sign": "=",
+    "equals_sign": "=", "vertical_line": "|",
 }  # fmt: skip
 
 

@@ -100,6 +100,9 @@ class FieldHelp:
         yield Entry("Complete", completions.ask, "what the server offers", offers)
         yield Entry("Insert a file…", self._file, "as text or base64", refused)
         yield Entry("Insert a date or time…", self._when, "tomorrow 09:00, +3d", refused)
+        piped = self._app.piped
+        take, none = (lambda: self._put(piped[0]), "") if piped else (lambda: None, "no query was made")
+        yield Entry("Insert what the query found", take, safe(piped[0], 60) if piped else "", none)
         yield Entry("Insert a UUID", lambda: self._put(str(uuid.uuid4())), "", refused)
         fill = partial(choose_example, self._app, self._model.form, lambda value: self._put(value, ()))
         yield Entry("Fill the whole form with an example…", fill)
