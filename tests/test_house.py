@@ -21,6 +21,7 @@ ROOMS = {
     "root": 1_000, "protocol": 1_200, "transport": 2_600, "vault": 450, "sandbox": 400, "auth": 2_900, "config": 1_500,
     "gateway": 1_700, "schema": 2_700, "catalog": 900, "session": 3_200, "trace": 5_500, "search": 2_500, "call": 3_300,
     "present": 1_300, "servers": 3_500, "cli": 4_200, "tui": 13_500, "registry": 700, "toolset": 600, "tap": 600,
+    "workflow": 1_900,
 }  # fmt: skip
 """Code lines that a room may have."""
 MEDIAN, P95, LARGEST = 110, 450, 600

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from mcp_studio.call.call import Succeeded
-from mcp_studio.call.copying.formats import IDS, copy_as
+from mcp_studio.call.copying.formats import FORMATS as FORMS
+from mcp_studio.call.copying.formats import copy_as
 from mcp_studio.call.copying.subject import Subject
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.load import load
@@ -109,7 +110,7 @@ def test_a_secret_of_a_client_in_the_configuration_is_nowhere_else(home: Path) -
                 await studio.manager.listed("s")
                 await call(studio, "echo", text=f"it is {secret}")
                 subject = Subject(Ref("tool", "s", "echo"), {"text": secret}, server=studio.manager.config("s"))
-                copies = [copy_as(subject, form) for form in IDS]
+                copies = [copy_as(subject, form) for form in FORMS]
             assert world.seen("/token")[0].headers["authorization"].startswith("Basic ")
             return [(f"copied as {one.id}", repr(one).encode()) for one in copies]
 

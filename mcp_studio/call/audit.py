@@ -57,9 +57,8 @@ class Audit:
                 self.close()
                 self._put_aside()
         except OSError as error:
-            problem = f"Calls are not written into the audit log {self.file}: {error.strerror or error}."
             told, self._told = self._told, True
-            return "" if told else problem
+            return "" if told else f"Calls are not written into the audit log {self.file}: {error.strerror or error}."
         return ""
 
     def close(self) -> None:

@@ -104,9 +104,9 @@ def past_of(line: bytes) -> Past | None:
     if not kinds or not isinstance(server, str) or not isinstance(name, str) or not isinstance(at, (int, float)):
         return None
     return Past(
-        Ref(kinds[0], server, name), raw.get("arguments"), _number(at), _text(raw.get("origin")),
+        Ref(kinds[0], server, name), raw.get("arguments"), number(at), _text(raw.get("origin")),
         next((word for word in OUTCOMES.values() if word == raw.get("outcome")), ""),
-        _number(raw.get("ms")), int(_number(raw.get("size"))), _text(raw.get("said")),
+        number(raw.get("ms")), int(number(raw.get("size"))), _text(raw.get("said")),
         tuple(item for item in items_of(raw.get("left_out"))[:_PLACES] if isinstance(item, str)),
         raw.get("large") is True, _text(raw.get("id")),
     )  # fmt: skip
@@ -117,7 +117,7 @@ def _text(value: Json) -> str:
     return value[:SAID] if isinstance(value, str) else ""
 
 
-def _number(value: Json) -> float:
+def number(value: Json) -> float:
     """A number that, as seconds, is a date everywhere: up to the year 8307; 0 for any other."""
     usable = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 2e11
     return float(value) if usable else 0.0

@@ -8,9 +8,10 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import date
 from fnmatch import fnmatchcase, translate
 from functools import lru_cache, partial
-from typing import Literal, NamedTuple, cast
+from typing import Literal, NamedTuple
 
 from mcp_studio.call.call import Call, Denied
+from mcp_studio.call.history import number
 from mcp_studio.call.secrets import walk
 from mcp_studio.catalog.listing import Entry, Ref
 from mcp_studio.config.model import RISKS, PolicyRule, Risk, ToolRule, Verdict
@@ -206,25 +207,22 @@ class Policy:
 
 def tool_of(entries: Sequence[Entry]) -> ToolView | None:
     """The first tool among entries."""
-    for entry in entries:
-        if isinstance(entry.view, ToolView):
-            return entry.view
-    return None
+    return next((entry.view for entry in entries if isinstance(entry.view, ToolView)), None)
 
 
 def _profile(tool: ToolView) -> Profile:
     harness = mapping(tool.raw.get("harness")) or mapping(mapping(tool.raw.get("_meta")).get("harness"))
-    limit, level, timeout = mapping(harness.get("rateLimit")), harness.get("riskLevel"), _number(harness.get("timeout"))
+    limit, level, timeout = mapping(harness.get("rateLimit")), harness.get("riskLevel"), number(harness.get("timeout"))
     usual: Risk = "high" if tool.destructive else "low" if tool.read_only else "medium"
     return Profile(
         risk=level if level in RISKS else usual,
         category=str(harness.get("category") or "")[:80],
         approval=harness.get("requiresApproval") is True,
         repeatable=tool.read_only or tool.idempotent or harness.get("idempotent") is True,
-        calls=int(_number(limit.get("maxCalls"))),
-        seconds=_number(limit.get("windowMs")) / 1000 or 60.0,
+        calls=int(number(limit.get("maxCalls"))),
+        seconds=number(limit.get("windowMs")) / 1000 or 60.0,
         total=timeout / 1000 if timeout else None,
-        cost=_number(harness.get("costPerCall")),
+        cost=number(harness.get("costPerCall")),
     )
 
 
@@ -232,11 +230,6 @@ def prices_of(tools: Iterable[Entry], trusted: bool) -> dict[Ref, float]:
     """What a call of each tool costs, where a trusted server declares it."""
     views = [(one.ref, one.view) for one in tools if trusted and isinstance(one.view, ToolView)]
     return {ref: cost for ref, view in views if (cost := _profile(view).cost)}
-
-
-def _number(value: Json) -> float:
-    usable = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < 1e9
-    return float(cast("float", value)) if usable else 0.0
 
 
 def _raised(risk: Risk, texts: Sequence[_Text]) -> tuple[Risk, tuple[str, ...]]:
@@ -252,8 +245,8 @@ def _raised(risk: Risk, texts: Sequence[_Text]) -> tuple[Risk, tuple[str, ...]]:
 def _texts(arguments: Json) -> tuple[list[_Text], bool]:
     """The leaves of the arguments, those in lists also without their indexes, and whether that is all that is there."""
     texts, whole = list[_Text](), True
-    for number, (path, value) in enumerate(walk(arguments) if arguments else ()):
-        if number >= _PLACES:
+    for count, (path, value) in enumerate(walk(arguments) if arguments else ()):
+        if count >= _PLACES:
             return texts, False
         if not path or isinstance(value, (dict, list)):
             continue

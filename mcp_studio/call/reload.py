@@ -163,16 +163,15 @@ class Reloader:
             outcome = await call.wait()
         finally:
             call.cancel()  # where nobody waits for it any more
+        made = PinnedAnswer(saved.name, "new", said_of(outcome), outcome.ms, (), accepted)
         if (answer := answer_of(outcome)) is None:
-            said = said_of(outcome) or OUTCOMES[type(outcome)]
-            return PinnedAnswer(saved.name, "failed", said, outcome.ms, (), accepted)
+            return made._replace(verdict="failed", said=made.said or OUTCOMES[type(outcome)])
         now, before = self._without_secrets(answer), self.answers.get(saved.name)
         self.answers[saved.name] = now
         if before is None:
-            return PinnedAnswer(saved.name, "new", said_of(outcome), outcome.ms, (), accepted)
+            return made
         found = await asyncio.to_thread(diff, *comparable(mapping(before), now), self.ignore)
-        verdict = "differs" if found else "same"
-        return PinnedAnswer(saved.name, verdict, said_of(outcome), outcome.ms, found, accepted)
+        return made._replace(verdict="differs" if found else "same", differences=found)
 
     def _without_secrets(self, value: Mapping[str, Json]) -> dict[str, Json]:
         return mapping(loads(self.caller.manager.redactor.bytes(dumps(value))))

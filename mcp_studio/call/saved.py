@@ -1,6 +1,6 @@
 """Saved calls: what is called, and with which arguments. One TOML file for each, and no secret in any of them.
 
-`tomllib` reads them, with numbers as they were typed; `tomlkit` writes them.
+`tomllib` reads them, with numbers as they were typed.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace as replace_fields
 from pathlib import Path as FilePath
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from mcp_studio.call.secrets import GONE, SecretFilter, changed, walk
 from mcp_studio.call.store import read_end
@@ -25,7 +25,7 @@ from mcp_studio.errors import ConfigError, StudioError, UsageError
 from mcp_studio.jsontext import ExactFloat, Json, JsonProblem, loads, mapping, printable
 from mcp_studio.paths import Paths, portable, write_atomically
 from mcp_studio.record import record
-from mcp_studio.safetext import escape_live, hidden_in
+from mcp_studio.safetext import hidden_in
 from mcp_studio.schema.place import NoPlace, Path, get_or_none, has, path_of, pointer, put, remove
 from mcp_studio.vault.keyring import lookup
 
@@ -177,21 +177,15 @@ def _refuse_unknown(arguments: Json, top: Table) -> None:
 
 def saved_text(saved: SavedCall) -> str:
     """The text of its file. The arguments stand there as JSON, which says them without loss: TOML has no null."""
-    import tomlkit
-
-    document: Any = tomlkit.document()
-    lines = {"version": VERSION, "server": saved.ref.server, saved.ref.kind: saved.ref.name}
-    if saved.description:
-        lines["description"] = saved.description
-    for key, value in lines.items():
-        # Half a character in a name of a server cannot be written.
-        document[key] = value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
-    if saved.pinned:
-        document["pinned"] = True
+    texts = {"server": saved.ref.server, saved.ref.kind: saved.ref.name, "description": saved.description}
+    # TOML reads the strings of JSON, but for half a character, which a name of a server may have.
+    whole = {key: text.encode("utf-8", "replace").decode() for key, text in texts.items()}
+    facts = {"version": VERSION, **whole, "pinned": saved.pinned}
+    lines = [f"{key} = {printable(value)}" for key, value in facts.items() if value]
     if saved.arguments is not None:
         json = printable(saved.arguments).replace("'''", "\\u0027" * 3)
-        document["arguments"] = tomlkit.value(f"'''\n{json}\n'''")
-    return escape_live(tomlkit.dumps(document))
+        lines.append(f"arguments = '''\n{json}\n'''")
+    return "\n".join([*lines, ""])
 
 
 # ---------------------------------------------------------------------- secrets

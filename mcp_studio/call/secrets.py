@@ -161,16 +161,10 @@ class SecretFilter(NamedTuple):
         return (None if made is GONE else made if places else value), tuple(places)
 
 
-class Shown(NamedTuple):
-    """A value as it may be shown."""
-
-    value: Json
-    hidden: tuple[str, ...] = ()
-    """The pointers of what `‹redacted›` stands for, in the order of the value."""
-
-
-def without_secrets(value: Json, places: Collection[str] = (), known: Collection[str] = ()) -> Shown:
-    """The value with `‹redacted›` in the place of what is secret.
+def without_secrets(
+    value: Json, places: Collection[str] = (), known: Collection[str] = ()
+) -> tuple[Json, tuple[str, ...]]:
+    """The value with `‹redacted›` in the place of what is secret, and the pointers of these places, in their order.
 
     Args:
         places: pointers of what is secret whatever it is called.
@@ -180,7 +174,7 @@ def without_secrets(value: Json, places: Collection[str] = (), known: Collection
     def redact(text: str) -> str:
         return "" if MARK in text or holds(text, known) else text
 
-    return Shown(*SecretFilter(redact).without(value, places, MARK))
+    return SecretFilter(redact).without(value, places, MARK)
 
 
 def holds(text: str, known: Collection[str]) -> bool:

@@ -69,10 +69,8 @@ class SkillReader:
         if len(found) == 1:
             return found[0]
         if found:
-            addresses = ", ".join(skill.uri for skill in found)
-            raise UsageError(
-                f"{server} has {len(found)} skills {which!r}: {addresses}.", hint="Name it by its address."
-            )
+            several = f"{server} has {len(found)} skills {which!r}: {', '.join(skill.uri for skill in found)}."
+            raise UsageError(several, hint="Name it by its address.")
         if "://" not in which:
             near = suggestion(which, [skill.name for skill in skills if skill.name])
             raise UsageError(f"{server} lists no skill {which!r}.{near}", hint="One that is not listed has an address.")

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import NamedTuple, cast
 
 from mcp_studio.call.call import Call
-from mcp_studio.call.copying.paste import PasteProblem, read_paste
+from mcp_studio.call.copying.paste import read_paste
+from mcp_studio.call.copying.shell import PasteProblem
 from mcp_studio.call.saved import Folders, SavedCall, Where, fill, folders, secrets_in, split, without_secrets
 from mcp_studio.call.secrets import secret_places
 from mcp_studio.catalog.catalog import suggestion

@@ -14,7 +14,6 @@ from pathlib import Path
 
 from mcp_studio.auth.hints import add_hint
 from mcp_studio.call.call import Call, CallOutcome, InBackground, Lost, Succeeded, TimedOut, wants_handshake
-from mcp_studio.call.sending import mortem_when_known
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.questions import Asker
 from mcp_studio.cli.targets import with_secrets
@@ -28,14 +27,20 @@ from mcp_studio.present.blocks import blocks_of, decode, joined, result_text, st
 from mcp_studio.present.outcomes import attempts, failure, kept
 from mcp_studio.protocol.core import progress_text
 from mcp_studio.session.logs import rank_of
-from mcp_studio.session.state import Status
+from mcp_studio.session.manager import ConnectionManager
+from mcp_studio.session.state import Status, at_most, until
 from mcp_studio.studio import Studio
+from mcp_studio.trace.postmortem import Mortem
 
 _CANCELLING = 2.0
 """Seconds for telling a server that its call is cancelled."""
 _BETWEEN = 1 / 9
 """Seconds between two lines of progress: nine, and the last one, are ten in any second."""
 
+_TOGETHER = 10.0
+"""Seconds between the end of a call and that of its connection, at most."""
+_ENDING = 4.0
+"""Seconds in which it becomes known how a connection has ended."""
 ORIGIN = "command line"
 Body = Callable[[Studio], Awaitable[int]]
 
@@ -211,7 +216,7 @@ async def outcome_of(call: Call, out: Output) -> CallOutcome:
             out.more["tried"] = [one._asdict() for one in call.tried]
         out.note(*(f"{server} {warning}" for warning in manager.status(server).warnings if warning not in known))
         if isinstance(outcome, Lost) and outcome.sent:
-            out.ending = await mortem_when_known(manager, call)
+            out.ending = await ending_of(call, manager)
         return outcome
     except asyncio.CancelledError:
         call.cancel()
@@ -221,6 +226,22 @@ async def outcome_of(call: Call, out: Output) -> CallOutcome:
     finally:
         disconnect()
         narration.end()
+
+
+async def ending_of(call: Call, manager: ConnectionManager) -> Mortem | None:
+    """How the connection ended that a call was lost with, once that is known; None where it goes on."""
+    supervisor, begun = manager.supervisor(call.ref.server), time.time() - (time.monotonic() - call.started)
+
+    def ended_it(one: Mortem) -> bool:
+        sent = ((flight.id, flight.method) for flight in one.flights)
+        return begun - 1 <= one.time <= begun + call.seconds + _TOGETHER and (call.request, call.method) in sent
+
+    def found() -> Mortem | None:
+        return next(filter(ended_it, reversed(supervisor.mortems)), None)
+
+    # Where it goes on, only this one answer was of no use.
+    await at_most(_ENDING, until(lambda: found() or supervisor.connection, manager.changed))
+    return found()
 
 
 def check_file(options: Options) -> None:

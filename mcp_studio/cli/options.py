@@ -11,6 +11,7 @@ from textwrap import fill
 from typing import Any, NoReturn
 
 from mcp_studio import __version__
+from mcp_studio.call.query import parsed
 from mcp_studio.cli.grammar import CODES, CONNECTION, SEE_CONNECTION, VERBS, Option, Verb
 from mcp_studio.errors import LimitExceeded, UsageError
 from mcp_studio.jsontext import Json, JsonProblem, loads
@@ -206,6 +207,8 @@ def _check(verb: Verb, options: Options) -> None:
             raise UsageError(f"{option.name} needs {' or '.join(option.needs)}.")
         if option.value == "SECONDS":
             options.seconds(option.name)
+    if options.flag("--query"):  # before anything is done
+        parsed(options.value("--query"))
 
 
 def _nearest(word: str, known: Iterable[str]) -> str:

@@ -14,6 +14,7 @@ from getpass import getpass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mcp_studio.call.query import query
 from mcp_studio.catalog.listing import Entry, doubts_of
 from mcp_studio.cli.options import Options
 from mcp_studio.errors import StudioError, UsageError
@@ -113,7 +114,8 @@ class Output:
     def take(self, options: Options) -> None:
         """Print as these options want it."""
         self.options = options
-        self.json, self.quiet = options.flag("--json"), options.flag("--quiet")
+        self.json, self.quiet = options.flag("--json") or options.flag("--query"), options.flag("--quiet")
+        """Facts are printed and no texts; `--query` alone wants them without an envelope."""
         self.log_level = options.value("--log-level")
         """The least level of log messages that are said; empty for none."""
 
@@ -135,8 +137,10 @@ class Output:
 
     def line(self, text: str, value: dict[str, Json], *, lines: bool = False) -> None:
         """Print one line at once, or several: the text, or the object with `--json`."""
-        shown = printable(value, indent=None) if self.json else safe(text, max(len(text), 1), lines=lines)
-        sys.stdout.write(shown + "\n")
+        if self.json:
+            self._print(self._found(value), None)
+        else:
+            sys.stdout.write(safe(text, max(len(text), 1), lines=lines) + "\n")
         sys.stdout.flush()
 
     def flush(self) -> None:
@@ -224,7 +228,10 @@ class Output:
         if error is not None:
             return self.fail(error, {"result": result})
         if self.json:
-            self.envelope({"ok": True, "result": result})
+            try:
+                self.envelope({"ok": True, "result": self._found(result)})
+            except StudioError as wrong:
+                return self.fail(wrong, {"result": result})
         # Now, and not only when the servers are closed.
         sys.stdout.flush()
         return 0
@@ -241,7 +248,17 @@ class Output:
         """Print an envelope; `server` and `ms` are added."""
         ms = (time.perf_counter() - self._began) * 1000 if self.ms is None else self.ms
         whole = {**value, **self.more, "server": self.server or None, "ms": round(ms, 1)}
-        sys.stdout.write(printable(whole, indent=None if self.lines else 2) + "\n")
+        if self.options.flag("--json") or value["ok"]:
+            self._print(whole if self.options.flag("--json") else value["result"], None if self.lines else 2)
+
+    def _found(self, value: Json) -> Json:
+        return query(value, self.options.value("--query")) if self.options.flag("--query") else value
+
+    def _print(self, value: Json, indent: int | None) -> None:
+        text = (
+            safe(value, max(len(value), 1), lines=True) if isinstance(value, str) else printable(value, indent=indent)
+        )
+        sys.stdout.write(text + "\n")
 
     def _address(self, url: str) -> None:
         # Whole: without what looks like a secret in it, as a state does, nobody could use it.

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Awaitable
 
 from mcp_studio.config.model import ServerConfig
-from mcp_studio.errors import StudioError
+from mcp_studio.errors import ConnectionLost, StudioError
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.events import Outgoing
 from mcp_studio.protocol.message import Parsed, parse
 from mcp_studio.redact import Redactor
 from mcp_studio.session.manager import MakeTransport
 from mcp_studio.tap.gate import Decision, Gate
-from mcp_studio.tap.recorder import Recorder, Way
+from mcp_studio.tap.recorder import Recorder
 from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.transport.base import Opened, Sink, Tasks, Transport
+
+_CUT = "The connection was cut at a breakpoint."
 
 
 class Breakpoints:
@@ -27,15 +29,16 @@ class Breakpoints:
 
     def over(self, make: MakeTransport, config: ServerConfig, limits: Limits, tap: ServerTap) -> Transport:
         """A transport whose messages pass the gate."""
-        recorder = Recorder(self.trace, self._redactor, config.name, limits, tap.note)
-        return _GatedTransport(make(config, limits, tap), tap, recorder, self.gate)
+        recorder = Recorder(self.trace, self.gate, self._redactor, config.name, limits, tap.note)
+        recorder.note = tap.note
+        return _GatedTransport(make(config, limits, tap), tap, recorder)
 
 
 class _GatedTransport:
     """Implements `transport.base.Transport` over another one, and `Sink` below it."""
 
-    def __init__(self, inner: Transport, tap: ServerTap, recorder: Recorder, gate: Gate) -> None:
-        self._inner, self._tap, self._recorder, self._gate = inner, tap, recorder, gate
+    def __init__(self, inner: Transport, tap: ServerTap, recorder: Recorder) -> None:
+        self._inner, self._tap, self._recorder, self._gate = inner, tap, recorder, recorder.gate
         self._tasks = Tasks(lambda *_: None)
         self._sink: Sink
         self.send_raw, self.negotiated, self.abandon = inner.send_raw, inner.negotiated, inner.abandon
@@ -49,7 +52,8 @@ class _GatedTransport:
         await self._inner.close()
 
     async def send(self, out: Outgoing) -> None:
-        decision = await caught if (caught := self._caught("out", out.frame)) else Decision()
+        caught = self._recorder.judge("out", out.frame) if self._gate.closed else None
+        decision = await caught if caught else Decision()
         if decision.action == "answer":
             self._tap.received(decision.frame)
             self._sink.frame(decision.frame)
@@ -58,21 +62,19 @@ class _GatedTransport:
                 out = out._replace(frame=decision.frame)
                 self._tap.expect(out)
             await self._inner.send(out)
+        elif decision.action == "cut":
+            self.closed(ConnectionLost(_CUT))
 
     def frame(self, data: bytes, parsed: Parsed | None = None) -> None:
-        if (caught := self._caught("in", data)) is None:
-            self._sink.frame(data, parsed)
-        else:
+        if self._gate.closed and (caught := self._recorder.judge("in", data)):
             self._tap.understood(parsed or parse(data))
             self._tasks.spawn(self._follow(caught, data))
+        else:
+            self._sink.frame(data, parsed)
 
     def closed(self, error: StudioError | None) -> None:
         self._tasks.cancel()
         self._sink.closed(error)
-
-    def _caught(self, way: Way, frame: bytes) -> Awaitable[Decision] | None:
-        entry = self._recorder.record(way, frame) if self._gate.closed else None
-        return entry and self._gate.catch(self._recorder.store, entry, frame, self._tap.note)
 
     async def _follow(self, caught: Awaitable[Decision], data: bytes) -> None:
         decision = await caught
@@ -80,3 +82,5 @@ class _GatedTransport:
             self._sink.frame(decision.frame or data)
         elif decision.action == "answer":
             await self._inner.send_raw(decision.frame)
+        elif decision.action == "cut":
+            self.closed(ConnectionLost(_CUT))

@@ -6,9 +6,12 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
+from pathlib import Path
 from random import Random
 from typing import Literal, NamedTuple, get_args
 
+from mcp_studio.config.model import Problem
+from mcp_studio.config.table import Table, read_file
 from mcp_studio.errors import UsageError
 from mcp_studio.jsontext import Json, dumps, items_of, loads_or, mapping
 from mcp_studio.limits import MB
@@ -16,7 +19,7 @@ from mcp_studio.protocol.events import RequestId
 from mcp_studio.protocol.message import Request, parse
 from mcp_studio.protocol.versions import INTERNAL_ERROR
 from mcp_studio.redact import Redactor
-from mcp_studio.trace.message import WireMessage
+from mcp_studio.trace.message import GREETINGS, WireMessage
 from mcp_studio.trace.query.parser import parse as parse_query
 from mcp_studio.trace.query.terms import Query
 from mcp_studio.trace.search import fits
@@ -30,6 +33,7 @@ HOLD = 30.0
 
 Note = Callable[[str], None]
 """Puts a sentence into the trace."""
+_HANDSHAKE = (*GREETINGS, "notifications/initialized")
 LONGEST = 3_600
 """Seconds for which a message may be delayed."""
 FaultKind = Literal["delay", "error", "drop", "cut"]
@@ -108,6 +112,25 @@ class Fault(NamedTuple):
         return Decision(delay=self.value) if self.kind == "delay" else Decision(self.kind)
 
 
+def faults_in(file: Path) -> list[Fault]:
+    """The rules in the `[[fault]]` tables of a file: `kind`, `value`, `rate` and `query`.
+
+    Raises:
+        UsageError: it cannot be read, or has something else.
+    """
+    problems, texts = list[Problem](), list[str]()
+    document = read_file(file.expanduser(), problems, required=True)
+    table = Table(document.values if document else {}, str(file), "", problems)
+    for row in table.rows("fault"):
+        signs = zip(("", "=", "@", " "), map(row.take, ("kind", "value", "rate", "query")), strict=True)
+        texts.append("".join(f"{sign}{part}" for sign, part in signs if part is not None))
+        row.refuse_rest()
+    table.refuse_rest()
+    if problems:
+        raise UsageError(str(problems[0]))
+    return [Fault.parse(text) for text in texts]
+
+
 def error_answer(identity: RequestId, why: str, code: int = INTERNAL_ERROR) -> bytes:
     """The frame that refuses a request."""
     error: dict[str, Json] = {"code": code, "message": why}
@@ -137,13 +160,10 @@ class Gate:
         self._faults = [(one, {way: Random(f"{seed} {place} {way}") for way in ("in", "out")})
                         for place, one in enumerate(faults)]  # fmt: skip
         self._queries: tuple[Query, ...] = ()
+        self.closed = bool(faults)
+        """Whether messages have to be judged."""
         self._leaving = asyncio.Event()
         self._held: dict[int, _Held] = {}
-
-    @property
-    def closed(self) -> bool:
-        """Whether messages have to be judged."""
-        return bool(self._faults or self._queries)
 
     @property
     def breakpoints(self) -> tuple[str, ...]:
@@ -158,10 +178,13 @@ class Gate:
     def set(self, breakpoints: Iterable[str]) -> None:
         """Hold the messages of these queries from now on; without any, what is held goes on.
 
+        A handshake is held only by a query that names its method: else no server could be connected meanwhile.
+
         Raises:
             QueryError: one is none.
         """
         self._queries = tuple(parse_query(text) for text in breakpoints)
+        self.closed = bool(self._faults or self._queries)
         if not self._queries:
             self._release()
 
@@ -194,7 +217,8 @@ class Gate:
                 if (decision := one.decision(frame)) is not None:
                     note(f"{named} meets the fault {one.text}")
                     return self._due(decision)
-        query = next((one for one in self._queries if fits(store, entry, one)), None)
+        queries = [one for one in self._queries if entry.method not in _HANDSHAKE or entry.method in one.text]
+        query = next((one for one in queries if fits(store, entry, one)), None)
         if query is None or self._leaving.is_set():
             return None
         if len(self._held) >= MOST_HELD or sum(len(held.frame) for held in self._held.values()) > MOST_BYTES:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Literal
 
 from mcp_studio.limits import Limits
-from mcp_studio.protocol.events import RequestId
 from mcp_studio.protocol.lines import size_text
-from mcp_studio.protocol.message import Message, Notification, parse
+from mcp_studio.protocol.message import Notification, parse
 from mcp_studio.redact import Redactor
 from mcp_studio.tap.gate import LONGEST, Decision, Gate, error_answer
 from mcp_studio.trace.message import WireMessage
@@ -26,15 +25,19 @@ Way = Literal["out", "in"]
 
 
 class Recorder:
-    """Puts the frames of one connection into a trace, as those of a client of ours are.
+    """Puts the frames of one connection into a trace, as those of a client of ours are, and has them judged.
 
     Args:
         say: is told once where recording fails: the connection goes on without it.
     """
 
-    def __init__(self, store: TraceStore, redactor: Redactor, server: str, limits: Limits, say: Say) -> None:
-        self.store, self.limits = store, limits
+    def __init__(
+        self, store: TraceStore, gate: Gate, redactor: Redactor, server: str, limits: Limits, say: Say
+    ) -> None:
+        self.store, self.gate, self.limits = store, gate, limits
         self.tap = ServerTap(store, redactor, server, limits)
+        self.note = self.tap.note
+        """Where it is told what becomes of a message."""
         self._say = say
         self._failed = False
 
@@ -43,11 +46,16 @@ class Recorder:
         if self._failed:
             return None
         try:
-            return self.store.entry((self._sent if way == "out" else self._received)(frame))
+            return self.store.entry(self._recorded(way, frame))
         except Exception as problem:  # what goes wrong in here must not cost the client its answer
             self._failed = True
             self._say(f"The tap records no more: {type(problem).__name__}: {problem}. Messages still pass.")
             return None
+
+    def judge(self, way: Way, frame: bytes) -> Awaitable[Decision] | None:
+        """Record a frame that has not passed yet: what becomes of it; None where it simply goes on."""
+        entry = self.record(way, frame)
+        return entry and self.gate.catch(self.store, entry, frame, self.note)
 
     def lost(self, why: str) -> list[bytes]:
         """Errors that answer every request of the client that has none: nothing else will."""
@@ -56,35 +64,28 @@ class Recorder:
             self.record("in", frame)
         return frames
 
-    def _sent(self, frame: bytes) -> int:
-        messages = parse(frame, self.limits).messages
-        if len(messages) == 1 and (out := outgoing(frame, messages[0])) is not None:
-            self.tap.expect(out)
-        self.tap.sent(frame)
-        number = self.store.total
-        for identity in _cancelled(messages):
-            self.tap.gave_up(identity)
+    def _recorded(self, way: Way, frame: bytes) -> int:
+        parsed, tap = parse(frame, self.limits), self.tap
+        if way == "in":
+            tap.received(frame)
+            number, ends = self.store.total, tap.withdrawn
+            tap.understood(parsed)
+        else:
+            if len(parsed.messages) == 1 and (out := outgoing(frame, parsed.messages[0])) is not None:
+                tap.expect(out)
+            tap.sent(frame)
+            number, ends = self.store.total, tap.gave_up
+        for one in parsed.messages:
+            if isinstance(one, Notification) and one.method == "notifications/cancelled":
+                if isinstance(identity := one.params.get("requestId"), (int, str)):
+                    ends(identity)
         return number
-
-    def _received(self, frame: bytes) -> int:
-        self.tap.received(frame)
-        number, parsed = self.store.total, parse(frame, self.limits)
-        self.tap.understood(parsed)
-        for identity in _cancelled(parsed.messages):
-            self.tap.withdrawn(identity)
-        return number
-
-
-def _cancelled(messages: Iterable[Message]) -> list[RequestId]:
-    """The requests that are given up."""
-    told = [one for one in messages if isinstance(one, Notification) and one.method == "notifications/cancelled"]
-    return [number for one in told if isinstance(number := one.params.get("requestId"), (int, str))]
 
 
 class Flow:
-    """One direction of a connection: passes lines on once they are whole, and has each recorded.
+    """One direction of a connection: passes bytes on as they come, and has each frame recorded once its line is whole.
 
-    While the gate is closed, each is recorded and judged before that.
+    While the gate is closed, each line with a frame is recorded and judged before it passes.
 
     Args:
         read: the frame on a line; empty where it holds none.
@@ -95,43 +96,55 @@ class Flow:
     def __init__(
         self,
         recorder: Recorder,
-        gate: Gate,
         way: Way,
         read: Callable[[bytes], bytes],
         write: Callable[[bytes], Awaitable[None]],
         cut: Callable[[], object],
     ) -> None:
         self.way: Way = way
-        self._recorder, self._gate, self._read = recorder, gate, read
-        self._write, self._cut = write, cut
+        self._recorder, self._read, self._write, self._cut = recorder, read, write, cut
         self.back: Flow | None = None
         """The other direction, which an answer takes."""
         self._begun = bytearray()
-        """The line that has begun, searched for its end up to there."""
-        self._searched = 0
-        self._oversize = 0
-        """Bytes of it that have passed already: it is larger than a message may be."""
+        """The line that has begun."""
+        self._searched = self._passed = 0
+        """How far it was searched for its end, and how far it has passed."""
+        self._dropped = 0
+        """Bytes before those, which have passed: it is larger than a message may be."""
         self._between = asyncio.Event()
         """No line has passed in part."""
         self._between.set()
+        self._torn = False
+        """The last line had no end."""
         self._tasks = Tasks(lambda *_: None)
 
     async def feed(self, data: bytes) -> None:
-        """Take the next bytes; returns when what is whole is written, or held."""
+        """Take the next bytes; returns when they are written, or held."""
         self._begun += data
         while (end := self._begun.find(b"\n", self._searched)) >= 0:
             await self._take(end + 1)
         self._searched = len(self._begun)
-        if len(self._begun) > self._recorder.limits.message:
+        large = self._searched > self._recorder.limits.message
+        if self._begun and (large or not self._recorder.gate.closed or not self._between.is_set()):
             self._between.clear()
-            self._oversize += len(self._begun)
-            await self._write(self._cut_off(len(self._begun)))
+            part, self._passed = bytes(self._begun[self._passed :]), self._searched
+            if large:
+                self._dropped += self._searched
+                self._begun, self._searched, self._passed = bytearray(), 0, 0
+            await self._write(part)
 
     async def finish(self) -> None:
         """The sender has ended: pass on what is left, and wait for what is held."""
-        if self._begun or self._oversize:
+        if self._begun or self._dropped:
             await self._take(len(self._begun))
+            self._torn = True
         await self._tasks.end(1.0, grace=LONGEST)
+
+    async def tear(self) -> None:
+        """End the line that has passed in part: the rest of it will not come."""
+        if self._torn or not self._between.is_set():
+            self._between.set()
+            await self._write(b"\n")
 
     async def insert(self, frame: bytes) -> None:
         """Write a frame between two others; a newline in it is white space to JSON, and would end it here."""
@@ -141,29 +154,24 @@ class Flow:
         await self._between.wait()
         await self._write(line)
 
-    def _cut_off(self, size: int) -> bytes:
-        line, self._searched = bytes(self._begun[:size]), 0
-        del self._begun[:size]
-        return line
-
     async def _take(self, size: int) -> None:
-        line, whole = self._cut_off(size), self._oversize + size
-        frame, closed, recorder = b"", self._gate.closed, self._recorder
-        if whole > recorder.limits.message:
-            recorder.tap.note(f"a message of {size_text(whole)} went by: it is larger than what is recorded")
-        else:
-            frame = self._read(line)
-        if not closed:  # first: to record it takes its time
-            await self._write(line)
-        caught = None
-        if frame and (entry := recorder.record(self.way, frame)) and closed:
-            caught = self._gate.catch(recorder.store, entry, frame, recorder.tap.note)
-        if caught:
-            self._tasks.spawn(self._follow(caught, line))
-        elif closed:
-            await self._write(line)
-        self._oversize = 0
+        line, passed, whole = bytes(self._begun[:size]), self._passed, self._dropped + size
+        del self._begun[:size]
+        self._searched = self._passed = self._dropped = 0
+        recorder, held = self._recorder, self._recorder.gate.closed and self._between.is_set()
+        if not held:  # first: to record it takes its time
+            await self._write(line[passed:])
         self._between.set()
+        if large := whole > recorder.limits.message:
+            recorder.note(f"a message of {size_text(whole)} went by: it is larger than what is recorded")
+        frame = b"" if large else self._read(line)
+        if not held:
+            if frame:
+                recorder.record(self.way, frame)
+        elif frame and (caught := recorder.judge(self.way, frame)):
+            self._tasks.spawn(self._follow(caught, line))
+        else:
+            await self._write(line)
 
     async def _follow(self, caught: Awaitable[Decision], line: bytes) -> None:
         decision = await caught

@@ -11,7 +11,6 @@ import stat
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, closing, suppress
 
-from mcp_studio.tap.gate import Gate
 from mcp_studio.tap.recorder import Flow, Recorder, Say
 from mcp_studio.transport.guard import GuardedChild, StartFailure, guard
 from mcp_studio.transport.stdio import (
@@ -27,11 +26,11 @@ from mcp_studio.transport.stdio import (
 from mcp_studio.vault.base import beside
 
 _CHUNK = 1 << 16
-_UNKNOWN = 1
-"""Exit code where nobody knows that of the server."""
+_OURS = 1
+"""Exit code where nobody knows that of the server, or the tap has ended it."""
 
 
-async def tap_program(argv: Sequence[str], recorder: Recorder, gate: Gate, say: Say) -> int:
+async def tap_program(argv: Sequence[str], recorder: Recorder, say: Say) -> int:
     """Start a program, pass on everything between it and our client, and return its exit code once it has ended.
 
     It gets our whole environment, and the signals that would end us. 128 and its number stands for a signal.
@@ -49,9 +48,10 @@ async def tap_program(argv: Sequence[str], recorder: Recorder, gate: Gate, say: 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(number, _pass_on, child, number)
     try:
-        code = await _Wires(child, recorder, gate, say).run()
+        wires = _Wires(child, recorder, say)
+        code = await wires.run()
         recorder.tap.note(f"{recorder.tap.server} {how_it_ended(code)}")
-        return _UNKNOWN if code is None else 128 - code if code < 0 else code
+        return _OURS if code is None or wires.cut else 128 - code if code < 0 else code
     finally:
         child.release()
         recorder.tap.ended()
@@ -101,27 +101,29 @@ def _is_pipe(fd: int) -> bool:
 class _Wires:
     """The three streams between the client and the program."""
 
-    def __init__(self, child: GuardedChild, recorder: Recorder, gate: Gate, say: Say) -> None:
-        self._child, self._recorder, self._gate, self._say = child, recorder, gate, say
+    def __init__(self, child: GuardedChild, recorder: Recorder, say: Say) -> None:
+        self._child, self._recorder, self._say = child, recorder, say
+        self.cut = False
+        """Whether a person or a fault has ended the connection."""
         self._why = ""
         """What has gone wrong with the tap itself."""
 
     async def run(self) -> int | None:
         """Until the program has ended and what it wrote was passed on; its exit code, None where that is not known."""
-        child, recorder, gate, outlet = self._child, self._recorder, self._gate, os.dup(1)
+        child, recorder, outlet = self._child, self._recorder, os.dup(1)
         os.dup2(2, 1)  # what else is printed is no answer
         self._to_server = await PipeWriter.open(child.stdin_fd, math.inf)
         self._to_client = await PipeWriter.open(outlet, math.inf) if _is_pipe(outlet) else _Writer(outlet)
-        self._asking = Flow(recorder, gate, "out", _asked, self._to_server.write, self._cut)
-        self._answering = Flow(recorder, gate, "in", self._printed, self._to_client.write, self._cut)
+        self._asking = Flow(recorder, "out", _asked, self._to_server.write, self._cut)
+        self._answering = Flow(recorder, "in", self._printed, self._to_client.write, self._cut)
         self._asking.back, self._answering.back = self._answering, self._asking
-        logging = Flow(recorder, gate, "in", self._logged, _Writer(os.dup(2)).write, self._cut)
+        logging = Flow(recorder, "in", self._logged, _Writer(os.dup(2)).write, self._cut)
         streams = (os.dup(0), self._asking), (child.stdout_fd, self._answering), (child.stderr_fd, logging)
         pumps = [asyncio.create_task(self._pump(*stream)) for stream in streams]
         try:
             await asyncio.wait((child.exited,))
             code = child.exited.result()
-            gate.open()
+            recorder.gate.open()
             await asyncio.wait((child.gone,), timeout=LEFTOVERS)
             # Its output ends with it: a client that reads slowly gets all of it.
             await asyncio.wait(pumps[1:2], timeout=DRAIN if code is None else None)
@@ -138,6 +140,7 @@ class _Wires:
         """Answer what the server can answer no more because of us."""
         self._say(failure)
         with suppress(OSError, WriterClosed):
+            await self._answering.tear()
             for frame in self._recorder.lost(failure):
                 await self._answering.insert(frame)
 
@@ -147,7 +150,7 @@ class _Wires:
                 async for data in pieces:
                     await flow.feed(data)
             if flow.back is not None:
-                self._gate.open()
+                self._recorder.gate.open()
             await flow.finish()
         except (OSError, WriterClosed):
             pass  # whoever is at the other end reads no more, which is told by closing this one
@@ -159,6 +162,8 @@ class _Wires:
                 self._to_server.close()
 
     def _cut(self) -> None:
+        self.cut = True
+        self._say("The connection was cut, as a fault or a person wanted.")
         self._to_client.close()
         self._child.stop()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from mcp_studio.call.copying.formats import IDS
+from mcp_studio.call.copying.formats import FORMATS
 from mcp_studio.cli.options import candidates
 from tests.cli.kit import RAW, cli, raw
 from tests.support_servers import demo_http
@@ -70,4 +70,4 @@ def test_what_is_printed_runs_and_is_read_again() -> None:
 
 
 def test_the_forms_are_completed() -> None:
-    assert candidates(["call", "x", "--as", ""], list) == [*IDS, "literal"]
+    assert candidates(["call", "x", "--as", ""], list) == [*FORMATS, "literal"]

@@ -95,7 +95,7 @@ def changed(bundle: Path, other: Path) -> None:
 
 def test_secrets_are_filled_in_or_the_request_is_not_sent(bundle: Path) -> None:
     refused = raw("replay", str(bundle), "tool:echo x", "--yes")
-    assert refused.code == 1 and "arguments.password is not in the recording, being secret" in refused.out
+    assert refused.code == 1 and "the recording does not have arguments.password, being secret" in refused.out
     filled = raw("replay", str(bundle), "tool:echo x", "--yes", "--set", "password=${REPLAY_PASSWORD}",
                  REPLAY_PASSWORD="hunter2-hunter2")  # fmt: skip
     assert filled.code == 0, filled

@@ -531,3 +531,36 @@ def test_connecting_verbs_import_neither_the_sdk_nor_the_interface_nor_sign_in(w
     words_alone = {"mcp_studio.auth", "mcp_studio.auth.hints", "mcp_studio.auth.model"}
     assert {name for name in names if name.startswith("mcp_studio.auth")} <= words_alone
     assert packages & {"mcp", "mcp_types", "pydantic", "textual", "rich", "httpx2", "jsonschema", "anyio"} == set()
+
+
+# ------------------------------------------------------------------ --query
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "out"),
+    [
+        (("call", "echo", "text=hi", "--query", "content[0].text"), 0, "hi"),
+        (("call", "echo", "text=hi", "--query", "length(content)"), 0, "1"),
+        (("list", "tools", "--query", "tools[?starts_with(name, 'ec')].name"), 0, '[\n  "echo"\n]'),
+        (("read", "raw://note", "--query", "contents[0].none"), 0, "null"),
+        (("get", "greet", "who=Ada", "--query", "messages[0].role"), 0, "user"),
+        (("call", "fail", "--yes", "--query", "content"), 5, ""),
+        (("call", "nosuch", "--query", "content["), 2, ""),
+    ],
+)
+def test_a_query_prints_a_part_of_the_result(words: tuple[str, ...], code: int, out: str) -> None:
+    done = raw(*words)
+    assert (done.code, done.out.rstrip("\n")) == (code, out), done
+    assert ("at column 9" in done.err) == (code == 2), "before anything is looked for"
+
+
+def test_a_query_in_an_envelope_and_over_lines() -> None:
+    done = raw("call", "echo", "text=hi", "--json", "--query", "content[0].type")
+    assert (done.code, json.loads(done.out)["result"]) == (0, "text")
+    done = raw("call", "echo", "text=hi", "--json", "--query", "length(content[0].annotations)")
+    error = json.loads(done.out)["error"]
+    assert done.code == 2 and "takes string or array or object, not null" in error["message"]
+    assert error["result"]["content"][0]["text"] == "hi", "it was called: what came is not lost"
+    given = "call echo text=a\nread raw://note --query contents[0].uri\n"
+    done = cli("shell", "--query", "content[0].text", "--", *RAW, given=given)
+    assert done.out.splitlines() == ["a", "raw://note"], done

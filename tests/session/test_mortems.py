@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from mcp_studio.call.call import Call, Lost
-from mcp_studio.call.sending import mortem_when_known
 from mcp_studio.catalog.listing import Ref
+from mcp_studio.cli.engine import ending_of
 from mcp_studio.present import crashes
 from mcp_studio.studio import Studio
 from mcp_studio.trace.postmortem import Mortem, endings
@@ -22,7 +22,7 @@ from tests.support import python_server, wait_until
 async def lost(studio: Studio, call: Call) -> Mortem:
     """Wait until a call is lost; the ending that it was lost to."""
     assert isinstance(await call.wait(), Lost), call.outcome
-    found = await mortem_when_known(studio.manager, call)
+    found = await ending_of(call, studio.manager)
     assert found is not None
     return found
 

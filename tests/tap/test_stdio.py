@@ -169,15 +169,18 @@ async def test_a_killed_server_ends_the_tap_as_it_would_end_the_client() -> None
     assert span is not None and span.outcome == "lost"
 
 
-async def test_what_the_tap_itself_loses_is_answered_with_an_error() -> None:
-    """Its guard is killed, and the server with it."""
-    script = "import os, time; print(os.getppid(), flush=True); time.sleep(600)"
+@pytest.mark.parametrize("begun", ["", '{"half of'])
+async def test_what_the_tap_itself_loses_is_answered_with_an_error(begun: str) -> None:
+    """Its guard is killed, and the server with it, perhaps in the middle of a line."""
+    script = f"import os, time; print(os.getppid()); print({begun!r}, end='', flush=True); time.sleep(600)"
     with tapped(server=[sys.executable, "-c", script]) as client:
         guard = client.hear()
         client.say(request("a", "tools/list"), request(2, "tools/call", name="x"))
         await running()
         await wait_until(lambda: sum(one.kind == "request" for one in recorded("running")) == 2)
         os.kill(guard, signal.SIGKILL)
+        assert client.process.stdout is not None
+        assert not begun or client.process.stdout.readline() == f"{begun}\n".encode()
         errors = [client.hear(), client.hear()]
         assert [error["id"] for error in errors] == ["a", 2]
         assert all("answer is lost" in error["error"]["message"] for error in errors)
@@ -207,6 +210,16 @@ def test_what_cannot_be_recorded_passes_all_the_same(home: Path, config: str, sa
     done = cli("tap", "--", "cat", given='{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
     assert (done.code, done.out) == (0, '{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
     assert says in done.err and "Traceback" not in done.err
+
+
+async def test_a_message_passes_while_it_comes() -> None:
+    script = "import sys; print('{\"half\":', end='', flush=True); print(sys.stdin.readline())"
+    with tapped(server=[sys.executable, "-c", script]) as client:
+        assert client.process.stdout is not None
+        assert client.process.stdout.read(8) == b'{"half":', "the rest comes only once it was read"
+        client.say(1)
+        assert client.process.stdout.readline() == b"1\n"
+    assert client.process.wait(60) is not None
 
 
 async def test_a_client_that_reads_slowly_gets_all_that_an_ended_server_wrote() -> None:

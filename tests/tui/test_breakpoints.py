@@ -7,7 +7,7 @@ import json
 
 from textual.widgets import Input
 
-from mcp_studio.call.call import Succeeded
+from mcp_studio.call.call import Lost, Succeeded
 from mcp_studio.tui.screens.breakpoints import Breakpoints
 from mcp_studio.tui.screens.sessions import Sessions
 from tests.studio_support import text
@@ -89,6 +89,25 @@ async def test_what_is_held_is_told_where_nobody_looks_and_goes_on_without_a_bre
         dialog = await opened(stage, "")
         assert isinstance(await call, Succeeded)
         await stage.until(lambda: dialog.rows.row_count == 0, "nothing is held")
+
+
+async def test_a_breakpoint_that_means_everything_does_not_keep_a_server_from_connecting() -> None:
+    async with on_stage(raw()) as stage:
+        await stage.studio.manager.stop("raw")
+        stage.studio.breakpoints.gate.set(["server:raw"])
+        stage.studio.manager.start("raw")
+        await stage.until(lambda: stage.studio.manager.status("raw").state == "ready", "it is connected")
+        stage.studio.breakpoints.gate.set([])
+
+
+async def test_the_connection_is_cut_at_a_breakpoint() -> None:
+    async with on_stage(raw()) as stage:
+        dialog = await opened(stage, "tool:echo dir:out")
+        call = echo(stage, "x")
+        await stage.shows("raw request tools/call echo")
+        dialog.action_cut()
+        assert isinstance(await call, Lost)
+        assert any(b"cut at a breakpoint" in one.body for one in stage.studio.trace if one.kind == "note")
 
 
 async def test_a_wrong_query_and_a_wrong_delay_are_told() -> None:

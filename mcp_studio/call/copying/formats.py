@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pprint import pformat
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from mcp_studio.call.copying.shell import quote, readable
 from mcp_studio.call.copying.subject import Address, Subject, Variable, Words, address_of, assigned, in_entry, in_shell
@@ -21,7 +21,6 @@ from mcp_studio.schema.form import build
 from mcp_studio.schema.text import set_pair
 from mcp_studio.transport.http_connection import ACCEPT, modern_headers
 
-PROGRAM = "mcp-studio"
 _KEY = re.compile(r"[A-Za-z_][\w.-]*")
 _LONGEST_PAIR = 60
 """Characters of a value that is written as a pair."""
@@ -38,7 +37,6 @@ FORMATS = {
     "json-rpc": "JSON-RPC request", "json": "Arguments as JSON",
 }  # fmt: skip
 """The name of each on the command line, and what it is."""
-IDS = tuple(FORMATS)
 
 
 class Copy(NamedTuple):
@@ -90,17 +88,17 @@ def _shown(subject: Subject, secrets: bool) -> tuple[Subject, tuple[str, ...], t
     known = tuple(filter(None, subject.server.secrets)) if subject.server else ()
     schema = subject.tool.get("inputSchema")
     places = secret_places(build(schema), subject.value) if schema is not None else frozenset[str]()
-    shown = without_secrets(subject.value, subject.hidden | places, known)
-    if without_secrets(_compared(subject)[1], (), known).hidden:
+    value, hidden = without_secrets(subject.value, subject.hidden | places, known)
+    if without_secrets(_compared(subject)[1], (), known)[1]:
         subject = replace(subject, outcome={}, notes=(*subject.notes, "What came of it has secrets in it."))
     if secrets:
-        return subject, (), shown.hidden
-    uri, hidden = subject.uri, shown.hidden
+        return subject, (), hidden
+    uri = subject.uri
     for secret in known:
         uri = uri.replace(secret, MARK)
     if MARK in uri:
         hidden = (*hidden, "/uri")
-    return replace(subject, value=shown.value, uri=uri), hidden, ()
+    return replace(subject, value=value, uri=uri), hidden, ()
 
 
 def _places(places: tuple[str, ...]) -> str:
@@ -117,8 +115,9 @@ def line(subject: Subject, address: Address | None = None) -> str:
     Args:
         address: how to reach the server, where its name alone is not to be relied on.
     """
+    _only_objects(subject)
     before, options, after = _target(subject, address)
-    words = [PROGRAM, *_named(subject, address is not None), *options]
+    words = ["mcp-studio", *_named(subject, address is not None), *options]
     if subject.ref.kind in ("tool", "prompt"):
         words += _words(subject)
     if subject.task:
@@ -128,11 +127,8 @@ def line(subject: Subject, address: Address | None = None) -> str:
 
 def _words(subject: Subject) -> list[str]:
     """The arguments as words of a shell: pairs where a person can read them, else `--args`."""
-    value = subject.value
-    if not value:
-        return []
-    pairs = _argument_pairs(subject, cast("dict[str, Json]", value)) if isinstance(value, dict) else None
-    return pairs or ["--args", quote(_ascii(value))]
+    value = mapping(subject.value)
+    return (_argument_pairs(subject, value) or ["--args", quote(_ascii(value))]) if value else []
 
 
 def _argument_pairs(subject: Subject, value: dict[str, Json]) -> list[str] | None:
@@ -216,12 +212,10 @@ def _certificates(server: ServerConfig, ca: str, cert: str, key: str) -> list[st
 def _command(subject: Subject) -> _Made:
     if subject.server is not None and subject.server.source.origin == "argument":
         return _standalone(subject)  # no file knows it
-    _only_objects(subject)
     return line(subject), ()
 
 
 def _standalone(subject: Subject) -> _Made:
-    _only_objects(subject)
     address = _address(subject)
     notes = address.remarks
     if address.kind != "stdio":
@@ -424,10 +418,6 @@ def _json_rpc(subject: Subject) -> _Made:
     return printable(loads(subject.out().frame, exact=True)), notes
 
 
-def _json(subject: Subject) -> _Made:
-    return printable(_arguments(subject)), ()
-
-
 # ---------------------------------------------------------------------- what several forms need
 
 
@@ -454,5 +444,7 @@ def _address(subject: Subject) -> Address:
 
 _MAKERS: dict[str, Callable[[Subject], _Made]] = {
     "command": _command, "standalone": _standalone, "python": _python, "pytest": _pytest,
-    "curl": _curl, "json-rpc": _json_rpc, "json": _json, "literal": lambda subject: (literal(_arguments(subject)), ()),
+    "curl": _curl, "json-rpc": _json_rpc,
+    "json": lambda subject: (printable(_arguments(subject)), ()),
+    "literal": lambda subject: (literal(_arguments(subject)), ()),
 }  # fmt: skip

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
+from itertools import takewhile
 from typing import Literal, cast
 
-from mcp_studio.call.copying.shell import END, Unclosed, shell_words
+from mcp_studio.call.copying.shell import END, PasteProblem, shell_words
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.table import loads_lenient
 from mcp_studio.errors import LimitExceeded
@@ -19,14 +20,6 @@ from mcp_studio.schema.text import set_pair
 
 Meant = Literal["tool", "prompt", "resource", ""]
 """What is called; empty where the text does not say."""
-
-
-class PasteProblem(ValueError):
-    """A text that says nothing of a call: a sentence, and the line that it is about (from 1; 0 for none)."""
-
-    def __init__(self, message: str, line: int = 0) -> None:
-        super().__init__(message)
-        self.line = line
 
 
 @record(frozen=True)
@@ -187,16 +180,6 @@ def _request(method: str, params: dict[str, Json]) -> Pasted:
     return Pasted("JSON-RPC request", given, kind, name if isinstance(name, str) else "", remarks=remarks)
 
 
-# ---------------------------------------------------------------------- command lines: ours, and those of curl
-
-
-def _words(text: str) -> list[str]:
-    try:
-        return shell_words(_PROMPT.sub("", text))
-    except Unclosed as problem:
-        raise PasteProblem("A quote is not closed.", problem.line) from None
-
-
 # ---------------------------------------------------------------------- curl
 
 
@@ -206,7 +189,7 @@ def _curl(text: str) -> Pasted:
     Raises:
         PasteProblem: there is none.
     """
-    found = _words(text)
+    found = shell_words(_PROMPT.sub("", text))
     problem = PasteProblem("The command has no JSON body: it has to be there with -d, --data-raw or --json.")
     for body in _bodies(found):
         if body.startswith("@"):
@@ -240,15 +223,13 @@ def _ours(text: str) -> Pasted:
     Raises:
         PasteProblem: it is none that calls, gets or reads.
     """
-    found = _words(text)
-    start = next((index for index, word in enumerate(found) if _OURS.search(word)), -1)
-    line = found[start + 1 :]
-    line = line[: line.index(END)] if END in line else line
+    words = iter(shell_words(_PROMPT.sub("", text)))
+    next(filter(_OURS.search, words), None)
+    line = [*takewhile(lambda word: word != END, words)]
     verb = line.pop(0) if line else ""
-    if start < 0 or verb not in _VERBS:
-        raise PasteProblem(
-            f"The command line calls nothing: its verb is {verb[:40] or 'missing'}, not call, get or read."
-        )
+    if verb not in _VERBS:
+        said = verb[:40] or "missing"
+        raise PasteProblem(f"The command line calls nothing: its verb is {said}, not call, get or read.")
     options, rest, command = _sorted(line)
     arguments = _given(options)
     server, name = options.get("--server", ""), options.get("--prompt" if verb == "get" else "--tool", "")
@@ -257,11 +238,9 @@ def _ours(text: str) -> Pasted:
             server = rest.pop(0)
         name = rest.pop(0) if rest else ""
     elif not name:
-        first = rest.pop(0) if rest else ""
-        alone = command or "--url" in options or server
-        server, name = (
-            (server, first) if alone or "." not in first else (first.partition(".")[0], first.partition(".")[2])
-        )
+        name = rest.pop(0) if rest else ""
+        if "." in name and not (command or "--url" in options or server):
+            server, _, name = name.partition(".")
     if wrong := next((word for word in rest if "=" not in word), ""):
         raise PasteProblem(f"`{wrong[:60]}` is not of the form key=value.")
     return Pasted(
@@ -278,9 +257,7 @@ def _given(options: dict[str, str]) -> dict[str, object]:
     text = options.get("--args", "")
     if text.startswith("@") or text == "-" or "--from" in options:
         raise PasteProblem("The arguments are in a file, which is not read: paste what is in it.")
-    if not text:
-        return {}
-    value = _json(text)
+    value = _json(text) if text else {}
     if not isinstance(value, dict):
         raise PasteProblem("What --args says is no object.")
     return value

@@ -19,11 +19,11 @@ END = "\0"
 """Stands for what ends a command among the words of a script: a newline, `;`, `|`, `>` and the like."""
 
 
-class Unclosed(ValueError):
-    """A quote that is not closed; `line` is where it begins, from 1."""
+class PasteProblem(ValueError):
+    """A text that says nothing of a call: a sentence, and the line that it is about (from 1; 0 for none)."""
 
-    def __init__(self, line: int) -> None:
-        super().__init__("a quote is not closed")
+    def __init__(self, message: str, line: int = 0) -> None:
+        super().__init__(message)
         self.line = line
 
 
@@ -56,7 +56,7 @@ def shell_words(text: str) -> list[str]:
     """The words of a script, as a shell would split them. `END` stands between commands.
 
     Raises:
-        Unclosed: a quote is not closed.
+        PasteProblem: a quote is not closed.
     """
     found, word = list[str](), list[str]()
     for name, piece in (*_pieces(text), ("blank", "")):
@@ -78,7 +78,7 @@ def _pieces(text: str) -> Iterator[tuple[str, str]]:
         if piece is None:
             if text[at] == "\\":
                 return  # the last character of all
-            raise Unclosed(text.count("\n", 0, at) + 1)
+            raise PasteProblem("A quote is not closed.", text.count("\n", 0, at) + 1)
         yield str(piece.lastgroup), piece[0]
         at = piece.end()
 

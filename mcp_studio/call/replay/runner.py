@@ -208,5 +208,4 @@ def why_hidden(recorded: Recorded) -> str:
     """Which fields the recording does not tell, in a sentence."""
     names = [path_text(place) for place in recorded.hidden]
     what = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-    verb = "is" if len(names) == 1 else "are"
-    return f"{what} {verb} not in the recording, being secret"
+    return f"the recording does not have {what}, being secret"

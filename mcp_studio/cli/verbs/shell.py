@@ -23,7 +23,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.studio import Studio
 
 _VERBS = ("list", "search", "call", "read", "get", "complete", "skills", "tasks", "watch", "send")
-_OWN = ("--answer", "--json", "--quiet")
+_OWN = ("--answer", "--json", "--query", "--quiet")
 """Options that a line can have though the shell has them, too; the others are about the connection."""
 
 

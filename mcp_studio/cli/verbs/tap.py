@@ -20,7 +20,7 @@ from mcp_studio.errors import UsageError
 from mcp_studio.paths import Paths
 from mcp_studio.redact import Redactor
 from mcp_studio.tap.desk import serve
-from mcp_studio.tap.gate import HOLD, Fault, Gate
+from mcp_studio.tap.gate import HOLD, Fault, Gate, faults_in
 from mcp_studio.tap.recorder import Recorder
 from mcp_studio.tap.stdio import tap_program
 from mcp_studio.trace.store import TraceStore, disk_for
@@ -79,17 +79,17 @@ async def _tap(config: Config, server: ServerConfig, out: Output) -> int:
     state = Paths.default().state
     disk = disk_for(state / "trace", settings, "tap")
     if disk is None:
-        out.warn("Nothing is recorded: [trace] record is false.")
+        out.note("Nothing is recorded: [trace] record is false.")
     store = TraceStore(redactor, settings.limits, disk)
     store.troubled.connect(out.warn)
-    recorder = Recorder(store, redactor, server.name, settings.limits, out.warn)
     faults = [Fault.parse(text) for text in options.values("--fault")]
-    patience = options.seconds("--hold") or HOLD
-    gate = Gate(redactor, faults, options.value("--seed"), patience)
+    faults += [fault for file in options.values("--faults") for fault in faults_in(Path(file))]
+    gate = Gate(redactor, faults, options.value("--seed"), options.seconds("--hold") or HOLD)
     gate.set(options.values("--break"))
+    recorder = Recorder(store, gate, redactor, server.name, settings.limits, out.warn)
     desk = asyncio.create_task(serve(gate, state / "held", lambda: disk.path.stem if disk and disk.path else ""))
     try:
-        return await tap_program((server.command, *server.args), recorder, gate, out.warn)
+        return await tap_program((server.command, *server.args), recorder, out.warn)
     finally:
         desk.cancel()
         await store.close()

@@ -63,7 +63,7 @@ _LONGEST = 60.0
 """Seconds that are waited between two requests at the most, however long it was then."""
 _POLL = 0.25
 """Seconds between two looks at what a running studio writes."""
-_OF_SESSIONS = {"--limit", "--config", "--json", "--quiet"}
+_OF_SESSIONS = {"--limit", "--config", "--json", "--query", "--quiet"}
 """Options of the list of sessions; the others are about one."""
 _QUOTED = ("stderr", "stray", "note", "invalid")
 """Kinds of entries whose text says what they are about."""

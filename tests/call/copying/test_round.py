@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_studio.call.copying.formats import IDS, copy_as, literal
+from mcp_studio.call.copying.formats import FORMATS, copy_as, literal
 from mcp_studio.call.copying.paste import read_paste
 from mcp_studio.catalog.listing import EntryKind
 from mcp_studio.config.model import ServerConfig
@@ -36,7 +36,7 @@ URL = ServerConfig("lib", url="http://127.0.0.1:1/mcp")
 @settings(max_examples=60, deadline=None)
 @given(ARGUMENTS, st.sampled_from(["2025-11-25", "2026-07-28"]))
 def test_every_form_but_python_is_read_back(value: dict[str, Json], version: str) -> None:
-    for form in (form for form in IDS if form not in PYTHON):
+    for form in (form for form in FORMATS if form not in PYTHON):
         made = copy_as(subject(value, server=URL, version=version), form, secrets=True)
         assert not made.why_not, made
         pasted = read_paste(made.text)

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from mcp_studio.call.copying.formats import IDS, copy_as
+from mcp_studio.call.copying.formats import FORMATS, copy_as
 from mcp_studio.call.copying.subject import address_of, in_shell
 from mcp_studio.cli.targets import from_command, from_url
 from mcp_studio.config.model import ServerConfig
@@ -42,7 +42,7 @@ def test_secrets_of_the_entry_are_references_in_every_form(
     written: dict[str, object], version: str, secrets: bool
 ) -> None:
     call = subject({"text": "hello"}, server=entry(**written), version=version)
-    for form in IDS:
+    for form in FORMATS:
         made = copy_as(call, form, secrets=secrets)
         for secret in HIDDEN:
             assert secret not in made.text + " ".join(made.remarks), form
@@ -97,7 +97,7 @@ def test_servers_of_the_command_line_keep_their_secrets_too() -> None:
 )
 def test_secret_arguments_are_left_out_unless_asked_for(value: dict[str, object], hidden: list[str]) -> None:
     call = subject(value, server=entry(**REMOTE), tool=SCHEMA)
-    for form in IDS:
+    for form in FORMATS:
         made = copy_as(call, form)
         assert not any(secret in made.text for secret in hidden), form
         assert MARK in made.text and MARK in made.remarks[-1], form

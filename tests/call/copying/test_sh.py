@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_studio.call.copying.shell import END, Unclosed, quote, shell_words
+from mcp_studio.call.copying.shell import END, PasteProblem, quote, shell_words
 
 NASTY = st.text(alphabet=st.sampled_from("ab -'\"\\$`\n#;|&<>(){}*?!~=é😀"), max_size=12)
 
@@ -28,7 +28,7 @@ def test_words_are_those_of_the_standard_library(text: str) -> None:
     try:
         wanted = shlex.split(text + "x")
     except ValueError:
-        with pytest.raises(Unclosed):
+        with pytest.raises(PasteProblem):
             shell_words(text + "x")
         return
     assert shell_words(text + "x") == wanted
@@ -62,6 +62,6 @@ def test_what_a_shell_means(text: str, wanted: list[str]) -> None:
 
 
 def test_a_quote_that_is_not_closed_is_named_by_its_line() -> None:
-    with pytest.raises(Unclosed) as problem:
+    with pytest.raises(PasteProblem) as problem:
         shell_words("a\nb 'c\nd")
     assert problem.value.line == 2

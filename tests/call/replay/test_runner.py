@@ -104,7 +104,7 @@ async def test_a_secret_is_never_sent_as_the_mark_that_stands_for_it() -> None:
         sent = studio.trace.total
         refused = await replayer(studio, approved=True).one(step, "old")
         assert refused.verdict == "skipped" and studio.trace.total == sent
-        assert refused.said == "arguments.more[0].token, arguments.note are not in the recording, being secret"
+        assert refused.said == "the recording does not have arguments.more[0].token, arguments.note, being secret"
 
         async def fill(step: Step, recorded: Recorded) -> dict[str, Any]:
             return {**recorded.params, "arguments": arguments}

@@ -1,0 +1,5 @@
+"""Workflows: plans over tools, read from a file, checked, run step by step, kept and compared."""
+
+from mcp_studio.workflow.check import check as check
+from mcp_studio.workflow.model import Workflow as Workflow
+from mcp_studio.workflow.run import Run as Run

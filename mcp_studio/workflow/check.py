@@ -1,0 +1,275 @@
+"""What is wrong with a workflow before anything runs: names, order, tools, arguments; and what it would call."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import ChainMap
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any, Literal, NamedTuple
+
+from mcp_studio.call.policy import tool_of
+from mcp_studio.catalog.catalog import suggestion
+from mcp_studio.catalog.listing import Ref
+from mcp_studio.errors import UsageError
+from mcp_studio.jsontext import Json, mapping
+from mcp_studio.protocol.views import ToolView
+from mcp_studio.schema.check import quick
+from mcp_studio.schema.field import defaults, errors
+from mcp_studio.schema.form import build
+from mcp_studio.schema.place import get_or_none, path_of
+from mcp_studio.schema.text import key_of
+from mcp_studio.studio import Studio
+from mcp_studio.workflow.expression import Expression, ExpressionError, Name
+from mcp_studio.workflow.model import LOCALS, Step, Workflow, WorkflowProblem
+
+_LISTED = 20
+"""Items of one step whose calls are shown."""
+_MOST = 1_000
+_INPUT = re.compile(r"\$?\{?inputs?\.(\w+)\}?")
+"""An argument that is an input as it is."""
+Scope = ChainMap[str, Any]
+"""What the names of expressions mean: what the innermost steps know comes first."""
+
+
+def check_names(workflow: Workflow) -> list[WorkflowProblem]:
+    """Names that mean nothing where they stand, and those that nobody uses."""
+    return _Names(workflow).problems()
+
+
+async def check(workflow: Workflow, studio: Studio) -> list[WorkflowProblem]:
+    """All that is wrong with it; waits for the servers that it calls."""
+    found = [*workflow.problems, *check_names(workflow)]
+    calls = [step for step in workflow.walk() if step.kind == "call"]
+    refs = dict[str, Ref | UsageError]()
+    for step in calls:
+        try:
+            refs[step.id] = tool_ref(studio, step)
+        except UsageError as error:
+            refs[step.id] = error
+    await settled(studio, [ref.server for ref in refs.values() if isinstance(ref, Ref)])
+    for step in calls:
+        found += _check_call(workflow, studio, step, refs[step.id])
+    return sorted(dict.fromkeys(found), key=lambda one: (one.line, one.column))
+
+
+async def settled(studio: Studio, servers: Sequence[str]) -> None:
+    """Wait until these servers are listed, or cannot be: what tools say of themselves decides what is asked."""
+    known = {*studio.manager.names()} & {*servers}
+    statuses = await asyncio.gather(*map(studio.manager.settle, known))
+    await asyncio.gather(*(studio.manager.listed(one.server) for one in statuses if one.state == "ready"))
+
+
+def tool_ref(studio: Studio, step: Step) -> Ref:
+    """The tool that a step calls.
+
+    Raises:
+        UsageError: there is no such server, or none is named and there are several.
+    """
+    name, servers = str(step.raw["call"]), studio.manager.names()
+    server, dot, tool = name.partition(".")
+    if step.raw.get("server"):
+        server, tool = str(step.raw["server"]), name
+    elif len(servers) == 1 and server not in servers:  # the only one stands for whatever the plan calls it
+        whole = Ref("tool", servers[0], name)
+        server, tool = servers[0], tool if dot and not studio.catalog.find(whole) else name
+    elif not dot:
+        raise UsageError(f"{name} names no server.", hint='call = "SERVER.TOOL"')
+    studio.manager.config(server)
+    return Ref("tool", server, tool)
+
+
+class _Names:
+    """Walks a plan in its order, and knows what each step can name."""
+
+    def __init__(self, workflow: Workflow) -> None:
+        self._workflow = workflow
+        self._found: list[WorkflowProblem] = []
+        self._used: set[tuple[str, str]] = set()
+        self._ids = {step.id: step for step in workflow.walk() if step.named}
+        self._order = {step.id: at for at, step in enumerate(workflow.walk())}
+        sets = (mapping(step.raw["set"]) for step in workflow.walk() if step.kind == "set")
+        self._variables = {name for one in sets for name in one}
+        inputs = workflow.inputs or {}
+        self._inputs = mapping(inputs.get("properties"))
+        self._open = "$ref" in inputs or (not self._inputs and inputs.get("additionalProperties", False) is not False)
+
+    def problems(self) -> list[WorkflowProblem]:
+        visible = self._steps(self._workflow.steps, frozenset())
+        for expression, _ in self._workflow.output.expressions if self._workflow.output else ():
+            self._names(expression, "", visible)
+        file = self._workflow.file
+        for kind, names in (("input", self._inputs), ("variable", self._variables)):
+            unused = [name for name in sorted(names) if ({"variable": "var"}.get(kind, kind), name) not in self._used]
+            self._found += [
+                WorkflowProblem(file, "", 0, 0, f"The {kind} {name} is not used.", "warning") for name in unused
+            ]
+        return self._found
+
+    def _steps(self, steps: Sequence[Step], visible: frozenset[str]) -> frozenset[str]:
+        """Check steps that come one after the other; gives what can be named behind them."""
+        for step in steps:
+            visible = self._step(step, visible)
+        return visible
+
+    def _step(self, step: Step, visible: frozenset[str]) -> frozenset[str]:
+        inner = visible | {*LOCALS.get(step.kind, ())}
+        for expression in step.expressions():
+            own = step.kind == "loop" and expression is step.condition
+            self._names(expression, step.id, inner if own else visible)
+        after = visible
+        for key, steps in step.parts.items():
+            if key == "parallel":
+                for branch in steps:
+                    self._step(branch, visible)
+                after |= {branch.id for branch in steps}
+            elif step.kind in ("each", "loop"):
+                self._steps(steps, visible | {"results"} if key == "aggregate" else inner)
+            else:
+                after |= self._steps(steps, after if step.kind == "do" else visible)
+        return after | {step.id}
+
+    def _names(self, expression: Expression, step: str, visible: frozenset[str]) -> None:
+        for name in expression.names:
+            if why := self._wrong(name, step, visible):
+                column = expression.column + name.column - 1
+                self._found.append(WorkflowProblem(self._workflow.file, step, expression.line, column, why))
+
+    def _wrong(self, name: Name, step: str, visible: frozenset[str]) -> str:
+        first, *rest = name.path
+        if first in ("input", "var"):
+            member = rest[0] if rest else ""
+            known = self._inputs.keys() if first == "input" else self._variables
+            self._used |= {(first, member)} if member else {(first, one) for one in known}
+            if not member or member in known or (first == "input" and self._open):
+                return ""
+            what = "There is no input" if first == "input" else "Nothing sets the variable"
+            return f"{what} {member}.{suggestion(member, known)}"
+        if first in visible:
+            return ""
+        locals_ = [kind for kind, names in LOCALS.items() if first in names]
+        if locals_:
+            return f"{first} means something inside {' or '.join(locals_)} only."
+        if first not in self._ids:
+            return f"There is no {first}.{suggestion(first, [*visible, 'input', 'var'])}"
+        if any(one.id == step for one in self._ids[first].walk()):
+            return f"{first} is not done here: this step is {'the same' if first == step else 'inside it'}."
+        if self._order[first] > self._order.get(step, len(self._order)):
+            if step in self._reached(first, set()):
+                return f"{first} and {step} wait for each other: each uses what the other gives."
+            return f"{first} is not done here: it comes later."
+        return f"What {first} gives is not to be seen here: it is inside a step whose insides are its own."
+
+    def _reached(self, identity: str, seen: set[str]) -> set[str]:
+        """The steps whose results a step uses, directly or not."""
+        for one in self._ids[identity].walk() if identity not in seen else ():
+            seen.add(identity)
+            for name in (name.path[0] for expression in one.expressions() for name in expression.names):
+                if name in self._ids:
+                    seen |= {name} | self._reached(name, seen)
+        return seen
+
+
+def _check_call(workflow: Workflow, studio: Studio, step: Step, ref: Ref | UsageError) -> Iterator[WorkflowProblem]:
+    """What is wrong with a tool and what it would get."""
+
+    def problem(message: str, severity: Literal["error", "warning"] = "error") -> WorkflowProblem:
+        return WorkflowProblem(workflow.file, step.id, step.line, 1 if step.line else 0, message, severity)
+
+    if isinstance(ref, UsageError):
+        yield problem(f"{ref.message} {ref.hint}".rstrip())
+        return
+    status, entries = studio.manager.status(ref.server), studio.catalog.find(ref)
+    tool = tool_of(entries)
+    if tool is None:
+        if status.state != "ready" and not entries:
+            why = status.error.message if status.error else f"{ref.server} is {status.state}."
+            yield problem(f"{ref} cannot be looked up: {why}", "warning")
+        else:
+            yield problem(studio.catalog.missing(ref).message)
+        return
+    trusted = studio.manager.config(ref.server).trust
+    if step.number("retries") and not studio.caller.policy.profile(ref, tool, trusted).repeatable:
+        yield problem(f"{ref} is not retried: nothing says that it may be repeated.", "warning")
+    yield from (problem(*one) for one in _arguments(workflow, step, ref, tool))
+
+
+def _arguments(workflow: Workflow, step: Step, ref: Ref, tool: ToolView) -> Iterator[tuple[str, Any]]:
+    """What does not fit the tool's schema; values of expressions are known only where they are inputs."""
+    given, schema = mapping(step.raw.get("arguments")), mapping(tool.input_schema)
+    dynamic = {within for one in (step.value,) if one for _, within in one.expressions}
+    properties = mapping(schema.get("properties"))
+    for found in errors(quick(build(schema), given)):
+        path = path_of(found.pointer, given)
+        value = get_or_none(given, path)
+        if not (isinstance(value, str) and value in dynamic):
+            yield f"{ref} gets {key_of(path) or 'arguments'} that {found.message}.", "error"
+    for key in given.keys() - properties.keys():
+        if schema.get("additionalProperties", True) is False or (properties and "additionalProperties" not in schema):
+            closed = schema.get("additionalProperties", True) is False
+            said = f"{ref} has no argument {key}.{suggestion(key, properties)}"
+            yield said, "error" if closed else "warning"
+    types = mapping(mapping(workflow.inputs).get("properties"))
+    for key, value in given.items():
+        found = _INPUT.fullmatch(value) if isinstance(value, str) else None
+        has, wants = (mapping(one).get("type") for one in (types.get(found[1]) if found else None, properties.get(key)))
+        if isinstance(has, str) and isinstance(wants, str) and has != wants and (has, wants) != ("integer", "number"):
+            yield f"{ref} gets {key} that must be of type {wants}, and that input is of type {has}.", "error"
+
+
+class PlannedCall(NamedTuple):
+    """A call that a run would make; an expression whose value only the run will know stands as it is written."""
+
+    path: str
+    tool: str
+    arguments: Json
+    only_if: str = ""
+    """The conditions that decide, where nobody knows their value yet."""
+
+
+def planned(workflow: Workflow, studio: Studio, inputs: dict[str, Json]) -> list[PlannedCall]:
+    """The calls of a run with these inputs, as far as they are known before it.
+
+    Raises:
+        UsageError: a step names no server that there is.
+    """
+    values = defaults(build(workflow.inputs or {})) | inputs
+    found = _planned(studio, workflow.steps, ChainMap({"input": values, "var": {}}), "", "")
+    return [*islice(found, _MOST)]
+
+
+def _planned(studio: Studio, steps: Sequence[Step], scope: Scope, before: str, only_if: str) -> Iterator[PlannedCall]:
+    for step in steps:
+        path, inner, condition = f"{before}.{step.id}".lstrip("."), scope, _known(step, scope)
+        if step.kind == "call":
+            arguments = step.value.value(scope, partial=True) if step.value else {}
+            yield PlannedCall(path, str(tool_ref(studio, step)), arguments, only_if)
+        elif step.kind == "set" and step.value:
+            scope["var"].update(step.value.value(scope, partial=True))
+        elif step.kind == "each" and isinstance(condition, list):
+            for at, item in enumerate(condition[:_LISTED]):
+                inner = scope.new_child({"item": item, "index": at, "var": dict(scope["var"])})
+                yield from _planned(studio, step.parts["do"], inner, f"{path}[{at}]", only_if)
+            if len(condition) > _LISTED:
+                yield PlannedCall(path, f"and {len(condition) - _LISTED:,} items more", None, only_if)
+            yield from _planned(studio, step.parts.get("aggregate", ()), scope.new_child(), path, only_if)
+        elif step.kind == "choose":
+            for key in ("then", "else"):
+                said = f"not ({step.raw['choose']})" if key == "else" else str(step.raw["choose"])
+                why = " and ".join(filter(None, (only_if, "" if condition is not None else said)))
+                if condition is None or bool(condition) == (key == "then"):
+                    yield from _planned(studio, step.parts.get(key, ()), scope, path, why)
+        else:
+            if step.kind == "loop":
+                inner = scope.new_child({"iteration": 0, "results": []})
+            for some in step.parts.values():
+                yield from _planned(studio, some, inner, path, only_if)
+
+
+def _known(step: Step, scope: Scope) -> Json:
+    """The value of a step's condition or items, where it is known before the run."""
+    try:
+        return step.condition.value(scope) if step.condition else None
+    except ExpressionError:
+        return None

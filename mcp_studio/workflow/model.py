@@ -1,0 +1,403 @@
+"""What a workflow file says: read, compared with its schema, and made into steps."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from mcp_studio.catalog.catalog import suggestion
+from mcp_studio.errors import ConfigError, LimitExceeded
+from mcp_studio.jsontext import Json, JsonProblem, dumps, items_of, loads, mapping
+from mcp_studio.limits import MB
+from mcp_studio.record import record
+from mcp_studio.schema.check import quick
+from mcp_studio.schema.field import Form, errors
+from mcp_studio.schema.form import build
+from mcp_studio.schema.place import path_of
+from mcp_studio.schema.text import key_of
+from mcp_studio.workflow.expression import Expression, ExpressionError, Template
+
+StepKind = Literal["call", "parallel", "choose", "each", "loop", "set", "assert", "wait", "do"]
+OnError = Literal["stop", "skip", "fallback"]
+Merge = Literal["all", "first", "majority"]
+_LARGEST = 8 * MB
+_DEEPEST = 30
+_MOST = 10_000
+"""Steps of a workflow."""
+
+_ID = {"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$", "description": "Expressions name its result by it."}
+_EXPRESSION = {"type": "string", "minLength": 1}
+_STEPS = {"type": "array", "minItems": 1, "items": {"type": "object"}}
+_ON_ERROR = {"enum": ["stop", "skip", "fallback"], "description": "What a step that fails does to the run."}
+_COMMON: dict[str, Json] = {
+    "id": _ID,
+    "title": {"type": "string", "description": "What it does, for people."},
+    "on_error": _ON_ERROR,
+    "fallback": {"description": "Its value where it fails; it may have expressions in it."},
+    "timeout": {"type": "number", "exclusiveMinimum": 0, "description": "Seconds, those of a call for each attempt."},
+}
+_KINDS: dict[StepKind, dict[str, Json]] = {
+    "call": {
+        "call": {"type": "string", "minLength": 1, "description": "The tool, as SERVER.TOOL."},
+        "server": {"type": "string", "description": "Its server, apart from its name."},
+        "arguments": {"type": "object", "description": "$input.city is a value, ${input.city} part of a text."},
+        "retries": {"type": "integer", "minimum": 0, "maximum": 20, "description": "Of a tool that may be repeated."},
+        "backoff": {"type": "number", "minimum": 0, "maximum": 60, "description": "Seconds; doubled each time (0.5)."},
+        "cache": {"type": "boolean", "description": "The same call has the same result in one run."},
+    },
+    "parallel": {
+        "parallel": {**_STEPS, "description": "Steps that run at the same time."},
+        "merge": {"enum": ["all", "first", "majority"], "description": "How many of them have to succeed (all)."},
+    },
+    "choose": {
+        "choose": {**_EXPRESSION, "description": "The condition."},
+        "then": {**_STEPS, "description": "What is done where it is true."},
+        "else": {**_STEPS, "description": "What is done where it is not."},
+    },
+    "each": {
+        "each": {"type": ["string", "array"], "description": "The items; `item` and `index` name one of them."},
+        "do": {**_STEPS, "description": "What is done with each."},
+        "concurrency": {"type": "integer", "minimum": 1, "maximum": 1000, "description": "So many at once (1)."},
+        "aggregate": {"type": "object", "description": "A step that makes one value of `results`."},
+    },
+    "loop": {
+        "loop": {**_EXPRESSION, "description": "Goes on while this is true; knows `iteration` and `results`."},
+        "do": {**_STEPS, "description": "What is done in each round."},
+        "maximum": {"type": "integer", "minimum": 1, "maximum": 1_000_000, "description": "More rounds fail (100)."},
+        "keep": {"type": "integer", "minimum": 0, "maximum": 100_000, "description": "Newest `results` (1000)."},
+    },
+    "set": {"set": {"type": "object", "description": "Variables and their values."}},
+    "assert": {
+        "assert": {**_EXPRESSION, "description": "What has to be true."},
+        "message": {"type": "string", "description": "What it means that it is not."},
+    },
+    "wait": {"wait": {"type": "string", "minLength": 1, "description": "What a person is to approve."}},
+    "do": {"do": {**_STEPS, "description": "Steps, one after the other."}},
+}
+_TOP: dict[str, Json] = {
+    "name": {"type": "string"},
+    "description": {"type": "string"},
+    "inputs": {"type": "object", "description": "A JSON Schema of an object."},
+    "on_error": {**_ON_ERROR, "description": "For all steps that say nothing else (stop)."},
+    "steps": _STEPS,
+    "output": {"description": "What the run gives; without it, the value of the last step."},
+    "$schema": {"type": "string"},
+}
+_PARTS = ("parallel", "then", "else", "do")
+LOCALS: dict[str, tuple[str, ...]] = {"each": ("item", "index"), "loop": ("iteration", "results")}
+"""What the steps inside one of these kinds know besides."""
+
+
+def schema() -> dict[str, Json]:
+    """The JSON Schema of workflow files."""
+    step: Json = {"$ref": "#/$defs/step"}
+
+    def shown(properties: Mapping[str, Json]) -> dict[str, Json]:
+        made = {key: dict(value) for key, value in properties.items()}
+        for key in made.keys() & {*_PARTS, "steps"}:
+            made[key]["items"] = step
+        return made | ({"aggregate": step} if "aggregate" in made else {})
+
+    def closed(properties: Mapping[str, Json], *required: str) -> dict[str, Json]:
+        shape = {"type": "object", "additionalProperties": False}
+        return {**shape, "required": [*required], "properties": shown(properties)}
+
+    kinds = {kind: closed(_COMMON | own, *_required(kind)) for kind, own in _KINDS.items()}
+    refs: Json = [{"$ref": f"#/$defs/{kind}"} for kind in kinds]
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "A workflow of mcp-studio"}
+    return {**head, **closed(_TOP, "name", "steps"), "$defs": {"step": {"anyOf": refs}, **kinds}}
+
+
+def _required(kind: StepKind) -> tuple[str, ...]:
+    return {"choose": (kind, "then"), "each": (kind, "do"), "loop": (kind, "do")}.get(kind, (kind,))
+
+
+@cache
+def _form(kind: StepKind | None) -> Form:
+    properties = _COMMON | _KINDS[kind] if kind else _TOP
+    required: Json = [*_required(kind)] if kind else ["name", "steps"]
+    return build({"type": "object", "properties": properties, "required": required})
+
+
+class WorkflowProblem(NamedTuple):
+    """Something wrong with a workflow, and where; `line` and `column` count from 1, and are 0 where nobody knows."""
+
+    file: str
+    step: str
+    line: int
+    column: int
+    message: str
+    severity: Literal["error", "warning"] = "error"
+
+    def __str__(self) -> str:
+        where = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+        return ": ".join(filter(None, (where, f"step {self.step}" if self.step else "", self.message)))
+
+
+@record(eq=False)
+class Step:
+    """One step of a plan, with the steps inside it."""
+
+    id: str
+    kind: StepKind
+    line: int
+    raw: dict[str, Json]
+    named: bool
+    """The id is its own, and no number; expressions can name it."""
+    on_error: OnError
+    condition: Expression | Template | None
+    """Of choose, loop and assert; the items of each."""
+    value: Template | None
+    """Arguments of a call, variables that are set, what a person is to approve, the message of an assert."""
+    fallback: Template | None
+    parts: dict[str, tuple[Step, ...]]
+    """The steps inside it, by key: parallel, then, else, do, aggregate."""
+
+    @property
+    def title(self) -> str:
+        """What it is, for people."""
+        said = self.raw.get("title") or self.raw[self.kind]
+        return said if isinstance(said, str) else " ".join((self.kind, *(said if self.kind == "set" else ())))
+
+    def number(self, key: str, usual: float = 0) -> float:
+        """A number that it says, or the usual one."""
+        value: float = self.raw.get(key, usual)
+        return value
+
+    def walk(self) -> Iterator[Step]:
+        """It and all steps inside it, in their order."""
+        yield self
+        for steps in self.parts.values():
+            for step in steps:
+                yield from step.walk()
+
+    def expressions(self) -> Iterator[Expression]:
+        """Its own, without those of steps inside it."""
+        for one in (self.condition, self.value, self.fallback):
+            if isinstance(one, Expression):
+                yield one
+            elif one is not None:
+                yield from (expression for expression, _ in one.expressions)
+
+
+@record(eq=False)
+class Workflow:
+    """A plan over tools; with errors among its problems it does not run."""
+
+    name: str
+    description: str = ""
+    inputs: dict[str, Json] | None = None
+    """The JSON Schema of its inputs; None where it takes none."""
+    steps: tuple[Step, ...] = ()
+    output: Template | None = None
+    file: str = ""
+    document: Json = None
+    """As it was read."""
+    problems: tuple[WorkflowProblem, ...] = ()
+
+    @classmethod
+    def load(cls, path: Path | str) -> Workflow:
+        """Read a TOML or JSON file; what is wrong in it is among the `problems`.
+
+        Raises:
+            ConfigError: it cannot be read, or is neither.
+        """
+        file = str(path)
+        try:
+            data = Path(path).read_bytes()
+        except OSError as problem:
+            raise ConfigError(f"{file} cannot be read: {problem.strerror or problem}.", file=file) from None
+        if len(data) > _LARGEST:
+            raise ConfigError(f"{file} is larger than {_LARGEST // MB} MB.", file=file)
+        text = data.decode("utf-8", "replace").replace("\r\n", "\n")
+        try:
+            document = loads(text) if file.endswith(".json") else tomllib.loads(text)
+        except (JsonProblem, tomllib.TOMLDecodeError, RecursionError, LimitExceeded) as problem:
+            raise ConfigError(f"{file} cannot be read: {str(problem).rstrip('.')}.", file=file) from None
+        return cls.of(document, file, text)
+
+    @classmethod
+    def of(cls, document: Json, file: str = "", text: str = "") -> Workflow:
+        """A workflow from what its file says; `text` is that file, to say where something stands."""
+        return _Reading(file, text, document).workflow()
+
+    @property
+    def errors(self) -> tuple[WorkflowProblem, ...]:
+        """Why it does not run."""
+        return tuple(one for one in self.problems if one.severity == "error")
+
+    def walk(self) -> Iterator[Step]:
+        """All steps, in their order."""
+        for step in self.steps:
+            yield from step.walk()
+
+    def step(self, identity: str) -> Step | None:
+        """The step of an id."""
+        return next((step for step in self.walk() if step.id == identity), None)
+
+
+class _Reading:
+    """Makes steps of one document. Texts are looked up in the file in the order in which they stand there."""
+
+    def __init__(self, file: str, text: str, document: Json) -> None:
+        self._file, self._text, self._document = file, text, document
+        self._problems: list[WorkflowProblem] = []
+        self._found: dict[str, int] = {}
+        """Where a text was found last."""
+        self._ids: Counter[str] = Counter()
+        self._count = 0
+        self._on_error: OnError = "stop"
+
+    def workflow(self) -> Workflow:
+        top = mapping(self._document)
+        self._compare(top, None, "", 1)
+        wished = top.get("on_error")
+        self._on_error = wished if wished in ("stop", "skip", "fallback") else "stop"
+        inputs = top.get("inputs")
+        if isinstance(inputs, dict) and not ({"properties", "$ref", "additionalProperties"} & inputs.keys()):
+            line, _ = self._place("inputs")
+            hint = 'A JSON Schema is wanted: properties.city = { type = "string" }.'
+            self._wrong("", line, 1, f"inputs has no properties. {hint}")
+            inputs = None
+        steps = self._steps(top.get("steps"), "steps", 0)
+        output = self._template(top["output"], "output") if "output" in top else None
+        for name, times in self._ids.items():
+            if times > 1:
+                self._wrong(name, self._place(name)[0], 1, f"{times} steps have the id {name}.")
+        name, said = (value if isinstance(value := top.get(key), str) else "" for key in ("name", "description"))
+        return Workflow(
+            name or Path(self._file).stem, said, mapping(inputs) or None, steps, output, self._file, self._document,
+            tuple(self._problems),
+        )  # fmt: skip
+
+    def _wrong(self, step: str, line: int, column: int, message: str) -> None:
+        self._problems.append(WorkflowProblem(self._file, step, line, column if line else 0, message))
+
+    def _place(self, text: str, *, take: bool = True) -> tuple[int, int]:
+        """Line and column of the next place where a text stands, which is not found again if it is to `take` it; 0
+        where there is none.
+        """
+        first = text.split("\n", 1)[0] if text else " "
+        begin = self._found.get(text, -1) + 1
+        quoted = [(at, 1) for mark in "\"'" if (at := self._text.find(f"{mark}{first}{mark}", begin)) >= 0]
+        escaped = dumps(text).decode()
+        ways = quoted or [(at, skip) for form, skip in ((escaped, 1), (first, 0))
+                          if (at := self._text.find(form, begin)) >= 0]  # fmt: skip
+        if not ways:
+            return 0, 0
+        at, skip = min(ways)
+        if take:
+            self._found[text] = at
+        before = self._text[: at + skip]
+        return before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
+
+    def _compare(self, raw: dict[str, Json], kind: StepKind | None, step: str, line: int) -> bool:
+        """Whether it has the right keys, with values of the right types."""
+        known = _COMMON.keys() | _KINDS[kind].keys() if kind else _TOP.keys()
+        before = len(self._problems)
+        for key in raw.keys() - known:
+            at, column = self._place(key)
+            self._wrong(step, at or line, column or 1, f"{key} is not known here.{suggestion(key, known)}")
+        for problem in errors(quick(_form(kind), raw)):
+            where = key_of(path_of(problem.pointer, raw))
+            self._wrong(step, line, 1, f"{where} {problem.message}.")
+        return len(self._problems) == before
+
+    def _steps(self, raw: Json, place: str, depth: int) -> tuple[Step, ...]:
+        if depth > _DEEPEST:
+            self._wrong(place, 0, 0, f"Steps are nested deeper than {_DEEPEST} levels.")
+            return ()
+        made = (self._step(one, f"{place}[{at}]", depth) for at, one in enumerate(items_of(raw)))
+        return tuple(step for step in made if step is not None)
+
+    def _step(self, value: Json, place: str, depth: int) -> Step | None:
+        raw, self._count = mapping(value), self._count + 1
+        given = raw.get("id")
+        kinds: list[StepKind] = [
+            kind for kind in _KINDS if kind in raw and not (kind == "do" and ({"each", "loop"} & raw.keys()))
+        ]
+        name = given if isinstance(given, str) and re.fullmatch(_ID["pattern"], given) else place
+        main = raw.get(kinds[0]) if kinds else None
+        shown = given if name == given else main if isinstance(main, str) else ""
+        line = self._place(shown, take=shown != main)[0] if shown else 0
+        if self._count > _MOST:
+            return (
+                None if self._count > _MOST + 1 else self._wrong(name, line, 1, f"There are more than {_MOST} steps.")
+            )
+        if len(kinds) != 1:
+            what = "is several: " + ", ".join(kinds) if kinds else "is of no kind: " + ", ".join(_KINDS)
+            return self._wrong(name, line, 1, f"The step {what}.")
+        kind = kinds[0]
+        if not self._compare(raw, kind, name, line):
+            return None
+        if isinstance(given, str) and name != given:
+            self._wrong(name, line, 1, f"{given!r} is no id: letters, digits and _ are, with no digit first.")
+        if named := name == given:
+            self._ids[name] += 1
+            if name in ("input", "inputs", "var", "vars", "step", "steps", "item", "index", "iteration", "results"):
+                self._wrong(name, line, 1, f"No step can be called {name}: that is something else in expressions.")
+        return self._made(raw, kind, name if named else f"{kind}-{self._count}", named, line, depth)
+
+    def _made(self, raw: dict[str, Json], kind: StepKind, name: str, named: bool, line: int, depth: int) -> Step:
+        condition: Expression | Template | None = None
+        values: dict[str, Template | None] = {}
+        parts: dict[str, tuple[Step, ...]] = {}
+        for key, value in raw.items():  # in the order of the file
+            if key == kind and kind in ("choose", "loop", "assert"):
+                condition = self._expression(value, name)
+            elif key == kind == "each":
+                condition = self._expression(value, name) if isinstance(value, str) else self._template(value, name)
+            elif key in ("arguments", "set", "wait", "message", "fallback"):
+                values[key] = self._template(value, name)
+            elif key in _PARTS:
+                parts[key] = self._steps(value, f"{name}.{key}", depth + 1)
+            elif key == "aggregate":
+                parts[key] = tuple(filter(None, (self._step(value, f"{name}.{key}", depth + 1),)))
+        fallback = values.pop("fallback", None)
+        usual: OnError = "fallback" if fallback else "stop" if self._on_error == "fallback" else self._on_error
+        on_error: OnError = raw.get("on_error", usual)
+        if on_error == "fallback" and fallback is None:
+            self._wrong(name, line, 1, "on_error is fallback, and there is no fallback.")
+        return Step(
+            name, kind, line, raw, named, on_error, condition, next(iter(values.values()), None), fallback, parts
+        )
+
+    def _expression(self, text: str, step: str) -> Expression | None:
+        line, column = self._place(text)
+        try:
+            found = Expression(text)
+        except ExpressionError as error:
+            return self._wrong(step, line, column + error.column - 1, error.message)
+        found.line, found.column = line, column
+        return found
+
+    def _template(self, raw: Json, step: str) -> Template | None:
+        try:
+            found = Template(raw)
+        except ExpressionError as error:
+            line, column = self._place(within := error.detail["within"])
+            start = max(within.find(error.detail["text"]), 0)
+            return self._wrong(step, line, column + start + error.column - 1, f"{error.message} {error.hint}".rstrip())
+        places: dict[str, tuple[int, int]] = {}
+        for expression, within in found.expressions:
+            line, column = places.get(within) or places.setdefault(within, self._place(within))
+            expression.line, expression.column = line, column + max(within.find(expression.text), 0)
+        return found
+
+
+def value_of(result: Any) -> tuple[Json, str]:
+    """What the result of a tool is in expressions: structured content, else text that is JSON as that; and its text."""
+    known = mapping(result)
+    blocks = (mapping(block).get("text") for block in items_of(known.get("content")))
+    text = "\n".join(one for one in blocks if isinstance(one, str))
+    if "structuredContent" in known:
+        return known["structuredContent"], text
+    try:
+        return loads(text), text
+    except (JsonProblem, ValueError):
+        return text or known.get("content"), text

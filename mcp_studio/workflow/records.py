@@ -1,0 +1,149 @@
+"""What runs did: the newest are kept in a folder; for CI, a snapshot that can be compared, or JUnit."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+from xml.etree import ElementTree
+
+from mcp_studio.errors import StudioError, UsageError
+from mcp_studio.jsontext import Json, dumps, loads, mapping
+from mcp_studio.limits import MB
+from mcp_studio.paths import read_object, write_object
+from mcp_studio.redact import Redactor
+from mcp_studio.safetext import safe
+from mcp_studio.trace.diff import USUAL, Difference, Ignore, diff
+from mcp_studio.workflow.run import ENDED, Run, StepRun
+
+_KEPT = 100
+_LARGEST = 4 * MB
+_MOST = 10_000
+"""Calls and asserts of one run that a report has."""
+
+
+class RunStore:
+    """The newest runs, a file each. A disk that refuses costs what would have been kept and nothing else.
+
+    Its methods block and belong into a thread.
+    """
+
+    def __init__(self, folder: Path, redactor: Redactor) -> None:
+        self._folder, self._redactor = folder, redactor
+
+    def keep(self, run: Run) -> bool:
+        """Keep a run as it is now, without secrets; of one that is too large only how its steps ended."""
+        value = run.as_json()
+        data = dumps(value)
+        if len(data) > _LARGEST:
+            value = _without_values(value)
+            data = dumps(value)
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            write_object(self._folder / f"{run.root.began:.0f}-{run.id}.json", loads(self._redactor.bytes(data)))
+            for old in self._files()[_KEPT:]:
+                old.unlink(missing_ok=True)
+        except OSError:
+            return False
+        return True
+
+    def all(self) -> list[dict[str, Json]]:
+        """The runs that are kept, newest first."""
+        return [found for file in self._files() if (found := read_object(file))]
+
+    def find(self, identity: str) -> dict[str, Json]:
+        """The run whose id begins so; `last` is the newest.
+
+        Raises:
+            UsageError: there is none, or several are.
+        """
+        files = [file for file in self._files() if file.stem.partition("-")[2].startswith(identity)]
+        files = self._files()[:1] if identity == "last" else files
+        if len(files) != 1 or not identity:
+            many = f"{len(files)} runs begin" if files and identity else "No run is kept that begins"
+            raise UsageError(f"{many} with {identity!r}.", hint="`mcp-studio workflow runs` lists them.")
+        return read_object(files[0])
+
+    def _files(self) -> list[Path]:
+        found = [file for file in self._folder.glob("*-*.json") if file.stem.partition("-")[0].isdigit()]
+        return sorted(found, key=lambda file: (int(file.stem.partition("-")[0]), file.stem), reverse=True)
+
+
+def _without_values(value: Json) -> Json:
+    if isinstance(value, list):
+        return [_without_values(one) for one in value]
+    dropped = ("inputs", "output", "vars")
+    return {key: _without_values(one) if key == "steps" else one for key, one in value.items() if key not in dropped}
+
+
+class Case(NamedTuple):
+    """One assert that was looked at, or one step that failed."""
+
+    path: str
+    title: str
+    ms: float
+    error: StudioError | None
+    asserts: bool
+
+
+class Report:
+    """Follows a run: its calls with what they gave, and its asserts."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self.cases: list[Case] = []
+        self.calls: dict[str, Json] = {}
+        """By their places in the run: tool, arguments, and output or error."""
+        run.changed.connect(self._changed)
+
+    def _changed(self, node: StepRun) -> None:
+        step = node.step
+        if step is None or node.state not in ENDED or not node.began or node.children:
+            return
+        if step.kind == "call" and len(self.calls) < _MOST:
+            ended: dict[str, Json] = {"error": node.error.message} if node.error else {"output": node.output}
+            self.calls[node.path] = {"tool": step.raw["call"], "arguments": node.inputs, **ended}
+        if (step.kind == "assert" or node.state == "failed") and len(self.cases) < _MOST:
+            self.cases.append(Case(node.path, step.title, node.ms, node.error, step.kind == "assert"))
+
+    def snapshot(self) -> dict[str, Json]:
+        """What the servers answered, to be compared with that of another run; without secrets."""
+        run = self._run
+        calls = dict(sorted(self.calls.items(), key=lambda one: _numbered(one[0])))
+        value = {"version": 1, "workflow": run.workflow.name, "state": run.state, "output": run.output, "calls": calls}
+        return loads(run.studio.redactor.bytes(dumps(value)))
+
+    def compare(self, before: Json, ignore: Ignore = USUAL) -> tuple[Difference, ...]:
+        """Where this run differs from the snapshot of another.
+
+        Raises:
+            UsageError: that is no snapshot of a run.
+        """
+        if mapping(before).get("version") != 1 or "calls" not in before:
+            raise UsageError("That is no snapshot of a run.", hint="`mcp-studio run FILE --record NEW` writes one.")
+        return diff({**before, "workflow": ""}, {**self.snapshot(), "workflow": ""}, ignore)
+
+    def junit(self) -> str:
+        """The asserts, and the steps that failed, as JUnit XML; without any of them the run as a whole."""
+        run = self._run
+        cases = self.cases or [Case(run.workflow.name, "the run ends well", run.root.ms, run.error, False)]
+        wrong = [case for case in cases if case.error]
+        facts = {"name": run.workflow.name, "tests": str(len(cases)), "time": f"{run.root.ms / 1000:.3f}"}
+        asserts = sum(case.asserts for case in wrong)
+        facts |= {"failures": str(asserts), "errors": str(len(wrong) - asserts)}
+        top = ElementTree.Element("testsuites")
+        suite = ElementTree.SubElement(top, "testsuite", {key: safe(value, 200) for key, value in facts.items()})
+        for case in cases:
+            known = {"classname": case.path, "name": case.title, "time": f"{case.ms / 1000:.3f}"}
+            node = ElementTree.SubElement(suite, "testcase", {key: safe(text, 400) for key, text in known.items()})
+            if case.error:
+                said = safe(run.studio.redactor.text(case.error.message), 4_000)
+                kind = "failure" if case.asserts else "error"
+                ElementTree.SubElement(node, kind, {"message": said}).text = said
+        ElementTree.indent(top)
+        return ElementTree.tostring(top, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _numbered(path: str) -> list[tuple[int, str]]:
+    """A place in the order of the run: `cities[9]` before `cities[10]`."""
+    return [(int(part), "") if part.isdigit() else (0, part) for part in re.split(r"([0-9]+)", path)]

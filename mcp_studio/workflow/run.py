@@ -1,0 +1,602 @@
+"""One run of a workflow: its steps as a tree with states, and every call one of the studio, under its policy."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import field
+from functools import partial
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
+
+from mcp_studio.call.call import Call, Cancelled, Denied, Succeeded
+from mcp_studio.call.policy import tool_of
+from mcp_studio.catalog.listing import Ref
+from mcp_studio.config.model import Timeouts
+from mcp_studio.errors import ConfigError, InputNeeded, StudioError, UsageError
+from mcp_studio.jsontext import Json, dumps, mapping
+from mcp_studio.present.outcomes import failure
+from mcp_studio.protocol import versions
+from mcp_studio.record import record
+from mcp_studio.schema.field import defaults, errors
+from mcp_studio.schema.form import build
+from mcp_studio.session.inbox import InputRequest
+from mcp_studio.signal import Signal
+from mcp_studio.studio import Studio
+from mcp_studio.workflow.check import Scope, settled, tool_ref
+from mcp_studio.workflow.expression import Expression, StepResult
+from mcp_studio.workflow.model import Step, Workflow, value_of
+
+RunState = Literal["pending", "running", "waiting", "done", "failed", "skipped", "cancelled"]
+"""`waiting` for a person. A step is `skipped` that failed while the run went on, or that was not chosen."""
+ENDED: tuple[RunState, ...] = ("done", "failed", "skipped", "cancelled")
+ROUNDS = 50
+"""Rounds and items of one step whose own steps stay visible: the newest, and as many that failed."""
+_CACHED = 1_000
+_CANCELLING = 2.0
+"""Seconds for telling a server that its call is cancelled."""
+
+
+class AssertFailed(StudioError):
+    """An assert that is not true."""
+
+
+@record(eq=False)
+class StepRun:
+    """One execution of one step, or of one item or round of it; `run.changed` tells whenever it is another."""
+
+    step: Step | None = None
+    """None for the whole run, and for an item or round of the step above it."""
+    path: str = ""
+    """Where it is in the run: `cities[3].forecast`; empty for the whole run."""
+    index: int | None = None
+    """Which item or round it is, from 0."""
+    state: RunState = "pending"
+    inputs: Json = None
+    """Arguments of a call, variables that were set, the item."""
+    output: Json = None
+    error: StudioError | None = None
+    began: float = 0.0
+    """Seconds since 1970."""
+    ms: float = 0.0
+    attempts: int = 0
+    """How often it was called."""
+    call: Call | None = None
+    """The call, also once it has ended: its `ref` and `number` say where the trace has it."""
+    children: list[StepRun] = field(default_factory=list["StepRun"])
+    counts: Counter[RunState] = field(default_factory=Counter[RunState])
+    """How many items or rounds have ended how; of many only the newest are among the `children`."""
+    total: int | None = None
+    """How many items there are."""
+
+    def walk(self) -> Iterator[StepRun]:
+        """It and all that is visible below it."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+    def as_json(self) -> dict[str, Json]:
+        """As it is exported; of values their JSON."""
+        call = self.call
+        facts: dict[str, Json] = {
+            "step": self.step.id if self.step else None, "kind": self.step.kind if self.step else None,
+            "index": self.index, "state": self.state, "began": self.began, "ms": round(self.ms, 3),
+            "inputs": self.inputs, "output": self.output, "error": self.error.message if self.error else None,
+            "attempts": self.attempts, "call": str(call.ref) if call else None,
+            "trace": call.number if call else None, "counts": dict(self.counts), "total": self.total,
+            "steps": [child.as_json() for child in self.children],
+        }  # fmt: skip
+        return {key: value for key, value in facts.items() if value not in (None, 0, {}, [])}
+
+
+Work = Callable[[], Awaitable[Json]]
+
+
+class Job(NamedTuple):
+    """One of several things that may be done at the same time: an item, or a branch."""
+
+    steps: Sequence[Step]
+    scope: Scope
+    do: Work
+    """Does them here."""
+    node: StepRun | None = None
+    """What is to be seen of it, where that is there before."""
+
+
+class Engine(Protocol):
+    """How calls and items are done: here and now, or as steps and children of something that survives us."""
+
+    async def perform(self, node: StepRun, repeatable: bool, work: Work) -> Json:
+        """Do one call, or ask one question, and give what it gives."""
+        ...
+
+    async def items(
+        self, run: Run, node: StepRun, jobs: Sequence[Job], at_once: int, stop: str
+    ) -> list[Json | StudioError]:
+        """Do all jobs, and give their values, or why they failed, in their order; of those left out nothing.
+
+        Args:
+            stop: at the first `failure`, or at the first `success`, no further job is done, and those that run end.
+        """
+        ...
+
+
+class Run:
+    """A run of a workflow in a studio.
+
+    Args:
+        approved: what would be asked about is allowed, and steps that wait go on; rules that deny still do.
+        earlier: an earlier run of the same workflow, as `as_json` gives it, whose results before `start` stay.
+        start: the step to begin with.
+
+    Raises:
+        ConfigError: the workflow has errors.
+    """
+
+    def __init__(
+        self,
+        workflow: Workflow,
+        studio: Studio,
+        inputs: Mapping[str, Json] | None = None,
+        *,
+        approved: bool = False,
+        earlier: Json = None,
+        start: str = "",
+        id: str = "",
+        engine: Engine | None = None,
+    ) -> None:
+        if wrong := workflow.errors:
+            more = f" ({len(wrong) - 1} more)" if wrong[1:] else ""
+            raise ConfigError(f"{wrong[0]}{more}", file=workflow.file, hint="`mcp-studio workflow check` shows all.")
+        self.id = id or os.urandom(6).hex()
+        self.workflow, self.studio = workflow, studio
+        self.inputs: dict[str, Json] = defaults(build(workflow.inputs or {})) | dict(inputs or {})
+        self.changed: Signal[StepRun] = Signal()
+        """A step is another than before; the run as a whole where it is `root`."""
+        self.root = StepRun()
+        self.failed: StepRun | None = None
+        """The first step whose failure ended the run, or the first assert that was not true."""
+        self.output: Json = None
+        self.approved = approved
+        self._engine: Engine = engine or Direct()
+        self._start = self._top(start) if start else None
+        self._earlier = mapping(earlier)
+        self._vars: list[dict[str, Json]] = []
+        """The variables after each step of the plan's first level."""
+        self._unmet: StepRun | None = None
+        self._blamed: StepRun | None = None
+        self._cache: dict[bytes, Json] = {}
+        self._go = asyncio.Event()
+        self._go.set()
+        self._task: asyncio.Task[None] | None = None
+        self._trace = os.urandom(16).hex()
+        self.root.children = self._nodes(workflow.steps, self.root)
+
+    # ------------------------------------------------------------------ from outside
+
+    @property
+    def state(self) -> RunState:
+        """How the run as a whole is."""
+        return self.root.state
+
+    @property
+    def error(self) -> StudioError | None:
+        """Why it failed."""
+        return self.root.error
+
+    @property
+    def paused(self) -> bool:
+        """No further step begins."""
+        return not self._go.is_set()
+
+    def start(self) -> asyncio.Task[None]:
+        """Run it as a task of the studio."""
+        self._task = self.studio.spawn(self.execute())
+        return self._task
+
+    def pause(self) -> None:
+        """Begin no further step; what runs comes to its end."""
+        self._go.clear()
+        self.changed.emit(self.root)
+
+    def resume(self) -> None:
+        """Go on."""
+        self._go.set()
+        self.changed.emit(self.root)
+
+    def cancel(self) -> None:
+        """End it, and the calls that run; their servers are told."""
+        if self._task is not None:
+            self._task.cancel()
+
+    async def execute(self) -> None:
+        """Run it to its end, which `state`, `output` and `error` tell.
+
+        Cancelling the waiter cancels it.
+        """
+        root = self.root
+        self._begin(root)
+        try:
+            await self._check_inputs()
+            calls = [step for step in self.workflow.walk() if step.kind == "call"]
+            await settled(self.studio, [tool_ref(self.studio, step).server for step in calls])
+            scope = Scope({"input": self.inputs, "var": {}})
+            last = await self._level(scope)
+            self.output = self.workflow.output.value(scope) if self.workflow.output else last
+            root.output = self.output
+            self.failed = self._unmet
+            root.error = self.failed.error if self.failed else None
+            self._end(root, "failed" if self.failed else "done")
+        except asyncio.CancelledError:
+            self._end(root, "cancelled")
+            raise
+        except StudioError as error:
+            root.error = error
+            self.failed = self._blamed if self._blamed and self._blamed.error is error else None
+            self._end(root, "failed")
+
+    def as_json(self) -> dict[str, Json]:
+        """The run as it is kept and exported."""
+        return {
+            "version": 1, "id": self.id, "workflow": self.workflow.name, "file": self.workflow.file,
+            "state": self.state, "began": self.root.began, "ms": round(self.root.ms, 3), "inputs": self.inputs,
+            "output": self.output, "error": self.error.message if self.error else None,
+            "failed": self.failed.path if self.failed else None, "vars": list(self._vars),
+            "steps": [child.as_json() for child in self.root.children],
+        }  # fmt: skip
+
+    # ------------------------------------------------------------------ steps
+
+    async def _check_inputs(self) -> None:
+        form = build(self.workflow.inputs or {"type": "object", "properties": {}, "additionalProperties": False})
+        wrong = errors(await self.studio.checker.check_arguments(form, self.inputs))
+        known = {one.name for one in form.fields}
+        strange = [] if form.schema.get("additionalProperties", True) else [*self.inputs.keys() - known]
+        if wrong or strange:
+            listed = [f"{one.pointer.lstrip('/') or 'all'} {one.message}" for one in wrong]
+            listed += [f"there is no {one}" for one in strange]
+            raise UsageError(f"The inputs of {self.workflow.name} are not right: {'; '.join(listed)}.")
+
+    async def _level(self, scope: Scope) -> Json:
+        """The steps of the first level; those before the one to start with have their earlier results."""
+        last, kept = None, self._start or 0
+        earlier, states = mapping(self._earlier).get("steps") or [], mapping(self._earlier).get("vars") or []
+        for at, node in enumerate(self.root.children):
+            if at < kept:
+                last = self._keep(node, mapping(earlier[at]) if at < len(earlier) else {}, scope)
+                scope["var"] = dict(states[at]) if at < len(states) else {}
+            else:
+                last = await self.step(node, scope)
+            self._vars.append(dict(scope["var"]))
+        return last
+
+    def _keep(self, node: StepRun, earlier: dict[str, Json], scope: Scope) -> Json:
+        if node.step is None or earlier.get("state") not in ("done", "skipped"):
+            raise UsageError(f"The earlier run did not come past {node.path}, so it cannot begin behind that.")
+        node.state, node.output, node.ms = earlier["state"], earlier.get("output"), earlier.get("ms", 0.0)
+        node.inputs = earlier.get("inputs")
+        scope[node.step.id] = StepResult(node.output, state=node.state)
+        self.changed.emit(node)
+        return node.output
+
+    async def sequence(self, nodes: Sequence[StepRun], scope: Scope) -> Json:
+        """Do steps one after the other; the value is that of the last one."""
+        value: Json = None
+        for node in nodes:
+            value = await self.step(node, scope)
+        return value
+
+    async def step(self, node: StepRun, scope: Scope) -> Json:
+        """Do one step.
+
+        Raises:
+            StudioError: it failed, and that ends what it is part of.
+        """
+        step = node.step
+        assert step is not None
+        if not self._go.is_set():
+            await self._go.wait()
+        self._begin(node)
+        result = StepResult()
+        try:
+            work = self._DO[step.kind](self, node, step, scope, result)
+            if step.kind == "call" or "timeout" not in step.raw:
+                await work
+            else:
+                async with asyncio.timeout(step.number("timeout")):
+                    await work
+            node.output = result.result
+            self._end(node, "done")
+        except asyncio.CancelledError:
+            self._end(node, "cancelled")
+            raise
+        except TimeoutError:
+            self._fail(node, step, scope, StudioError(f"It took longer than {step.number('timeout'):g} s."), result)
+        except StudioError as error:
+            self._fail(node, step, scope, error, result)
+        scope[step.id] = result
+        return result.result
+
+    def _fail(self, node: StepRun, step: Step, scope: Scope, error: StudioError, result: StepResult) -> None:
+        """Note a failure; it goes on where the step says so."""
+        node.error, result.error = error, error.message
+        if step.kind == "assert":
+            self._unmet = self._unmet or node
+        if step.on_error == "stop":
+            self._blamed = self._blamed if self._blamed and self._blamed.error is error else node
+            self._end(node, "failed")
+            raise error
+        if step.on_error == "fallback" and step.fallback:
+            node.output = result.result = step.fallback.value(scope)
+            self._end(node, "done")
+        else:
+            result.state = "skipped"
+            self._end(node, "failed" if step.kind == "assert" else "skipped")
+
+    async def _call(self, node: StepRun, step: Step, scope: Scope, result: StepResult) -> None:
+        ref = tool_ref(self.studio, step)
+        arguments = mapping(step.value.value(scope)) if step.value else {}
+        node.inputs = arguments
+        key = dumps([ref.server, ref.name, arguments]) if step.raw.get("cache") else b""
+        if (raw := self._cache.get(key)) is None:
+            tool = tool_of(self.studio.catalog.find(ref))
+            repeatable = self.studio.caller.policy.profile(ref, tool, self.studio.manager.config(ref.server).trust)
+            again = repeatable.repeatable
+            raw = await self._engine.perform(node, again, lambda: self._attempts(node, step, ref, arguments, again))
+            if key and len(self._cache) < _CACHED:
+                self._cache[key] = raw
+        result.raw = raw
+        result.result, result.text = value_of(raw)
+
+    async def _attempts(self, node: StepRun, step: Step, ref: Ref, arguments: dict[str, Json], again: bool) -> Json:
+        """Call until it succeeds, as often as the step allows and the tool may be repeated."""
+        pause, left = step.number("backoff", 0.5), int(step.number("retries")) if again else 0
+        while True:
+            outcome = await self._called(node, step, ref, arguments)
+            if isinstance(outcome, Succeeded):
+                return outcome.result
+            if not left or isinstance(outcome, (Denied, Cancelled)):
+                raise failure(outcome)
+            await asyncio.sleep(pause)
+            pause, left = min(2 * pause, 60.0), left - 1
+
+    async def _called(self, node: StepRun, step: Step, ref: Ref, arguments: dict[str, Json]) -> Any:
+        studio, seconds = self.studio, step.raw.get("timeout")
+        timeouts = Timeouts(None, seconds, seconds, "timeout") if seconds else Timeouts()
+        call = studio.caller.call_tool(ref, arguments, origin="program", approved=self.approved, timeouts=timeouts)
+        if studio.config.settings.traceparent:
+            call.params["_meta"] = {"traceparent": versions.fresh(self._trace).text}
+        node.call, node.attempts = call, node.attempts + 1
+        disconnect = call.changed.connect(lambda one: self._asked(node, one))
+        try:
+            return await call.wait()
+        except asyncio.CancelledError:
+            call.cancel()
+            if call.task is not None:
+                await asyncio.wait((call.task,), timeout=_CANCELLING)
+            raise
+        finally:
+            disconnect()
+            if call.number:
+                studio.trace.comment(call.number, f"run {self.id}: {node.path}")
+
+    def _asked(self, node: StepRun, call: Call) -> None:
+        state: RunState = "waiting" if call.asking else "running"
+        if call.outcome is None and (node.state != state or call.progress):
+            node.state = state
+            self.changed.emit(node)
+
+    async def _wait(self, node: StepRun, step: Step, scope: Scope, result: StepResult) -> None:
+        text = str(step.value.value(scope)) if step.value else ""
+        node.inputs = text
+        result.result = await self._engine.perform(node, True, lambda: self.ask(node, text))
+
+    async def ask(self, node: StepRun, text: str) -> Json:
+        """Wait for approval; gives what the person says about it.
+
+        Raises:
+            InputNeeded: it was not given.
+        """
+        if self.approved:
+            return {"approved": True, "by": "beforehand", "note": ""}
+        node.state = "waiting"
+        self.changed.emit(node)
+        subject = f"{self.workflow.name}: {node.path}"
+        question = InputRequest("approval", "", text, subject=subject, reasons=("a step of a workflow waits for you",))
+        answer = await self.studio.inbox.ask(question)
+        node.state = "running"
+        if answer.action != "accept":
+            raise InputNeeded(f"{text}: {answer.refusal}.")
+        return {"approved": True, "by": answer.by or "you", "note": answer.note}
+
+    async def _set(self, node: StepRun, step: Step, scope: Scope, result: StepResult) -> None:
+        result.result = node.inputs = step.value.value(scope) if step.value else {}
+        scope["var"].update(result.result)
+
+    async def _assert(self, node: StepRun, step: Step, scope: Scope, result: StepResult) -> None:
+        assert isinstance(step.condition, Expression)
+        if not step.condition.value(scope):
+            said = str(step.value.value(scope)) if step.value else "This is not so"
+            raise AssertFailed(f"{said}: {step.condition.text}")
+        result.result = True
+
+    async def _do(self, node: StepRun, step: Step, scope: Scope, result: StepResult) -> None:
+        result.result = await self.sequence(node.children, scope)
+
+    async def _choose(self, node: StepRun, step: Step, scope: Scope, result: StepResult) -> None:
+        assert isinstance(step.condition, Expression)
+        chosen = "then" if step.condition.value(scope) else "else"
+        node.inputs, count = chosen, len(step.parts["then"])
+        taken, left = node.children[:count], node.children[count:]
+        if chosen == "else":
+            taken, left = left, taken
+        for one in left:
+            self._end(one, "skipped")
+        result.result = await self.sequence(taken, scope)
+
+    async def _parallel(self, node: StepRun, step: Step, scope: Scope, result: StepResult) -> None:
+        """Branches at the same time, each with variables of its own."""
+        merge, branches = step.raw.get("merge", "all"), step.parts["parallel"]
+        scopes = [_inner(scope) for _ in branches]
+        pairs = zip(node.children, branches, scopes, strict=True)
+        jobs = [Job((branch,), inner, partial(self.step, child, inner), child) for child, branch, inner in pairs]
+        stop = {"all": "failure", "first": "success"}.get(merge, "")
+        found = await self._engine.items(self, node, jobs, len(jobs), stop)
+        wrong = [one for one in found if isinstance(one, StudioError)]
+        values: dict[str, Json] = {}
+        for branch, child, value in zip(branches, node.children, found, strict=True):
+            if child.state in ("done", "skipped"):
+                values[branch.id] = value
+            scope[branch.id] = StepResult(value if child.state == "done" else None, state=child.state)
+        needed = {"all": len(branches), "first": 1}.get(merge, len(branches) // 2 + 1)
+        if len(values) < needed:
+            raise wrong[0] if wrong else StudioError("Too few branches have succeeded.")
+        result.result = next(iter(values.values())) if merge == "first" else values
+
+    async def _each(self, node: StepRun, step: Step, scope: Scope, result: StepResult) -> None:
+        items = step.condition.value(scope) if step.condition else None
+        if isinstance(items, dict):
+            items = [{"key": key, "value": value} for key, value in items.items()]
+        if not isinstance(items, list):
+            raise StudioError(f"`each` wants a list, and {step.raw['each']} is none.")
+        node.total = len(items)
+        jobs = [self._job(node, step.parts["do"], _inner(scope, item=item, index=at), at)
+                for at, item in enumerate(items)]  # fmt: skip
+        values = await self._engine.items(self, node, jobs, int(step.number("concurrency", 1)), "failure")
+        if wrong := next((one for one in values if isinstance(one, StudioError)), None):
+            raise wrong
+        result.result = values
+        for aggregate in step.parts.get("aggregate", ()):
+            (child,) = self._nodes((aggregate,), node)
+            node.children.append(child)
+            result.result = await self.step(child, scope.new_child({"results": values}))
+
+    def _job(self, node: StepRun, steps: Sequence[Step], scope: Scope, at: int) -> Job:
+        return Job(steps, scope, lambda: self.round(node, steps, scope, at))
+
+    async def _loop(self, node: StepRun, step: Step, scope: Scope, result: StepResult) -> None:
+        assert isinstance(step.condition, Expression)
+        most, newest = int(step.number("maximum", 100)), deque[Json](maxlen=int(step.number("keep", 1_000)))
+        inner = scope.new_child({"iteration": 0, "results": []})
+        for at in range(most + 1):
+            inner.maps[0].clear()
+            inner.maps[0].update(iteration=at, results=list(newest))
+            if not step.condition.value(inner):
+                break
+            if at == most:
+                raise StudioError(f"After {most} rounds this is still so: {step.condition.text}")
+            newest.append(await self.round(node, step.parts["do"], inner, at))
+        result.result = list(newest)
+
+    async def round(self, node: StepRun, steps: Sequence[Step], scope: Scope, at: int) -> Json:
+        """Do the steps inside one round, or for one item."""
+        child = StepRun(path=f"{node.path}[{at}]", index=at, inputs=scope.get("item"))
+        child.children = self._nodes(steps, child)
+        node.children.append(child)
+        self._begin(child)
+        try:
+            child.output = await self.sequence(child.children, scope)
+            self._end(child, "done")
+        except asyncio.CancelledError:
+            self._end(child, "cancelled")
+            raise
+        except StudioError as error:
+            child.error = error
+            self._end(child, "failed")
+            raise
+        finally:
+            node.counts[child.state] += 1
+            if len(node.children) > 2 * ROUNDS:
+                node.children = _newest(node.children)
+        return child.output
+
+    # ------------------------------------------------------------------ states
+
+    def _nodes(self, steps: Sequence[Step], parent: StepRun) -> list[StepRun]:
+        """What is to be done, before it is; of `each` and `loop` nobody knows how often."""
+        before = f"{parent.path}." if parent.path else ""
+        made = [StepRun(step, before + step.id) for step in steps]
+        for node, step in zip(made, steps, strict=True):
+            if step.kind not in ("each", "loop"):
+                node.children = self._nodes([one for key in _ORDER for one in step.parts.get(key, ())], node)
+        return made
+
+    def _begin(self, node: StepRun) -> None:
+        node.state, node.began = "running", time.time()
+        self.changed.emit(node)
+
+    def _end(self, node: StepRun, state: RunState) -> None:
+        node.state = state
+        if node.began:
+            node.ms = (time.time() - node.began) * 1000
+        self.changed.emit(node)
+
+    def _top(self, identity: str) -> int:
+        """Where the step of the first level stands that is this one or has it inside."""
+        for at, step in enumerate(self.workflow.steps):
+            if any(one.id == identity for one in step.walk()):
+                return at
+        raise UsageError(f"{self.workflow.name} has no step {identity}.")
+
+    _DO: ClassVar[dict[str, Callable[[Run, StepRun, Step, Scope, StepResult], Awaitable[None]]]] = {
+        "call": _call, "parallel": _parallel, "choose": _choose, "each": _each, "loop": _loop, "set": _set,
+        "assert": _assert, "wait": _wait, "do": _do,
+    }  # fmt: skip
+
+
+class _Enough(Exception):
+    """No further job is wanted."""
+
+
+class Direct:
+    """Does everything here and now."""
+
+    async def perform(self, node: StepRun, repeatable: bool, work: Work) -> Json:
+        """Do it."""
+        return await work()
+
+    async def items(
+        self, run: Run, node: StepRun, jobs: Sequence[Job], at_once: int, stop: str
+    ) -> list[Json | StudioError]:
+        """So many at the same time as the step allows."""
+        found: list[Json | StudioError] = [None] * len(jobs)
+        waiting = iter(range(len(jobs)))
+
+        async def some() -> None:
+            for at in waiting:
+                try:
+                    found[at] = await jobs[at].do()
+                except StudioError as error:
+                    found[at] = error
+                if stop == ("failure" if isinstance(found[at], StudioError) else "success"):
+                    raise _Enough
+
+        work = [asyncio.ensure_future(some()) for _ in range(min(at_once, len(jobs)))]
+        try:
+            for one in asyncio.as_completed(work):
+                await one
+        except _Enough:
+            pass
+        finally:
+            for one in work:
+                one.cancel()
+            await asyncio.gather(*work, return_exceptions=True)
+        return found
+
+
+def _inner(scope: Scope, **names: Json) -> Scope:
+    """What one of several that run at the same time knows: its variables are its own."""
+    return scope.new_child({**names, "var": dict(scope["var"])})
+
+
+def _newest(children: list[StepRun]) -> list[StepRun]:
+    """Those that have not ended, the newest that have, and the newest that failed."""
+    failed = [one for one in children if one.state == "failed"][-ROUNDS:]
+    ended = [one for one in children if one.state in ENDED][-ROUNDS:]
+    shown = {*map(id, failed), *map(id, ended)}
+    return [one for one in children if one.state not in ENDED or id(one) in shown]
+
+
+_ORDER = ("parallel", "then", "else", "do")
