@@ -21,6 +21,7 @@ register = true
 token = "bob-has-that-one"
 register = true
 """
+TOKEN = {"MCP_STUDIO_GATEWAY_TOKEN": "the-plain-token"}
 DISCOVER = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -46,7 +47,7 @@ MODERN = {**USUAL, "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "server/d
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     home = tmp_path_factory.mktemp("gateway")
     file = configured(TWO, home=home, raw=raw("raw_lists"), poison=raw("raw_poison"))
-    with on_http(file, MCP_STUDIO_HOME=str(home), MCP_STUDIO_GATEWAY_TOKEN="the-plain-token") as served:
+    with on_http(file, MCP_STUDIO_HOME=str(home), **TOKEN) as served:
         yield served
 
 
@@ -166,6 +167,25 @@ async def test_what_a_client_registers_is_its_own(served: Served) -> None:
     async with to_http(served) as client:
         refused = await client.call_tool("register_tool", {"name": "mine", "description": "Mine."})
         assert refused.is_error and "may not register" in text(refused)
+
+
+@pytest.mark.parametrize("era", [USUAL, MODERN], ids=["legacy", "modern"])
+@pytest.mark.parametrize(
+    "body",
+    ["[]", "[{}]", "5", "null", "{}", "{", "", '{"jsonrpc":"1.0","id":1,"method":"ping"}',
+     '{"jsonrpc":"2.0","id":1,"method":5}', '{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}'],
+)  # fmt: skip
+def test_what_is_no_message_is_refused_in_a_sentence(served: Served, era: dict[str, str], body: str) -> None:
+    answer = httpx2.post(served.url, content=body.encode(), headers={**era, **served.headers})
+    error = answer.json()["error"]
+    assert answer.status_code == 400 and error["code"] in (-32600, -32700)
+    assert len(error["message"]) < 100 and "\n" not in error["message"]
+
+
+def test_a_slow_body_is_cut(tmp_path: Path) -> None:
+    with on_http(configured(more="[limits]\nbody = 0.3", home=tmp_path, raw=raw("raw_server")), **TOKEN) as served:
+        answer = _spoken(served, _head(served, "Content-Length: 100"), b'{"jsonrpc":')
+        assert answer.startswith(b"HTTP/1.1 408") and b"took too long" in answer
 
 
 async def test_nothing_that_servers_say_of_tools_acts_or_hides(tmp_path: Path) -> None:
