@@ -334,7 +334,7 @@ async def test_a_killed_server_fails_its_step_and_the_run_goes_on(log: Path) -> 
         task = run.start()
         call = None
         deadline = time.monotonic() + 60
-        while call is None or not call.sent:
+        while call is None or not call.sendings:
             assert time.monotonic() < deadline
             await asyncio.sleep(0.01)
             call = run.root.children[0].call

@@ -493,7 +493,7 @@ class CallPane(Pane, scope="call"):
         if call is self.call:
             self.tell_result()
         elif ended and call.outcome is not None and call is self.calls.get(key):
-            self.app.say(f"{call.subject}: {outcomes.outcome_line(call.outcome)[1]}")
+            self.app.say(f"{call.ref}: {outcomes.outcome_line(call.outcome)[1]}")
 
     # Other actions
 
