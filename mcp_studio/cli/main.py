@@ -59,11 +59,11 @@ def _run(argv: Sequence[str], out: Output) -> int:
         return _studio(options)
     if options.verb == "mock":
         return _mock(options)
-    verb = verbs.load(options.verb)
+    run_verb = verbs.runner(options.verb)
     gc.freeze()
     gc.enable()
     front_end = {"config": _keys, "serve": _gateway}.get(options.verb)
-    return verb.run(out, front_end) if front_end else verb.run(out)
+    return run_verb(out, front_end) if front_end else run_verb(out)
 
 
 def _studio(options: Options) -> int:
