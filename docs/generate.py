@@ -69,7 +69,7 @@ def keys() -> str:
 
 
 def _code(keys: str) -> str:
-    return " ".join(f"`{key}`" for key in keys.split())
+    return " ".join(f"`{key}`" for key in keys.split()).replace("|", r"\|")
 
 
 def limit_rows() -> str:

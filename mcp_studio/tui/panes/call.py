@@ -37,10 +37,9 @@ from mcp_studio.tui.form.json_editor import JsonEditor
 from mcp_studio.tui.form.view import FormView
 from mcp_studio.tui.panes.history import HistoryList, SavedCalls
 from mcp_studio.tui.panes.pane import Pane
-from mcp_studio.tui.views.find import Findable
-from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.json_view import JsonView
-from mcp_studio.tui.views.text_view import TextView
+from mcp_studio.tui.views.rows import glyphs
+from mcp_studio.tui.views.text_view import Findable, TextView
 
 RISKS = {"read": ("r reads", "$risk-read"), "write": ("w writes", "$risk-write"),
          "destructive": ("! destructive", "$risk-destructive")}  # fmt: skip
@@ -461,7 +460,7 @@ class CallPane(Pane, scope="call"):
         """
         studio, ref = self.app.studio, draft.entry.ref
         call = draft.begin(studio, fresh=fresh)
-        if not hidden:
+        if draft.value and not hidden:
             studio.memory.drafts.put(draft.key, draft.value, hidden=draft.secrets)
         studio.memory.history.follow(call, ref, draft.sent, origin="studio", hidden=draft.secrets | hidden)
         if ref.kind == "template":  # the studio knows of the URI that came of it only
