@@ -8,7 +8,7 @@ from typing import Any
 _PLACES = {
     **dict.fromkeys(("read", "get", "complete"), "call"), "tasks": "call:tasks", "list": "listing",
     "skills": "listing:skills", "approvals": "safety:approvals", "audit": "safety:audit", "pins": "safety:pins",
-    "replay": "trace", "dev": "watch:dev",
+    "replay": "trace", "dev": "watch:dev", "run": "workflow", "worker": "workflow",
 }  # fmt: skip
 """Where verbs are that are no `run` of a module of their name."""
 
