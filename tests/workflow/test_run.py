@@ -22,7 +22,7 @@ from mcp_studio.present.outcomes import ToolError
 from mcp_studio.studio import Studio
 from mcp_studio.workflow import Run, Workflow
 from mcp_studio.workflow.check import check, planned
-from mcp_studio.workflow.records import Report, RunStore
+from mcp_studio.workflow.records import Report, RunStore, read_snapshot
 from mcp_studio.workflow.run import AssertFailed
 from tests.servers.plan_tools import lines
 from tests.studio_support import opened, stdio
@@ -288,8 +288,10 @@ async def test_a_report_is_a_snapshot_and_junit(studio: Studio, tmp_path: Path) 
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "1", "0")
     failure = suite.find(".//failure")
     assert failure is not None and "big: 1 > 2" in str(failure.text)
+    first.record(tmp_path / "snapshot.json")
+    assert read_snapshot(tmp_path / "snapshot.json") == first.snapshot()
     with pytest.raises(UsageError, match="no snapshot"):
-        first.compare({})
+        read_snapshot(tmp_path / "junit.xml")
 
 
 @pytest.mark.parametrize(
@@ -297,8 +299,8 @@ async def test_a_report_is_a_snapshot_and_junit(studio: Studio, tmp_path: Path) 
     [
         ('steps = [{ call = "s.nothing" }]', "nothing"),
         ('steps = [{ call = "t.nothing" }, { call = "s.echo" }]', "s has no tool 'nothing'"),
-        ('steps = [{ call = "s.add", arguments = { a = 1 } }]', "s.add gets b that is required."),
-        ('steps = [{ call = "s.add", arguments = { a = 1, b = "x" } }]', "s.add gets b that must be a number"),
+        ('steps = [{ call = "s.add", arguments = { a = 1 } }]', "s.add: b is required."),
+        ('steps = [{ call = "s.add", arguments = { a = 1, b = "x" } }]', "s.add: b must be a number"),
         ('steps = [{ call = "s.add", arguments = { a = 1, b = "$input.city" } }]', "of type number, and that input"),
         ('steps = [{ call = "s.add", arguments = { a = 1, b = 2, c = 3 } }]', "s.add has no argument c."),
         ('steps = [{ call = "s.once", arguments = { key = "x" }, retries = 2 }]', "s.once is not retried"),
