@@ -59,6 +59,8 @@ def _run(argv: Sequence[str], out: Output) -> int:
         return _studio(options)
     if options.verb == "mock":
         return _mock(options)
+    if options.verb == "serve-db":
+        return _databases(options)
     verb = verbs.load(options.verb)
     gc.freeze()
     gc.enable()
@@ -109,6 +111,14 @@ def _mock(options: Options) -> int:
     fixed, latency = {"recorded": None, "none": 0.0}, options.value("--latency")
     seconds = fixed[latency] if latency in fixed else (options.count("--latency", 3_600_000, least=0) or 0) / 1000
     return serve(options.words[0], Paths.default().state / "trace", server, port, seconds, options.flag("--quiet"))
+
+
+def _databases(options: Options) -> int:
+    """Serve databases."""
+    from mcp_studio.servers.database.server import start
+
+    port = (options.count("--http", 65_535, least=0) or 0) if options.flag("--http") else None
+    return start(options.values("--connect"), options.values("--write"), options.value("--names") or "plain", port)
 
 
 def _server_names() -> Iterable[str]:

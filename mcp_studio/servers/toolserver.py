@@ -158,6 +158,12 @@ async def _awaited(work: Awaitable[None]) -> None:
     await work
 
 
+def cancelled() -> Callable[[], bool]:
+    """What tells, from any thread, whether the client has cancelled the call that this one works for."""
+    turn = _TURN.get(None)
+    return lambda: turn is not None and turn.left
+
+
 class ToolServer:
     """What is served: tools, and whatever `handlers` answer.
 
