@@ -391,8 +391,7 @@ def outcome_of(method: str, reply: Reply, ms: float, asked_ms: float = 0.0) -> C
         return Rejected(**facts, problems=event.problems, code=event.code, message=event.message, data=event.data)
     if event.problems:
         return Rejected(**facts, problems=event.problems, message="The server's result is invalid.", data=event.result)
-    failed = method == "tools/call" and mapping(event.result).get("isError") is True
-    kind = ToolFailed if failed else Succeeded
+    kind = ToolFailed if method == "tools/call" and mapping(event.result).get("isError") is True else Succeeded
     return kind(**facts, result=event.result, problems=problems_of(method, event.result))
 
 

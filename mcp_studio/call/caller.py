@@ -40,7 +40,7 @@ from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.limits import MB
 from mcp_studio.protocol.events import Answered, Refused
 from mcp_studio.protocol.tasks import TaskKind, created_task, support_of
-from mcp_studio.protocol.versions import HEADER_MISMATCH, at_least
+from mcp_studio.protocol.versions import HEADER_MISMATCH, TASK_RESULT, at_least
 from mcp_studio.protocol.views import ToolView, param_headers
 from mcp_studio.record import record
 from mcp_studio.schema.checker import Checker
@@ -204,7 +204,7 @@ class Caller:
             if profile.total and (call.timeouts is None or call.timeouts.total is None):
                 call.timeouts = (call.timeouts or Timeouts())._replace(total=profile.total)
             call.moves = call.failover or profile.repeatable
-            if self.groups.of(ref.server) and not call.stays:
+            if self.manager.config(ref.server).group and not call.stays:
                 call.replaceable = lambda: any(one.healthy for one in self._others(call))
                 # A server that does one thing at a time says nothing meanwhile, be it ever so long.
                 call.patience = max(self.manager.limits.failover, 2 * self.groups.slowest(ref))
@@ -380,10 +380,11 @@ class _Sending:
                         break
                     reply, tries = await self._round(call.params), tries - 1
             event = reply.event
-            if isinstance(event, Answered) and not event.problems and (self._kind == "extension" or self._task_params):
-                if (raw := created_task(event.result, self._kind)) is not None:
-                    return await self._task_end(raw, reply)
-            return reply
+            if not isinstance(event, Answered) or event.problems:
+                return reply
+            extends = connection.core.modern and event.result.get("resultType") == TASK_RESULT
+            raw = created_task(event.result, self._kind) if extends or self._task_params else None
+            return reply if raw is None else await self._task_end(raw, reply)
         finally:
             supervisor.calls.remove(subject)
 

@@ -15,14 +15,13 @@ from getpass import getpass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mcp_studio.call.query import query
+from mcp_studio.call.query import parsed, query
 from mcp_studio.catalog.listing import Entry, doubts_of
 from mcp_studio.cli.options import Options
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json, pieces, printable
 from mcp_studio.paths import write_object
-from mcp_studio.present.connections import http_json
-from mcp_studio.present.questions import request_words
+from mcp_studio.present import connections, questions
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.redact import Redactor
 from mcp_studio.safetext import escape_live, safe
@@ -117,6 +116,8 @@ class Output:
     def take(self, options: Options) -> None:
         """Print as these options want it."""
         self.options = options
+        if options.flag("--query"):
+            parsed(options.value("--query"))  # before anything is done
         self.json, self.quiet = options.flag("--json") or options.flag("--query"), options.flag("--quiet")
         """Facts are printed and no texts; `--query` alone wants them without an envelope."""
         self.log_level = options.value("--log-level")
@@ -165,7 +166,7 @@ class Output:
         """Say which page a rule has agreed to, or not: no browser is opened for it."""
         request, answer = given
         if request.kind == "url":
-            self.note(f"{request_words(request)} ({answer.by}: {answer.action}): {request.message}")
+            self.note(f"{questions.request_words(request)} ({answer.by}: {answer.action}): {request.message}")
             if not self.quiet:
                 self._address(request.url)
 
@@ -195,7 +196,7 @@ class Output:
         if self.json:
             message = {"kind": _KINDS.get(error.exit_code, "failure"), "message": self.redactor.text(error.message)}
             hint = {"hint": text} if text else {}
-            http = {"http": http_json(error.http, self.redactor)} if error.http is not None else {}
+            http = {"http": connections.http_json(error.http, self.redactor)} if error.http is not None else {}
             self.envelope({"ok": False, "error": {**message, **hint, **http, **detail}})
         return error.exit_code
 
@@ -218,12 +219,12 @@ class Output:
         """Write a JSON file that a person named, and say so.
 
         Raises:
-            StudioError: it cannot be written.
+            UsageError: it cannot be written.
         """
         try:
             write_object(Path(file), value)
         except OSError as problem:
-            raise StudioError(f"{file} cannot be written: {problem.strerror or problem}.") from None
+            raise UsageError(f"{file} cannot be written: {problem.strerror or problem}.") from None
         self.note(f"written: {file}")
 
     def done(self, result: Json = None, error: StudioError | None = None) -> int:

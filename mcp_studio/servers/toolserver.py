@@ -21,7 +21,7 @@ from pydantic import TypeAdapter
 
 from mcp_studio import __version__
 from mcp_studio.errors import StudioError
-from mcp_studio.jsontext import Json, items_of, mapping, printable
+from mcp_studio.jsontext import Json, dumps, items_of, mapping
 from mcp_studio.protocol.events import RequestId
 from mcp_studio.protocol.message import Failure, Message, Notification, Request, Response
 from mcp_studio.protocol.versions import (
@@ -214,7 +214,7 @@ class ToolServer:
             return {"isError": True, "content": [{"type": "text", "text": said}]}
         # What is text for people is that for models too.
         text = next((value[key] for key in ("content", "tree", "diff") if key in value), None)
-        return {"content": [{"type": "text", "text": printable(value, indent=None) if text is None else text}],
+        return {"content": [{"type": "text", "text": dumps(value).decode() if text is None else text}],
                 "structuredContent": value}  # fmt: skip
 
 
@@ -382,9 +382,9 @@ class ToolPeer:
     async def _look(self, state: Callable[[str], object]) -> None:
         while True:
             await asyncio.sleep(_INTERVAL)
-            wanted = {*self._subscribed, *(uri for _, uris in self._listening.values() for uri in uris)}
+            wanted = {*self._subscribed, *(uri for uris in self._listening.values() for uri in uris)}
             self._seen = {uri: seen for uri, seen in self._seen.items() if uri in wanted}
-            for uri, seen in self._seen.items():
+            for uri, seen in tuple(self._seen.items()):
                 if (now := state(uri)) != seen:
                     self._seen[uri] = now
                     await self._tell(uri)
@@ -416,6 +416,6 @@ def run(server: ToolServer, port: int | None) -> int:
                            lifespan="off", limit_concurrency=CONNECTIONS)  # fmt: skip
     except KeyboardInterrupt:
         return 130
-    except OSError as problem:
-        raise StudioError(f"Port {port} cannot be used: {problem.strerror or problem}.") from None
+    except (OSError, OverflowError) as problem:
+        raise StudioError(f"Port {port} cannot be used: {problem}.") from None
     return 0

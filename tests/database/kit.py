@@ -7,9 +7,8 @@ import shutil
 import sqlite3
 import subprocess
 import tempfile
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import closing, contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,15 +38,14 @@ def mysql() -> Generator[str]:
         if user:
             shutil.chown(folder, "nobody")
         own = ["--no-defaults", f"--datadir={folder}/data", f"--socket={folder}/s", f"--tmpdir={folder}"]
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder, **user}
+        quiet: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder, **user}
         made = [install, *own, "--auth-root-authentication-method=normal", "--skip-test-db"]
-        subprocess.run(made, check=True, timeout=120, **quiet)  # type: ignore[call-overload]
-        running = subprocess.Popen(  # type: ignore[call-overload]
-            [server, *own, "--skip-networking", "--skip-log-bin", "--innodb-flush-log-at-trx-commit=0"], **quiet
-        )
+        subprocess.run(made, check=True, timeout=120, **quiet)
+        alone = ["--skip-networking", "--skip-log-bin", "--innodb-flush-log-at-trx-commit=0"]
+        running: subprocess.Popen[bytes] = subprocess.Popen([server, *own, *alone], **quiet)
         try:
             ping = [admin, "--no-defaults", f"--socket={folder}/s", "--user=root", "--wait=100", "ping"]
-            subprocess.run(ping, check=True, timeout=120, **quiet)  # type: ignore[call-overload]
+            subprocess.run(ping, check=True, timeout=120, **quiet)
             with closing(pymysql.connect(unix_socket=f"{folder}/s", user="root")) as database:
                 database.query("CREATE DATABASE shop")
             yield f"mysql://root@/shop?unix_socket={folder}/s"
@@ -56,43 +54,53 @@ def mysql() -> Generator[str]:
             running.wait(60)
 
 
-def run_sql(address: str, *statements: str) -> list[Any]:
-    """Execute statements as the owner; gives the rows of the last."""
-    scheme = address.partition(":")[0]
-    if scheme == "mysql":
-        import pymysql
+class Shop:
+    """A shop in a database.
 
-        socket = address.partition("unix_socket=")[2]
-        database: Any = pymysql.connect(unix_socket=socket, user="root", database="shop", autocommit=True)
-    elif scheme == "postgresql":
-        import psycopg
+    Args:
+        address: the one for its owner.
+    """
 
-        database = psycopg.connect(address, autocommit=True)
-    elif address.endswith(".duckdb"):
-        import duckdb
+    def __init__(self, address: str) -> None:
+        self.owner = self.reader = address
+        """`reader` is for a role that may do no more than reading and writing rows, where there are roles."""
+        scheme, colon, _ = address.partition(":")
+        self.kind = scheme if colon else address.rpartition(".")[2]
+        self.mark = "%s" if colon else "?"
+        self.run("DROP TABLE IF EXISTS book", TABLE, FILL)
+        if self.kind == "postgresql":
+            made = self.run("SELECT 1 FROM pg_roles WHERE rolname = 'reader'")
+            self.run(
+                *(() if made else ("CREATE ROLE reader LOGIN", "CREATE SEQUENCE counter")),
+                "GRANT SELECT, INSERT, UPDATE, DELETE ON book TO reader", "GRANT ALL ON SEQUENCE counter TO reader",
+            )  # fmt: skip
+            self.reader = address.replace("user=tools", "user=reader")
+        elif self.kind == "mysql":
+            self.run("CREATE USER IF NOT EXISTS reader@localhost", "CREATE SEQUENCE IF NOT EXISTS counter",
+                     "GRANT SELECT, INSERT, UPDATE, DELETE ON shop.* TO reader@localhost")  # fmt: skip
+            self.reader = address.replace("root@", "reader@")
+        elif self.kind == "duckdb":
+            self.run("CREATE SEQUENCE counter")
 
-        database = duckdb.connect(address)
-    else:
-        database = sqlite3.connect(address, isolation_level=None)
-    with closing(database), closing(database.cursor()) as cursor:
-        for statement in statements:
-            cursor.execute(statement)
-        return list(cursor.fetchall()) if cursor.description else []
+    def run(self, *statements: str) -> list[Any]:
+        """Execute statements as the owner; gives the rows of the last."""
+        with closing(self._connect()) as database, closing(database.cursor()) as cursor:
+            for statement in statements:
+                cursor.execute(statement)
+            return list(cursor.fetchall()) if cursor.description else []
 
+    def _connect(self) -> Any:
+        if self.kind == "mysql":
+            import pymysql
 
-def shop(kind: str, folder: Path, server: Callable[[str], str]) -> tuple[str, str]:
-    """A shop; its address for its owner, and the one for a role that may do no more than reading and writing rows."""
-    if kind in ("sqlite", "duckdb"):
-        address = reader = str(folder / f"shop.{kind}")
-    else:
-        address = reader = server(kind)
-    run_sql(address, "DROP TABLE IF EXISTS book", TABLE, FILL)
-    if kind == "postgresql":
-        run_sql(address, "DROP OWNED BY reader" if run_sql(address, "SELECT 1 FROM pg_roles WHERE rolname = 'reader'")
-                else "CREATE ROLE reader LOGIN", "GRANT SELECT, INSERT, UPDATE, DELETE ON book TO reader")  # fmt: skip
-        reader = address.replace("user=tools", "user=reader")
-    if kind == "mysql":
-        run_sql(address, "CREATE USER IF NOT EXISTS reader@localhost",
-                "GRANT SELECT, INSERT, UPDATE, DELETE ON shop.* TO reader@localhost")  # fmt: skip
-        reader = address.replace("root@", "reader@")
-    return address, reader
+            socket = self.owner.partition("unix_socket=")[2]
+            return pymysql.connect(unix_socket=socket, user="root", database="shop", autocommit=True)
+        if self.kind == "postgresql":
+            import psycopg
+
+            return psycopg.connect(self.owner, autocommit=True)
+        if self.kind == "duckdb":
+            import duckdb
+
+            return duckdb.connect(self.owner)
+        return sqlite3.connect(self.owner, isolation_level=None)

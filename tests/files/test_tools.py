@@ -162,6 +162,20 @@ async def test_changing(tmp_path: Path) -> None:
         assert stat.S_IMODE((root / "notes.txt").stat().st_mode) == 0o640
         await result(studio, "edit_file", path="dos.txt", edits=[{"old": "a\nb", "new": "x\ny"}])
         assert (root / "dos.txt").read_bytes() == b"x\r\ny\r\n"
+        (root / "long.txt").write_text("".join(f"{number}\n" for number in range(100_000)))
+        far = await result(studio, "edit_file", path="long.txt", edits=[{"old": "\n70000\n", "new": "\nhere\n"}])
+        hunk = [
+            "@@ -69998,7 +69998,7 @@",
+            " 69997",
+            " 69998",
+            " 69999",
+            "-70000",
+            "+here",
+            " 70001",
+            " 70002",
+            " 70003",
+        ]
+        assert far["diff"].splitlines()[2:] == hunk
         for old, said in (("zzz", "Edit 1: the old text is not in the file."), ("\n", "is 3 times in the file")):
             assert said in await refusal(studio, "edit_file", path="notes.txt", edits=[{"old": old, "new": ""}])
         await result(studio, "edit_file", path="notes.txt", edits=[{"old": "\n", "new": ";", "every": True}])

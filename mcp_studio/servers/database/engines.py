@@ -85,6 +85,8 @@ class Engine:
                     if why := overdue():
                         raise StudioError(why) from None
                     raise
+                if why := overdue():  # a function that was interrupted may give something all the same
+                    raise StudioError(why)
                 if writing:
                     database.commit()
         except (self._driver.Error, OSError) as problem:
@@ -119,12 +121,25 @@ class Engine:
     def _interrupt(self, database: Any) -> None:
         database.interrupt()
 
-    def select(self, database: Any, sql: str, parameters: Parameters) -> Any:
+    @contextmanager
+    def selected(self, database: Any, sql: str, parameters: Parameters) -> Generator[Any]:
         """A cursor on the rows of one statement, which come as they are fetched."""
-        return database.execute(sql, parameters or ())
+        cursor = self._cursor(database, sql)
+        try:
+            self._select(database, cursor, sql, parameters)
+            yield cursor
+        finally:
+            with suppress(self._driver.Error):
+                cursor.close()
+
+    def _cursor(self, database: Any, sql: str) -> Any:
+        return database.cursor()
+
+    def _select(self, database: Any, cursor: Any, sql: str, parameters: Parameters) -> None:
+        cursor.execute(sql, parameters or ())
 
     def stop(self, database: Any) -> None:
-        """Leave a cursor whose rows have not all been fetched."""
+        """Come before a cursor is left whose rows have not all been fetched."""
 
     def change(self, database: Any, sql: str, parameters: Parameters) -> int:
         """Execute one statement; gives how many rows it concerned, -1 where that is not known."""
@@ -141,8 +156,8 @@ class Engine:
 
     def rows(self, sql: str, *parameters: Any) -> list[Sequence[Any]]:
         """All rows of a statement of ours."""
-        with self.opened() as database:
-            return self.select(database, sql, parameters).fetchall()
+        with self.opened() as database, self.selected(database, sql, parameters) as cursor:
+            return list(cursor.fetchall())
 
     def described(self, table: str) -> list[Sequence[Any]]:
         """The columns of a table."""
@@ -207,13 +222,17 @@ class DuckDb(Engine):
         database.begin()
         return database
 
-    def select(self, database: Any, sql: str, parameters: Parameters) -> Any:
+    def _cursor(self, database: Any, sql: str) -> Any:
+        return database  # a cursor would be another connection
+
+    def _select(self, database: Any, cursor: Any, sql: str, parameters: Parameters) -> None:
         if len(statements := database.extract_statements(sql)) != 1:
             raise StudioError("Send one statement at a time.")
-        return database.execute(statements[0], parameters or ())
+        database.execute(statements[0], parameters or ())
 
     def change(self, database: Any, sql: str, parameters: Parameters) -> int:
-        rows = self.select(database, sql, parameters).fetchall()
+        self._select(database, database, sql, parameters)
+        rows = database.fetchall()
         return rows[0][0] if len(rows) == 1 and isinstance(rows[0][0], int) else -1
 
 
@@ -245,11 +264,13 @@ class Postgres(Engine):
     def _interrupt(self, database: Any) -> None:
         database.cancel_safe(timeout=_CONNECT)
 
-    def select(self, database: Any, sql: str, parameters: Parameters) -> Any:
-        if sql.startswith(self.explain):  # which no cursor of the database takes; prepared, it is one statement
-            return database.execute(sql, parameters or None, prepare=True)
-        cursor = database.cursor("reading")
-        return cursor.execute(sql, parameters or None)
+    def _cursor(self, database: Any, sql: str) -> Any:
+        return database.cursor("" if sql.startswith(self.explain) else "reading")
+
+    def _select(self, database: Any, cursor: Any, sql: str, parameters: Parameters) -> None:
+        # No cursor of the database takes EXPLAIN; prepared, it is one statement too.
+        prepared = {"prepare": True} if sql.startswith(self.explain) else {}
+        cursor.execute(sql, parameters or None, **prepared)
 
     def change(self, database: Any, sql: str, parameters: Parameters) -> int:
         return database.execute(sql, parameters or None, prepare=True).rowcount
@@ -277,11 +298,14 @@ class MySql(Engine):
         from pymysql.cursors import SSCursor
 
         parts = urlsplit(self.address)
+        more: dict[str, Any] = dict(parse_qsl(parts.query))
+        if "unix_socket" in more or parts.hostname in ("localhost", "127.0.0.1", "::1"):
+            more = {"ssl_disabled": True, **more}  # reading all certificates takes 60 ms
         plain = partial(unquote, errors="replace")
         database = self._driver.connect(
             host=parts.hostname, port=parts.port or 3306, user=plain(parts.username or ""),
             password=plain(parts.password or ""), database=plain(parts.path.strip("/")) or None, charset="utf8mb4",
-            connect_timeout=_CONNECT, read_timeout=SECONDS + 10, cursorclass=SSCursor, **dict(parse_qsl(parts.query)),
+            connect_timeout=_CONNECT, read_timeout=SECONDS + 10, cursorclass=SSCursor, **more,
         )  # fmt: skip
         if not writing:
             database.query("SET SESSION TRANSACTION READ ONLY")
@@ -292,13 +316,11 @@ class MySql(Engine):
         with closing(self._connect(writing=False)) as other:
             other.query(f"KILL QUERY {database.thread_id()}")
 
-    def select(self, database: Any, sql: str, parameters: Parameters) -> Any:
-        cursor = database.cursor()
+    def _select(self, database: Any, cursor: Any, sql: str, parameters: Parameters) -> None:
         if not sql.startswith(self.explain):
             cursor.execute(self.explain + sql, parameters or None)
             cursor.fetchall()
         cursor.execute(sql, parameters or None)
-        return cursor
 
     def stop(self, database: Any) -> None:
         self._interrupt(database)  # otherwise closing it fetches them all

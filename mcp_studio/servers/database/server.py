@@ -69,7 +69,12 @@ class Connections(TypedDict):
     connections: list[Known]
 
 
-Table = TypedDict("Table", {"schema": str, "name": str, "kind": str})  # TypedDict's class syntax would hide `schema`
+class Table(TypedDict):
+    """A table or view."""
+
+    schema: str
+    name: str
+    kind: str
 
 
 class Tables(TypedDict):
@@ -217,8 +222,7 @@ class DatabaseTools:
 
     def _asked(self, found: Engine, sql: str, parameters: Parameters, limit: int) -> Rows:
         began, rows, room, cut = time.monotonic(), list[list[Any]](), _BYTES, ""
-        with found.opened() as database:
-            cursor = found.select(database, sql, parameters)
+        with found.opened() as database, found.selected(database, sql, parameters) as cursor:
             columns = [Kind(name=str(one[0]), type=found.type_of(one)) for one in cursor.description or ()]
             while (row := cursor.fetchone()) is not None:
                 values = [_plain(value) for value in row]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import difflib
 import os
+import re
 import secrets
 import stat
 from collections.abc import Generator
@@ -20,8 +21,9 @@ from mcp_studio.servers.files.beneath import Place, shown
 
 LARGEST = 10 * MB
 """Bytes of one answer, and of one file that is written."""
-_COMPARED = 10_000
-"""Lines of a file that is compared, and of a difference."""
+_COMPARED = 5_000
+"""Lines that are compared, and of a difference."""
+_CONTEXT = 3
 
 
 class Part(NamedTuple):
@@ -161,10 +163,25 @@ def replaced(edit: str, text: str, old: str, new: str, every: bool) -> str:
 def difference(name: str, before: str, after: str) -> str:
     """What changed, as a unified diff."""
     old, new = before.split("\n"), after.split("\n")
-    if max(len(old), len(new)) > _COMPARED:
-        return f"Files of more than {_COMPARED:,} lines are not compared.\n"
-    found = difflib.unified_diff(old, new, f"a/{shown(name)}", f"b/{shown(name)}", lineterm="")
-    return "\n".join(islice(found, _COMPARED))[:MB]
+    same = _same(old, new)
+    end = _same(old[same:][::-1], new[same:][::-1])
+    if max(len(old), len(new)) - same - end > _COMPARED:
+        return f"More than {_COMPARED:,} lines lie between the first change and the last: they are not compared.\n"
+    # Comparing costs the square of the lines: only those around the changes are, whose numbers count from there.
+    start, rest = max(0, same - _CONTEXT), max(0, end - _CONTEXT)
+    found = difflib.unified_diff(
+        old[start : len(old) - rest], new[start : len(new) - rest], f"a/{shown(name)}", f"b/{shown(name)}",
+        n=_CONTEXT, lineterm="",
+    )  # fmt: skip
+    text = "\n".join(islice(found, _COMPARED))[:MB]
+    header = re.compile(r"^@@ -(\d+)(.*) \+(\d+)(.*) @@$", re.MULTILINE)
+    return header.sub(lambda at: f"@@ -{int(at[1]) + start}{at[2]} +{int(at[3]) + start}{at[4]} @@", text)
+
+
+def _same(old: list[str], new: list[str]) -> int:
+    """How many lines are the same at the beginning."""
+    pairs = enumerate(zip(old, new, strict=False))
+    return next((at for at, (left, right) in pairs if left != right), min(len(old), len(new)))
 
 
 def write(place: Place, data: bytes, before: os.stat_result | None = None) -> bool:

@@ -130,17 +130,22 @@ class FileServer:
             return ()
 
 
-def build(roots: Iterable[str] | None, *, read_only: bool = False, names: str = "plain") -> ToolServer:
+def build(roots: Iterable[str] | None, *, read_only: bool = False, names: str = "") -> ToolServer:
     """A server of some folders.
 
     Args:
         roots: None serves those that the client names.
         read_only: without the tools that change something.
-        names: which of `PREFIXES` its tools have.
+        names: which of `PREFIXES` its tools have; empty is `plain`.
     """
     files = FileServer(roots)
     server = ToolServer(
-        "mcp-studio-files", "Files", _INSTRUCTIONS, files.tools, prefix=PREFIXES[names], changes=not read_only
+        "mcp-studio-files",
+        "Files",
+        _INSTRUCTIONS,
+        files.tools,
+        prefix=PREFIXES[names or "plain"],
+        changes=not read_only,
     )
     files.add_to(server)
     return server

@@ -37,11 +37,15 @@ _SECONDS = 30.0
 _RESULTS = 1_000
 _AT_ONCE = 50
 _LINE = 500
-"""Characters of a line that a search shows, and of a pattern."""
+"""Characters of a line that a search shows."""
+_PATTERN = 5_000
+"""Characters of a regular expression."""
 _PATIENCE = 1.0
 """Seconds for one pattern on one file."""
 _COPIED = 1_024 * MB
 _NOISE = (".git", "node_modules")
+_TOKEN = r"(\*\*/|\*\*|\*|\?|\[!?[^\]/\\]+\]|\{[^{}/]+\})"
+"""What means something in a glob."""
 _GLOB = "`*` and `?` within a name, `**` over folders, {a,b}, [a-z]; without a slash about the last name alone"
 
 FilePath = Annotated[str, Field(description="Absolute, below the first root, or a file:// address")]
@@ -365,12 +369,12 @@ class _Walk:
         self.ended = ""
         """Which bound ended it."""
         self._what = what
-        self._left_out = [_glob(one) for one in exclude]
+        self._left_out = _glob(*exclude)
 
     def over(self, folder: int, depth: int) -> Iterator[Found]:
         """What is below a folder."""
         began, count = time.monotonic(), 0
-        for found in below(folder, depth, lambda path: not self._has(path)):
+        for found in below(folder, depth, self._wanted):
             count += 1
             if count % 500 == 0:
                 report(count, f"{self._what} {shown(found.path)[-100:]}")
@@ -379,8 +383,8 @@ class _Walk:
                 return
             yield found
 
-    def _has(self, path: str) -> bool:
-        return any(one.fullmatch(path, timeout=_PATIENCE) for one in self._left_out)
+    def _wanted(self, path: str) -> bool:
+        return not self._left_out.fullmatch(path, timeout=_PATIENCE)
 
 
 @contextmanager
@@ -392,24 +396,27 @@ def _patience() -> Generator[None]:
 
 
 def _compiled(pattern: str, flags: int) -> regex.Pattern[str]:
+    if len(pattern) > _PATTERN:
+        raise StudioError(f"The pattern has more than {_PATTERN:,} characters.")
     try:
-        return regex.compile(pattern[:_LINE], flags)
+        return regex.compile(pattern, flags)
     except regex.error as problem:
         raise StudioError(f"The pattern cannot be read: {problem}.") from None
 
 
-def _glob(glob: str) -> regex.Pattern[str]:
-    """A glob as regular expression."""
-    simple, written = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}, ""
-    glob = glob if "/" in glob else f"**/{glob}"
-    for token in regex.split(r"(\*\*/|\*\*|\*|\?|\[!?[^\]/\\]+\]|\{[^{}/]+\})", glob):
-        if token[:1] == "[" and len(token) > 1:
-            written += token.replace("[!", "[^")
-        elif token[:1] == "{" and len(token) > 1:
-            written += f"(?:{'|'.join(map(regex.escape, token[1:-1].split(',')))})"
-        else:
-            written += simple.get(token) or regex.escape(token)
-    return _compiled(written, regex.DOTALL)
+def _glob(*globs: str) -> regex.Pattern[str]:
+    """Globs as one regular expression; without any it matches nothing."""
+    simple, written = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}, list[str]()
+    for glob in globs:
+        written.append("|" if written else "")
+        for token in regex.split(_TOKEN, glob if "/" in glob else f"**/{glob}"):
+            if token[:1] == "[" and len(token) > 1:
+                written.append(token.replace("[!", "[^"))
+            elif token[:1] == "{" and len(token) > 1:
+                written.append(f"(?:{'|'.join(map(regex.escape, token[1:-1].split(',')))})")
+            else:
+                written.append(simple.get(token) or regex.escape(token))
+    return _compiled("".join(written) or "(?!)", regex.DOTALL)
 
 
 def _lines_with(found: Found, pattern: regex.Pattern[str], most: int) -> list[tuple[int, str]] | None:

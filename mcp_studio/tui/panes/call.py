@@ -461,7 +461,7 @@ class CallPane(Pane, scope="call"):
         """
         studio, ref = self.app.studio, draft.entry.ref
         call = draft.begin(studio, fresh=fresh)
-        if not hidden:
+        if draft.value and not hidden:
             studio.memory.drafts.put(draft.key, draft.value, hidden=draft.secrets)
         studio.memory.history.follow(call, ref, draft.sent, origin="studio", hidden=draft.secrets | hidden)
         if ref.kind == "template":  # the studio knows of the URI that came of it only

@@ -180,8 +180,8 @@ class ResultPane(Pane, scope="result"):
         moves_focus = self.has_focus_within and (outcome is not None or self.place.has_focus_within)
         self.place.remove_children()
         view = self._view(outcome) if shown else None
-        keys = f" · {self.app.key_of('toggle_item')} sorts · {self.app.key_of('copy_as')} copies as CSV"
-        self.show_note(view.summary + keys if isinstance(view, TableView) else "")
+        key, rows = self.app.key_of, view.summary if isinstance(view, TableView) else ""
+        self.show_note(f"{rows} · {key('toggle_item')} sorts · {key('copy_as')} copies as CSV" if rows else "")
         if view is not None:
             self.place.mount(view)
         elif isinstance(outcome, Lost):
