@@ -20,6 +20,8 @@ from mcp_studio.studio import Studio
 _ASKING = ("list", "search", "show", "stats", "export")
 """What connects to servers first, so that it shows what they list now."""
 
+_EMPTY = "The registry has no tool: it learns those of servers once they are connected."
+
 
 def run(out: Output) -> int:
     """Do it, and return the exit code.
@@ -61,8 +63,10 @@ def _act(registry: ToolRegistry, action: str, words: Sequence[str], out: Output)
     options = out.options
     match action, words:
         case "list", []:
-            found = [*filter(_filter(options), registry.records())]
-            return _tools(found[: options.count("--limit", 1_000_000) or len(found)], out)
+            records = registry.records()
+            found = [*filter(_filter(options), records)]
+            none = "No tool of the registry is of this category, these tags and servers." if records else _EMPTY
+            return _tools(found[: options.count("--limit", 1_000_000) or len(found)], out, none)
         case "show", [name]:
             record = registry.find(name)
             out.data(printable(record.as_json()))
@@ -108,10 +112,9 @@ def _filter(options: Options) -> Any:
     return lambda one: category in ("", one.group) and tags <= set(one.tags) and (not servers or one.server in servers)
 
 
-def _tools(records: Sequence[ToolRecord], out: Output) -> int:
+def _tools(records: Sequence[ToolRecord], out: Output, empty: str = "") -> int:
     rows = [_row(one) for one in records]
     heads = ("tool", "category", "tags", "pinned", "uses", "description")
-    empty = "The registry has no such tool: it learns those of servers once they are connected."
     return out.listing(rows, [one.as_json() for one in records], empty=empty, heads=heads)
 
 
