@@ -428,6 +428,11 @@ class MainScreen(Screen[None]):
     def action_statistics(self) -> None:
         self.trace.action_details()
 
+    def action_workflows(self) -> None:
+        from mcp_studio.tui.screens.workflow import WorkflowDialog
+
+        self.app.push_screen(WorkflowDialog())
+
     def action_logs(self) -> None:
         from mcp_studio.tui.screens.logs import Logs
 
