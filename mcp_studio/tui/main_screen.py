@@ -262,7 +262,7 @@ class MainScreen(Screen[None]):
         self.call.open(event.entry)
 
     def on_catalog_pane_scope_lifted(self) -> None:
-        self.servers.show_all()
+        self.servers.scope_to("")
 
     def on_servers_pane_selected(self, event: ServersPane.Selected) -> None:
         self.catalog.show_server(event.server)
@@ -289,9 +289,11 @@ class MainScreen(Screen[None]):
     def on_result_pane_copy_as_requested(self) -> None:
         self.call.action_copy_as()
 
-    def on_result_pane_exit_report_requested(self, event: ResultPane.ExitReportRequested) -> None:
-        self.servers.go_to(event.server)
-        self.servers.action_exit_report()
+    def action_exit_report(self) -> None:
+        """Show how the server of a lost call ended."""
+        if self.result.call is not None:
+            self.servers.go_to(self.result.call.ref.server)
+            self.servers.action_exit_report()
 
     def on_trace_pane_entry_requested(self, event: TracePane.EntryRequested) -> None:
         if self.show_entry(event.ref) is not None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
+from textual import work
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -34,10 +35,8 @@ class About(Dialog[None]):
     def body(self) -> Iterable[Widget]:
         yield Static("Looking …", id="facts")
 
-    def on_mount(self) -> None:
-        self.run_worker(self._look())
-
-    async def _look(self) -> None:
+    @work
+    async def on_mount(self) -> None:
         """A keyring takes its time to say how it is."""
         studio = self.app.studio
         kept = studio.config.settings.secrets

@@ -54,27 +54,26 @@ class ThemePicker(Dialog[None]):
 
 def _sample(variables: dict[str, str]) -> Content:
     """Panes, badges, states, JSON and buttons, in the colours that the variables of a theme name."""
-    signs = glyphs()
-    line = signs.line * 32
+    signs, line = glyphs(), glyphs().line * 31
     button = "$button-color-foreground on"
-    looks = (
-        (f" {signs.on}4 ", "$state-ready"), (f"{signs.half}1 ", "$state-busy"), (f"{signs.bad}1 ", "$state-failed"),
-        (f"{signs.off}2  ", "$state-off"), (f"{signs.waiting} 1 pending", "bold $accent"), ("\n\n", ""),
-        (f" 2 Tools {line}\n", "bold $pane-focus"),
-        (f"{f' {signs.unfolded} files':<38}14 \n", "bold $foreground"),
-        (" r ", "$risk-read"), ("read_file", "$foreground"), ("  Read a whole file\n", "$quiet"),
-        (f"{' w write_file  Write a file':<41}\n", "$block-cursor-foreground on $block-cursor-background"),
-        (" ! ", "bold $risk-destructive"), ("delete_file\n\n", "$foreground"),
-        (f" 4 Result {line[1:]}\n", "$pane-border"), (f" {signs.ok} ok ", "$state-ready"), ("8 ms\n", "$quiet"),
-        (' "born"', "$json-key"), (": ", "$json-mark"), ("1815", "$json-number"), (", ", "$json-mark"),
-        ('"name"', "$json-key"), (": ", "$json-mark"), ('"Ada"\n', "$json-string"),
-        (' "fellow"', "$json-key"), (": ", "$json-mark"), ("null\n\n", "$json-constant"),
-        ("  ", ""), (" README.md ", "$foreground on $surface"), ("  ", ""),
-        (" Call ", f"{button} $primary"), ("  ", ""), (" Delete ", f"{button} $error"),
-    )  # fmt: skip
-    return Content.assemble(
-        *((text, re.sub(r"\$([\w-]+)", lambda name: variables[name[1]], look)) for text, look in looks)
-    )
+    markup = f"""\
+[$state-ready] {signs.on}4 [/][$state-busy]{signs.half}1 [/][$state-failed]{signs.bad}1 [/][$state-off]{signs.off}2 [/]\
+ [bold $accent]{signs.waiting} 1 pending[/]
+
+[bold $pane-focus] 2 Tools {line}{signs.line}[/]
+[bold $foreground]{f" {signs.unfolded} files":<38}14[/]
+[$risk-read] r [/][$foreground]read_file[/][$quiet]  Read a whole file[/]
+[$block-cursor-foreground on $block-cursor-background]{" w write_file  Write a file":<41}[/]
+[bold $risk-destructive] ! [/][$foreground]delete_file[/]
+
+[$pane-border] 4 Result {line}[/]
+[$state-ready] {signs.ok} ok [/][$quiet]8 ms[/]
+[$json-key] "born"[/][$json-mark]: [/][$json-number]1815[/][$json-mark], [/][$json-key]"name"[/][$json-mark]: [/]\
+[$json-string]"Ada"[/]
+[$json-key] "fellow"[/][$json-mark]: [/][$json-constant]null[/]
+
+  [$foreground on $surface] README.md [/]  [{button} $primary] Call [/]  [{button} $error] Delete [/]"""
+    return Content.from_markup(re.sub(r"\$([\w-]+)", lambda name: variables[name[1]], markup))
 
 
 class Jump(ModalScreen[Widget]):

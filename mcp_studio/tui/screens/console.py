@@ -22,8 +22,7 @@ from mcp_studio.trace.message import WireMessage
 from mcp_studio.tui.form.json_editor import JsonArea
 from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog
 from mcp_studio.tui.views.json_view import JsonView
-from mcp_studio.tui.views.rows import Line, VirtualList, glyphs, spread
-from mcp_studio.tui.views.text_view import Findable
+from mcp_studio.tui.views.rows import Findable, Line, VirtualList, glyphs, spread
 from mcp_studio.tui.views.trace_table import arrow, clock
 
 _HISTORY = 50
@@ -74,7 +73,7 @@ class Console(Dialog[None]):
 
     def __init__(self, server: str, text: str = "") -> None:
         super().__init__(f"Console of {server}")
-        self._server = server
+        self._server, self._draft_key = server, f"console:{server}"
         self._begin = text
         self._sent: list[str] = []
         self._bare: RawConnection | None = None
@@ -99,10 +98,6 @@ class Console(Dialog[None]):
     def on_unmount(self) -> None:
         """Nothing stays connected behind the dialog."""
         self._end_bare()
-
-    @property
-    def _draft_key(self) -> str:
-        return f"console:{self._server}"
 
     # Who sends
 

@@ -9,15 +9,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from mcp_studio.call.saved import (
-    REFERENCE,
-    Folders,
-    SavedCall,
-    saved_text,
-    secrets_in,
-    with_secrets_of,
-    without_secrets,
-)
+from mcp_studio.call import saved as files
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.safetext import safe
@@ -81,14 +73,14 @@ class SaveCall(FillIn):
 
     choices = (Choice("submit", "Save", "primary"), Choice("back", "Cancel"))
 
-    def __init__(self, draft: CallDraft, earlier: SavedCall | None, folders: Folders) -> None:
+    def __init__(self, draft: CallDraft, earlier: files.SavedCall | None, folders: files.Folders) -> None:
         self._draft = draft
         self._earlier = earlier
         self._folders = folders
         self._replaces = earlier.name if earlier else ""
-        self._secrets = secrets_in(draft.sent, self.app.studio.memory.keeper, draft.secrets)
+        self._secrets = files.secrets_in(draft.sent, self.app.studio.memory.keeper, draft.secrets)
         self._rows = {f"keyring entry of {pointer(*path).lstrip('/')}": path for path in self._secrets[:_PLACES]}
-        self.written: SavedCall | None = None
+        self.written: files.SavedCall | None = None
         super().__init__("Save the call", str(draft.entry.ref), self._schema(), self._start())
 
     def _schema(self) -> Json:
@@ -118,24 +110,24 @@ class SaveCall(FillIn):
         saved = self.saved
         file = self._folders.path(saved.where) / f"{saved.name or '…'}.toml"
         parts: list[str | tuple[str, str]] = [(f"\n{safe(file, 400)}\n", "$quiet")]
-        parts.append(safe(saved_text(saved), 6_000, lines=True))
+        parts.append(safe(files.saved_text(saved), 6_000, lines=True))
         for stored in self._stored().values():
             parts.append((f"\nPut it there: mcp-studio config secrets set {safe(stored, 100)}", "$state-busy"))
         self.query_one("#below", Static).update(Content.assemble(*parts))
 
     @property
-    def saved(self) -> SavedCall:
+    def saved(self) -> files.SavedCall:
         """The call as it is chosen."""
         value, draft = self.value, self._draft
-        saved = SavedCall(
+        saved = files.SavedCall(
             str(value.get("name") or "").strip(),
             draft.entry.ref,
-            without_secrets(draft.sent, self._secrets, self._stored()),
+            files.without_secrets(draft.sent, self._secrets, self._stored()),
             str(value.get("description") or "").strip(),
             "project" if value.get("for") == "project" else "personal",
             pinned=value.get("pinned") is True,
         )
-        return with_secrets_of(self._earlier, saved)
+        return files.with_secrets_of(self._earlier, saved)
 
     def _stored(self) -> dict[Path, str]:
         names = {path: str(self.value.get(title) or "").strip() for title, path in self._rows.items()}
@@ -154,8 +146,8 @@ class SaveCall(FillIn):
         return self.written is not None
 
 
-def _keyring_name(earlier: SavedCall | None, path: Path) -> str:
+def _keyring_name(earlier: files.SavedCall | None, path: Path) -> str:
     """The name under which the keyring has what an earlier file has at a place, where it has that alone there."""
     text = get_or_none(earlier.arguments, path) if earlier else None
-    whole = REFERENCE.fullmatch(text) if isinstance(text, str) else None
+    whole = files.REFERENCE.fullmatch(text) if isinstance(text, str) else None
     return whole[3] if whole is not None and whole[2] == "keyring" else ""

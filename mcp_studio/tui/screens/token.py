@@ -15,8 +15,7 @@ from mcp_studio.present import units
 from mcp_studio.present.accounts import account_rows, claim_rows
 from mcp_studio.safetext import safe
 from mcp_studio.tui.screens.dialog import Choice, Choose, Confirm, Dialog, Parts
-from mcp_studio.tui.views.rows import glyphs
-from mcp_studio.tui.views.text_view import Findable, TextView
+from mcp_studio.tui.views.rows import Findable, TextView, glyphs
 
 _LABEL, _CLAIMS = 12, 8_000
 """Cells of a label, and characters of the claims of one token."""

@@ -20,8 +20,7 @@ from mcp_studio.tui.external import edit_file
 from mcp_studio.tui.form.view import FormView
 from mcp_studio.tui.screens.dialog import Choice, RunDialog
 from mcp_studio.tui.views.json_view import JsonView
-from mcp_studio.tui.views.rows import Line, VirtualList, glyphs, spread
-from mcp_studio.tui.views.text_view import Findable
+from mcp_studio.tui.views.rows import Findable, Line, VirtualList, glyphs, spread
 from mcp_studio.workflow import Run, Workflow, check
 from mcp_studio.workflow.records import RunStore
 from mcp_studio.workflow.run import ENDED, StepRun
@@ -72,15 +71,18 @@ class WorkflowDialog(RunDialog):
         if self.file.value:
             self.load()
 
+    @property
+    def _path(self) -> str:
+        return str(Path(self.file.value.strip()).expanduser())
+
     @on(Input.Submitted, "#file")
     def load(self) -> None:
         """Read the file, and say what is wrong with it."""
         self.app.attempt(self, self._load(), "load")
 
     async def _load(self) -> None:
-        path = Path(self.file.value.strip()).expanduser()
-        self._workflow = workflow = await asyncio.to_thread(Workflow.load, path)
-        self.app.studio.memory.drafts.put(_FILE, str(path))
+        self._workflow = workflow = await asyncio.to_thread(Workflow.load, self._path)
+        self.app.studio.memory.drafts.put(_FILE, self._path)
         form = build(workflow.inputs or {})
         self.form.show(form, defaults(form) if self.form.model.form.schema != form.schema else self.form.value)
         self._run = None if workflow.errors else Run(workflow, self.app.studio)
@@ -143,7 +145,7 @@ class WorkflowDialog(RunDialog):
         self.app.run_worker(self._edit())
 
     async def _edit(self) -> None:
-        await edit_file(self.app, str(Path(self.file.value.strip()).expanduser()))
+        await edit_file(self.app, self._path)
         if self.is_attached and not self.has_class("-running"):
             self.load()
 
