@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import marshal
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import chain
 from typing import Any
 
 from mcp_studio.errors import LimitExceeded
@@ -51,9 +54,6 @@ class ExactFloat(float):
     def __repr__(self) -> str:
         return self.text
 
-    def __reduce__(self) -> tuple[type[ExactFloat], tuple[str]]:
-        return ExactFloat, (self.text,)
-
 
 def _constant(name: str) -> Json:
     raise JsonProblem(f"{name} is not a JSON value")
@@ -70,21 +70,19 @@ def _float(text: str) -> float:
     return value if value - value == 0.0 else ExactFloat(text)
 
 
-_AS_SQUARE = bytes.maketrans(b"{}", b"[]")
-_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
-_NO_BEGINNINGS = bytes(set(range(256)) - set(b",[{"))
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.S)
-_ROUNDS = 20
+LARGE = 1 << 20
+"""Bytes from which on faster libraries are worth their import, which takes 35 ms."""
+SLICE = 1 << 18
+"""Bytes that are searched at a time: the interpreter is left to others in between."""
+_DEEPEST = 201
+"""Levels that pydantic's parser reads, at the most."""
+_LONG_NUMBER = re.compile(rb"\d{10}")
+"""In every twentieth byte: a number of more than 200 digits is there."""
 
 
-def _decoder(exact: bool) -> json.JSONDecoder:
-    return json.JSONDecoder(
-        parse_constant=_constant, parse_int=_integer if exact else None, parse_float=ExactFloat if exact else _float
-    )
-
-
-_PLAIN = _decoder(False)
-_EXACT = _decoder(True)
+_PLAIN = json.JSONDecoder(parse_constant=_constant, parse_float=_float)
+_EXACT = json.JSONDecoder(parse_constant=_constant, parse_int=_integer, parse_float=ExactFloat)
 
 
 def has_more_values(text: bytes | str, most: int) -> bool:
@@ -93,16 +91,12 @@ def has_more_values(text: bytes | str, most: int) -> bool:
     Commas and brackets in strings count only until there are too many of them, since it takes a while to leave them
     out.
     """
-    raw = _raw(text)
+    raw = text if isinstance(text, bytes) else text.encode("ascii", "replace")
     return len(raw) > most and _beginnings(raw) > most and _beginnings(_STRING.sub(b"", raw)) > most
 
 
 def _beginnings(raw: bytes) -> int:
-    return 1 + len(raw.translate(None, _NO_BEGINNINGS))
-
-
-def _raw(text: bytes | str) -> bytes:
-    return text if isinstance(text, bytes) else text.encode("ascii", "replace")
+    return 1 + raw.count(b",") + raw.count(b"[") + raw.count(b"{")
 
 
 def loads(data: bytes | str, *, exact: bool = False, most: int = DEFAULT.depth, values: int = 0) -> Json:
@@ -114,6 +108,8 @@ def loads(data: bytes | str, *, exact: bool = False, most: int = DEFAULT.depth, 
     """
     if values and len(data) > values and has_more_values(data, values):
         raise LimitExceeded(f"The JSON has more than {values:,} values.", limit="values")
+    if len(data) > LARGE and isinstance(data, bytes) and not exact and (value := _large(data, most)) is not None:
+        return value
     text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
     try:
         value = (_EXACT if exact else _PLAIN).decode(text)
@@ -125,10 +121,35 @@ def loads(data: bytes | str, *, exact: bool = False, most: int = DEFAULT.depth, 
         if not exact and "digits" in str(problem):
             return loads(text, exact=True, most=most)
         raise JsonProblem(str(problem)) from None
-    brackets = _raw(data).translate(_AS_SQUARE, _NO_BRACKETS) if len(data) > most else b""
-    if brackets.count(b"[") > most and not _is_flat(brackets) and depth(value, most) > most:
+    if len(text) > most and text.count("[") + text.count("{") > most and depth(value, most) > most:
         raise _too_deep(most)
     return value
+
+
+def _large(data: bytes, most: int) -> Json:
+    """The value of a large text, from pydantic's parser: half the time, and not one more copy of all of it.
+
+    None where that refuses it, or could read it otherwise: deeper than `most`, or numbers beyond a float, or nearly so.
+    """
+    from pydantic_core import from_json
+
+    parts = (data[at : at + SLICE + 9].decode("latin-1") for at in range(0, len(data), SLICE))
+    if most < _DEEPEST or _LONG_NUMBER.search(data[::20]) or any(map(matcher(r"[0-9][eE]\+?[0-9]{3}"), parts)):
+        return None
+    try:
+        return from_json(data, allow_inf_nan=False)
+    except ValueError:
+        return None
+
+
+@cache
+def matcher(pattern: str) -> Callable[[str], bool]:
+    """Whether a text has a match of a pattern in the syntax of Rust: by the engine that pydantic brings, which takes a
+    tenth of the time of `re`.
+    """
+    from pydantic_core import SchemaValidator
+
+    return SchemaValidator({"type": "str", "pattern": pattern}).isinstance_python
 
 
 def loads_or(data: bytes | str, otherwise: Json = None, *, exact: bool = False, values: int = 0) -> Json:
@@ -139,31 +160,16 @@ def loads_or(data: bytes | str, otherwise: Json = None, *, exact: bool = False, 
         return otherwise
 
 
-def _is_flat(brackets: bytes) -> bool:
-    """Whether the brackets of a text cancel out in a few rounds, as in ten thousand tools: a walk over all values takes
-    a third of reading them. Brackets inside strings may hide some levels, up to the thousand that are ever read.
-    """
-    for _ in range(_ROUNDS):
-        brackets = brackets.replace(b"[]", b"")
-    return not brackets
-
-
 def _too_deep(most: int) -> LimitExceeded:
     return LimitExceeded(f"The JSON is nested deeper than {most} levels.", limit="depth")
 
 
 def depth(value: Json, stop: int = 1_000_000) -> int:
     """How deep containers are nested (0 for a scalar), walked without recursion; counting ends above `stop`."""
-    found = 0
-    level = [value] if isinstance(value, (dict, list)) else []
-    while level and found <= stop:
+    found, level = 0, [value]
+    while (level := [item for item in level if isinstance(item, (dict, list))]) and found <= stop:
         found += 1
-        level = [
-            item
-            for outer in level
-            for item in (outer.values() if type(outer) is dict else outer)
-            if type(item) is dict or type(item) is list
-        ]
+        level = [item for outer in level for item in (outer.values() if isinstance(outer, dict) else outer)]
     return found
 
 
@@ -173,49 +179,48 @@ def dumps(value: Json) -> bytes:
     Raises:
         ValueError: the value holds NaN or an infinity, which JSON cannot say.
     """
-    text = _exact(value) if _has_exact(value) else _compact(value)
     try:
-        return text.encode()
-    except UnicodeEncodeError:
-        return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode()
+        marshal.dumps(value)  # of all that JSON may hold it refuses an `ExactFloat` alone
+        text = _compact(value)
+    except ValueError:
+        text = "".join(pieces(value, ""))
+    return text.encode("utf-8", "backslashreplace")
 
 
 _compact: Callable[[Json], str] = json.JSONEncoder(
     ensure_ascii=False, separators=(",", ":"), allow_nan=False, check_circular=False
 ).encode
-_SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-def _has_exact(value: Json) -> bool:
-    # Without recursion: values may be nested as deep as the stack is.
-    todo = [value]
-    while todo:
-        item = todo.pop()
-        if isinstance(item, (dict, list)):
-            todo += item.values() if isinstance(item, dict) else item
-        elif isinstance(item, ExactFloat):
-            return True
-    return False
 
 
 def pretty(value: Json) -> str:
     """Indented JSON for people: two spaces, keys in their order, characters and floats as they are."""
-    return _exact(value, "\n") if _has_exact(value) else json.dumps(value, ensure_ascii=False, indent=2)
+    return "".join(pieces(value))
 
 
-def _exact(value: Json, margin: str = "") -> str:
-    """The value with its floats as they were written; `margin` is a line break and what stands before each line.
+def pieces(value: Json, margin: str = "\n") -> Iterator[str]:
+    """The same bit by bit, so that a long text is not there once more. Floats are as they were written.
 
     The C encoder prints every float by float.__repr__, also those of a subclass.
+
+    Args:
+        margin: a line break and what stands before each line; empty for compact JSON.
     """
-    inner, colon = (f"{margin}  ", ": ") if margin else ("", ":")
-    if isinstance(value, dict) and value:
-        rows = (f"{inner}{_compact(str(key))}{colon}{_exact(item, inner)}" for key, item in value.items())
-        return f"{{{','.join(rows)}{margin}}}"
-    if isinstance(value, list) and value:
-        rows = (f"{inner}{_exact(item, inner)}" for item in value)
-        return f"[{','.join(rows)}{margin}]"
-    return value.text if isinstance(value, ExactFloat) else _compact(value)
+    if isinstance(value, (dict, list, tuple)) and value:
+        inner, colon = (f"{margin}  ", ": ") if margin else ("", ":")
+        before, after = "{}" if isinstance(value, dict) else "[]"
+        for key in value:
+            head = f"{before}{inner}{_compact(str(key))}{colon}" if after == "}" else f"{before}{inner}"
+            item, before = value[key] if after == "}" else key, ","
+            yield head
+            yield from pieces(item, inner)
+        yield f"{margin}{after}"
+    elif isinstance(value, str) and len(value) > SLICE:
+        parts = (value[at : at + SLICE] for at in range(0, len(value), SLICE))
+        yield from chain('"', (_compact(part)[1:-1] for part in parts), '"')
+    elif type(value) is int:
+        yield repr(value)
+    else:
+        yield value.text if isinstance(value, ExactFloat) else _compact(value)
 
 
 def printable(value: Json, *, indent: int | None = 2) -> str:

@@ -34,6 +34,8 @@ class Limits:
     """How long a server that is a program may take to leave once its input is closed; SIGTERM follows."""
     close_all: float = 5.0
     """Closing everything."""
+    body: float = 30.0
+    """The body of one request that a client sends to the gateway."""
     write: float = 10.0
     """Handing one message to a server that does not read."""
     message: int = 64 * MB

@@ -20,6 +20,8 @@ from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import NamedTuple
 from urllib.parse import quote, quote_plus, unquote_plus
 
+from mcp_studio.jsontext import LARGE, SLICE, matcher
+
 MARK = "‹redacted›"
 """What stands in the place of a secret."""
 SHORTEST = 6
@@ -114,8 +116,6 @@ def is_reference(text: str) -> bool:
 
 
 _MARK = MARK.encode()
-_SLICE = 1 << 20
-"""Bytes searched at a time, so that a redacting thread leaves the interpreter to others in between."""
 _REACH = 120
 """How far from its anchor a name may begin."""
 _BEHIND = 16
@@ -133,6 +133,13 @@ _ANCHOR = re.compile(
     rb"|(?<=ticket=)|(?<=jwt=)|(?<=assertion=))|%3d(?<=[eghnty]%3d)|\\u003d(?<=[eghnty]\\u003d)"
     .replace(b"~", rb"""(?=[\w.-]{0,80}+(?:(?:\\{0,80}+["'])?\s{0,20}+[:=]|%3[dD]|\\u003[dD]))""")
 )  # fmt: skip
+_NEAR = (
+    # The same, with some more around it, for the engine of `matcher`.
+    r"(?:ken|key|cret|redential|ookie|lient_?assertion|wo?r?d|zation|phrase|verifier)[\w.-]*(?:\\*[\"'])?\s*"
+    r"(?:[:=]|%3d|\\u003d)|(?:code|key|sig|signature|auth|state|session|ticket|jwt|assertion)(?:=|%3d|\\u003d)"
+    r"|kia[0-9a-z]{16}|k-[\w-]{16}|za[\w-]{20}|bearer |basic |gh[pousr]_|github_pat_|glpat-|yj[\w-]{9}|://"
+    r"|-----begin|xox[a-z]-"
+)
 _TOKEN_REST = re.compile(rb"(?:(?!%26)[\w.~+/=%-]|\\{1,80}+(?:/|u00(?:2[bBdDeEfF]|3[dD])))*+")
 """The rest of one, as it is or escaped in a URL or JSON."""
 _PARAMETER = re.compile(
@@ -190,6 +197,7 @@ class Redactor:
         parts = [f"^{re.escape(name)}$" for name in plain] + [f"(?:{pattern})" for pattern in patterns]
         self._names = re.compile("|".join(parts), re.IGNORECASE) if parts else None
         anchors = [_ANCHOR.pattern, *(re.escape(name.lower().encode()) for name in plain)]
+        self._fast = not names
         if patterns:  # they give no anchor: then the last letter of every name is one
             anchors.append(rb'\w(?=(?:\\*")?\s?[:=])')
         self._anchor = re.compile(b"|".join(anchors))
@@ -291,10 +299,12 @@ class Redactor:
 
     def _found(self, data: bytes) -> Iterator[_Span]:
         done = 0
-        for start in range(0, len(data), _SLICE):
+        for start in range(0, len(data), SLICE):
             # Lower-cased a slice at a time: what is large is not held once more.
             since = max(0, start - _BEHIND)
-            low = data[since : start + _SLICE + 2 * _REACH].lower()
+            low = data[since : start + SLICE + 2 * _REACH].lower()
+            if self._fast and len(data) > LARGE and not matcher(_NEAR)(low.decode("latin-1")):
+                continue
             for found in self._anchor.finditer(low, start - since):
                 if since + found.end() <= done:
                     continue
@@ -361,11 +371,7 @@ def _quoted_value(data: bytes, start: int, escapes: int) -> _Span | None:
     """A JSON string from after its opening quote, which `escapes` backslashes precede: JSON inside JSON strings."""
     for closing in _CLOSING.finditer(data, start):
         run = len(closing[1])
-        for _ in range(escapes.bit_length()):
-            if run % 2 == 0:
-                break
-            run //= 2
-        if run % 2 == 0:
+        if any(run >> level & 1 == 0 for level in range(escapes.bit_length() + 1)):
             end = closing.end() - 1 - escapes
             return _Span(start, end) if end > start else None
     return _Span(start, len(data)) if start < len(data) else None

@@ -19,12 +19,7 @@ class Signal(Generic[T]):
     def connect(self, listener: Callable[[T], None]) -> Callable[[], None]:
         """Add a listener; the returned function removes it again (any number of times)."""
         self._listeners.append(listener)
-
-        def disconnect() -> None:
-            if listener in self._listeners:
-                self._listeners.remove(listener)
-
-        return disconnect
+        return lambda: self._listeners.remove(listener) if listener in self._listeners else None
 
     def emit(self, event: T) -> None:
         """Tell all listeners; a listener must be cheap and must not raise."""

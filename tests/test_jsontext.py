@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcp_studio import jsontext
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import JsonProblem, depth, dumps, has_more_values, loads, pretty, printable
 from mcp_studio.safetext import is_live
@@ -23,6 +25,41 @@ def test_what_goes_out_comes_in_again(value: object) -> None:
     assert loads(dumps(value)) == value
     assert loads(dumps(value), exact=True) == value
     assert loads(pretty(loads(dumps(value), exact=True))) == value
+    assert pretty(value) == json.dumps(value, ensure_ascii=False, indent=2)
+
+
+@given(values)
+def test_a_large_text_is_read_as_a_small_one_is(value: object) -> None:
+    with patch.object(jsontext, "LARGE", 0):
+        assert repr(loads(dumps(value))) == repr(value)
+        assert loads(json.dumps(value).encode()) == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            '["\\ud800"]',
+            "[1.5, -0]",
+            "[" * 300 + "]" * 300,
+            '{"a":1,"a":{"b":2}}',
+            '["\\u0000\\ud83d\\ude00"]',
+            '["\xff"]',
+        ),
+        *("[1e400]", "[-1E+0400]", f"[{'9' * 400}.5]", f"[1, {'9' * 250}e99]", f"[{'9' * 400}]", f"[{'9' * 6_000}]"),
+        *("[1, 5e-324, 1.7976931348623157e308, 0.1e1]", "[NaN]", "[1,]", "[01]", "", '["\x01"]', "[" * 600 + "]" * 600),
+    ],
+)
+def test_what_a_faster_parser_reads_otherwise_is_not_left_to_it(text: str) -> None:
+    def read() -> str:
+        try:
+            return repr(loads(text.encode("latin-1")))
+        except (JsonProblem, LimitExceeded) as problem:
+            return str(problem)
+
+    small = read()
+    with patch.object(jsontext, "LARGE", 0):
+        assert read() == small
 
 
 @given(values)

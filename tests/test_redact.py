@@ -7,12 +7,14 @@ import json
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from unittest.mock import patch
 from urllib.parse import quote, quote_plus
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcp_studio import redact
 from mcp_studio.redact import MARK, Redactor, is_reference, is_secret_name
 
 PLAIN = Redactor()
@@ -76,8 +78,10 @@ def test_a_reference_to_a_secret_is_none() -> None:
         ('{"token":"never closed', '{"token":"‹redacted›'),
     ],
 )
-def test_secrets_are_replaced(given: str, kept: str) -> None:
-    assert PLAIN.text(given) == kept
+@pytest.mark.parametrize("large", [1 << 20, 0])
+def test_secrets_are_replaced(given: str, kept: str, large: int) -> None:
+    with patch.object(redact, "LARGE", large):
+        assert PLAIN.text(given) == kept
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from collections.abc import Iterator
@@ -16,6 +17,8 @@ from mcp_studio.redact import Redactor
 
 _ASIDE = 8
 """Files that are kept beside the one that is written."""
+_MOMENT, _LARGE = 0.1, 4_096
+"""Seconds for which lines are gathered in a burst of calls, and bytes of one for which nothing waits."""
 
 
 class Audit:
@@ -29,46 +32,63 @@ class Audit:
     def __init__(self, file: Path, redactor: Redactor, front_end: str, largest: int = 16 * MB) -> None:
         self.file = file
         self._redactor = redactor
-        self._front_end = front_end
+        self._begin: dict[str, Json] = {"by": front_end, "process": os.getpid()}
         self._largest = largest
         self._handle = -1
-        self._told = False
+        self._lines: list[bytes] = []
+        self._timer: asyncio.TimerHandle | None = None
+        """Runs for a moment after each time that lines were written."""
+        self._problem: str | None = None
+        """What was wrong at first; empty once that is told."""
 
     def add(self, call: Call, origin: Origin, judgement: Judgement) -> str:
-        """Write a line for a call that has ended; a disk that refuses costs the line. Gives that in words, once."""
+        """Write a line for a call that has ended, a moment later where others were written just now.
+
+        A disk that refuses costs lines. Gives that in words, once.
+        """
         outcome = call.outcome
         line: dict[str, Json] = {
-            "time": round(time.time(), 3), "who": origin, "by": self._front_end, "process": os.getpid(),
+            "time": round(time.time(), 3), "who": origin, **self._begin,
             "server": call.ref.server, "tool": call.ref.name, "arguments": call.params.get("arguments"),
             "verdict": judgement.verdict, "rule": judgement.rule, "risk": judgement.risk, "approved": call.approved_by,
             "outcome": OUTCOMES.get(type(outcome), "unknown") if outcome else "unknown",
             "said": said_of(outcome) if outcome else "", "ms": round(outcome.ms, 1) if outcome else 0,
             "tried": [one._asdict() for one in call.tried],
         }  # fmt: skip
+        data = dumps(line)
+        self._lines.append(data if len(data) <= LARGEST_ENTRY else dumps({**line, "arguments": None, "large": True}))
+        if self._timer is None or len(data) > _LARGE:
+            self._write()
+        told, self._problem = self._problem, self._problem and ""
+        return told or ""
+
+    def _write(self) -> None:
+        lines, self._lines, self._timer = self._lines, [], None
+        if not lines:
+            return
+        self._timer = asyncio.get_running_loop().call_later(_MOMENT, self._write)
         try:
             if self._handle < 0:
                 self.file.parent.mkdir(parents=True, exist_ok=True)
                 self._handle = os.open(self.file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-            data = dumps(line)
-            if len(data) > LARGEST_ENTRY:
-                data = dumps({**line, "arguments": None, "large": True})
-            os.write(self._handle, self._redactor.bytes(data) + b"\n")
+            os.write(self._handle, self._redactor.bytes(b"\n".join((*lines, b""))))
             if os.fstat(self._handle).st_size > self._largest:
                 self.close()
                 self._put_aside()
         except OSError as error:
-            told, self._told = self._told, True
-            return "" if told else f"Calls are not written into the audit log {self.file}: {error.strerror or error}."
-        return ""
+            if self._problem is None:
+                self._problem = f"Calls are not written into the audit log {self.file}: {error.strerror or error}."
 
     def close(self) -> None:
-        """Close the file; the next line opens it again."""
+        """Write what is left and close the file; the next line opens it again."""
+        self._write()
         if self._handle >= 0:
             os.close(self._handle)
             self._handle = -1
 
     def lines(self) -> Iterator[dict[str, Json]]:
         """All lines, oldest first; one that was cut short is left out."""
+        self._write()
         for file in filter(Path.is_file, (*self._aside(), self.file)):
             with file.open("rb") as stream:
                 yield from filter(None, (mapping(loads_or(line)) for line in stream))

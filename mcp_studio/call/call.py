@@ -207,30 +207,33 @@ def problems_of(method: str, result: Json) -> tuple[str, ...]:
     if not isinstance(items, list):
         return (*found, f"The result has no array {member}.")
     for index, item in enumerate(cast("list[Json]", items)):
-        where, known = f"{member}[{index}]", mapping(item)
+        known = mapping(item)
         if member == "content":
-            found += _block(where, item)
+            wrong = _block(item)
         elif member == "messages" and known.get("role") in ("user", "assistant"):
-            found += _block(f"{where}.content", known.get("content"))
+            wrong = [f".content{text}" for text in _block(known.get("content"))]
         elif member == "messages":
-            found.append(f"{where} has no role user or assistant.")
+            wrong = [" has no role user or assistant."]
         elif not isinstance(known.get("uri"), str):
-            found.append(f"{where} has no uri.")
-        elif not any(isinstance(known.get(key), str) for key in ("text", "blob")):
-            found.append(f"{where} has neither text nor blob.")
+            wrong = [" has no uri."]
+        else:
+            readable = isinstance(known.get("text"), str) or isinstance(known.get("blob"), str)
+            wrong = [] if readable else [" has neither text nor blob."]
+        found += [f"{member}[{index}]{text}" for text in wrong]
         if len(found) >= _MOST:
             break
     return tuple(found[:_MOST])
 
 
-def _block(where: str, block: Json) -> list[str]:
+def _block(block: Json) -> list[str]:
+    """What is wrong with a content block, as what follows its place."""
     if not isinstance(block, dict):
-        return [f"{where} is not an object."]
+        return [" is not an object."]
     known = cast("dict[str, Json]", block)
     kind = known.get("type")
     if not isinstance(kind, str) or kind not in _BLOCKS:
-        return [f"{where} has the unknown type {str(kind)[:40]!r}."]
-    return [f"{where} of type {kind} has no {key}." for key in _BLOCKS[kind] if key not in known]
+        return [f" has the unknown type {str(kind)[:40]!r}."]
+    return [f" of type {kind} has no {key}." for key in _BLOCKS[kind] if key not in known]
 
 
 class Attempt(NamedTuple):
@@ -261,8 +264,6 @@ class Call:
     """Monotonic time since which it does."""
     asked_ms: float = 0.0
     """For how long a person was asked since it was sent, in milliseconds."""
-    sent: bool = False
-    """It has left, and may have reached the server."""
     answered: bool = False
     """The server has answered a request of it, if only by asking for input."""
     changed: Signal[Call] = field(default_factory=Signal["Call"])
@@ -301,11 +302,6 @@ class Call:
     """The id of the newest request that was sent for it."""
     number: int = 0
     """Where the trace has that, once it is answered."""
-
-    @property
-    def subject(self) -> str:
-        """What is called, for people."""
-        return str(self.ref)
 
     @property
     def seconds(self) -> float:
@@ -350,14 +346,13 @@ class Call:
 
     def on_sent(self) -> None:
         """Learn from the session that it has left."""
-        self.sent = True
         self.sendings += 1
 
     def move(self, server: str, why: str) -> None:
         """Go on to another member of the group."""
         self.tried += (Attempt(self.ref.server, why),)
         self.ref = self.ref._replace(server=server)
-        self.sent, self.answered, self.request, self.as_task = False, False, None, None
+        self.answered, self.request, self.as_task = False, None, None
         self.sendings, self.number, self.patience = 0, 0, None
         self.changed.emit(self)
 
@@ -396,8 +391,7 @@ def outcome_of(method: str, reply: Reply, ms: float, asked_ms: float = 0.0) -> C
         return Rejected(**facts, problems=event.problems, code=event.code, message=event.message, data=event.data)
     if event.problems:
         return Rejected(**facts, problems=event.problems, message="The server's result is invalid.", data=event.result)
-    failed = method == "tools/call" and mapping(event.result).get("isError") is True
-    kind = ToolFailed if failed else Succeeded
+    kind = ToolFailed if method == "tools/call" and mapping(event.result).get("isError") is True else Succeeded
     return kind(**facts, result=event.result, problems=problems_of(method, event.result))
 
 
@@ -414,6 +408,6 @@ def failure_of(call: Call, error: BaseException) -> CallOutcome:
             # Unreachable, but not lost: the transport found nobody to send it to. Or HTTP turned it away.
             nobody = isinstance(error, Unreachable) and not isinstance(error, ConnectionLost)
             nobody = nobody or (error.http is not None and error.http.refused)
-            return Lost(request_id=call.request, error=error, sent=call.sent and not nobody)
+            return Lost(request_id=call.request, error=error, sent=call.sendings > 0 and not nobody)
         case _:
             return Cancelled()

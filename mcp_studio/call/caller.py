@@ -40,7 +40,7 @@ from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.limits import MB
 from mcp_studio.protocol.events import Answered, Refused
 from mcp_studio.protocol.tasks import TaskKind, created_task, support_of
-from mcp_studio.protocol.versions import HEADER_MISMATCH, at_least
+from mcp_studio.protocol.versions import HEADER_MISMATCH, TASK_RESULT, at_least
 from mcp_studio.protocol.views import ToolView, param_headers
 from mcp_studio.record import record
 from mcp_studio.schema.checker import Checker
@@ -162,8 +162,7 @@ class Caller:
     def _begin(self, call: Call, work: Coroutine[Any, Any, None]) -> Call:
         self._running.append(call)
         call.task = self.spawn(work)
-        call.task.add_done_callback(lambda _: self._running.remove(call))
-        call.task.add_done_callback(call.ended)
+        call.task.add_done_callback(lambda task: (self._running.remove(call), call.ended(task)))
         return call
 
     async def _get(self, call: Call) -> None:
@@ -205,8 +204,8 @@ class Caller:
             if profile.total and (call.timeouts is None or call.timeouts.total is None):
                 call.timeouts = (call.timeouts or Timeouts())._replace(total=profile.total)
             call.moves = call.failover or profile.repeatable
-            call.replaceable = lambda: any(one.healthy for one in self._others(call))
-            if self.groups.of(ref.server) and not call.stays:
+            if self.manager.config(ref.server).group and not call.stays:
+                call.replaceable = lambda: any(one.healthy for one in self._others(call))
                 # A server that does one thing at a time says nothing meanwhile, be it ever so long.
                 call.patience = max(self.manager.limits.failover, 2 * self.groups.slowest(ref))
             outcome = await self._outcome(call, tool)
@@ -239,10 +238,28 @@ class Caller:
         trusted = self.manager.config(ref.server).trust
         return self.policy.judge(ref, entries, arguments, origin=origin, trusted=trusted, counts=counts)
 
+    async def _send(self, call: Call, tool: ToolView | None) -> Reply:
+        """Send a call and drive it to the answer of its last round.
+
+        A server that turned it away because it no longer knows the session has done nothing of it: it is sent once
+        more, in the session that begins then (specification 2025-11-25, basic/transports, Session Management).
+
+        Raises:
+            StudioError, Ended: why there is none.
+        """
+        patience = call.patience if call.replaceable() else None
+        try:
+            return await _Sending(self, call, await self.manager.ready(call.ref.server, patience)).run(tool)
+        except SessionLost as error:
+            if call.answered or error.http is None or not error.http.refused:
+                raise
+            call.sendings = 0
+        return await _Sending(self, call, await self.manager.ready(call.ref.server)).run(tool)
+
     async def _outcome(self, call: Call, tool: ToolView | None) -> CallOutcome:
         began, call.asked_ms = time.perf_counter(), 0.0
         try:
-            reply = await send(self.manager, self.tasks, call, tool)
+            reply = await self._send(call, tool)
         except (asyncio.CancelledError, Ended, StudioError) as error:
             outcome = replace(failure_of(call, error), ms=(time.perf_counter() - began) * 1000, asked_ms=call.asked_ms)
         else:
@@ -250,9 +267,8 @@ class Caller:
             if call.sendings == 1 and call.as_task is None and reply.span:
                 ms = reply.span.ms or ms  # the figure of the trace
             outcome = outcome_of(call.method, reply, ms, call.asked_ms)
-        if call.as_task is None:
-            return outcome
-        return replace(outcome, problems=(*outcome.problems, *call.as_task.problems))
+        more = call.as_task.problems if call.as_task is not None else ()
+        return replace(outcome, problems=(*outcome.problems, *more)) if more else outcome
 
     async def _check(self, call: Call, outcome: Succeeded, schema: Json) -> None:
         """Compare a result, as it came, with the tool's outputSchema; the trace hears too what is wrong."""
@@ -277,7 +293,7 @@ class Caller:
             return  # whoever waits for it knows: other calls may have the same subject
         open_ones = [one for one in self.inbox.pending if one.kind != "approval" and one.subject == question.subject]
         for call in self.running:
-            if call.subject == question.subject:
+            if str(call.ref) == question.subject:
                 call.on_asking(any(one.asked >= call.started for one in open_ones))
 
 
@@ -327,43 +343,20 @@ def completion_of(result: Json) -> Completion:
 # ---------------------------------------------------------------------- sending
 
 
-async def send(manager: ConnectionManager, tasks: TaskManager, call: Call, tool: ToolView | None) -> Reply:
-    """Send a call and drive it to the answer of its last round.
-
-    A server that turned it away because it no longer knows the session has done nothing of it: it is sent once
-    more, in the session that begins then (specification 2025-11-25, basic/transports, Session Management).
-
-    Raises:
-        StudioError, Ended: why there is none.
-    """
-    try:
-        connection = await manager.ready(call.ref.server, call.patience if call.replaceable() else None)
-        return await _Sending(manager, tasks, call, connection).run(tool)
-    except SessionLost as error:
-        if call.answered or error.http is None or not error.http.refused:
-            raise
-        call.sent, call.sendings = False, 0
-    return await _Sending(manager, tasks, call, await manager.ready(call.ref.server)).run(tool)
-
-
 class _Sending:
     """One call on one connection."""
 
-    def __init__(self, manager: ConnectionManager, tasks: TaskManager, call: Call, connection: Connection) -> None:
-        self._manager = manager
-        self._tasks = tasks
-        self._call = call
-        self._connection = connection
-        self._supervisor = manager.supervisor(call.ref.server)
+    def __init__(self, caller: Caller, call: Call, connection: Connection) -> None:
+        self._manager, self._tasks, self._call, self._connection = caller.manager, caller.tasks, call, connection
+        self._supervisor = caller.manager.supervisor(call.ref.server)
         self._kind: TaskKind = "extension" if connection.core.modern else "core"
-        mirrored = connection.core.modern and call.method == "tools/call"
-        self._mirrors = mirrored and self._supervisor.config.kind == "http"
+        self._mirrors = connection.core.modern and connection.core.streams and call.method == "tools/call"
         self._headers: tuple[tuple[str, str], ...] = ()
         self._task_params: dict[str, Json] = {}
 
     async def run(self, tool: ToolView | None) -> Reply:
         """Through all rounds, and to the end of the task that it may become."""
-        call, connection, supervisor, subject = self._call, self._connection, self._supervisor, self._call.subject
+        call, connection, supervisor, subject = self._call, self._connection, self._supervisor, str(self._call.ref)
         answerer, limits = supervisor.answerer, self._manager.limits
         if tool is not None and self._mirrors:
             self._headers = self._headers_for(tool)
@@ -387,10 +380,11 @@ class _Sending:
                         break
                     reply, tries = await self._round(call.params), tries - 1
             event = reply.event
-            if isinstance(event, Answered) and not event.problems and (self._kind == "extension" or self._task_params):
-                if (raw := created_task(event.result, self._kind)) is not None:
-                    return await self._task_end(raw, reply)
-            return reply
+            if not isinstance(event, Answered) or event.problems:
+                return reply
+            extends = connection.core.modern and event.result.get("resultType") == TASK_RESULT
+            raw = created_task(event.result, self._kind) if extends or self._task_params else None
+            return reply if raw is None else await self._task_end(raw, reply)
         finally:
             supervisor.calls.remove(subject)
 
@@ -398,7 +392,7 @@ class _Sending:
         call, deadline = self._call, self._connection.deadline(self._call.timeouts)
         deadline.patience, deadline.replaceable = call.patience if call.moves else None, call.replaceable
         reply = await self._connection.request(
-            call.method, {**params, **self._task_params}, deadline=deadline,
+            call.method, params | self._task_params, deadline=deadline,
             follows=call.request if call.answered else None, headers=self._headers,
             on_progress=call.on_progress, on_sent=call.on_sent, on_id=call.on_id,
         )  # fmt: skip

@@ -301,7 +301,7 @@ async def consent(ask: Ask, judgement: Judgement, call: Call, *, approved: bool,
     call.approved_by = "beforehand" if approved and judgement.verdict == "ask" else ""
     if judgement.verdict == "allow" or approved:
         return None
-    subject = " ".join(filter(None, (call.subject, times)))
+    subject = f"{call.ref} {times}".rstrip()
     reasons = dict.fromkeys((judgement.rule, *judgement.reasons, f"risk {judgement.risk}"))  # the rule may be a reason
     question = InputRequest(
         "approval", call.ref.server, f"Run {subject}?", subject=subject, arguments=call.params["arguments"],

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -32,10 +32,10 @@ from mcp_studio.paths import Paths
 from mcp_studio.protocol.views import PromptView, ToolView
 from mcp_studio.safetext import safe
 from mcp_studio.schema.examples import Kind, example
-from mcp_studio.schema.field import Form
+from mcp_studio.schema.field import Form, SchemaProblem, errors
 from mcp_studio.schema.form import build, prompt_fields, template_fields
-from mcp_studio.schema.place import pointer
-from mcp_studio.schema.text import set_pair
+from mcp_studio.schema.place import path_of, pointer
+from mcp_studio.schema.text import key_of, set_pair
 from mcp_studio.schema.uritemplate import TemplateError, expand
 from mcp_studio.session.groups import MARK
 from mcp_studio.studio import Studio
@@ -411,6 +411,20 @@ def with_pairs(form: Form, value: dict[str, Json], pairs: Sequence[str]) -> dict
     if wrong:
         raise UsageError(f"The arguments cannot be read: {'; '.join(wrong)}.".replace("?.", "?"))
     return value
+
+
+def refuse_wrong(problems: Iterable[SchemaProblem], value: Json, what: str, hint: str = "") -> None:
+    """Refuse arguments that do not match, before anything is sent.
+
+    Raises:
+        UsageError: names every argument that is wrong, and why.
+    """
+    wrong: dict[str, str] = {}
+    for problem in errors(problems):
+        wrong.setdefault(key_of(path_of(problem.pointer, value)), problem.message)
+    if wrong:
+        listed = "; ".join(f"{key}= {why}" if key else f"all of them {why}" for key, why in wrong.items())
+        raise UsageError(f"The arguments of {what} are not right: {listed}.", hint=hint)
 
 
 def template_form(uri: str) -> Form | None:

@@ -22,9 +22,7 @@ from mcp_studio.config.model import Config
 from mcp_studio.errors import StudioError, Unreachable, UsageError
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.paths import Paths
-from mcp_studio.present import crashes
-from mcp_studio.present.blocks import blocks_of, decode, joined, result_text, structured_text
-from mcp_studio.present.outcomes import attempts, failure, kept
+from mcp_studio.present import blocks, crashes, outcomes
 from mcp_studio.protocol.core import progress_text
 from mcp_studio.session.logs import rank_of
 from mcp_studio.session.manager import ConnectionManager
@@ -210,7 +208,7 @@ async def outcome_of(call: Call, out: Output) -> CallOutcome:
     out.asker.unless_answered(lambda: call.as_task is not None and call.cancel())
     try:
         outcome = await call.wait()
-        out.note(*attempts(call))
+        out.note(*outcomes.attempts(call))
         out.server = call.ref.server
         if call.tried:
             out.more["tried"] = [one._asdict() for one in call.tried]
@@ -257,7 +255,7 @@ def check_file(options: Options) -> None:
         raise UsageError(f"{file} cannot be written: {folder} is no folder that can be written to.")
 
 
-def end(outcome: CallOutcome, out: Output, show: Callable[[Json], str] = result_text) -> int:
+def end(outcome: CallOutcome, out: Output, show: Callable[[Json], str] = blocks.result_text) -> int:
     """Print how a call ended, or write its result to the file of `--output`; returns the exit code."""
     out.ms = outcome.ms
     out.warn(*outcome.problems)
@@ -265,7 +263,7 @@ def end(outcome: CallOutcome, out: Output, show: Callable[[Json], str] = result_
     if outcome.sensitive:
         out.more["sensitive"] = dict(outcome.sensitive)
     if isinstance(outcome, Succeeded) and outcome.cached:
-        out.note(kept(outcome))
+        out.note(outcomes.kept(outcome))
         out.more["cached"] = {"age": round(outcome.cached.age, 3)}
     if out.asker.refused:
         return out.fail(out.asker.refused[0])
@@ -281,7 +279,7 @@ def end(outcome: CallOutcome, out: Output, show: Callable[[Json], str] = result_
 
 def _failed(outcome: CallOutcome, out: Output) -> int:
     """Tell why a call was no success, and how its server ended where it was lost to that."""
-    error, manager = failure(outcome), out.studio.manager
+    error, manager = outcomes.failure(outcome), out.studio.manager
     if isinstance(outcome, Lost) and outcome.members:
         error.hint = f"{' or '.join(outcome.members)} could take it: --failover lets them, though it may run twice."
     elif isinstance(outcome, TimedOut):
@@ -301,10 +299,10 @@ def _succeeded(result: Json, show: Callable[[Json], str], out: Output) -> int:
     file, failed = out.options.value("--output"), None
     if out.json and not file:
         return out.done(result)
-    text, structured = show(result), structured_text(result)
+    text, structured = show(result), blocks.structured_text(result)
     if file:
         try:
-            out.data(_written(result, joined(filter(None, (text, structured))), file))
+            out.data(_written(result, blocks.joined(filter(None, (text, structured))), file))
             return out.done(result)
         except StudioError as error:  # what was called for is shown all the same
             failed = error
@@ -327,18 +325,18 @@ def _written(result: Json, text: str, file: str) -> str:
     Raises:
         StudioError: it cannot be written, or is no base64; a file that is there is left as it is.
     """
-    path, blocks = Path(file), blocks_of(result)
+    path, found = Path(file), blocks.blocks_of(result)
     try:
-        binary = [decode(block) for block in blocks if block.kind in ("image", "audio", "file")]
+        binary = [blocks.decode(block) for block in found if block.kind in ("image", "audio", "file")]
     except ValueError:
         raise StudioError("The server's content is not valid base64.") from None
     files = [path, *(path.with_stem(f"{path.stem}-{number}") for number in range(2, len(binary) + 1))]
-    rows = [text] if binary and (len(blocks) > 1 or "structuredContent" in mapping(result)) else []
+    rows = [text] if binary and (len(found) > 1 or "structuredContent" in mapping(result)) else []
     for target, data in zip(files, binary or [text.encode("utf-8", "surrogatepass")], strict=True):
         try:
             with target.open("xb") as out:
                 out.write(data)
         except OSError as problem:
-            raise StudioError(f"{target} cannot be written: {problem.strerror or problem}.") from None
+            raise UsageError(f"{target} cannot be written: {problem.strerror or problem}.") from None
         rows.append(f"{len(data)} bytes written to {target}")
-    return joined(rows)
+    return blocks.joined(rows)

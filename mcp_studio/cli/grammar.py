@@ -32,6 +32,8 @@ class Option(NamedTuple):
     """The value can be left out."""
     needs: tuple[str, ...] = ()
     """It means something with one of these only."""
+    words: tuple[str, ...] = ()
+    """It means something behind one of these words only; an empty one is none."""
 
 
 class Verb(NamedTuple):
@@ -67,8 +69,8 @@ def _options(rows: Iterable[Any]) -> Iterator[Option]:
         name, short, bracket, value = parts.groups("")
         given = more.get("choices", ())
         choices = _CHOICES[given] if isinstance(given, str) else tuple(given)
-        needs, others = tuple(more.get("needs", ())), bool(more.get("others"))
-        yield Option(name, help, value, choices, short, others, bool(bracket), needs)
+        needs, words, others = tuple(more.get("needs", ())), tuple(more.get("words", ())), bool(more.get("others"))
+        yield Option(name, help, value, choices, short, others, bool(bracket), needs, words)
 
 
 def _pairs(lines: Iterable[str]) -> Iterator[tuple[str, str]]:

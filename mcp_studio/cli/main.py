@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 def main() -> int:
     """Run the command line of this process; returns its exit code."""
     words = sys.argv[1:]
-    if (text := help_text(words)) is not None:
-        return show(text)
-    return run(words)
+    return run(words) if (text := help_text(words)) is None else show(text)
 
 
 def run(argv: Sequence[str]) -> int:
     """Run a command line; returns its exit code."""
     # Collecting garbage while thousands of functions and classes are made finds none and costs a tenth of the start.
     gc.disable()
-    from mcp_studio.cli.terminal import INTERRUPTED, Output, restore
+    from mcp_studio.cli.terminal import INTERRUPTED, Output, ask, restore
+    from mcp_studio.vault.keyring import ask_with
 
+    ask_with(ask)
     ours = argv[: argv.index("--")] if "--" in argv else argv
     out = Output(Options("", given={"--json": []} if "--json" in ours else {}))
     try:
@@ -48,17 +48,11 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _run(argv: Sequence[str], out: Output) -> int:
-    from mcp_studio.cli.terminal import ask
-    from mcp_studio.vault.keyring import ask_with
-
-    ask_with(ask)
     out.take(options := parse(argv))
     if options.verb == "completion":
         return show(completion(options, _server_names))
-    if options.verb in ("", "demo"):
-        return _studio(options)
-    if options.verb == "mock":
-        return _mock(options)
+    if program := {"": _studio, "demo": _studio, "mock": _mock, "serve-files": _files}.get(options.verb):
+        return program(options)
     verb = verbs.load(options.verb)
     gc.freeze()
     gc.enable()
@@ -103,12 +97,22 @@ def _mock(options: Options) -> int:
 
     if len(options.words) != 1:
         raise UsageError("Which recording?", hint="mcp-studio mock SESSION|FILE")
-    server = server_option(options)
-    # Without a number any free port is taken.
-    port = (options.count("--http", 65_535, least=0) or 0) if options.flag("--http") else None
+    traces, server, port = Paths.default().state / "trace", server_option(options), _port(options)
     fixed, latency = {"recorded": None, "none": 0.0}, options.value("--latency")
     seconds = fixed[latency] if latency in fixed else (options.count("--latency", 3_600_000, least=0) or 0) / 1000
-    return serve(options.words[0], Paths.default().state / "trace", server, port, seconds, options.flag("--quiet"))
+    return serve(options.words[0], traces, server, port, seconds, options.flag("--quiet"))
+
+
+def _files(options: Options) -> int:
+    """Serve folders."""
+    from mcp_studio.servers.files.server import start
+
+    return start(options.values("--root"), options.flag("--read-only"), options.value("--names"), _port(options))
+
+
+def _port(options: Options) -> int | None:
+    """Where a server listens, 0 for any free port; None is standard input and output."""
+    return (options.count("--http", 65_535, least=0) or 0) if options.flag("--http") else None
 
 
 def _server_names() -> Iterable[str]:

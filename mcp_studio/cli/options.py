@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from argparse import SUPPRESS, ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 from textwrap import fill
 from typing import Any, NoReturn
 
 from mcp_studio import __version__
-from mcp_studio.call.query import parsed
 from mcp_studio.cli.grammar import CODES, CONNECTION, SEE_CONNECTION, VERBS, Option, Verb
 from mcp_studio.errors import LimitExceeded, UsageError
 from mcp_studio.jsontext import Json, JsonProblem, loads
@@ -205,10 +205,10 @@ def _check(verb: Verb, options: Options) -> None:
     for option in (*verb.options, *verb.shared):
         if option.needs and options.flag(option.name) and not any(map(options.flag, option.needs)):
             raise UsageError(f"{option.name} needs {' or '.join(option.needs)}.")
+        if option.words and options.flag(option.name) and "".join(options.words[:1]) not in option.words:
+            raise UsageError(f"{option.name} is for `{f'{options.verb} {option.words[-1]}'.rstrip()}`.")
         if option.value == "SECONDS":
             options.seconds(option.name)
-    if options.flag("--query"):  # before anything is done
-        parsed(options.value("--query"))
 
 
 def _nearest(word: str, known: Iterable[str]) -> str:
@@ -238,13 +238,9 @@ def help_text(words: Sequence[str]) -> str | None:
 
 def show(text: str) -> int:
     """Print a text; returns the exit code."""
-    try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        return 0
-    except UnicodeEncodeError:
+    with suppress(BrokenPipeError):
         sys.stdout.buffer.write(text.encode())
+        sys.stdout.flush()
     return 0
 
 

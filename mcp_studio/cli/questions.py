@@ -20,10 +20,7 @@ from mcp_studio.config.model import Problem
 from mcp_studio.config.settings import load_answers
 from mcp_studio.errors import ConfigError, InputNeeded, SignInNeeded, StudioError, UsageError
 from mcp_studio.jsontext import Json, items_of, mapping, pretty
-from mcp_studio.present.blocks import joined, message_blocks, plain
-from mcp_studio.present.browser import is_there, open_page, ssh_line
-from mcp_studio.present.questions import request_words
-from mcp_studio.present.units import seconds
+from mcp_studio.present import blocks, browser, questions, units
 from mcp_studio.record import record
 from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
@@ -34,7 +31,7 @@ from mcp_studio.schema.place import pointer
 from mcp_studio.schema.text import from_text, to_text
 from mcp_studio.session.inbox import OURS, Inbox, InputRequest
 from mcp_studio.session.rules import message_result
-from mcp_studio.session.state import Status
+from mcp_studio.session.state import Status, until
 from mcp_studio.urls import judge
 
 if TYPE_CHECKING:
@@ -88,24 +85,21 @@ class Asker:
     @asynccontextmanager
     async def answering(self, inbox: Inbox) -> AsyncGenerator[None]:
         """Answer, one after the other, what comes into the inbox while this is open."""
-        news = asyncio.Event()
-        disconnect = inbox.changed.connect(lambda _: news.set())
-        task = asyncio.create_task(self._serve(inbox, news))
+        task = asyncio.create_task(self._serve(inbox))
         try:
             yield
         finally:
-            disconnect()
             task.cancel()
             await asyncio.wait((task,))
 
-    async def _serve(self, inbox: Inbox, news: asyncio.Event) -> None:
+    async def _serve(self, inbox: Inbox) -> None:
         while True:
-            await news.wait()
-            news.clear()
-            while waiting := [one for one in inbox.pending if one.number not in self._seen]:
-                self._seen.add(waiting[0].number)
-                async with self._turn:
-                    await (self._answer if can_ask() else self._refuse)(waiting[0])
+            request = await until(
+                lambda: next((one for one in inbox.pending if one.number not in self._seen), None), inbox.changed
+            )
+            self._seen.add(request.number)
+            async with self._turn:
+                await (self._answer if can_ask() else self._refuse)(request)
 
     async def _refuse(self, request: InputRequest) -> None:
         if request.kind != "sign_in":  # the outcome of the call says how to sign in
@@ -137,12 +131,12 @@ class Asker:
     async def _put(self, request: InputRequest) -> None:
         if request.kind not in OURS:
             waiting = f" ({safe(request.subject)} is waiting)" if request.subject else ""
-            say(f"{safe(request_words(request))}{waiting}:")
+            say(f"{safe(questions.request_words(request))}{waiting}:")
             if request.note:
                 say(f"  {safe(request.note)}")
         match request.kind:
             case "approval":
-                say(f"{safe(request_words(request))}: {', '.join(map(safe, request.reasons))}")
+                say(f"{safe(questions.request_words(request))}: {', '.join(map(safe, request.reasons))}")
                 frame(pretty(request.arguments))
                 request.answer("accept" if await agrees(self.lines, "Run it?") else "decline")
             case "sign_in":
@@ -158,19 +152,14 @@ class Asker:
 def _refused(request: InputRequest) -> InputNeeded:
     """The error that the command line ends with where nobody could answer a request."""
     detail: dict[str, Json] = {"asked": request.kind, "question": request.message}
-    match request.kind:
-        case "approval":
-            why = f"{request.subject} needs approval: {', '.join(request.reasons)}."
-            return InputNeeded(why, hint="Approve it: --yes", detail={**detail, "arguments": request.arguments})
-        case "url":
-            detail["url"] = request.url
-        case "sampling":
-            detail["params"] = dict(request.params)
-        case _:
-            detail["schema"] = request.schema
+    if request.kind == "approval":
+        why = f"{request.subject} needs approval: {', '.join(request.reasons)}."
+        return InputNeeded(why, hint="Approve it: --yes", detail={**detail, "arguments": request.arguments})
+    more: dict[str, dict[str, Json]] = {"url": {"url": request.url}, "sampling": {"params": dict(request.params)}}
+    detail |= more.get(request.kind, {"schema": request.schema})
     said = "; ".join(part for part in (request.message, request.note) if part) or "no reason given"
     hint = "Run it on a terminal to answer, or give --answer FILE."
-    return InputNeeded(f"{request_words(request)}: {said}", hint=hint, detail=detail)
+    return InputNeeded(f"{questions.request_words(request)}: {said}", hint=hint, detail=detail)
 
 
 _HELP = "Enter takes what is in brackets, or leaves it out. :decline says no to the server, :cancel gives up."
@@ -271,7 +260,7 @@ async def _visit(request: InputRequest, inbox: Inbox, lines: Lines) -> None:
         raise Left("decline")
     say("Without a yes you open it yourself. :decline says no to the server, :cancel gives up.")
     answer = await lines.answer("Open it? [y/N] ")
-    if answer.strip().lower() in ("y", "yes") and not await open_page(page.url):
+    if answer.strip().lower() in ("y", "yes") and not await browser.open_page(page.url):
         say("  There is no browser to open it with; open the address above yourself.")
     inbox.page_opened(request)
     if request.retries:
@@ -285,7 +274,7 @@ async def _sample(request: InputRequest, lines: Lines) -> None:
     if isinstance(system := params.pop("systemPrompt", None), str):
         frame(f"system: {system}")
     for message in items_of(params.pop("messages", None)):
-        text = joined(map(plain, message_blocks(message)))
+        text = blocks.joined(map(blocks.plain, blocks.message_blocks(message)))
         frame(f"{mapping(message).get('role', '?')}: {text}")
     if params:
         frame(pretty(params))
@@ -432,9 +421,9 @@ class SignInController:
             return await sign_in.set_aside()
         say("The browser was asked to open it." if opened else "Open it in a browser.")
         if returns:
-            left = seconds(max(sign_in.until - time.monotonic(), 0.0))
+            left = units.seconds(max(sign_in.until - time.monotonic(), 0.0))
             say(f"Waiting {left} until it comes back to {safe(sign_in.redirect_uri)}; ctrl+c gives up.")
-            if line := ssh_line(sign_in.redirect_uri, os.environ):
+            if line := browser.ssh_line(sign_in.redirect_uri, os.environ):
                 say(f"With a browser on the machine that you come from, run there first:\n  {line}")
         if self.lines is not None:
             say(f"{'If the browser cannot show where it ends' if returns else 'At the end'}, paste that address here.")
@@ -453,7 +442,8 @@ class SignInController:
                 say(f"  {safe(f'{error.message} {error.hint}'.rstrip())}")
 
     async def _open(self) -> bool:
-        return is_there(browser=self.browser) and await open_page(self.sign_in.authorization_url, self.browser)
+        url = self.sign_in.authorization_url
+        return browser.is_there(browser=self.browser) and await browser.open_page(url, self.browser)
 
 
 async def _offer_sign_in(request: InputRequest, studio: Studio, lines: Lines, note: Callable[[str], None]) -> None:

@@ -83,7 +83,7 @@ def from_module(path: str) -> ServerConfig:
     """
     file = Path(path).expanduser().absolute()
     if not file.is_file():
-        raise UsageError(f"--module: there is no file {path}.")
+        raise UsageError(f"--module: {path} is {'a folder' if file.is_dir() else 'not there'}.", hint="Name a file.")
     name, args = re.sub(r"[^\w-]", "_", file.stem), ("-m", "mcp_studio.servers.module", str(file))
     return ServerConfig(name, command=sys.executable, args=args, watch=(str(file),), inherit_env=("PYTHONPATH",))
 

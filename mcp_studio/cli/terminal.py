@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import sys
 import time
 from collections.abc import Generator, Sequence
@@ -14,17 +15,16 @@ from getpass import getpass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mcp_studio.call.query import query
+from mcp_studio.call.query import parsed, query
 from mcp_studio.catalog.listing import Entry, doubts_of
 from mcp_studio.cli.options import Options
 from mcp_studio.errors import StudioError, UsageError
-from mcp_studio.jsontext import Json, printable
+from mcp_studio.jsontext import Json, pieces, printable
 from mcp_studio.paths import write_object
-from mcp_studio.present.connections import http_json
-from mcp_studio.present.questions import request_words
+from mcp_studio.present import connections, questions
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.redact import Redactor
-from mcp_studio.safetext import safe
+from mcp_studio.safetext import escape_live, safe
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,6 +78,8 @@ def clock(when: Json) -> str:
     return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(when))
 
 
+_PARTS = re.compile(r"(?s).{0,N}(?:\n|\Z)|.{0,N} |.{N}".replace("N", "250000"))
+"""Cuts a long text, so that not all of it is there once more: at ends of lines, else between words."""
 _KINDS = {1: "failure", 2: "usage", 3: "sign_in_needed", 4: "unreachable", 5: "tool_error", 6: "input_needed"}
 """Exit code -> `error.kind` of the envelope."""
 INTERRUPTED = 130
@@ -114,6 +116,8 @@ class Output:
     def take(self, options: Options) -> None:
         """Print as these options want it."""
         self.options = options
+        if options.flag("--query"):
+            parsed(options.value("--query"))  # before anything is done
         self.json, self.quiet = options.flag("--json") or options.flag("--query"), options.flag("--quiet")
         """Facts are printed and no texts; `--query` alone wants them without an envelope."""
         self.log_level = options.value("--log-level")
@@ -122,7 +126,7 @@ class Output:
     def data(self, *texts: object) -> None:
         """Print texts on standard output, as many lines as each has; nothing with `--json`."""
         for text in () if self.json else map(str, texts):
-            sys.stdout.write(safe(text, max(len(text), 1), lines=True) + "\n")
+            self._print(text, None)
 
     def table(self, rows: Sequence[Sequence[str]], heads: Sequence[str] = ()) -> None:
         """Print rows with aligned columns, under heads where there are any of both."""
@@ -162,7 +166,7 @@ class Output:
         """Say which page a rule has agreed to, or not: no browser is opened for it."""
         request, answer = given
         if request.kind == "url":
-            self.note(f"{request_words(request)} ({answer.by}: {answer.action}): {request.message}")
+            self.note(f"{questions.request_words(request)} ({answer.by}: {answer.action}): {request.message}")
             if not self.quiet:
                 self._address(request.url)
 
@@ -192,7 +196,7 @@ class Output:
         if self.json:
             message = {"kind": _KINDS.get(error.exit_code, "failure"), "message": self.redactor.text(error.message)}
             hint = {"hint": text} if text else {}
-            http = {"http": http_json(error.http, self.redactor)} if error.http is not None else {}
+            http = {"http": connections.http_json(error.http, self.redactor)} if error.http is not None else {}
             self.envelope({"ok": False, "error": {**message, **hint, **http, **detail}})
         return error.exit_code
 
@@ -215,12 +219,12 @@ class Output:
         """Write a JSON file that a person named, and say so.
 
         Raises:
-            StudioError: it cannot be written.
+            UsageError: it cannot be written.
         """
         try:
             write_object(Path(file), value)
         except OSError as problem:
-            raise StudioError(f"{file} cannot be written: {problem.strerror or problem}.") from None
+            raise UsageError(f"{file} cannot be written: {problem.strerror or problem}.") from None
         self.note(f"written: {file}")
 
     def done(self, result: Json = None, error: StudioError | None = None) -> int:
@@ -255,10 +259,11 @@ class Output:
         return query(value, self.options.value("--query")) if self.options.flag("--query") else value
 
     def _print(self, value: Json, indent: int | None) -> None:
-        text = (
-            safe(value, max(len(value), 1), lines=True) if isinstance(value, str) else printable(value, indent=indent)
-        )
-        sys.stdout.write(text + "\n")
+        if isinstance(value, str):
+            sys.stdout.writelines(safe(part[0], len(value), lines=True) for part in _PARTS.finditer(value))
+        else:
+            sys.stdout.writelines(map(escape_live, pieces(value)) if indent else (printable(value, indent=None),))
+        sys.stdout.write("\n")
 
     def _address(self, url: str) -> None:
         # Whole: without what looks like a secret in it, as a state does, nobody could use it.
@@ -291,8 +296,7 @@ def can_ask() -> bool:
 
 def say(*lines: str) -> None:
     """Lines of our own words; foreign parts of them have to be safe already."""
-    for line in lines:
-        prompt(line + "\n")
+    prompt("".join(f"{line}\n" for line in lines))
 
 
 def prompt(text: str) -> None:

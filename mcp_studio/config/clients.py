@@ -67,11 +67,11 @@ def client_named(word: str) -> Client:
     Raises:
         UsageError: none has it.
     """
-    known = {re.sub(r"\W", "", client.name.lower()): client for client in clients()}
-    if found := known.get(re.sub(r"[\W_]", "", word.lower())):
-        return found
-    hint = nearest(word, [client.name for client in clients()])
-    raise UsageError(f"No client is known as `{word}`.", hint=hint or f"Known are {', '.join(known)}.")
+    known = {re.sub(r"\W+", "-", client.name.lower()): client for client in clients()}
+    plain = re.sub(r"[\W_]", "", word.lower())
+    if found := [client for name, client in known.items() if name.replace("-", "") == plain]:
+        return found[0]
+    raise UsageError(f"No client is known as `{word}`.", hint=nearest(word, known) or f"Known are {', '.join(known)}.")
 
 
 def client_of(file: str) -> Client:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Generator, Mapping
+from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import field
 
@@ -11,7 +11,7 @@ from mcp.server.session import ServerSession
 from mcp_types import ClientCapabilities
 
 from mcp_studio.catalog.listing import Ref
-from mcp_studio.config.model import GatewayClient
+from mcp_studio.config.model import GatewayClient, Root
 from mcp_studio.errors import StudioError
 from mcp_studio.gateway.directory import matches
 from mcp_studio.record import record
@@ -100,31 +100,37 @@ class Session:
     news: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
     """What it has to be told and was not yet: what changed, and the resource's address."""
     telling: bool = False
+    roots: tuple[Root, ...] | None = None
+    """Its roots, once it has told them."""
+    roots_due: bool = False
+    """It is to be asked for them on the way of its next request: over HTTP no other is sure to be open."""
 
 
 class Sessions:
     """The sessions of the handshake era. A session is known by the parameters of its `initialize`."""
 
     def __init__(self) -> None:
-        self.all: list[Session] = []
+        self._known: dict[int, Session] = {}
+
+    @property
+    def all(self) -> Collection[Session]:
+        """All of them, the oldest first."""
+        return self._known.values()
 
     def of(self, channel: ServerSession) -> Session | None:
         """The session that a request came in; None for the stateless era, and before it is initialized."""
         # Each request has a channel of its own; the parameters of `initialize` are one object per connection.
-        params = channel.client_params
-        return next((one for one in self.all if params is not None and one.channel.client_params is params), None)
+        return self._known.get(id(channel.client_params))
 
-    def begin(self, session: Session) -> list[Session]:
-        """A client is ready: it will hear of changes. Gives the sessions that are forgotten for it."""
-        self.all.append(session)
-        forgotten, self.all = self.all[:-_SESSIONS], self.all[-_SESSIONS:]
-        return forgotten
+    def begin(self, session: Session) -> Session | None:
+        """A client is ready: it will hear of changes. Gives the session that is forgotten for it."""
+        self._known[id(session.channel.client_params)] = session
+        return self._known.pop(next(iter(self._known))) if len(self._known) > _SESSIONS else None
 
-    def end(self, identity: str) -> list[Session]:
+    def end(self, identity: str) -> Session | None:
         """A client has ended its session; gives it, where it is known."""
-        ended = [one for one in self.all if one.identity == identity]
-        self.all = [one for one in self.all if one not in ended]
-        return ended
+        key = next((key for key, one in self._known.items() if one.identity == identity), 0)
+        return self._known.pop(key, None)
 
 
 def can(capabilities: ClientCapabilities, kind: str) -> bool:

@@ -23,6 +23,7 @@ from mcp_types import (
     ClientCapabilities,
     CreateMessageRequest,
     ElicitRequest,
+    ListRootsRequest,
     LoggingMessageNotification,
     LoggingMessageNotificationParams,
     ServerRequest,
@@ -75,7 +76,7 @@ class Exchange:
         self.stateless = stateless(ctx)
         self.holds = self.stateless
         """Questions are kept until the client fetches them."""
-        self.follows = self.stateless and EXTENSION_TASKS in (_capabilities(ctx).extensions or {})
+        self.follows = self.stateless and EXTENSION_TASKS in (capabilities(ctx).extensions or {})
         """The client goes on with a call that becomes a task."""
         self.related: dict[str, Any] = {}
         """What marks a question as one of a task."""
@@ -85,10 +86,14 @@ class Exchange:
         """All that it has answered so far."""
         self.repeatable = True
         """Whatever was asked, nothing can have been done before: the call may begin anew."""
+        self.lacks_sampling = False
+        """A server wants a model's answer, and the client does not declare that it gives such."""
         self._ctx = ctx
         self._keys: Counter[str] = Counter()
         self._news = asyncio.Event()
-        self._pump_news = asyncio.Event()
+        self._telling: asyncio.Future[None] | None = None
+        self._waited = False
+        """Its client waits for this very request."""
         self._seen: object = None
         self._logs: deque[tuple[str, str, Json]] = deque(maxlen=_LOGS)
 
@@ -119,19 +124,21 @@ class Exchange:
 
     async def wait(self) -> CallOutcome | None:
         """The outcome of the call; None when the client has to do something first, or has to do with a task now."""
-        assert self.call is not None
-        pump = asyncio.ensure_future(self._pump())
+        call, self._waited = self.running, True
+        self._tell_soon()
         try:
-            while self.call.outcome is None:  # what is found out about it afterwards is for the trace
-                if self.stateless and (self.asked or (self.follows and self.call.as_task)):
+            while call.outcome is None:  # what is found out about it afterwards is for the trace
+                if self.stateless and (self.asked or (self.follows and call.as_task)):
                     return None
                 await self._news.wait()
                 self._news.clear()
-            self._pump_news.set()
-            await asyncio.wait((asyncio.ensure_future(self._tell()),), timeout=_LAST)
-            return self.call.outcome
+            if self._telling is not None:
+                await asyncio.wait((self._telling,), timeout=_LAST)
+            return call.outcome
         finally:
-            pump.cancel()
+            self._waited = False
+            if self._telling is not None:
+                self._telling.cancel()
 
     def resume(self, ctx: Context, answers: Mapping[str, Json]) -> None:
         """The client has come back with answers."""
@@ -164,7 +171,7 @@ class Exchange:
         wanted = (self._ctx.meta or {}).get(META_LOG_LEVEL) if self.stateless else self._level()
         if isinstance(wanted, str) and rank_of(level) >= rank_of(wanted):
             self._logs.append((level or "info", logger, data))
-            self._pump_news.set()
+            self._tell_soon()
 
     def ask(self, request: InputRequest, begins_anew: bool) -> bool:
         """Put a question to the client; False where it cannot answer such.
@@ -173,7 +180,8 @@ class Exchange:
             begins_anew: the call may be made again from its beginning after this question.
         """
         kind = "elicitation" if request.kind == "approval" else request.kind
-        if not can(_capabilities(self._ctx), kind):
+        if not can(capabilities(self._ctx), kind):
+            self.lacks_sampling = self.stateless and kind == "sampling"
             return False
         if request.kind == "url" and (request.retries or judge(request.url).refusal):
             return False  # the refusal that asks for a page goes to the client as it is
@@ -205,32 +213,31 @@ class Exchange:
         return self.session.level if self.session else "info"
 
     def _changed(self, call: Call) -> None:
-        if call.progress is not self._seen:
-            self._pump_news.set()
+        self._tell_soon()
         self._news.set()
 
     # ------------------------------------------------------------------ to the client
 
-    async def _pump(self) -> None:
-        while True:
-            await self._pump_news.wait()
-            await self._tell()
+    def _tell_soon(self) -> None:
+        news = self._logs or self.running.progress is not self._seen
+        if news and self._waited and (self._telling is None or self._telling.done()):
+            self._telling = asyncio.ensure_future(self._tell())
 
     async def _tell(self) -> None:
         """Send the newest progress and the log messages that wait; a client that reads slowly misses some."""
-        self._pump_news.clear()
-        session, progress = self._ctx.session, self.call.progress if self.call else None
-        if progress is not None and progress is not self._seen:
-            self._seen = progress
-            await session.report_progress(progress.done, progress.total, safe(progress.message) or None)
-        while self._logs:
-            level, logger, data = self._logs.popleft()
-            params = LoggingMessageNotificationParams(level=cast("Any", level), data=data, logger=safe(logger, 200))
-            await session.send_notification(LoggingMessageNotification(params=params), self._ctx.request_id)
+        session, call = self._ctx.session, self.running
+        while self._logs or call.progress is not self._seen:
+            if (progress := call.progress) is not None and progress is not self._seen:
+                self._seen = progress
+                await session.report_progress(progress.done, progress.total, safe(progress.message) or None)
+            while self._logs:
+                level, logger, data = self._logs.popleft()
+                params = LoggingMessageNotificationParams(level=cast("Any", level), data=data, logger=safe(logger, 200))
+                await session.send_notification(LoggingMessageNotification(params=params), self._ctx.request_id)
 
     async def _ask(self, request: InputRequest) -> None:
         """Ask a client of the handshake era by a request."""
-        model = CreateMessageRequest if request.kind == "sampling" else ElicitRequest
+        model = {"sampling": CreateMessageRequest, "roots": ListRootsRequest}.get(request.kind, ElicitRequest)
         metadata = ServerMessageMetadata(related_request_id=self._ctx.request_id)
         try:
             params = _params(request) | ({"_meta": self.related} if self.related else {})
@@ -243,16 +250,19 @@ class Exchange:
             _settle(request, cast("Json", result.model_dump()))
 
 
-def _capabilities(ctx: Context) -> ClientCapabilities:
+def capabilities(ctx: Context) -> ClientCapabilities:
+    """What the client of a request says that it can do."""
     return ctx.session.client_capabilities or ClientCapabilities()
 
 
 def _method(request: InputRequest) -> str:
-    return "sampling/createMessage" if request.kind == "sampling" else "elicitation/create"
+    return {"sampling": "sampling/createMessage", "roots": "roots/list"}.get(request.kind, "elicitation/create")
 
 
 def _params(request: InputRequest) -> dict[str, Any]:
     """A question as the client gets it; the text says first who asks, which no server can write over."""
+    if request.kind == "roots":
+        return {}
     if request.kind == "sampling":
         return {key: value for key, value in request.params.items() if key not in ("_meta", "task")}
     if request.kind == "approval":
@@ -272,8 +282,8 @@ def _params(request: InputRequest) -> dict[str, Any]:
 def _settle(request: InputRequest, answer: Json) -> None:
     """Answer a question as the client did."""
     known = mapping(answer)
-    if request.kind == "sampling":
-        accepted = "content" in known
+    if request.kind in ("sampling", "roots"):
+        accepted = ("content" if request.kind == "sampling" else "roots") in known
         return request.answer("accept" if accepted else "decline", cast("Json", known) if accepted else None)
     action = known.get("action")
     if action == "accept":

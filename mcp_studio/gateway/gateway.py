@@ -10,26 +10,33 @@ from functools import partial
 from typing import Any, cast
 
 from mcp.shared.exceptions import MCPError
-from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
+from mcp.shared.message import ServerMessageMetadata
+from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, ListRootsRequest, ListRootsResult
 
 from mcp_studio.call.call import CallOutcome, Cancelled, Rejected, Succeeded, ToolFailed
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import GatewayClient, Root
 from mcp_studio.errors import StudioError
-from mcp_studio.gateway.clients import Client, Sessions
+from mcp_studio.gateway.clients import Client, Session, Sessions
 from mcp_studio.gateway.directory import Directory, Offer
 from mcp_studio.gateway.exchange import Context, Exchange, current
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.present.outcomes import failure
+from mcp_studio.protocol.events import RequestId
+from mcp_studio.protocol.tasks import related_task
+from mcp_studio.protocol.versions import MISSING_CAPABILITY
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import InputRequest
 from mcp_studio.session.logs import LogMessage, rank_of, set_level
+from mcp_studio.session.server_requests import carrier
 from mcp_studio.studio import Studio
 from mcp_studio.toolset.tokens import search_tools, tokenizer
 
 _READY = 10.0
 """Seconds that servers have to become ready before clients are shown what there is."""
 _PROTOCOL = "io.modelcontextprotocol/"
+_PATIENCE = 10.0
+"""Seconds for a client to tell its roots."""
 _PARKED = 200
 """Calls that wait for clients of the stateless era to come back with answers."""
 
@@ -39,7 +46,7 @@ class Gateway:
 
     Args:
         approved: calls that a rule would ask about are made without.
-        alone: it serves one client alone, whose roots are those of all servers.
+        alone: it serves one client alone, over standard input and output.
     """
 
     def __init__(self, studio: Studio, *, approved: bool = False, alone: bool = False) -> None:
@@ -47,10 +54,10 @@ class Gateway:
         self.settings = studio.config.settings.gateway
         self.directory = Directory(studio.catalog, self.settings, search_tools())
         self.sessions = Sessions()
-        self.alone = alone
         self.client = Client("client", GatewayClient("client", register=self.settings.register), self.settings.calls)
         """Who has no table of its own."""
-        self.clients = (self.client, *(Client(one.name, one, self.settings.calls) for one in self.settings.clients))
+        named = () if alone else self.settings.clients
+        self.clients = (self.client, *(Client(one.name, one, self.settings.calls) for one in named))
         self.on_task: Callable[[Exchange], dict[str, Any]] | None = None
         """What becomes of a call that has become a task, where its client goes on with such."""
         self._approved = approved
@@ -61,10 +68,13 @@ class Gateway:
         self._warm = studio.spawn(self._listed())
         studio.inbox.changed.connect(self._asked)
         studio.logs.added.connect(self._logged)
+        for name in studio.manager.names():
+            studio.manager.supervisor(name).answerer.roots = partial(self._roots, name)
 
     async def ready(self) -> None:
         """Wait until servers are connected and listed, though not for long."""
-        await asyncio.wait((self._warm,))
+        if not self._warm.done():
+            await asyncio.wait((self._warm,))
 
     async def _listed(self) -> None:
         manager = self.studio.manager
@@ -147,6 +157,9 @@ class Gateway:
         except asyncio.CancelledError:
             call.cancel()
             raise
+        if exchange.lacks_sampling and isinstance(outcome, Cancelled):
+            needed = {"requiredCapabilities": {"sampling": {}}}
+            raise MCPError(MISSING_CAPABILITY, "This needs sampling, which the client does not declare.", needed)
         if outcome is not None:
             return exchange.result_of(outcome)
         if call.as_task is not None and self.on_task is not None and exchange.follows:
@@ -186,7 +199,7 @@ class Gateway:
             return
         self._seen.add(request.number)
         request.reply.add_done_callback(lambda _: self._seen.discard(request.number))
-        exchange = current.get() or self._only(request.server)
+        exchange = current.get() or self._concerned(request.server, request.params, carrier.get())
         ours = request.kind == "approval"
         policy = self.settings.approval
         modern = ours or self.studio.manager.status(request.server).modern
@@ -198,15 +211,37 @@ class Gateway:
             return
         request.answer("decline", by="nobody" if ours else "nobody: no client of the gateway could be asked")
 
-    def _only(self, server: str) -> Exchange | None:
-        """The newest exchange with a server where all are of one conversation: no client learns of another's."""
-        some = [one for one in self._open if one.server == server]
+    def _concerned(self, server: str, params: dict[str, Json], carried: RequestId | None) -> Exchange | None:
+        """The exchange that a server of the handshake era means: no client learns of another's.
+
+        It says so by the task that it names, or by the request that it answers on whose stream it says it (HTTP);
+        without that, all its exchanges have to be of one conversation.
+        """
+        some, task = [one for one in self._open if one.server == server], related_task(params)
+        for one in some:
+            call = one.running
+            if (task and call.as_task and call.as_task.id == task) or (carried is not None and call.request == carried):
+                return one
         return some[-1] if len({id(one.whose) for one in some}) == 1 else None
 
     def _logged(self, message: LogMessage) -> None:
-        """Log messages of a server reach the client that alone uses it at the moment."""
-        if (exchange := self._only(message.server)) is not None:
+        """Log messages of a server reach the client for whose call it works."""
+        span = self.studio.manager.supervisor(message.server).tap.carrier
+        exchange = self._concerned(message.server, {}, span and span.request.id)
+        if exchange is not None:
             exchange.log(message.level, ".".join(filter(None, (message.server, message.logger))), message.data)
+
+    async def _roots(self, server: str, params: dict[str, Json]) -> tuple[Root, ...] | None:
+        """The roots of the client for whose call a server asks; None where nobody knows, or it does not tell."""
+        exchange = current.get() or self._concerned(server, params, carrier.get())
+        request = InputRequest("roots", server, "", params=params)
+        if exchange is None or not exchange.ask(request, self.studio.manager.status(server).modern):
+            return None
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self.studio.limits.answer):
+                answer = await request.reply
+                return _usable(mapping(answer.content).get("roots")) if answer.action == "accept" else None
+        return None
 
     async def set_level(self) -> None:
         """Ask all servers for as much as the session that wants the most."""
@@ -215,16 +250,37 @@ class Gateway:
             with suppress(StudioError):
                 await set_level(self.studio.manager.supervisor(name), level)
 
-    def set_roots(self, roots: Json) -> None:
-        """The roots of the one client are those of all servers."""
-        found = (mapping(one) for one in roots) if isinstance(roots, list) else ()
-        usable = tuple(
-            Root(uri, str(one.get("name") or ""))
-            for one in found
-            if isinstance(uri := one.get("uri"), str) and uri.startswith("file:") and "$" not in uri
-        )
+    async def ask_roots(self, ctx: Context, session: Session) -> None:
+        """Ask a session for its roots. What all sessions of the only client agree on is known to servers at any time.
+
+        Where clients have tables of their own, none opens its folders to the others: a server knows them in calls.
+        """
+        session.roots_due = False
+        metadata = ServerMessageMetadata(related_request_id=ctx.request_id)
+        with suppress(MCPError):
+            request = ListRootsRequest()
+            found = await ctx.session.send_request(request, ListRootsResult, _PATIENCE, metadata)
+            session.roots = _usable([root.model_dump(mode="json") for root in found.roots])
+            self.set_roots()
+
+    def set_roots(self) -> None:
+        """Give servers the roots that sessions agree on, or else those of the configuration."""
+        told = {one.roots for one in self.sessions.all if one.roots is not None}
         for name in self.studio.manager.names():
-            self.studio.manager.supervisor(name).set_roots(usable)
+            supervisor, config = self.studio.manager.supervisor(name), self.studio.config.servers[name]
+            roots = next(iter(told)) if len(told) == 1 else (config.written or config).roots
+            if roots != supervisor.config.roots:
+                supervisor.set_roots(roots)
+
+
+def _usable(roots: Json) -> tuple[Root, ...]:
+    """The roots of a client that are folders, and refer to nothing of ours."""
+    found = (mapping(one) for one in roots) if isinstance(roots, list) else ()
+    return tuple(
+        Root(uri, str(one.get("name") or ""))
+        for one in found
+        if isinstance(uri := one.get("uri"), str) and uri.startswith("file:") and "$" not in uri
+    )
 
 
 def _tool_result(outcome: CallOutcome | None) -> dict[str, Any]:

@@ -12,6 +12,9 @@ from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.transport_security import TransportSecuritySettings
+from mcp_types import INVALID_REQUEST, PARSE_ERROR, jsonrpc_message_adapter
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from mcp_studio.call.policy import prices_of
@@ -35,8 +38,6 @@ _IDLE = 1_800.0
 """Seconds after which a session that nothing comes from is ended."""
 _HEAD_TIME = 5.0
 """Seconds for the head of a request."""
-_BODY_TIME = 30.0
-"""Seconds for its body."""
 _READ_TIME = 30.0
 """Seconds in which a client has to take what was sent to it."""
 
@@ -114,9 +115,13 @@ class Guard:
         if scope["path"] != PATH:
             return await _answer(send, 404, f"There is nothing here; the server is at {PATH}.")
         declared = headers.get("content-length", "0")
-        body = 413 if declared.isdigit() and int(declared[:20]) > BODY else await _body(receive)
+        large, seconds = declared.isdigit() and int(declared[:20]) > BODY, self._gateway.studio.limits.body
+        body = 413 if large else await _body(receive, seconds)
         if isinstance(body, int):
             return await _answer(send, body, "The body is too large." if body == 413 else "The body took too long.")
+        older = headers.get("mcp-protocol-version") not in MODERN_PROTOCOL_VERSIONS
+        if older and scope["method"] == "POST" and (wrong := _wrong(body)):
+            return await _answer(send, 400, wrong)
         identity = AccessToken(token="", client_id=client.name, scopes=[])
         known = {**scope, "user": AuthenticatedUser(identity), "mcp_studio.client": client}
         await self._app(known, _replay(body, receive), _timed(send))
@@ -165,11 +170,30 @@ async def _answer(send: Send, status: int, body: Json, headers: Iterable[tuple[b
     await send({"type": "http.response.body", "body": text})
 
 
-async def _body(receive: Receive) -> bytes | int:
+def _wrong(body: bytes) -> Json:
+    """The error for what is no message, None where it is one; the SDK says it in words that nobody reads."""
+    try:
+        jsonrpc_message_adapter.validate_json(body, by_name=False)
+    except ValidationError as problem:
+        unread = problem.errors()[0]["type"] == "json_invalid"
+        said = (
+            "The body is no JSON."
+            if unread
+            else "The body is no JSON-RPC message: one request, notification or answer."
+        )
+        return {
+            "jsonrpc": "2.0",
+            "id": None,
+            "error": {"code": PARSE_ERROR if unread else INVALID_REQUEST, "message": said},
+        }
+    return None
+
+
+async def _body(receive: Receive, seconds: float) -> bytes | int:
     """The whole body, or the status that says why there is none."""
     parts, size = list[bytes](), 0
     try:
-        async with asyncio.timeout(_BODY_TIME):
+        async with asyncio.timeout(seconds):
             while True:
                 message = await receive()
                 parts.append(message.get("body", b""))

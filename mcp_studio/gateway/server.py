@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar, cast
 
@@ -28,6 +29,8 @@ from mcp_studio.protocol.versions import EXTENSION_TASKS, LOG_LEVELS
 from mcp_studio.safetext import safe
 from mcp_studio.toolset.tokens import search_tools
 
+_ROOTS = 1.0
+"""Seconds for which a request waits for the roots of its client."""
 _PAGE = 500
 """Entries of one page of a list."""
 
@@ -92,6 +95,7 @@ class Handlers:
             client = self._gateway.client_of(ctx)
             try:
                 with client.request():
+                    await self._settle(ctx)
                     return ({"resultType": "complete"} if stateless(ctx) else {}) | await handler(ctx, given)
             except StudioError as error:
                 if method == "tools/call":
@@ -212,28 +216,31 @@ class Handlers:
 
     async def _initialized(self, ctx: Context, params: types.NotificationParams) -> None:
         headers = getattr(ctx.request, "headers", {})
+        if ctx.session.client_params is None:
+            return  # one of several processes, which keep no sessions
         session = Session(self._gateway.client_of(ctx), ctx.session, headers.get("mcp-session-id") or "")
-        for forgotten in self._gateway.sessions.begin(session):
+        if (forgotten := self._gateway.sessions.begin(session)) is not None:
             self.notices.forget(forgotten)
         await self._roots(ctx, params)
 
     def ended(self, identity: str) -> None:
         """A client has ended its session over HTTP."""
-        for session in self._gateway.sessions.end(identity):
+        if (session := self._gateway.sessions.end(identity)) is not None:
             self.notices.forget(session)
+            self._gateway.set_roots()
 
     async def _roots(self, ctx: Context, params: types.NotificationParams) -> None:
-        """The roots of the one client over stdio become those of the servers."""
-        known = ctx.session.client_capabilities
-        if self._gateway.alone and known is not None and can(known, "roots"):
-            self._gateway.studio.spawn(self._ask_roots(ctx))
+        """The roots of a session have changed, or it has just begun."""
+        session, known = self._gateway.sessions.of(ctx.session), ctx.session.client_capabilities
+        if session is not None and known is not None and len(self._gateway.clients) == 1:
+            session.roots_due = can(known, "roots")
 
-    async def _ask_roots(self, ctx: Context) -> None:
-        try:
-            found = await ctx.session.send_request(types.ListRootsRequest(), types.ListRootsResult)
-        except MCPError:
-            return  # it has none to tell
-        self._gateway.set_roots([{"uri": str(root.uri), "name": root.name or ""} for root in found.roots])
+    async def _settle(self, ctx: Context) -> None:
+        """Have the roots of the session told, so that servers know them before they work."""
+        session = self._gateway.sessions.of(ctx.session)
+        if session is not None and session.roots_due:
+            asking = self._gateway.studio.spawn(self._gateway.ask_roots(ctx, session))
+            await asyncio.wait((asking,), timeout=_ROOTS)
 
 
 def _values(found: Completion) -> dict[str, Any]:

@@ -103,6 +103,11 @@ def start(
         out.data(f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}{http.PATH}")
         if not known:
             out.data(f"token: {token}")
+        if workers > 1:
+            out.note(
+                "Several processes keep no sessions: clients of the handshake era (to 2025-11-25) are asked nothing,",
+                "hear of no changes, and no call goes on as a task.",
+            )
         out.flush()
         body = partial(_http, approved, token, workers > 1, listening, out)
         return execute(body) if workers == 1 else _processes(workers, lambda: execute(body))

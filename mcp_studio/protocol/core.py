@@ -186,7 +186,7 @@ class ClientCore:
         self._stateless = capabilities if stateless is None else stateless
         self.lasting: set[RequestId] = set()
         """Answered requests whose progress still counts: a task's goes on under the token of its call."""
-        self._streams = streams
+        self.streams = streams
         self.requests = Correlation()
         """Our own requests."""
         self._asked: set[RequestId] = set()
@@ -272,7 +272,7 @@ class ClientCore:
         is cancelled by closing its response stream.
         """
         method = self.requests.drop(identity)
-        if method in ("", "initialize") or (self.modern and self._streams):
+        if method in ("", "initialize") or (self.modern and self.streams):
             return None
         return self.notify("notifications/cancelled", {"requestId": identity, "reason": reason})
 

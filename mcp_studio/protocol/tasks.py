@@ -96,11 +96,10 @@ def support_of(tool: Json, version: str, capabilities: Json) -> Support:
     """
     if era_of(version) == "modern":
         return "server" if has(capabilities, "extensions", EXTENSION_TASKS) else ""
-    if not at_least(version, "2025-11-25") or not has(capabilities, "tasks", "requests", "tools", "call"):
+    said = mapping(mapping(tool).get("execution")).get("taskSupport")
+    if said not in ("required", "optional") or not at_least(version, "2025-11-25"):
         return ""
-    execution = mapping(tool).get("execution")
-    said = mapping(execution).get("taskSupport")
-    return "required" if said == "required" else "optional" if said == "optional" else ""
+    return said if has(capabilities, "tasks", "requests", "tools", "call") else ""
 
 
 def has(capabilities: Json, *path: str) -> bool:

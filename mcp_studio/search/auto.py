@@ -6,6 +6,7 @@ A question in a sentence hardly ever stands in a name, so there the words decide
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
@@ -50,24 +51,21 @@ def search(
     """
     text, limit = query.text.strip(), query.limit
     query = query._replace(limit=max(_POOL, limit))  # how many are shown must not change their order
-    names = ask("substring", query) if "." in text or "__" in text else None
+    names = ask("substring", query) if ("." in text or "__" in text) and not re.search(r"\s", text) else None
     if names is not None and names.hits and all(text in (str(hit.ref), hit.ref.flat) for hit in names.hits):
         return Served(names._replace(hits=names.hits[:limit]), "substring")  # an address in full
     words = _by_words(query, ask, several(query.text) and meaning())
-    if len(_pieces(text)) > _MOST_WORDS and len(words.answer.hits) >= _ENOUGH:
+    by_word = sum(hit.reasons != BY_MEANING for hit in words.answer.hits)
+    if len(name_parts(text[:_LONGEST])) > _MOST_WORDS and len(words.answer.hits) >= _ENOUGH:
         names = Answer((), 0)
     elif names is None:
-        names = ask("substring", query)
-    return _merged(words, names, strength, limit)
+        names = ask("substring", query._replace(named=by_word >= _ENOUGH))
+    return _merged(words, by_word, names, strength, limit)
 
 
 def several(text: str) -> bool:
     """Whether a question may have several words, so that it has a meaning beyond a name; Chinese has no spaces."""
-    return len(_pieces(text)) > 1 or (not text.isascii() and any(map(is_dense, text[:_LONGEST])))
-
-
-def _pieces(text: str) -> list[str]:
-    return name_parts(text[:_LONGEST])
+    return len(name_parts(text[:_LONGEST])) > 1 or (not text.isascii() and any(map(is_dense, text[:_LONGEST])))
 
 
 def _by_words(query: Query, ask: Ask, meaning: bool) -> Served:
@@ -82,9 +80,8 @@ def _by_words(query: Query, ask: Ask, meaning: bool) -> Served:
     return Served(found._replace(note=f"{note} {found.note}".strip()), "bm25")
 
 
-def _merged(words: Served, names: Answer, strength: Callable[[Ref], float], limit: int) -> Served:
+def _merged(words: Served, by_word: int, names: Answer, strength: Callable[[Ref], float], limit: int) -> Served:
     found = words.answer
-    by_word = sum(hit.reasons != BY_MEANING for hit in found.hits)
     base = 0.0 if by_word else 1.0  # a name that is nearly right goes before what only means something alike
     near = {hit.ref: max(0.0, hit.score - 1) for hit in names.hits}
     scores = {hit.ref: (0.5 + 0.5 * share, hit) for hit, share in _shares(found.hits)}

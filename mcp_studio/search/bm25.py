@@ -19,6 +19,7 @@ from mcp_studio.search.fields import Fields, fields
 from mcp_studio.search.index_file import Arrays, Redact, packed, unpacked
 from mcp_studio.search.method import EVERYWHERE, LONGEST, Answer, Document, Query, Scope, Scored
 from mcp_studio.search.question import Term, deeds_of, deeds_wanted, read
+from mcp_studio.search.rows import Rows
 from mcp_studio.search.tokens import JIEBA_MISSING, Segment, dictionary, stem, words
 
 if TYPE_CHECKING:
@@ -142,9 +143,6 @@ class InvertedIndex:
         """One row for each word of each name."""
         self._deeds = array("B")
 
-    def __len__(self) -> int:
-        return len(self.slots)
-
     def add(self, documents: Iterable[Weighted]) -> None:
         """Take documents; one that is there is replaced."""
         for document in documents:
@@ -217,7 +215,7 @@ class InvertedIndex:
 
     def idf(self, word: str) -> float:
         """What the word is worth: the rarer, the more."""
-        return float(idf(self.frequency(word), len(self)))
+        return float(idf(self.frequency(word), len(self.slots)))
 
     def forms(self, word: str) -> list[str]:
         """The known words of the same stem."""
@@ -255,7 +253,7 @@ class InvertedIndex:
         rows, slots = np.frombuffer(self._name_words, np.uint32), np.frombuffer(self._name_slots, np.uint32)
         size, ids = self.slots.size, len(self._name_ids)
         alive = self.slots.within()[slots]
-        weights = idf(np.bincount(rows[alive], minlength=ids).astype(np.float64), len(self))
+        weights = idf(np.bincount(rows[alive], minlength=ids).astype(np.float64), len(self.slots))
         whole = np.bincount(slots, weights[rows], size)
         wanted = np.zeros(ids)
         for word, much in asked.items():
@@ -277,22 +275,11 @@ class Bm25:
         self._segment = dictionary() if cjk == "jieba" else None
         self._missing = JIEBA_MISSING if cjk == "jieba" and self._segment is None else ""
         self._index = InvertedIndex()
+        self.remove, self.state, self.restore = self._index.remove, self._index.state, self._index.restore
 
     def add(self, documents: Sequence[Document]) -> None:
         """Take documents."""
         self._index.add(map(self._weighted, documents))
-
-    def remove(self, refs: Collection[Ref]) -> None:
-        """Forget documents."""
-        self._index.remove(refs)
-
-    def state(self, redact: Redact) -> Arrays:
-        """As those of the index."""
-        return self._index.state(redact)
-
-    def restore(self, refs: Sequence[Ref], arrays: Arrays) -> None:
-        """As those of the index."""
-        self._index.restore(refs, arrays)
 
     def search(self, query: Query) -> Answer:
         """Answer a question; the total counts the documents with any of its words but those of looking."""
@@ -386,32 +373,19 @@ LEAST_IDF = 0.01
 """What a word is worth at least: rank_bm25 gives 0 or less for one that half of the documents have."""
 
 
-class Okapi:
+class Okapi(Rows[list[str]]):
     """A `Method`: plain Okapi BM25 by the package rank_bm25 over names and descriptions in one bag, to compare with.
 
     It knows neither fields nor stems, and is made anew when documents changed.
     """
 
-    def __init__(self) -> None:
-        self._texts: dict[Ref, list[str]] = {}
-        self._made: tuple[BM25Okapi, Slots] | None = None
-
-    def add(self, documents: Sequence[Document]) -> None:
-        """Take documents; one that is there is replaced."""
-        for document in documents:
-            texts = fields(document)
-            self._texts[document.ref] = words(f"{texts.name} {texts.description}")
-        self._made = None
-
-    def remove(self, refs: Collection[Ref]) -> None:
-        """Forget documents; those that are not there do not matter."""
-        for ref in refs:
-            self._texts.pop(ref, None)
-        self._made = None
+    def _row(self, document: Document) -> list[str]:
+        texts = fields(document)
+        return words(f"{texts.name} {texts.description}")
 
     def search(self, query: Query) -> Answer:
         """The documents that have any of the words."""
-        if not any(self._texts.values()):
+        if not any(self._rows.values()):
             return Answer((), 0)
         okapi, slots = self._made = self._made or self._make()
         asked = words(query.text[:LONGEST])
@@ -427,8 +401,8 @@ class Okapi:
     def _make(self) -> tuple[BM25Okapi, Slots]:
         from rank_bm25 import BM25Okapi
 
-        refs, slots = sorted(self._texts), Slots()  # sorted: the average idf has the same last bit every time
-        okapi = BM25Okapi([self._texts[ref] for ref in refs])
+        refs, slots = sorted(self._rows), Slots()  # sorted: the average idf has the same last bit every time
+        okapi = BM25Okapi([self._rows[ref] for ref in refs])
         okapi.idf = {word: max(idf, LEAST_IDF) for word, idf in okapi.idf.items()}
         for ref in refs:
             slots.add(ref)

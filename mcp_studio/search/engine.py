@@ -340,15 +340,14 @@ class Engine:
             served = self._auto(query, feeds, uses, once)
         else:
             served = auto.Served(self._ask(method, query), method)
-        answer, sources = served.answer, self._sources(query, method)
+        answer, sources = served.answer, self._sources(query, method) if served.answer.hits else {}
         shown = (self._hit(one, uses, query, sources if at < _REASONED else None) for at, one in enumerate(answer.hits))
         # Among equal ones what can be run comes before what is only remembered.
         known = (hit for hit in shown if hit is not None)
         hits = tuple(sorted(known, key=lambda hit: (-hit.score, hit.entry is not None and hit.entry.remembered)))
-        notes = [f"Only the first {LONGEST:,} characters were looked at."] if cut else []
-        notes.append(self._once(answer.note, JIEBA_MISSING))
         pending = max(feed.pending for feed in feeds)
-        note = " ".join(filter(None, notes))
+        lacks = f"Only the first {LONGEST:,} characters were looked at." if cut else ""
+        note = f"{lacks} {self._once(answer.note, JIEBA_MISSING)}".strip()
         return Found(query, hits, answer.total, of, 1000 * (time.perf_counter() - began), served.method, note, pending)
 
     def _once(self, text: str, note: str) -> str:
@@ -369,11 +368,9 @@ class Engine:
             self._feed("semantic")  # what words need came first
 
         def ask(name: str, asked: Query) -> Answer:
-            if name != "hybrid" and self._feed(name).problem is not None:
-                return Answer((), 0)
-            answer = self._ask(name, asked)
             if name != "hybrid":
-                return answer
+                return self._ask(name, asked) if self._feed(name).problem is None else Answer((), 0)
+            answer = self._ask(name, asked)
             # How far meaning is known is said elsewhere, and not on every key.
             return answer._replace(note=JIEBA_MISSING if JIEBA_MISSING in answer.note else "")
 

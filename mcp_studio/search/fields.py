@@ -119,11 +119,7 @@ def _parameter(name: str, part: dict[str, Json]) -> Parameter:
 def _inside(node: dict[str, Json]) -> Iterator[dict[str, Json]]:
     for key in _INSIDE:
         value = node.get(key)
-        if isinstance(value, dict):
-            yield mapping(value)
-        else:
-            for item in items_of(value)[:MOST_VALUES]:
-                yield mapping(item)
+        yield from map(mapping, [value] if isinstance(value, dict) else items_of(value)[:MOST_VALUES])
 
 
 def _resolved(part: dict[str, Json], root: dict[str, Json]) -> dict[str, Json]:

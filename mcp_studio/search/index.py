@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from mcp_studio.catalog.catalog import Catalog
@@ -38,6 +38,8 @@ _CLOSE = 1.0
 
 
 CLOSED = "The search has been closed."
+_QUIET = 0.1
+"""Seconds after a question in which nothing else is done: a step may take as long as ten questions."""
 _PAUSE = 0.0005
 """Seconds between two steps, in which other threads have their turn."""
 
@@ -64,6 +66,9 @@ class Worker:
         self._jobs: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._busy = False
         """There is a step among the jobs."""
+        self._rest: float | None = None
+        """Seconds without a job after which there is a step."""
+        self._answered = -_QUIET
         self._waiting: set[Future[Any]] = set()
         self._closed = False
         self.thread = threading.Thread(target=self._run, name=name, daemon=True)
@@ -80,7 +85,6 @@ class Worker:
             return future
         self._waiting.add(future)
         future.add_done_callback(self._waiting.discard)
-        self.wake()
         self._jobs.put(partial(self._answer, future, work, ready, True))
         if self.thread.ident is None:
             self.thread.start()
@@ -99,14 +103,21 @@ class Worker:
 
     def _run(self) -> None:
         while not self._closed:
-            self._jobs.get()()
+            try:
+                job = self._jobs.get(timeout=self._rest)
+            except Empty:
+                job = self._do_step
+            job()
         for future in tuple(self._waiting):
             if future.set_running_or_notify_cancel():
                 future.set_exception(SearchProblem(CLOSED))
         self._end()
 
     def _do_step(self) -> None:
-        self._busy = False
+        self._busy, self._rest = False, None
+        if not self._waiting and time.monotonic() < self._answered + _QUIET:
+            self._rest = _QUIET  # the next question may be on its way
+            return
         try:
             more = self._step()
         except Exception:  # boundary: who waits for what it does would wait in vain
@@ -132,6 +143,7 @@ class Worker:
             said = safe(f"{type(problem).__name__}: {problem}", 200)
             failed = SearchFailed(f"Searching failed inside the studio: {said}.", hint="The log has more.")
             future.set_exception(failed)
+        self._answered = time.monotonic()
         self.wake()  # it may have left something to do
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -54,13 +55,11 @@ class IndexFile(NamedTuple):
         np.savez(data, **arrays)
         if data.tell() > _LARGEST:
             return
-        try:
+        with suppress(OSError):
             write_atomically(self.path, data.getvalue())
             files = sorted(self.path.parent.glob("*.npz"), key=lambda one: one.stat().st_mtime)
             for old in files[:-_MOST_FILES]:
                 old.unlink()
-        except OSError:
-            return
 
 
 def packed(texts: Iterable[str], redact: Redact) -> Any:

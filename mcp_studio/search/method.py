@@ -50,6 +50,8 @@ class Query(NamedTuple):
     scope: Scope = EVERYWHERE
     typing: bool = False
     """The person is still typing: the last word may be the beginning of one."""
+    named: bool = False
+    """Only names that have what is typed are wanted, not what has it elsewhere or is only similar."""
 
 
 class Reason(NamedTuple):

@@ -71,10 +71,6 @@ def _broken(why: str) -> str:
     return f"Searching by meaning does not work ({why}); install its extra again: pip install 'mcp-studio[semantic]'"
 
 
-def _sentence(problem: Exception) -> str:
-    return safe(f"{type(problem).__name__}: {problem}".splitlines()[0], 200)
-
-
 class Model:
     """The loaded model, 0.3 s and 140 MB.
 
@@ -105,7 +101,8 @@ class Model:
                 raise ValueError("it gives vectors of another size")
         except Exception as problem:  # boundary: both packages raise bare exceptions of their own for anything
             log.warning("the model of the search by meaning cannot be loaded", exc_info=problem)
-            raise SearchProblem(_broken(_sentence(problem))) from None
+            why = f"{type(problem).__name__}: {problem}".splitlines()[0]
+            raise SearchProblem(_broken(safe(why, 200))) from None
 
     def embed(self, text: str, most: int = _MOST_TOKENS) -> Vector:
         """The vector of a text, of length 1: always the same for the same text.

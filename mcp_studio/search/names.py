@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from itertools import chain
 from typing import NamedTuple
 
 from mcp_studio.catalog.listing import KINDS, Ref
 from mcp_studio.search.fields import fields
 from mcp_studio.search.index_file import Arrays, Redact, packed, unpacked
 from mcp_studio.search.method import BY_LETTERS, BY_LIKENESS, LONGEST, Answer, Document, Query, Scope, Scored
+from mcp_studio.search.rows import Joined, Rows
 from mcp_studio.search.tokens import stem
 
 LONGEST_NAME = 200
@@ -116,6 +119,13 @@ class _Word:
         self.form_begins = _DIVIDER + self.form.rstrip("i")
         self.addresses = [(fold(server), _Word(name, False)) for server, name in addresses(text) if addressed]
 
+    @property
+    def needles(self) -> list[str]:
+        """A row with it in name or server has one of these there."""
+        own = filter(None, (self.plain, self.parts, self.initials, self.form and self.form_begins))
+        inside = (name.needles if name.plain else [server] for server, name in self.addresses)
+        return [*own, *chain.from_iterable(inside)]
+
     def grade(self, row: Row) -> int:
         """How well it stands in a row; 0 where it does not."""
         grade = self._grade(row)
@@ -165,23 +175,12 @@ class _Word:
         return [place for part in found if (place := spot(name, part))]
 
 
-class Match(NamedTuple):
-    """How a row has what is typed."""
-
-    score: float
-    """The more the better: above 1 where the name and the server have all of it."""
-    titled: bool
-    """The name, the server or the title have all of it."""
-
-
 class Matches(NamedTuple):
     """Which rows have what was typed."""
 
     places: Sequence[int]
     """The best first: names that are it, begin with it, have it; then titles, then the rest as it was listed."""
     scores: Sequence[float]
-    named: bool
-    """There is a row that has all of it in its name, title or server."""
 
 
 class Matcher:
@@ -194,31 +193,34 @@ class Matcher:
         parts = name_parts(text[:LONGEST_NAME])
         self._joined, self._parted = "".join(parts), len(parts) > 1
 
-    def match(self, row: Row) -> Match | None:
-        """How a row has it; None where a word stands nowhere in it."""
+    def match(self, row: Row) -> float | None:
+        """How well a row has it, above 1 where name and server have all of it; None where a word is nowhere in it."""
         grades: list[int] = []
         for word in self._words:
             if not (grade := word.grade(row)):
                 return None
             grades.append(grade)
-        if not grades:
-            return Match(0.0, True)
-        least, share = min(grades), sum(grades) / len(grades) / WHOLE
+        share = sum(grades) / len(grades) / WHOLE
         if self._parted and (whole := "".join(row.parts)).startswith(self._joined):
             share = 1.0 if whole == self._joined else max(share, _BEGINS_BY_PART / WHOLE)
         in_name = max(grades) >= _INSIDE and all(grade >= _INSIDE or grade == _SERVER for grade in grades)
-        return Match(1 + share if in_name else share, least >= _TITLED)
+        return 1 + share if in_name else share
 
-    def ranked(self, rows: Sequence[Row]) -> Matches:
-        """The places of the rows that have it, the best first; equal names the shorter first, then as they came."""
+    def ranked(self, rows: Sequence[Row], joined: Joined | None = None) -> Matches:
+        """The places of the rows that have it, the best first; equal names the shorter first, then as they came.
+
+        Args:
+            joined: the names and servers of the rows, where only these count.
+        """
         if not self._words:
-            return Matches(range(len(rows)), [0.0] * len(rows), True)
-        found = {place: match for place, row in enumerate(rows) if (match := self.match(row))}
-        places = sorted(
-            found, key=lambda place: (-found[place].score, rows[place].length if found[place].score > 1 else 0, place)
-        )
-        titled = any(match.titled for match in found.values())
-        return Matches(places, [found[place].score for place in places], titled)
+            return Matches(range(len(rows)), [0.0] * len(rows))
+        places: Iterable[int] = range(len(rows))
+        if joined is not None:
+            finds = [partial(joined.text.find, needle) for needle in self._words[0].needles]
+            places = {place for find in finds for place in joined.rows(find)}
+        found = {place: score for place in places if (score := self.match(rows[place]))}
+        places = sorted(found, key=lambda place: (-found[place], rows[place].length if found[place] > 1 else 0, place))
+        return Matches(places, [found[place] for place in places])
 
     def pieces(self, name: str) -> tuple[str, ...]:
         """The pieces of a name that have it, to be marked, as they stand there."""
@@ -239,33 +241,15 @@ ENOUGH = 5
 """Where fewer are found as they are written, names that are only similar are shown as well."""
 
 
-def _row(ref: Ref, name: str, title: str, *rest: str) -> Row:
-    address = f"{ref.server[:LONGEST_NAME]}.{ref.name[:LONGEST_NAME]}"
-    return row(name, " ".join((address, *rest)), title=title, server=ref.server)
-
-
-class Substring:
+class Substring(Rows[Row]):
     """A `Method`; see above."""
 
-    def __init__(self) -> None:
-        self._rows: dict[Ref, Row] = {}
-        self._sorted: tuple[Scope, list[Ref], list[Row]] | None = None
-        """For the last scope, until something changes."""
-
-    def add(self, documents: Sequence[Document]) -> None:
-        """Take documents."""
-        for document in documents:
-            texts = fields(document)
-            arguments = " ".join(one.name for one in texts.parameters)[:_LONGEST_ARGUMENTS]
-            about = texts.description[:LONGEST_TEXT]
-            self._rows[document.ref] = _row(document.ref, texts.name, texts.title, *texts.tags, arguments, about)
-        self._sorted = None
-
-    def remove(self, refs: Collection[Ref]) -> None:
-        """Forget documents."""
-        for ref in refs:
-            self._rows.pop(ref, None)
-        self._sorted = None
+    def _row(self, document: Document) -> Row:
+        texts, ref = fields(document), document.ref
+        address = f"{ref.server[:LONGEST_NAME]}.{ref.name[:LONGEST_NAME]}"
+        arguments = " ".join(one.name for one in texts.parameters)[:_LONGEST_ARGUMENTS]
+        rest = (address, *texts.tags, arguments, texts.description[:LONGEST_TEXT])
+        return row(texts.name, " ".join(rest), title=texts.title, server=ref.server)
 
     def state(self, redact: Redact) -> Arrays:
         """All of it but the addresses of its documents."""
@@ -280,12 +264,13 @@ class Substring:
         """All that have every word, the best first; an address in full finds exactly that."""
         if exact := self._addressed(query.text.strip(), query.scope):
             return Answer([Scored(ref, 2.0, BY_LETTERS) for ref in exact[: query.limit]], len(exact))
-        if self._sorted is None or self._sorted[0] != query.scope:
+        if self._made is None or self._made[0] != query.scope:
             refs = sorted((ref for ref in self._rows if query.scope.has(ref)), key=lambda ref: (*ref[1:], ref.kind))
-            self._sorted = query.scope, refs, [self._rows[ref] for ref in refs]
-        _, refs, rows = self._sorted
+            rows = [self._rows[ref] for ref in refs]
+            self._made = query.scope, refs, rows, Joined([f"{row.head}\n{row.server}" for row in rows])
+        _, refs, rows, joined = self._made
         matcher = Matcher(query.text)
-        found = matcher.ranked(rows)
+        found = matcher.ranked(rows, joined if query.named else None)
         # Among names that have it equally well the shorter comes first.
         hits = [
             Scored(refs[place], score + (0.01 / (1 + rows[place].length) if score > 1 else 0), BY_LETTERS)
@@ -293,7 +278,7 @@ class Substring:
         ]
         total = len(found.places)
         note = f"Only the first {MOST_WORDS} words count." if len(query.text.split()) > MOST_WORDS else ""
-        if total < min(ENOUGH, len(refs)):
+        if not query.named and total < min(ENOUGH, len(refs)):
             like = similar(matcher.words, rows)
             places = sorted(like.keys() - set(found.places), key=lambda place: (-like[place], place))
             hits += [Scored(refs[place], like[place], BY_LIKENESS) for place in places[: query.limit - total]]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.schema.patterns import Pattern, PatternError, TooSlow
 from mcp_studio.search.fields import fields
 from mcp_studio.search.method import Answer, Document, Query, Reason, Scored, SearchProblem, order
+from mcp_studio.search.rows import Joined, Rows
 from mcp_studio.search.why import LONGEST_STRETCH, STRETCHED, field_texts, stretch
 
 LONGEST = 200
@@ -23,36 +24,29 @@ WITHIN = 1.0
 _OWN_LETTERS = re.compile(r"\\(?:x..|u.{4}|U.{8}|N\{[^}]*\}|.)|\(\?P[<=][^>)]*", re.S)
 """What has letters of its own in a pattern: escapes, and groups with their names."""
 _WHOLE, _BEGINS, _INSIDE, _TITLE, _ELSEWHERE = 5.0, 4.0, 3.0, 2.0, 1.0
+_PLAIN = re.compile(
+    r"(?:[^\\[({]|\\[bBdw.^$*+?()|s\-/_]|\[\^?[^\\[\]^][^\\[\]]*\]|\((?:\?:|(?!\?))|\{\d+(?:,\d*)?\})*+"
+)
+"""A pattern that cannot look over the end of a line once its classes leave the newline out."""
+_ANYWHERE = re.compile(r"[(?:]*(?:\\\w|\.|\[[^\]]*\])[*+{]")
+"""One that begins with many of something: texts without the rest are passed over sooner one by one."""
 _SPACE = re.compile(r"\s+")
 Span = tuple[int, int]
 
 
 class _Row(NamedTuple):
     ref: Ref
-    name: str
     texts: tuple[tuple[str, str], ...]
-    """All other texts with their fields."""
+    """Its texts with their fields, the name first."""
     whole: str
     """Those texts, a line each: where a pattern is not in it, it is in none of them."""
 
 
-class Regexes:
+class Regexes(Rows[_Row]):
     """The method `regex`; see `Method`.
 
     A pattern without upper-case letters finds both cases. `^` and `$` are the beginning and end of each field.
     """
-
-    def __init__(self) -> None:
-        self._rows: dict[Ref, _Row] = {}
-
-    def add(self, documents: Sequence[Document]) -> None:
-        """Take documents."""
-        self._rows.update((document.ref, _row(document)) for document in documents)
-
-    def remove(self, refs: Collection[Ref]) -> None:
-        """Forget documents."""
-        for ref in refs:
-            self._rows.pop(ref, None)
 
     def search(self, query: Query) -> Answer:
         """All that the pattern is found in, the best first.
@@ -60,20 +54,38 @@ class Regexes:
         Raises:
             SearchProblem: it is no regex, too long, or takes too long.
         """
-        rows = [row for row in self._rows.values() if query.scope.has(row.ref)]
         pattern, until = compiled(query.text), time.thread_time() + WITHIN
-        found: list[Scored] = []
         try:
-            for row in rows:
-                if span := pattern.find(row.name, until):
-                    score = _WHOLE if span == (0, len(row.name)) else _INSIDE if span[0] else _BEGINS
-                    found.append(Scored(row.ref, score, (Reason("name", _piece(row.name, span)),)))
-                elif pattern.find(row.whole, until):
-                    found += _elsewhere(pattern, row, until)
+            rows = (row for row in self._candidates(query.text, until) if query.scope.has(row.ref))
+            found = [hit for row in rows if (hit := _hit(pattern, row, until))]
         except TooSlow as slow:
             raise SearchProblem(slow.message, hint=slow.hint) from None
         found.sort(key=order)
         return Answer(found[: query.limit], len(found))
+
+    def _candidates(self, text: str, until: float) -> Iterable[_Row]:
+        """The rows that may have it: most patterns are looked for in all of them at once."""
+        rows = [*self._rows.values()]
+        if not text.isprintable() or not _PLAIN.fullmatch(text) or _ANYWHERE.match(text):
+            return rows
+        joined: Joined = self._made or Joined([row.whole for row in rows])
+        self._made, pattern = joined, compiled(text.replace("[^", "[^\\n").replace(r"\s", r"[^\S\n]"))
+
+        def find(start: int) -> int:
+            span = pattern.find(joined.text, until, start)
+            return span[0] if span else -1
+
+        return map(rows.__getitem__, joined.rows(find))
+
+    def _row(self, document: Document) -> _Row:
+        texts = fields(document)
+        left, found = _LONGEST_TEXT, [("name", texts.name[:_LONGEST_NAME].replace("\n", " "))]
+        for field, text in field_texts(texts):
+            if field != "name" and (text or field == "title"):
+                plain = _SPACE.sub(" ", text[: 2 * _LONGEST_TEXT]).strip()
+                found.append((field, plain[:left]))
+                left -= len(found[-1][1])
+        return _Row(document.ref, tuple(found), "\n".join(text for _, text in found))
 
 
 def compiled(text: str) -> Pattern:
@@ -91,27 +103,14 @@ def compiled(text: str) -> Pattern:
         raise SearchProblem(error.message, at=error.at) from None
 
 
-def _elsewhere(pattern: Pattern, row: _Row, until: float) -> list[Scored]:
-    """The row, where one of its texts besides the name has the pattern."""
-    for field, text in row.texts:
+def _hit(pattern: Pattern, row: _Row, until: float) -> Scored | None:
+    for field, text in row.texts if pattern.find(row.whole, until) else ():
         if span := pattern.find(text, until):
+            start, end = span
+            piece = (text[start : min(end, start + LONGEST_STRETCH)],) if end > start else ()
+            if field == "name":
+                score = _WHOLE if span == (0, len(text)) else _INSIDE if start else _BEGINS
+                return Scored(row.ref, score, (Reason(field, piece),))
             shown = stretch(text, *span) if field in STRETCHED else text
-            score = _TITLE if field == "title" else _ELSEWHERE
-            return [Scored(row.ref, score, (Reason(field, _piece(text, span), shown),))]
-    return []
-
-
-def _row(document: Document) -> _Row:
-    texts = fields(document)
-    left, found = _LONGEST_TEXT, list[tuple[str, str]]()
-    for field, text in field_texts(texts):
-        if field != "name" and (text or field == "title"):
-            plain = _SPACE.sub(" ", text[: 2 * _LONGEST_TEXT]).strip()
-            found.append((field, plain[:left]))
-            left -= len(found[-1][1])
-    return _Row(document.ref, texts.name[:_LONGEST_NAME], tuple(found), "\n".join(text for _, text in found))
-
-
-def _piece(text: str, span: Span) -> tuple[str, ...]:
-    start, end = span
-    return (text[start : min(end, start + LONGEST_STRETCH)],) if end > start else ()
+            return Scored(row.ref, _TITLE if field == "title" else _ELSEWHERE, (Reason(field, piece, shown),))
+    return None

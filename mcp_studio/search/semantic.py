@@ -412,14 +412,13 @@ class Semantic:
         if self.problem is not None:
             return False
         try:
-            if self.look_up():
-                pass
-            elif self._unknown:
-                self._compute(next(iter(self._unknown.values())))
-            elif self._model_wanted and self._model is None:
-                self.model()
-            else:
-                return False
+            if not self.look_up():
+                if self._unknown:
+                    self._compute(next(iter(self._unknown.values())))
+                elif self._model_wanted and self._model is None:
+                    self.model()
+                else:
+                    return False
         except SearchProblem as problem:
             self._fail(problem)
         return True

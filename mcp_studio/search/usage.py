@@ -69,7 +69,8 @@ class Usage:
         """A person has run it; cheap."""
         if self._file is None or not ref.name or len(ref.name) + len(ref.server) > _LONGEST:
             return
-        self._new[ref] = self._new.pop(ref, Uses()).plus(Uses(runs, opened, time.time()))
+        before = self._new.pop(ref, Uses())
+        self._new[ref] = Uses(before.runs + runs, before.opened + opened, time.time())
         if len(self._new) > MOST:
             del self._new[next(iter(self._new))]
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 Action = Literal["accept", "decline", "cancel"]
 """The three answers of the specification (client/elicitation); for an approval accept means run."""
-QuestionKind = Literal["elicitation", "url", "sampling", "approval", "sign_in"]
-"""A form, a page to open, a message of a model to write, a call to allow, a server to sign in to."""
+QuestionKind = Literal["elicitation", "url", "sampling", "approval", "sign_in", "roots"]
+"""A form, a page, a message of a model, a call to allow, a server to sign in to, roots of a client of the gateway."""
 OURS: tuple[QuestionKind, ...] = ("approval", "sign_in")
 """What the studio asks of itself: not counted among what a server asks."""
 

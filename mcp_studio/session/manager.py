@@ -291,7 +291,7 @@ class ConnectionManager:
             self.inbox.completed(name, str(params.get("elicitationId", "")))
         elif method == "notifications/message":
             entry = tap.newest
-            request = tap.carrier(entry) if supervisor.status.modern and entry is not None else ""
+            request = f"{on.method} {on.target}".rstrip() if supervisor.status.modern and (on := tap.carrier) else ""
             number = entry.number if entry is not None else 0
             self.logs.add(name, params, request=request, entry=number, plain=entry is not None and tap.plain)
         self.refresher.on_notification(name, method)

@@ -95,7 +95,7 @@ def rule_for(
     return AnswerRule(
         answer.action,
         server=escape(request.server),
-        kind=request.kind if request.kind not in ("approval", "sign_in") else "any",
+        kind=request.kind if request.kind not in ("approval", "sign_in", "roots") else "any",
         tool=escape(_called(request)) if tool and request.subject else "*",
         schema=fingerprint(request.schema) if exact else "",
         content=_shortest(content) if answer.action == "accept" and request.kind != "url" else None,

@@ -10,12 +10,13 @@ import asyncio
 import os
 import time
 from collections.abc import Awaitable, Callable, Coroutine
+from contextvars import ContextVar
 from dataclasses import field
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
-from mcp_studio.config.model import ServerConfig
+from mcp_studio.config.model import Root, ServerConfig
 from mcp_studio.errors import ConnectionLost, LimitExceeded, ProtocolError, StudioError
 from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.limits import MB, Limits
@@ -53,6 +54,8 @@ _PAGES = 10
 """Pages of one refusal that a person is asked about."""
 _TTL = 3_600
 """Seconds for which a task of ours is kept, whatever the server wishes: a person is asked for less."""
+carrier: ContextVar[RequestId | None] = ContextVar("carrier", default=None)
+"""The request of ours on whose stream the question at hand came, where that is known (Streamable HTTP)."""
 _AS_TASKS = {"elicitation/create": ("elicitation", "create"), "sampling/createMessage": ("sampling", "createMessage")}
 
 
@@ -121,6 +124,8 @@ class Answerer:
         """Sampling requests that rules have answered since the first of the calls that run was made."""
         self.scripts: list[Callable[[str, dict[str, Json]], Json | Refusal | None]] = []
         """Give the answers of calls that are replayed, before any rule or person; None where they have none."""
+        self.roots: Callable[[dict[str, Json]], Awaitable[tuple[Root, ...] | None]] | None = None
+        """Gives the roots of whose call it is, where that is known; else they are those of the configuration."""
         self.subject_of_task: Callable[[str], str] = lambda identity: ""
         """What a task of the server is for, by its id: its questions belong to that."""
 
@@ -148,7 +153,8 @@ class Answerer:
                 self._note(f"{method} answered as in the recording")
                 return scripted
         if method == "roots/list":
-            roots = self._supervisor.config.roots
+            own = await self.roots(params) if self.roots else None
+            roots = self._supervisor.config.roots if own is None else own
             return {"roots": [{"uri": one.uri, "name": one.name} if one.name else {"uri": one.uri} for one in roots]}
         if method == "sampling/createMessage" and self._can_ask:
             return await self._sample(params, subject)
@@ -277,7 +283,7 @@ class PendingQuestions:
         self._connection = connection
         self._most = most
         self._spawn = spawn
-        self._note = tap.note
+        self._tap = tap
         self._tasks = ClientTasks(connection, answerer, most, spawn)
         self._requests: dict[RequestId, asyncio.Task[None]] = {}
         self._questions: list[_Question] = []
@@ -286,13 +292,14 @@ class PendingQuestions:
     def asked(self, event: Asked) -> None:
         """A question came."""
         if len(self._requests) < self._most:
-            self._requests[event.id] = task = self._spawn(self._answer(event))
+            span = self._tap.carrier
+            self._requests[event.id] = task = self._spawn(self._answer(event, span and span.request.id))
             task.add_done_callback(partial(self._forget, event.id))
             return
         self._connection.core.ignore(event.id)
         if not self._dropped:
             self._dropped = True
-            self._note(f"{self._most:,} requests of the server are open: more get no answer (limits.server_requests)")
+            self._tap.note(f"{self._most:,} requests of it are open: more get no answer (limits.server_requests)")
 
     def _forget(self, identity: RequestId, task: asyncio.Task[None]) -> None:
         if self._requests.get(identity) is task:  # else its server has withdrawn it and used its id again
@@ -311,7 +318,8 @@ class PendingQuestions:
                 question.work.cancel()
             question.calls.discard(call)
 
-    async def _answer(self, event: Asked) -> None:
+    async def _answer(self, event: Asked, request: RequestId | None) -> None:
+        carrier.set(request)
         if event.unwanted:
             answer: Json | Refusal = Refusal(INVALID_REQUEST, event.unwanted)
         elif self._tasks.takes(event.method, event.params):

@@ -205,7 +205,7 @@ class ToolObjects:
     def _attempts(self, tool: Tool) -> Iterator[AbstractContextManager[None]]:
         """As many as the rules allow: what all but the last one raise is passed over."""
         began = time.perf_counter()
-        return (self._attempt(tool, began, tries) for tries in range(1, self.rules.retries + 2))
+        return (self._attempt(tool, began, tries) for tries in range(1, max(0, self.rules.retries) + 2))
 
     @contextmanager
     def _attempt(self, tool: Tool, began: float, tries: int) -> Generator[None]:

@@ -20,6 +20,7 @@ _CHANGING = ("kind", "method", "target", "flags", "outcome", "link")
 """Columns in which something can become known of an entry after it was written."""
 _OUTCOMES = {outcome: place for place, outcome in enumerate(OUTCOMES, 1)}
 _SEVERITY = 3 << bits.SEVERITY
+_KNOWN = bits.PROBE | bits.BY_HAND | bits.ASKED | bits.NEEDS_INPUT
 _MOST = (1 << 32) - 1
 _LINKS = 100_000
 """Requests that came under others, or are later rounds, that are remembered as such; the oldest are forgotten."""
@@ -65,7 +66,7 @@ class Capture:
         row = number - columns.first
         if row < 0:
             return
-        flags = columns.flags[row] & ~(bits.PROBE | bits.BY_HAND | bits.ASKED | bits.NEEDS_INPUT)
+        flags = columns.flags[row] & ~_KNOWN
         flags |= entry.probe * bits.PROBE | entry.by_hand * bits.BY_HAND
         if span is not None:
             other = span.response if span.request is entry else span.request

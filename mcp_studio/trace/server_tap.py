@@ -436,11 +436,11 @@ class ServerTap:
         """The frame that is being understood, or was last."""
         return self._current
 
-    def carrier(self, entry: WireMessage) -> str:
-        """The request of ours on whose HTTP exchange a frame came, as method and target; empty where unknown."""
-        spans = (span for span in self._open.values() if entry.exchange and span.request.exchange == entry.exchange)
-        span = next(spans, None)
-        return f"{span.method} {span.target}".rstrip() if span else ""
+    @property
+    def carrier(self) -> Span | None:
+        """The request of ours on whose HTTP exchange that frame came, where there is one."""
+        exchange = self._current.exchange if self._current is not None else 0
+        return next((one for one in self._open.values() if exchange and one.request.exchange == exchange), None)
 
     def matched(self, identity: RequestId) -> Span | None:
         """The newest frame answers this request, though its id may not be quite the same, or it cannot be read."""

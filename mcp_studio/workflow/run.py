@@ -15,14 +15,14 @@ from mcp_studio.call.call import Call, Cancelled, Denied, Succeeded
 from mcp_studio.call.policy import tool_of
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import Timeouts
-from mcp_studio.errors import ConfigError, InputNeeded, StudioError, UsageError
+from mcp_studio.errors import ConfigError, InputNeeded, StudioError, UsageError, renamed
 from mcp_studio.jsontext import Json, dumps, mapping
 from mcp_studio.present.outcomes import failure
 from mcp_studio.protocol import versions
 from mcp_studio.record import record
 from mcp_studio.schema.field import defaults, errors
 from mcp_studio.schema.form import build
-from mcp_studio.session.inbox import InputRequest
+from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.signal import Signal
 from mcp_studio.studio import Studio
 from mcp_studio.workflow.check import Scope, settled, tool_ref
@@ -108,7 +108,7 @@ class Job(NamedTuple):
 class Engine(Protocol):
     """How calls and items are done: here and now, or as steps and children of something that survives us."""
 
-    async def perform(self, node: StepRun, repeatable: bool, work: Work) -> Json:
+    async def perform(self, run: Run, node: StepRun, repeatable: bool, work: Work) -> Json:
         """Do one call, or ask one question, and give what it gives."""
         ...
 
@@ -172,7 +172,7 @@ class Run:
         self._go.set()
         self._task: asyncio.Task[None] | None = None
         self._trace = os.urandom(16).hex()
-        self.root.children = self._nodes(workflow.steps, self.root)
+        self.root.children = self.nodes(workflow.steps, self.root)
 
     # ------------------------------------------------------------------ from outside
 
@@ -185,6 +185,19 @@ class Run:
     def error(self) -> StudioError | None:
         """Why it failed."""
         return self.root.error
+
+    @property
+    def why(self) -> StudioError | None:
+        """The same, with the step that failed."""
+        if (error := self.error) is None or self.failed is None:
+            return error
+        found = renamed(error, StudioError)
+        found.message, found.exit_code, found.detail = (
+            f"Step {self.failed.path}: {error.message}",
+            error.exit_code,
+            error.detail,
+        )
+        return found
 
     @property
     def paused(self) -> bool:
@@ -220,8 +233,7 @@ class Run:
         self._begin(root)
         try:
             await self._check_inputs()
-            calls = [step for step in self.workflow.walk() if step.kind == "call"]
-            await settled(self.studio, [tool_ref(self.studio, step).server for step in calls])
+            await self.listed(self.workflow.steps)
             scope = Scope({"input": self.inputs, "var": {}})
             last = await self._level(scope)
             self.output = self.workflow.output.value(scope) if self.workflow.output else last
@@ -258,6 +270,11 @@ class Run:
             listed = [f"{one.pointer.lstrip('/') or 'all'} {one.message}" for one in wrong]
             listed += [f"there is no {one}" for one in strange]
             raise UsageError(f"The inputs of {self.workflow.name} are not right: {'; '.join(listed)}.")
+
+    async def listed(self, steps: Sequence[Step]) -> None:
+        """Wait until the servers are listed that steps call: what tools say of themselves decides what is asked."""
+        calls = [one for step in steps for one in step.walk() if one.kind == "call"]
+        await settled(self.studio, [tool_ref(self.studio, step).server for step in calls])
 
     async def _level(self, scope: Scope) -> Json:
         """The steps of the first level; those before the one to start with have their earlier results."""
@@ -344,7 +361,9 @@ class Run:
             tool = tool_of(self.studio.catalog.find(ref))
             repeatable = self.studio.caller.policy.profile(ref, tool, self.studio.manager.config(ref.server).trust)
             again = repeatable.repeatable
-            raw = await self._engine.perform(node, again, lambda: self._attempts(node, step, ref, arguments, again))
+            raw = await self._engine.perform(
+                self, node, again, lambda: self._attempts(node, step, ref, arguments, again)
+            )
             if key and len(self._cache) < _CACHED:
                 self._cache[key] = raw
         result.raw = raw
@@ -391,7 +410,7 @@ class Run:
     async def _wait(self, node: StepRun, step: Step, scope: Scope, result: StepResult) -> None:
         text = str(step.value.value(scope)) if step.value else ""
         node.inputs = text
-        result.result = await self._engine.perform(node, True, lambda: self.ask(node, text))
+        result.result = await self._engine.perform(self, node, True, lambda: self.ask(node, text))
 
     async def ask(self, node: StepRun, text: str) -> Json:
         """Wait for approval; gives what the person says about it.
@@ -400,16 +419,21 @@ class Run:
             InputNeeded: it was not given.
         """
         if self.approved:
-            return {"approved": True, "by": "beforehand", "note": ""}
+            return {"by": "beforehand", "note": ""}
+        answer = await self.question(node, text)
+        if answer.action != "accept":
+            raise InputNeeded(f"{text} {answer.refusal.capitalize()}.")
+        return {"by": answer.by or "you", "note": answer.note}
+
+    async def question(self, node: StepRun, text: str) -> Answer:
+        """Ask a person for approval, whatever was approved beforehand."""
         node.state = "waiting"
         self.changed.emit(node)
         subject = f"{self.workflow.name}: {node.path}"
-        question = InputRequest("approval", "", text, subject=subject, reasons=("a step of a workflow waits for you",))
-        answer = await self.studio.inbox.ask(question)
+        asked = InputRequest("approval", "", text, subject=subject, reasons=("a step of a workflow waits for you",))
+        answer = await self.studio.inbox.ask(asked)
         node.state = "running"
-        if answer.action != "accept":
-            raise InputNeeded(f"{text}: {answer.refusal}.")
-        return {"approved": True, "by": answer.by or "you", "note": answer.note}
+        return answer
 
     async def _set(self, node: StepRun, step: Step, scope: Scope, result: StepResult) -> None:
         result.result = node.inputs = step.value.value(scope) if step.value else {}
@@ -469,7 +493,7 @@ class Run:
             raise wrong
         result.result = values
         for aggregate in step.parts.get("aggregate", ()):
-            (child,) = self._nodes((aggregate,), node)
+            (child,) = self.nodes((aggregate,), node)
             node.children.append(child)
             result.result = await self.step(child, scope.new_child({"results": values}))
 
@@ -493,7 +517,7 @@ class Run:
     async def round(self, node: StepRun, steps: Sequence[Step], scope: Scope, at: int) -> Json:
         """Do the steps inside one round, or for one item."""
         child = StepRun(path=f"{node.path}[{at}]", index=at, inputs=scope.get("item"))
-        child.children = self._nodes(steps, child)
+        child.children = self.nodes(steps, child)
         node.children.append(child)
         self._begin(child)
         try:
@@ -512,15 +536,24 @@ class Run:
                 node.children = _newest(node.children)
         return child.output
 
+    def ended(self, node: StepRun, branch: StepRun | None, value: Json | StudioError) -> None:
+        """Learn how an item or branch ended that was done elsewhere."""
+        state: RunState = "failed" if isinstance(value, StudioError) else "done"
+        if branch is not None:
+            branch.error, branch.output = (value, None) if isinstance(value, StudioError) else (None, value)
+            return self._end(branch, state)
+        node.counts[state] += 1
+        self.changed.emit(node)
+
     # ------------------------------------------------------------------ states
 
-    def _nodes(self, steps: Sequence[Step], parent: StepRun) -> list[StepRun]:
+    def nodes(self, steps: Sequence[Step], parent: StepRun) -> list[StepRun]:
         """What is to be done, before it is; of `each` and `loop` nobody knows how often."""
         before = f"{parent.path}." if parent.path else ""
         made = [StepRun(step, before + step.id) for step in steps]
         for node, step in zip(made, steps, strict=True):
             if step.kind not in ("each", "loop"):
-                node.children = self._nodes([one for key in _ORDER for one in step.parts.get(key, ())], node)
+                node.children = self.nodes([one for key in _ORDER for one in step.parts.get(key, ())], node)
         return made
 
     def _begin(self, node: StepRun) -> None:
@@ -553,7 +586,7 @@ class _Enough(Exception):
 class Direct:
     """Does everything here and now."""
 
-    async def perform(self, node: StepRun, repeatable: bool, work: Work) -> Json:
+    async def perform(self, run: Run, node: StepRun, repeatable: bool, work: Work) -> Json:
         """Do it."""
         return await work()
 

@@ -98,7 +98,7 @@ def test_once_compares_with_a_file_for_ci(project: Path) -> None:
 
 def test_a_baseline_that_cannot_be_written_is_told(project: Path) -> None:
     done = once(project, "--write-baseline", str(project))
-    assert done.code == 1 and f"{project} cannot be written" in done.err and "mistake" not in done.err
+    assert done.code == 2 and f"{project} cannot be written" in done.err and "mistake" not in done.err
 
 
 @pytest.mark.parametrize(

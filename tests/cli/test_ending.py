@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from mcp_studio.call.call import Denied, Rejected
+from mcp_studio.call.call import Denied, Rejected, Succeeded
 from mcp_studio.cli.engine import end
 from mcp_studio.cli.options import parse
 from mcp_studio.cli.questions import Asker
 from mcp_studio.cli.terminal import Output
+from mcp_studio.safetext import safe
 
 
 def ended(outcome: Any, *words: str) -> int:
@@ -38,3 +40,14 @@ def test_what_a_server_says_with_its_refusal_stands_on_one_line_as_json(capsys: 
 def test_json_has_what_a_server_says_with_its_refusal_as_data(capsys: pytest.CaptureFixture[str]) -> None:
     assert ended(Rejected(code=-1, message="no", data={"a": 1}), "--json") == 1
     assert '"data": {\n      "a": 1\n    }' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("line", ["words of usual length\n", "one line goes on ", "näher\tbei\r\n", "x"])
+def test_a_long_text_is_printed_whole(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    text = line * (1_000_000 // len(line)) + "\x1b[31m end"
+    result = {"content": [{"type": "text", "text": text}]}
+    assert ended(Succeeded(result=result)) == 0
+    assert capsys.readouterr().out == safe(text, len(text), lines=True) + "\n"
+    assert ended(Succeeded(result=result), "--json") == 0
+    out = capsys.readouterr().out
+    assert json.loads(out)["result"] == result and "\x1b" not in out

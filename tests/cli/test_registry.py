@@ -62,6 +62,7 @@ def test_the_settings_say_where_it_is_kept(home: Path, tmp_path: Path) -> None:
     (home / "config" / "config.toml").write_text(f'[registry]\nstorage = "{tmp_path}/own.sqlite"\n')
     cli("registry", "add", "weather")
     assert (tmp_path / "own.sqlite").exists() and rows(cli("registry").out) == ["weather"]
+    assert "No tool of the registry is of this category" in cli("registry", "--tag", "nope").err
     (tmp_path / "own.sqlite").write_text("broken, and no database")
     broken = cli("registry")
     assert broken.code == 1 and "own.sqlite cannot be used: file is not a database" in broken.err

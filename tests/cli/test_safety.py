@@ -24,7 +24,7 @@ def test_a_tool_that_changed_is_listed_asked_about_and_accepted(
     exported = cli("pins", "export", str(lock), *lists)
     assert exported.code == 0 and f"written: {lock}" in exported.err
     refused = cli("pins", "export", str(tmp_path), *lists)
-    assert refused.code == 1 and f"{tmp_path} cannot be written" in refused.err
+    assert refused.code == 2 and f"{tmp_path} cannot be written" in refused.err
     assert cli("pins", "check", str(lock), *lists).code == 0
     monkeypatch.setenv("LISTS_VERSION", "2")
     assert "changed: description, inputSchema" in cli("pins", *lists).out

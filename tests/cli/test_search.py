@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from mcp_studio.cli.grammar import VERBS
 from mcp_studio.cli.terminal import RISKS
-from mcp_studio.cli.verbs import search as searching
-from mcp_studio.errors import StudioError
 from mcp_studio.search.engine import OWN
 from mcp_studio.search.index import AUTO
 from tests.cli.kit import RAW, Done, cli, environment, raw
-from tests.support import ROOT, run
+from tests.support import ROOT
 
 
 def configured(folder: Path, **more: dict[str, Any]) -> Path:
@@ -207,16 +203,8 @@ def test_other_verbs_import_next_to_nothing_of_it(words: list[str]) -> None:
     assert loaded <= {"mcp_studio.search.method", "mcp_studio.search.usage"}
 
 
-def test_waiting_for_meaning_ends_when_time_is_up() -> None:
-    vectors = SimpleNamespace(index=SimpleNamespace(vectors=(3, 9_000)))
-
-    async def answer(after: float) -> Any:
-        await asyncio.sleep(after)
-        return "found"
-
-    async def ask(after: float, seconds: float | None) -> Any:
-        return await searching.meant(answer(after), cast(Any, vectors), seconds)
-
-    assert run(ask(0, None)) == "found"
-    with pytest.raises(StudioError, match=r"not found out within 0\.03 seconds: it is known of 3 of 9,000"):
-        run(ask(30, 0.03))
+def test_waiting_for_meaning_ends_when_time_is_up(tmp_path: Path) -> None:
+    file = configured(tmp_path)
+    assert search(file, "add").code == 0
+    done = cli("search", "--config", str(file), "--method", "semantic", "--offline", "--timeout", "0.01", "sum")
+    assert done.code == 1 and "not found out within 0.01 seconds: it is known of" in done.err, done

@@ -564,3 +564,29 @@ def test_a_query_in_an_envelope_and_over_lines() -> None:
     given = "call echo text=a\nread raw://note --query contents[0].uri\n"
     done = cli("shell", "--query", "content[0].text", "--", *RAW, given=given)
     assert done.out.splitlines() == ["a", "raw://note"], done
+
+
+# ------------------------------------------------------------------ files
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("call", "echo", "text=hi", "--output"), ("pins", "export"), ("registry", "export"),
+        ("dev", "--once", "--write-baseline"), ("trace", "last", "--export", "jsonl", "--output"),
+    ],
+)  # fmt: skip
+def test_a_file_that_cannot_be_written_is_told_in_the_same_way_by_every_verb(
+    words: tuple[str, ...], tmp_path: Path
+) -> None:
+    assert words[0] != "trace" or raw("list", "tools").code == 0
+    file = str(tmp_path / ("x" * 300))
+    done = cli(*words, file, *([] if words[0] == "trace" else ["--", *RAW]))
+    assert done.code == 2 and f"{file} cannot be written: File name too long" in done.err, done
+
+
+def test_a_folder_is_no_module_and_no_configuration(tmp_path: Path) -> None:
+    done = cli("list", "--module", str(tmp_path))
+    assert done.code == 2 and f"--module: {tmp_path} is a folder" in done.err
+    done = cli("config", "set", "theme", "nord", "--config", str(tmp_path))
+    assert done.code == 2 and "cannot be written: Is a directory" in done.err

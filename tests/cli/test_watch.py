@@ -131,6 +131,13 @@ def test_logs_alone_are_printed_of_several_servers(tmp_path: Path) -> None:
         assert running.interrupt()[0] == 130
 
 
+def test_what_no_server_lists_is_asked_for_all_the_same_and_that_is_told() -> None:
+    with watching("raw://none", server=("--ticks",)) as running:
+        assert "No server has the resource `raw://none`" in running.line(errors=True)
+        assert running.line(errors=True) == "watching raw://none of target"
+        assert running.interrupt()[0] == 130
+
+
 def test_a_refusal_ends_it_with_the_reason() -> None:
     with watching(NOTE, server=("--refuse", "not here")) as running:
         code, out, err = running.end()

@@ -192,3 +192,17 @@ def test_a_configuration_that_cannot_be_read_is_the_reason_why_there_are_no_serv
     file.write_text("x = [")
     done = cli("list")
     assert done.code == 2 and f"error: {file}: It is not valid TOML" in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["list", "tools", "--metrics"], "--metrics is for `list servers`"),
+        (["list", "prompts", "--tokens"], "--tokens is for `list tools`"),
+        (["config", "remove", "x", "--name", "y"], "--name is for `config add`"),
+        (["auth", "login", "--claims"], "--claims is for `auth token`"),
+    ],
+)  # fmt: skip
+def test_an_option_of_one_action_is_refused_with_others(words: list[str], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        parse(words)

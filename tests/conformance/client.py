@@ -139,9 +139,9 @@ class Player:
 
     async def _end(self, call: Call) -> None:
         outcome = await call.wait()
-        print(call.subject, outcome, file=sys.stderr)
+        print(call.ref, outcome, file=sys.stderr)
         if isinstance(outcome, (Lost, TimedOut, Cancelled)) or outcome.problems:
-            self.faults.append(f"{call.subject}: {outcome}")
+            self.faults.append(f"{call.ref}: {outcome}")
 
 
 async def main(url: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,6 +22,7 @@ register = true
 token = "bob-has-that-one"
 register = true
 """
+TOKEN = {"MCP_STUDIO_GATEWAY_TOKEN": "the-plain-token"}
 DISCOVER = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -46,7 +48,7 @@ MODERN = {**USUAL, "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "server/d
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     home = tmp_path_factory.mktemp("gateway")
     file = configured(TWO, home=home, raw=raw("raw_lists"), poison=raw("raw_poison"))
-    with on_http(file, MCP_STUDIO_HOME=str(home), MCP_STUDIO_GATEWAY_TOKEN="the-plain-token") as served:
+    with on_http(file, MCP_STUDIO_HOME=str(home), **TOKEN) as served:
         yield served
 
 
@@ -96,6 +98,29 @@ def test_a_session_is_of_no_use_to_another_client(served: Served) -> None:
     assert httpx2.post(served.url, json=listing, headers=ann | session).status_code == 200
     assert httpx2.delete(served.url, headers=ann | session).status_code == 200
     assert httpx2.post(served.url, json=listing, headers=ann | session).status_code == 404
+
+
+def test_a_task_is_of_no_use_to_another_client(served: Served) -> None:
+    def begun(token: str) -> dict[str, str]:
+        headers = {**USUAL, "Authorization": f"Bearer {token}"}
+        answer = httpx2.post(served.url, json=INITIALIZE, headers=headers)
+        headers |= {"Mcp-Session-Id": answer.headers["mcp-session-id"], "MCP-Protocol-Version": "2025-11-25"}
+        httpx2.post(served.url, json={"jsonrpc": "2.0", "method": "notifications/initialized"}, headers=headers)
+        return headers
+
+    def asked(headers: dict[str, str], method: str, **params: object) -> str:
+        message = {"jsonrpc": "2.0", "id": 2, "method": method, "params": params}
+        return httpx2.post(served.url, json=message, headers=headers).text
+
+    ann, bob = begun("ann-has-this-one"), begun("bob-has-that-one")
+    wanted = {"tool_name": "raw.full", "arguments": {"region": "north"}}
+    made = asked(ann, "tools/call", name="call_tool", arguments=wanted, task={})
+    task = re.search('"taskId":"([0-9a-f]+)"', made)
+    assert task is not None, made
+    for method in ("tasks/get", "tasks/result", "tasks/cancel"):
+        assert "Task not found" in asked(bob, method, taskId=task[1])
+    assert task[1] not in asked(bob, "tasks/list")
+    assert task[1] in asked(ann, "tasks/get", taskId=task[1])
 
 
 CHUNK = b"100000\r\n" + b" " * 0x100000 + b"\r\n"
@@ -166,6 +191,25 @@ async def test_what_a_client_registers_is_its_own(served: Served) -> None:
     async with to_http(served) as client:
         refused = await client.call_tool("register_tool", {"name": "mine", "description": "Mine."})
         assert refused.is_error and "may not register" in text(refused)
+
+
+@pytest.mark.parametrize("era", [USUAL, MODERN], ids=["legacy", "modern"])
+@pytest.mark.parametrize(
+    "body",
+    ["[]", "[{}]", "5", "null", "{}", "{", "", '{"jsonrpc":"1.0","id":1,"method":"ping"}',
+     '{"jsonrpc":"2.0","id":1,"method":5}', '{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}'],
+)  # fmt: skip
+def test_what_is_no_message_is_refused_in_a_sentence(served: Served, era: dict[str, str], body: str) -> None:
+    answer = httpx2.post(served.url, content=body.encode(), headers={**era, **served.headers})
+    error = answer.json()["error"]
+    assert answer.status_code == 400 and error["code"] in (-32600, -32700)
+    assert len(error["message"]) < 100 and "\n" not in error["message"]
+
+
+def test_a_slow_body_is_cut(tmp_path: Path) -> None:
+    with on_http(configured(more="[limits]\nbody = 0.3", home=tmp_path, raw=raw("raw_server")), **TOKEN) as served:
+        answer = _spoken(served, _head(served, "Content-Length: 100"), b'{"jsonrpc":')
+        assert answer.startswith(b"HTTP/1.1 408") and b"took too long" in answer
 
 
 async def test_nothing_that_servers_say_of_tools_acts_or_hides(tmp_path: Path) -> None:

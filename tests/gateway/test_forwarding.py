@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import AsyncExitStack
 from typing import Any
 
 import mcp_types as types
@@ -9,9 +11,11 @@ import pytest
 from mcp.client import ClientRequestContext
 from mcp.shared.exceptions import MCPError
 
-from tests.gateway.kit import ERAS, configured, on_stdio, raw, text
+from tests.gateway.kit import ERAS, configured, on_http, on_stdio, raw, text, to_http
+from tests.support_servers import demo_http
 
 ALL = 'mode = "all"'
+BOOK = {"id": "slow-trains-north"}
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -98,10 +102,63 @@ async def test_a_server_has_the_client_answer_for_a_model(era: str) -> None:
         assert "four" in text(await client.call_tool("mcp__demo__ask_model", {"id": "slow-trains-north"}))
 
 
-async def test_roots_of_the_one_client_are_those_of_the_servers() -> None:
-    async def roots(context: ClientRequestContext) -> types.ListRootsResult:
-        return types.ListRootsResult(roots=[types.Root(uri="file:///srv/books", name="books")])  # type: ignore[arg-type]
+def folder(name: str) -> Any:
+    """Tells one root."""
 
-    async with on_stdio(configured(ALL), era="legacy", list_roots_callback=roots) as client:
-        await client.list_tools()
-        assert "file:///srv/books" in text(await client.call_tool("mcp__demo__ask_roots", {}))
+    async def roots(context: ClientRequestContext) -> types.ListRootsResult:
+        return types.ListRootsResult(roots=[types.Root(uri=f"file:///srv/{name}", name=name)])  # type: ignore[arg-type]
+
+    return roots
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("upstream", ["demo", "raw"])
+@pytest.mark.parametrize("way", ["stdio", "http"])
+async def test_a_server_knows_the_roots_of_the_client_that_called_it(era: str, upstream: str, way: str) -> None:
+    tool = {"demo": "mcp__demo__ask_roots", "raw": "mcp__raw__roots"}[upstream]
+    servers: dict[str, Any] = {} if upstream == "demo" else {"raw": raw("raw_asks")}
+    file = configured(ALL, **servers)
+    if way == "stdio":
+        async with on_stdio(file, era=era, list_roots_callback=folder("books")) as client:
+            assert "file:///srv/books" in text(await client.call_tool(tool, {}))
+        return
+    with on_http(file) as served:
+        async with (
+            to_http(served, era, list_roots_callback=folder("books")) as one,
+            to_http(served, era, list_roots_callback=folder("maps")) as other,
+        ):
+            for client, name in ((one, "books"), (other, "maps"), (one, "books")):
+                assert f"file:///srv/{name}" in text(await client.call_tool(tool, {}))
+
+
+async def test_roots_are_known_outside_of_calls_where_there_is_one_client_alone() -> None:
+    table = '[gateway.clients.ann]\ntoken = "that-of-ann"'
+    for more, changed in (("", 1), (table, 0)):  # another client's call must not open the folders of this one
+        with on_http(configured(ALL, more, raw=raw("raw_asks")), MCP_STUDIO_GATEWAY_TOKEN="t" * 20) as served:
+            async with to_http(served, "legacy", list_roots_callback=folder("books")) as client:
+                await client.list_tools()
+                assert f'"changed": {changed}' in text(await client.call_tool("mcp__raw__roots", {}))
+
+
+async def test_a_server_that_says_for_which_call_it_asks_may_have_many_clients() -> None:
+    """Over Streamable HTTP it says so by the stream that it asks on."""
+    all_ask = asyncio.Barrier(3)
+
+    def answerer(name: str) -> Any:
+        async def elicit(context: ClientRequestContext, params: types.ElicitRequestParams) -> types.ElicitResult:
+            await all_ask.wait()
+            return types.ElicitResult(action="accept", content={"name": name, "copies": 1, "gift": False})
+
+        return elicit
+
+    with demo_http() as url:
+        web = f'[servers.web]\nurl = "{url}"\nera = "legacy"\ntrust = true'
+        with on_http(configured(ALL, web)) as served:
+            async with AsyncExitStack() as stack:
+                names, clients = ("Ada", "Bob", "Cid"), list[Any]()
+                for name in names:
+                    clients += [await stack.enter_async_context(to_http(served, elicitation_callback=answerer(name)))]
+                    await clients[-1].list_tools()
+                results = await asyncio.gather(*(one.call_tool("mcp__web__order_book", BOOK) for one in clients))
+    for name, result in zip(names, results, strict=True):
+        assert name in text(result)

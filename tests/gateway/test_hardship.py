@@ -16,6 +16,7 @@ from mcp.client import ClientRequestContext
 
 from tests.gateway.kit import configured, on_http, raw, text, to_http
 from tests.gateway.test_attacks import INITIALIZE, USUAL
+from tests.registry.kit import postgres
 from tests.support import wait_until
 from tests.support_servers import demo_stdio
 
@@ -120,6 +121,31 @@ async def test_workers_serve_one_client_by_turns_and_end_with_their_parent(endin
         served.process.wait(20)
         assert served.process.returncode in (128 + ending, -ending)
         await wait_until(lambda: not listens(served.url), what="nobody listens")
+
+
+async def test_two_processes_ask_clients_of_the_handshake_era_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    async def elicit(context: ClientRequestContext, params: types.ElicitRequestParams) -> types.ElicitResult:
+        return types.ElicitResult(action="accept", content={"name": "Ada"})
+
+    with on_http(configured(ALL, raw=raw("raw_asks")), "--workers", "2") as served:
+        assert "keep no sessions" in capfd.readouterr().err
+        async with to_http(served, "legacy", elicitation_callback=elicit) as client:
+            assert "decline" in text(await client.call_tool("mcp__raw__form", {}))
+            assert "roots" in text(await client.call_tool("mcp__raw__roots", {}))
+
+
+async def test_two_processes_share_one_registry_in_postgresql(capfd: pytest.CaptureFixture[str]) -> None:
+    registered = [f"recipe_{number}" for number in range(12)]
+    with postgres() as database:
+        file = configured("register = true", f'[registry]\nstorage = "{database}"', raw=raw("raw_server"))
+        with on_http(file, "--workers", "2", MCP_STUDIO_GATEWAY_TOKEN="t" * 20) as served:
+            for number, name in enumerate(registered):
+                async with to_http(served) as client:
+                    about = {"name": name, "description": "Cooks something."}
+                    assert not (await client.call_tool("register_tool", about)).is_error
+                    found = text(await client.call_tool("search_tools", {"query": "cooks something", "limit": 100}))
+                    assert all(f'"{one}"' in found for one in registered[: number + 1])
+    assert capfd.readouterr().err.count("was given") == 2, "both processes have served"
 
 
 def listens(url: str) -> bool:

@@ -132,8 +132,7 @@ def test_totals_count_what_there_is_and_limits_hold() -> None:
 
 def test_a_name_that_is_what_was_typed_goes_before_one_that_has_it_and_that_before_words() -> None:
     def of(text: str, name: str, server: str = "s") -> float:
-        match = Matcher(text).match(row(name, server=server))
-        return match.score if match else 0.0
+        return Matcher(text).match(row(name, server=server)) or 0.0
 
     assert of("get user", "getUser") == of("getuser", "getUser") == 2
     assert 2 > of("get us", "getUserName") > of("name get", "getUserName") > of("ser", "getUserName") > 1

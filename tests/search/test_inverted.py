@@ -75,7 +75,7 @@ def test_after_any_coming_and_going_every_number_is_that_of_a_new_index(
         lived.slots.best(lived.scores(asked, scope) + lived.name_coverage({"a": 1.0}), 3)
     fresh = InvertedIndex()
     fresh.add(sorted(there.values()))
-    assert len(lived) == len(fresh) == len(there)
+    assert len(lived.slots) == len(fresh.slots) == len(there)
     for word in (*WORDS, "none"):
         assert lived.frequency(word) == sum(word in one.words for one in there.values())
         assert lived.idf(word) == fresh.idf(word)

@@ -54,13 +54,6 @@ def test_servers_are_found_and_names_behind_them() -> None:
     assert found("sqlite") == found("sqlite.") == found("sqlite.que") == found("SQLITE.uery") == ["query"]
     assert found("github.issue") == ["issue_write", "list_issues", "echo", "search_code", ""]
     assert found("other.issue") == []
-    assert NameFilter(TOOLS).find("sqlite quer").named and not NameFilter(TOOLS).find("database").named
-
-
-def test_whether_a_name_has_it_is_told() -> None:
-    letters = NameFilter(TOOLS)
-    told = {text: letters.find(text).named for text in ("issue", "issue write", "issue reported", "reads", "nowhere")}
-    assert told == {"issue": True, "issue write": True, "issue reported": False, "reads": False, "nowhere": False}
 
 
 def test_duplicates_and_resources_are_rows_as_well() -> None:

@@ -6,6 +6,8 @@ import threading
 import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.search import regex
@@ -76,6 +78,25 @@ def test_names_come_before_titles_and_titles_before_the_rest() -> None:
 )  # fmt: skip
 def test_patterns(pattern: str, found: list[str]) -> None:
     assert find(pattern) == found
+
+
+@given(st.text(r"ab|[^]().*+?$ws\_ ", max_size=8), st.lists(st.text("abs_ \n", max_size=6), max_size=6, unique=True))
+def test_looking_through_all_texts_at_once_finds_what_each_of_them_has(pattern: str, texts: list[str]) -> None:
+    named = [f"n{at}{text}" for at, text in enumerate(texts)]
+    method = Regexes()
+    method.add([Document(Ref("tool", "s", name), {"description": name[::-1]}) for name in named])
+    try:
+        own = regex.compiled(pattern)
+        found = {hit.ref.name for hit in method.search(Query(pattern)).hits}
+    except SearchProblem:
+        return
+    until = time.thread_time() + 10
+    spaced = [" ".join(name[::-1].split()) for name in named]
+    assert found == {
+        name for name, text in zip(named, spaced, strict=True)
+        if own.find(name.replace("\n", " "), until) or own.find("s", until) or own.find(text, until)
+        or own.find("", until)
+    }  # fmt: skip
 
 
 def test_an_empty_pattern_finds_everything_in_order() -> None:

@@ -236,3 +236,12 @@ def reasons(text: str) -> Sequence[tuple[str, tuple[str, ...]]]:
 )
 def test_reasons_are_pieces_of_what_was_found(typed: str, why: list[tuple[str, tuple[str, ...]]]) -> None:
     assert list(reasons(typed)) == why
+
+
+@pytest.mark.parametrize(
+    "typed", ["read", "list_b", "lb", "listing books", "library.bo", "mcp__files__re", "files.", "e", "get repo"]
+)
+def test_where_only_names_are_wanted_all_that_have_it_there_are_found(typed: str) -> None:
+    method = made()
+    every, named = (method.search(Query(typed, named=only)).hits for only in (False, True))
+    assert [hit for hit in named if hit.score > 1] == [hit for hit in every if hit.score > 1]

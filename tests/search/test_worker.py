@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Generator
 
 import pytest
@@ -83,6 +84,22 @@ def test_questions_that_are_not_ready_wait_for_steps_and_others_go_first(workers
     quick.set()
     patient.result(5)
     assert order[-1] == "patient" and left[0] <= 0
+
+
+def test_after_a_question_the_next_one_has_a_moment_before_there_are_steps(workers: Make) -> None:
+    answered, steps, again = list[float](), list[float](), threading.Event()
+
+    def step() -> bool:
+        if answered:
+            steps.append(time.monotonic())
+            again.set()
+        return True
+
+    worker = workers(step)
+    worker.wake()
+    worker.ask(lambda: answered.append(time.monotonic())).result(5)
+    assert again.wait(5)
+    assert steps[0] - answered[0] > 0.09
 
 
 def test_after_the_end_nobody_waits(workers: Make) -> None:

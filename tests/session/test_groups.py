@@ -116,7 +116,7 @@ async def lost_call(tool: str, arguments: dict[str, Any], *, trust: bool = False
         assert studio.groups.best("g", tool) == "a"
         with halted(studio, "a") as pid:
             call = studio.call_tool(Ref("tool", "a", tool), arguments, approved=True, failover=failover)
-            await wait_until(lambda: call.sent)
+            await wait_until(lambda: call.sendings)
             os.kill(pid, signal.SIGKILL)
             await asyncio.wait_for(call.over.wait(), 20)
     return call

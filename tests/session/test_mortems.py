@@ -38,7 +38,7 @@ def start(studio: Studio, tool: str = "echo", **arguments: Any) -> Call:
 async def test_a_signal_under_a_call_is_told_with_what_was_in_flight(number: int, words: str) -> None:
     async with opened(stdio(python_server("raw_server"), "s")) as studio:
         call = start(studio, "wait", seconds=60)
-        await wait_until(lambda: call.sent)
+        await wait_until(lambda: call.sendings)
         os.kill(studio.manager.status("s").pid, number)
         found = await lost(studio, call)
         assert (found.ending.how, found.ending.code, found.ready) == ("signal", number, True)
@@ -86,6 +86,6 @@ async def test_disconnecting_by_hand_is_an_ending_only_of_what_was_in_flight() -
         studio.manager.start("s")
         await studio.manager.settle("s")
         call = start(studio, "wait", seconds=60)
-        await wait_until(lambda: call.sent)
+        await wait_until(lambda: call.sendings)
         studio.manager.restart("s")
         assert (await lost(studio, call)).ending.how == "closed"

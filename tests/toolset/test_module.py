@@ -106,7 +106,7 @@ def test_the_command_line_takes_a_file(mine: Path, tmp_path: Path) -> None:
     assert cli("list", "tools", "--module", str(mine)).out.splitlines()[0].split()[1] == "mine.add"
     assert cli("call", "mine.add", "a=4", "--yes", "--module", str(mine)).out == "6\n"
     missing = cli("list", "--module", str(tmp_path / "x.py"))
-    assert missing.code == 2 and "--module: there is no file" in missing.err
+    assert missing.code == 2 and "is not there" in missing.err
     both = cli("list", "--module", str(mine), "--url", "http://127.0.0.1:1/")
     assert both.code == 2 and "Give one of --config, --url, --module and -- COMMAND." in both.err
     mine.write_text("1 / 0\n")

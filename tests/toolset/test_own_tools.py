@@ -156,7 +156,9 @@ async def test_a_tool_that_takes_too_long_is_given_up() -> None:
     late.go.set()
 
 
-@pytest.mark.parametrize(("failures", "retries", "tries", "fails"), [(2, 2, 3, False), (2, 1, 2, True)])
+@pytest.mark.parametrize(
+    ("failures", "retries", "tries", "fails"), [(2, 2, 3, False), (2, 1, 2, True), (0, -1, 1, False)]
+)
 async def test_what_raises_is_tried_again(failures: int, retries: int, tries: int, fails: bool) -> None:
     for asynchronous in (False, True):
         registry, reports = registry_of(Fickle(failures), retries=retries), list[CallReport]()

@@ -55,7 +55,7 @@ async def test_a_killed_server_loses_its_own_call_only_and_cancel_ends_the_other
     async with on_stage(*trio, size=(80, 24)) as stage:
         await open_on(stage, "wait", {"seconds": 600})
         await stage.press("ctrl+j")
-        await stage.until(lambda: sum(call.sent for call in stage.studio.caller.running) == 3, "three calls")
+        await stage.until(lambda: sum(call.sendings for call in stage.studio.caller.running) == 3, "three calls")
         await stage.shows("one  the base .*two", "running")
         pid = stage.studio.manager.status("two").pid
         assert pid is not None
@@ -122,7 +122,7 @@ async def test_a_result_says_which_members_were_tried_and_who_could_take_it() ->
         await stage.open("wait", server="one")
         stage.main.call.fill({"seconds": 600})
         await stage.press("ctrl+j")
-        await stage.until(lambda: any(call.sent for call in stage.studio.caller.running), "a call")
+        await stage.until(lambda: any(call.sendings for call in stage.studio.caller.running), "a call")
         pid = stage.studio.manager.status("one").pid
         assert pid is not None
         os.kill(pid, signal.SIGKILL)

@@ -6,7 +6,9 @@ import asyncio
 import json
 import os
 import signal
+import sys
 import time
+import tomllib
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -23,7 +25,8 @@ from mcp_studio.workflow.check import check, planned
 from mcp_studio.workflow.records import Report, RunStore
 from mcp_studio.workflow.run import AssertFailed
 from tests.servers.plan_tools import lines
-from tests.studio_support import opened
+from tests.studio_support import opened, stdio
+from tests.support import ROOT
 from tests.workflow.kit import plan, ran, server, states
 
 
@@ -323,6 +326,17 @@ async def test_what_a_run_would_call_is_known_before(studio: Studio) -> None:
     ]  # fmt: skip
 
 
+async def test_the_plan_in_the_documentation_runs() -> None:
+    text = (ROOT / "docs/workflows.md").read_text().split("```toml\n")[1].split("```")[0]
+    demo = stdio([sys.executable, "-m", "mcp_studio.servers.demo"], "demo", trust=True)
+    async with opened(demo) as studio:
+        workflow = Workflow.of(tomllib.loads(text), "restock.toml", text)
+        assert await check(workflow, studio) == []
+        run = Run(workflow, studio, {"least": 3})
+        await run.execute()
+        assert run.error is None and run.output["said"] == "1 of 2 run low"
+
+
 async def test_a_killed_server_fails_its_step_and_the_run_goes_on(log: Path) -> None:
     async with opened(server(log)) as studio:
         pid = studio.manager.status("s").pid
@@ -334,7 +348,7 @@ async def test_a_killed_server_fails_its_step_and_the_run_goes_on(log: Path) -> 
         task = run.start()
         call = None
         deadline = time.monotonic() + 60
-        while call is None or not call.sent:
+        while call is None or not call.sendings:
             assert time.monotonic() < deadline
             await asyncio.sleep(0.01)
             call = run.root.children[0].call

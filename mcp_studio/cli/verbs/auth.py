@@ -12,7 +12,6 @@ from mcp_studio.auth.discovery import resource_or_none
 from mcp_studio.auth.hints import command, why_nobody
 from mcp_studio.auth.model import Account, see_to
 from mcp_studio.cli.engine import execute
-from mcp_studio.cli.grammar import VERBS
 from mcp_studio.cli.questions import SignInController
 from mcp_studio.cli.targets import configured, select, with_secrets
 from mcp_studio.cli.terminal import Lines, Output, can_ask, private
@@ -30,10 +29,6 @@ def run(out: Output) -> int:
     """Do what the word after `auth` says; returns the exit code."""
     options = out.options
     word, *words = options.words or ["status"]
-    for option in VERBS["auth"].options:
-        action = {"--client": "forget", "--claims": "token"}.get(option.name, "login")
-        if options.flag(option.name) and action != word:
-            raise UsageError(f"{option.name} is for `auth {action}`.")
     config = configured(out)
     if word == "status":
         named = _named(config, words, out) if words or options.value("--url") else []

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from typing import cast
@@ -17,7 +16,17 @@ from mcp_studio.call.copying.subject import subject_of
 from mcp_studio.call.load import MOST, MOST_AT_ONCE, Load, past_of_load
 from mcp_studio.call.policy import tool_of
 from mcp_studio.catalog.listing import Ref, doubts_of
-from mcp_studio.cli.call_arguments import Intent, Plan, expanded, form_of, intent_of, located, plan_of, template_form
+from mcp_studio.cli.call_arguments import (
+    Intent,
+    Plan,
+    expanded,
+    form_of,
+    intent_of,
+    located,
+    plan_of,
+    refuse_wrong,
+    template_form,
+)
 from mcp_studio.cli.engine import Narration, connect_all, connected, end, execute, outcome_of
 from mcp_studio.cli.grammar import VERBS
 from mcp_studio.cli.options import Options
@@ -25,17 +34,14 @@ from mcp_studio.cli.targets import configured, of_server
 from mcp_studio.cli.terminal import Output
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json
-from mcp_studio.present.blocks import messages_text, resource_text
+from mcp_studio.present import blocks, outcomes, units
 from mcp_studio.present.differences import difference_line
-from mcp_studio.present.outcomes import ToolError
-from mcp_studio.present.units import plural
 from mcp_studio.protocol.tasks import support_of
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.schema.check import quick
-from mcp_studio.schema.field import Form, SchemaProblem, errors
-from mcp_studio.schema.place import path_of
-from mcp_studio.schema.text import key_of
+from mcp_studio.schema.field import Form
 from mcp_studio.session.connection import Limit, limit_of
+from mcp_studio.session.state import at_most
 from mcp_studio.session.tasks import Task
 from mcp_studio.studio import Studio
 from mcp_studio.trace.diff import diff
@@ -92,21 +98,7 @@ async def _call(studio: Studio, plan: Plan, out: Output) -> int:
 
 async def _check(studio: Studio, intent: Intent) -> None:
     wrong = await studio.checker.check_arguments(intent.form, intent.arguments)
-    _refuse_wrong(wrong, intent.arguments, str(intent.ref), hint="--unchecked sends them all the same.")
-
-
-def _refuse_wrong(problems: Iterable[SchemaProblem], value: Json, what: str, hint: str = "") -> None:
-    """Refuse arguments that do not match, before anything is sent.
-
-    Raises:
-        UsageError: names every argument that is wrong, and why.
-    """
-    wrong: dict[str, str] = {}
-    for problem in errors(problems):
-        wrong.setdefault(key_of(path_of(problem.pointer, value)), problem.message)
-    if wrong:
-        listed = "; ".join(f"{key}= {why}" if key else f"all of them {why}" for key, why in wrong.items())
-        raise UsageError(f"The arguments of {what} are not right: {listed}.", hint=hint)
+    refuse_wrong(wrong, intent.arguments, str(intent.ref), hint="--unchecked sends them all the same.")
 
 
 def _texts(value: dict[str, Json]) -> dict[str, str]:
@@ -132,13 +124,13 @@ async def _on_many(studio: Studio, plan: Plan, out: Output) -> int:
         await _check(studio, intent)
     begin = partial(studio.call_tool, approved=options.flag("--yes"), stays=True)
     calls = [one.begun(studio, begin(one.ref, one.arguments)) for one in intents]
-    outcomes = await asyncio.gather(*(call.wait() for call in calls))
-    base = getattr(outcomes[0], "result", None)
+    ends = await asyncio.gather(*(call.wait() for call in calls))
+    base = getattr(ends[0], "result", None)
     rows, facts = list[tuple[str, ...]](), list[Json]()
-    for ref, outcome in zip(refs, outcomes, strict=True):
+    for ref, outcome in zip(refs, ends, strict=True):
         result = getattr(outcome, "result", None)
         found = [difference_line(one) for one in diff(base, result)]
-        beside = "" if ref is refs[0] else plural(len(found), "difference") if found else "the same"
+        beside = "" if ref is refs[0] else units.plural(len(found), "difference") if found else "the same"
         rows.append((ref.server, OUTCOMES[type(outcome)], f"{outcome.ms:,.1f} ms", beside or said_of(outcome)))
         rows += [("", "", "", line) for line in found]
         facts.append({"server": ref.server, "outcome": OUTCOMES[type(outcome)], "ms": round(outcome.ms, 1),
@@ -147,7 +139,7 @@ async def _on_many(studio: Studio, plan: Plan, out: Output) -> int:
         rows.append((name, outcome, "", said))
         facts.append({"server": name, "outcome": outcome, "ms": None, "said": said, "result": None, "differences": []})
     out.table(rows)
-    if wrong := len(not_called) + sum(not isinstance(one, Succeeded) for one in outcomes):
+    if wrong := len(not_called) + sum(not isinstance(one, Succeeded) for one in ends):
         return out.fail(StudioError(f"{wrong} of the calls failed."), {"result": facts})
     return out.done(facts)
 
@@ -157,10 +149,10 @@ async def _get(studio: Studio, plan: Plan, out: Output) -> int:
     intent = await intent_of(studio, plan, out, ref)
     if out.options.flag("--as"):
         return _copied(studio, intent, "", out)
-    _refuse_wrong(quick(intent.form, intent.arguments), intent.arguments, str(ref))
+    refuse_wrong(quick(intent.form, intent.arguments), intent.arguments, str(ref))
     intent.save(studio, out)
     call = intent.begun(studio, studio.get_prompt(ref, _texts(intent.arguments)))
-    return end(await outcome_of(call, out), out, messages_text)
+    return end(await outcome_of(call, out), out, blocks.messages_text)
 
 
 async def _read(studio: Studio, plan: Plan, out: Output) -> int:
@@ -177,7 +169,7 @@ async def _read(studio: Studio, plan: Plan, out: Output) -> int:
         return _copied(studio, intent, uri, out)
     intent.save(studio, out)
     call = intent.begun(studio, studio.read_resource(server, uri, fresh=options.flag("--no-cache")))
-    return end(await outcome_of(call, out), out, resource_text)
+    return end(await outcome_of(call, out), out, blocks.resource_text)
 
 
 def _copied(studio: Studio, intent: Intent, uri: str, out: Output) -> int:
@@ -283,7 +275,7 @@ def _ended(load: Load, out: Output, interrupted: bool) -> int:
     out.ms = load.seconds * 1000
     out.warn(*load.problems)
     if refused := out.asker.refused:
-        out.warn(f"{plural(len(refused), 'question')} had no answer: {refused[0].message}")
+        out.warn(f"{units.plural(len(refused), 'question')} had no answer: {refused[0].message}")
     figures = load.figures()
     out.data(_text(load, figures))
     if interrupted:
@@ -292,7 +284,7 @@ def _ended(load: Load, out: Output, interrupted: bool) -> int:
         return out.done(figures)
     words = f"{load.wrong:,} of {load.done:,} calls failed{f'; it ended early: {load.why}' if load.why else ''}."
     only_tools = load.wrong == load.outcomes["tool error"] and not load.why
-    return out.fail((ToolError if only_tools else StudioError)(words), {"result": figures})
+    return out.fail((outcomes.ToolError if only_tools else StudioError)(words), {"result": figures})
 
 
 def _text(load: Load, figures: dict[str, Json]) -> str:
@@ -376,12 +368,11 @@ async def _list_tasks(studio: Studio, server: str, out: Output) -> int:
 
 async def _cancel_task(studio: Studio, task: Task, out: Output) -> int:
     await studio.tasks.cancel(*task.key)
-    try:
-        async with asyncio.timeout(_PATIENCE):
-            await studio.tasks.until(*task.key, lambda one: one.ended or bool(one.gone))
-    except TimeoutError:
+    await at_most(_PATIENCE, studio.tasks.until(*task.key, lambda one: one.ended or bool(one.gone)))
+    now = studio.tasks.get(*task.key) or task
+    if not (now.ended or now.gone):
         out.note("the server has taken note of it; the task goes on for now")
-    return _show_task(studio.tasks.get(*task.key) or task, out, gone=True)
+    return _show_task(now, out, gone=True)
 
 
 def _show_task(task: Task, out: Output, *, gone: bool = False) -> int:

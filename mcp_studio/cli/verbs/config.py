@@ -180,7 +180,7 @@ def _set(words: list[str], out: Output) -> int:
         value = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         value = text
-    before = file.read_bytes() if file.exists() else b""
+    before = file.read_bytes() if file.is_file() else b""
     known = {str(problem) for problem in _load([file]).problems}
     save.set_value(file, key.split("."), value)
     if wrong := next((one for one in _load([file]).problems if str(one) not in known), None):

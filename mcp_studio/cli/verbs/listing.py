@@ -25,8 +25,7 @@ from mcp_studio.config.model import Config, ServerConfig
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.paths import Paths
-from mcp_studio.present import units
-from mcp_studio.present.blocks import resource_text
+from mcp_studio.present import blocks, units
 from mcp_studio.present.definition import change_counts, doubts, target_of
 from mcp_studio.safetext import safe
 from mcp_studio.session.groups import Member
@@ -51,8 +50,6 @@ def _list(out: Output) -> int:
         return _history(config, [*words[1:], *options.values("--server")], out)
     if words[1:]:
         raise UsageError(f"`{words[1]}` is too much: `list` lists one kind.")
-    if options.flag("--metrics") and word != "servers":
-        raise UsageError("--metrics is about servers.", hint="mcp-studio list servers --metrics")
     if options.flag("--metrics"):
         return load("trace").recorded(config, out)
     if plain := {"servers": _servers, "saved": _saved_calls}.get(word):
@@ -64,8 +61,6 @@ def _list(out: Output) -> int:
     kinds: tuple[EntryKind, ...] = tuple(kind for kind in KINDS if word in ("", kind + "s"))
     server = out.server = chosen.only
     if options.flag("--tokens"):
-        if word not in ("", "tools"):
-            raise UsageError("--tokens is about tools.", hint="mcp-studio list --tokens")
         return execute(chosen, out, lambda studio: _tokens(studio, out))
     # Servers list less to a client that can answer nothing: here as much is declared as for a call.
     if not options.flag("--page"):
@@ -278,14 +273,14 @@ async def _shown(studio: Studio, server: str, skill: str, file: str, out: Output
     await connected(studio, server, out)
     reading = await studio.skill(server, skill, file)
     if out.asker.refused or not isinstance(reading.outcome, Succeeded):
-        return end(reading.outcome, out, resource_text)
+        return end(reading.outcome, out, blocks.resource_text)
     if not reading.usable:  # extension, Verification on Read: what does not match must not be used
         out.warn(*reading.verdict.findings)
         hint = "It was not printed; `mcp-studio read` prints it all the same."
         return out.fail(StudioError(f"{reading.uri} is not what its entry says.", hint=hint), _verdict(reading))
     out.note(*reading.skill.notes, f"{reading.uri} {WORDS[reading.verdict.state]}")
     result, out.ms = reading.outcome.result, reading.outcome.ms
-    out.data(resource_text(result).removesuffix("\n"))
+    out.data(blocks.resource_text(result).removesuffix("\n"))
     return out.done({**_verdict(reading), "result": result})
 
 

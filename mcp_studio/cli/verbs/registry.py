@@ -20,6 +20,8 @@ from mcp_studio.studio import Studio
 _ASKING = ("list", "search", "show", "stats", "export")
 """What connects to servers first, so that it shows what they list now."""
 
+_EMPTY = "The registry has no tool: it learns those of servers once they are connected."
+
 
 def run(out: Output) -> int:
     """Do it, and return the exit code.
@@ -49,8 +51,7 @@ def run(out: Output) -> int:
 async def _search(registry: ToolRegistry, text: str, out: Output) -> int:
     options = out.options
     method, limit = options.value("--method") or "bm25", options.count("--limit", 1_000) or 5
-    wanted = options.values("--server") or None
-    found = await registry.asearch(text, method, limit, servers=wanted, where=_filter(options), once=True)
+    found = await registry.asearch(text, method, limit, where=_filter(options), once=True)
     facts = [{**one.record.as_json(), "score": round(one.score, 6), "why": one.why} for one in found.hits]
     if not facts:
         return out.fail(StudioError(f"No tool was found for `{text}`. {found.note}".strip()), {"result": []})
@@ -62,9 +63,10 @@ def _act(registry: ToolRegistry, action: str, words: Sequence[str], out: Output)
     options = out.options
     match action, words:
         case "list", []:
-            wanted, servers = _filter(options), options.values("--server")
-            found = [one for one in registry.records() if wanted(one) and (not servers or one.server in servers)]
-            return _tools(found[: options.count("--limit", 1_000_000) or len(found)], out)
+            records = registry.records()
+            found = [*filter(_filter(options), records)]
+            none = "No tool of the registry is of this category, these tags and servers." if records else _EMPTY
+            return _tools(found[: options.count("--limit", 1_000_000) or len(found)], out, none)
         case "show", [name]:
             record = registry.find(name)
             out.data(printable(record.as_json()))
@@ -106,14 +108,13 @@ def _moved(registry: ToolRegistry, action: str, place: str, out: Output) -> int:
 
 
 def _filter(options: Options) -> Any:
-    category, tags = options.value("--category"), set(options.values("--tag"))
-    return lambda one: (not category or one.group == category) and tags <= set(one.tags)
+    category, tags, servers = options.value("--category"), set(options.values("--tag")), options.values("--server")
+    return lambda one: category in ("", one.group) and tags <= set(one.tags) and (not servers or one.server in servers)
 
 
-def _tools(records: Sequence[ToolRecord], out: Output) -> int:
+def _tools(records: Sequence[ToolRecord], out: Output, empty: str = "") -> int:
     rows = [_row(one) for one in records]
     heads = ("tool", "category", "tags", "pinned", "uses", "description")
-    empty = "The registry has no such tool: it learns those of servers once they are connected."
     return out.listing(rows, [one.as_json() for one in records], empty=empty, heads=heads)
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from mcp_studio.catalog.listing import KINDS, EntryKind
 from mcp_studio.cli.engine import connect_all, execute
@@ -37,8 +36,14 @@ def run(out: Output) -> int:
         if not offline:
             await _listed(studio, kinds, out)
         scope = Scope(kinds=frozenset(kinds) or None)
-        asked = studio.index.ask(text, method=method, scope=scope, limit=limit, once=True)
-        found = await (meant(asked, studio, options.seconds()) if method in MEANT else asked)
+        seconds = options.seconds() if method in MEANT else None
+        try:
+            async with asyncio.timeout(seconds):  # finding out what entries mean takes as long as it takes
+                found = await studio.index.ask(text, method=method, scope=scope, limit=limit, once=True)
+        except TimeoutError:
+            done, all = studio.index.vectors
+            late = f"What entries mean was not found out within {seconds} seconds: it is known of {done:,} of {all:,}."
+            raise StudioError(late, hint="What is known is stored: the next search goes on from there.") from None
         if not found.hits:
             return out.done(found.as_json(), _nothing(found, method, out))
         out.data(*_lines(found))
@@ -46,24 +51,6 @@ def run(out: Output) -> int:
         return out.done(found.as_json())
 
     return execute(chosen, out, body, answers=not offline, connects=not offline)
-
-
-async def meant(asked: Coroutine[Any, Any, Found], studio: Studio, seconds: float | None) -> Found:
-    """Wait for an answer that takes as long as finding out what entries mean.
-
-    Args:
-        seconds: it may take; None for as long as it takes.
-
-    Raises:
-        StudioError: it took longer.
-    """
-    try:
-        async with asyncio.timeout(seconds):
-            return await asked
-    except TimeoutError:
-        done, all = studio.index.vectors
-        error = f"What entries mean was not found out within {seconds:g} seconds: it is known of {done:,} of {all:,}."
-        raise StudioError(error, hint="What is known is stored: the next search goes on from there.") from None
 
 
 _ABOUT = 160

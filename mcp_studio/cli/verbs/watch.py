@@ -23,10 +23,8 @@ from mcp_studio.cli.terminal import Output
 from mcp_studio.errors import StudioError, Unreachable, UsageError
 from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.paths import read_object
-from mcp_studio.present.blocks import resource_text
+from mcp_studio.present import blocks, outcomes, units
 from mcp_studio.present.differences import difference_line
-from mcp_studio.present.outcomes import failure
-from mcp_studio.present.units import duration, plural
 from mcp_studio.safetext import safe
 from mcp_studio.sandbox.file_watch import FileWatch
 from mcp_studio.schema.field import Form
@@ -94,6 +92,11 @@ async def _watched(studio: Studio, server: str, uris: list[str], out: Output, le
             await connect_all(studio, out)  # what cannot be reached is told as an event
         for name in () if out.options.flag("--events") else names:
             await connected(studio, name, out)
+        for uri in uris if server else ():
+            try:
+                studio.groups.server_of(uri)
+            except UsageError as error:
+                out.note(f"{error.message} {server} is asked all the same")
         targets = [(server or studio.groups.server_of(uri), uri) for uri in uris]
         if not targets:
             what = "changes of lists and log messages" if least else "changes of lists"
@@ -170,11 +173,11 @@ class Watcher:
                 (server, uri), _ = self._due.popitem()
                 outcome = await self._studio.read_resource(server, uri, fresh=True).wait()
                 if not isinstance(outcome, Succeeded):
-                    self._out.warn(f"{uri} cannot be read: {failure(outcome).message}")
+                    self._out.warn(f"{uri} cannot be read: {outcomes.failure(outcome).message}")
                     continue
                 contents = items_of(mapping(outcome.result).get("contents"))
                 value: dict[str, Json] = {"read": uri, "server": server, "time": round(time.time(), 3)}
-                text = resource_text(outcome.result).removesuffix("\n")
+                text = blocks.resource_text(outcome.result).removesuffix("\n")
                 self._out.line(text, {**value, "contents": contents}, lines=True)
 
     def subscriptions_changed(self, server: str) -> None:
@@ -255,7 +258,7 @@ def _end_once(one: Round, reloader: Reloader, out: Output) -> int:
     if error is None and (file := out.options.value("--write-baseline")):
         out.store(file, {"version": 1, "surface": reloader.surface, "answers": reloader.answers})
     elif error is None and (one.breaking or one.other):
-        words = f"{plural(len(one.breaking), 'breaking change')}, {plural(len(one.other), 'other answer')}."
+        words = f"{units.plural(len(one.breaking), 'breaking change')}, {units.plural(len(one.other), 'other answer')}."
         error = StudioError(words)
     return out.done(_json(one, out), error)
 
@@ -278,13 +281,13 @@ def _lines(one: Round, studio: Studio) -> Iterator[str]:
         yield from (f"  │ {line}" for line in last)
         return
     offers = ((kind, len(studio.catalog.listing(one.server, kind).entries)) for kind in KINDS)
-    counts = ", ".join(plural(count, kind) for kind, count in offers if count)
-    yield f"{clock} {one.server} is ready after {duration(one.ms)}: {counts or 'it offers nothing'}"
+    counts = ", ".join(units.plural(count, kind) for kind, count in offers if count)
+    yield f"{clock} {one.server} is ready after {units.duration(one.ms)}: {counts or 'it offers nothing'}"
     for change in one.changes:
         yield f"  {'! breaking: ' if change.breaking else '~ '}{change.kind} {change.name}"
         yield from (f"      {text}" for text in (*change.breaking, *change.compatible))
     for answer in one.answers:
-        yield f"  {answer.verdict:<8} {answer.name}  {answer.said or duration(answer.ms)}"
+        yield f"  {answer.verdict:<8} {answer.name}  {answer.said or units.duration(answer.ms)}"
         if answer.accepted:
             yield f"           its tool is another one than was accepted ({answer.accepted}): accepted by this call"
         yield from (f"           {difference_line(difference)}" for difference in answer.differences)

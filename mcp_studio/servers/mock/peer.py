@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import NamedTuple, cast
 
 from mcp_studio.jsontext import Json, mapping
@@ -21,10 +21,9 @@ from mcp_studio.protocol.versions import (
     METHOD_NOT_FOUND,
 )
 from mcp_studio.servers.mock.tape import Greeting, Take, Tape, client_features, unknown
+from mcp_studio.servers.stdio import Put, nowhere
 from mcp_studio.trace.message import GREETINGS, LISTEN
 
-Put = Callable[[dict[str, Json]], Awaitable[None]]
-"""Sends a message."""
 _NEEDS = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
 _LONGEST = 3_600.0
 _HELD = 1_000
@@ -65,7 +64,7 @@ class Peer:
         """The subscriptions that news go to (2026-07-28), with the ids that they had in the recording."""
         self._held: deque[dict[str, Json]] = deque(maxlen=_HELD)
         """News of subscriptions that nobody has made yet."""
-        self.aside: Put = _nowhere
+        self.aside: Put = nowhere
         """Sends what belongs to no request that is open."""
 
     # ------------------------------------------------------------------ in
@@ -266,7 +265,3 @@ def _of_era(answer: dict[str, Json], *, modern: bool) -> dict[str, Json]:
     if modern:
         return {"result": {"resultType": "complete", **result}}
     return {"result": {key: value for key, value in result.items() if key != "resultType"}}
-
-
-async def _nowhere(message: dict[str, Json]) -> None:
-    """Nobody listens."""

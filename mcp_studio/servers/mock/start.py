@@ -6,55 +6,20 @@ import asyncio
 import os
 import signal
 import sys
-import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import StudioError, UsageError
-from mcp_studio.jsontext import Json, dumps
-from mcp_studio.protocol.message import Malformed, parse
 from mcp_studio.redact import MARK
 from mcp_studio.safetext import safe
-from mcp_studio.servers import loopback
-from mcp_studio.servers.mock.http import CONNECTIONS, PATH, HttpMock
+from mcp_studio.servers import loopback, stdio
+from mcp_studio.servers.http import CONNECTIONS, PATH, HttpServer
 from mcp_studio.servers.mock.peer import Pace, Peer
 from mcp_studio.servers.mock.tape import Greeting, Tape, asked_servers
 from mcp_studio.trace.export.bundle import open_recording
 from mcp_studio.trace.message import Reader, Recording
-
-
-async def serve(peer: Peer) -> None:
-    """Until the client closes our input; what is under way then is not finished."""
-    loop = asyncio.get_running_loop()
-    lines: asyncio.Queue[bytes] = asyncio.Queue()
-
-    async def put(message: dict[str, Json]) -> None:
-        sys.stdout.buffer.write(dumps(message) + b"\n")
-        sys.stdout.buffer.flush()
-
-    def read() -> None:
-        # A thread: not every system lets an event loop wait for standard input.
-        for line in iter(sys.stdin.buffer.readline, b""):
-            loop.call_soon_threadsafe(lines.put_nowait, line)
-        loop.call_soon_threadsafe(lines.put_nowait, b"")
-
-    threading.Thread(target=read, daemon=True).start()
-    peer.aside = put
-    try:
-        while line := await lines.get():
-            if not line.strip():
-                continue
-            for message in parse(line).messages:
-                if isinstance(message, Malformed):
-                    error: dict[str, Json] = {"code": -32700 if message.unread else -32600, "message": message.reason}
-                    await put({"jsonrpc": "2.0", "id": message.id, "error": error})
-                else:
-                    peer.take(message, put)
-    finally:
-        peer.close()
-
 
 _SEARCHED = 64 << 20
 _INTERRUPTED = 130
@@ -110,7 +75,7 @@ def _serve(port: int | None, peer: Callable[[], Peer], note: Callable[[str], Non
         return asyncio.run(_stdio(peer))
     try:
         loopback.serve(
-            HttpMock(peer), port, PATH, lambda url: note(f"serving at {url}"), lifespan="off",
+            HttpServer(peer), port, PATH, lambda url: note(f"serving at {url}"), lifespan="off",
             limit_concurrency=CONNECTIONS,
         )  # fmt: skip
     except OSError as problem:
@@ -125,7 +90,7 @@ async def _stdio(peer: Callable[[], Peer]) -> int:
         with suppress(NotImplementedError):  # Windows
             asyncio.get_running_loop().add_signal_handler(number, _end, task, ended, 128 + number)
     with suppress(asyncio.CancelledError):
-        await serve(peer())
+        await stdio.serve(peer())
     return ended[0] if ended else 0
 
 

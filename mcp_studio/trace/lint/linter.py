@@ -64,23 +64,20 @@ class Linter:
 
     def sent(self, entry: WireMessage, out: Outgoing) -> None:
         """A message of ours goes out."""
-        self._attach(entry, self._sent(entry, out))
-
-    def _sent(self, entry: WireMessage, out: Outgoing) -> Iterator[Spot]:
         if entry.exchange:
-            yield from self._exchanges.carries(entry.exchange, out)
+            self._attach(entry, self._exchanges.carries(entry.exchange, out))
         if out.kind != "request" or out.id is None:
             return
         params = out.params or {}
         self._request(out.id, out.method, out.version, params)
-        meta = mapping(params.get("_meta"))
-        for key in (META_VERSION, META_CAPABILITIES) if out.modern else ():
-            if key not in meta:
-                yield Spot("own-meta", f"Our request has no {key} in its _meta.", "/params/_meta")
+        if out.modern:
+            missing = {META_VERSION, META_CAPABILITIES} - mapping(params.get("_meta")).keys()
+            texts = [f"Our request has no {key} in its _meta." for key in sorted(missing)]
+            self._attach(entry, [Spot("own-meta", text, "/params/_meta") for text in texts])
         if self._version and out.method not in self._usable:
-            spots = check_use(out.method, self._version, self._server)
-            yield from spots
-            if not spots:
+            if spots := check_use(out.method, self._version, self._server):
+                self._attach(entry, spots)
+            else:
                 self._usable.add(out.method)
 
     def sent_by_hand(self, entry: WireMessage, frame: bytes, parsed: Parsed) -> None:

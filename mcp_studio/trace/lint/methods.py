@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from mcp_studio.jsontext import Json, mapping
-from mcp_studio.protocol.versions import LATEST_HANDSHAKE, LATEST_MODERN, VERSIONS, at_least
+from mcp_studio.protocol.versions import LATEST_HANDSHAKE, LATEST_MODERN, VERSIONS
 from mcp_studio.trace.lint.rules import Spot, quoted
 
 
@@ -27,7 +27,7 @@ class Availability(NamedTuple):
 
     def has(self, version: str) -> bool:
         """Whether a version has the method."""
-        return at_least(version, self.first) and at_least(self.last, version)
+        return self.first <= version <= self.last
 
 
 _PAGES = {name: f"client/{name}" for name in ("roots", "sampling", "elicitation")} | {

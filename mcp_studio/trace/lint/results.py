@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from mcp_studio.jsontext import Json, dumps, items_of, mapping
-from mcp_studio.protocol.versions import EXTENSION_TASKS, LATEST_MODERN, RESULT_TYPES, VERSIONS, at_least
+from mcp_studio.protocol.versions import EXTENSION_TASKS, LATEST_MODERN, RESULT_TYPES, VERSIONS
 from mcp_studio.protocol.views import header_problem
 from mcp_studio.safetext import hidden_in
 from mcp_studio.trace.lint.methods import INPUT_REQUESTS, check_asking, declares
@@ -71,7 +71,7 @@ class Pages:
 
 def check_result(method: str, result: dict[str, Json], version: str, client: Json, pages: Pages) -> Iterator[Spot]:
     """What is wrong with one result; `client` are the capabilities that we declared."""
-    if at_least(version, LATEST_MODERN) and "resultType" in result:
+    if version >= LATEST_MODERN and "resultType" in result:
         kind = result["resultType"]
         if kind == "task" and declares(client, f"extensions.{EXTENSION_TASKS}"):
             return
@@ -150,7 +150,7 @@ def _tool(tool: dict[str, Json], name: str, where: str, version: str) -> Iterato
     if mapping(schema).get("type") != "object":
         text = f'The inputSchema of {name} is no JSON Schema of "type": "object".'
         yield Spot("tool-schema", text, f"{where}/inputSchema" + ("/type" if isinstance(schema, dict) else ""))
-    elif at_least(version, LATEST_MODERN) and (wrong := header_problem(schema)):
+    elif version >= LATEST_MODERN and (wrong := header_problem(schema)):
         yield Spot("header-annotation", f"In {name}: {wrong}.", f"{where}/inputSchema")
 
 

@@ -459,7 +459,7 @@ class CallPane(Pane, scope="call"):
         """
         studio, ref = self.app.studio, draft.entry.ref
         call = draft.begin(studio, fresh=fresh)
-        if not hidden:
+        if draft.value and not hidden:
             studio.memory.drafts.put(draft.key, draft.value, hidden=draft.secrets)
         studio.memory.history.follow(call, ref, draft.sent, origin="studio", hidden=draft.secrets | hidden)
         if ref.kind == "template":  # the studio knows of the URI that came of it only
@@ -491,7 +491,7 @@ class CallPane(Pane, scope="call"):
         if call is self.call:
             self.tell_result()
         elif ended and call.outcome is not None and call is self.calls.get(key):
-            self.app.say(f"{call.subject}: {outcomes.outcome_line(call.outcome)[1]}")
+            self.app.say(f"{call.ref}: {outcomes.outcome_line(call.outcome)[1]}")
 
     # Other actions
 

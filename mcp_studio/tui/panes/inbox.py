@@ -94,7 +94,7 @@ class InboxController:
             case "approval":
                 from mcp_studio.tui.screens.approval import Approval
 
-                call = next((one for one in self._app.studio.caller.running if one.subject == request.subject), None)
+                call = next((one for one in self._app.studio.caller.running if str(one.ref) == request.subject), None)
                 return Approval(request, self.times, partial(self._show_call, call) if call is not None else None)
             case "sign_in":
                 from mcp_studio.tui.screens.sign_in import SignInDialog

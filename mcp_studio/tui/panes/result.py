@@ -178,9 +178,10 @@ class ResultPane(Pane, scope="result"):
         moves_focus = self.has_focus_within and (outcome is not None or self.place.has_focus_within)
         self.place.remove_children()
         view = self._view(outcome) if shown else None
-        keys = f" · {self.app.key_of('toggle_item')} sorts · {self.app.key_of('copy_as')} copies as CSV"
+        key, rows = self.app.key_of, view.summary if isinstance(view, TableView) else ""
         pinned = self._pinned if shown and self.tab == "query" else ""
-        self.show_note(view.summary + keys if isinstance(view, TableView) else pinned)
+        note = f"{rows} · {key('toggle_item')} sorts · {key('copy_as')} copies as CSV" if rows else pinned
+        self.show_note(note)
         if view is not None:
             self.place.mount(view)
         elif isinstance(outcome, Lost):

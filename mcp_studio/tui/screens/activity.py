@@ -145,7 +145,7 @@ def _running(studio: Studio, key: str) -> Iterator[Row]:
     now, busy = time.monotonic(), (glyphs().half, "warn")
     for call in studio.caller.running:
         text = "waiting for your answer" if call.asking else _progress(call.progress)
-        yield Row(("call", id(call)), call.subject, text, age(now - call.started), busy, call, call.cancel)
+        yield Row(("call", id(call)), str(call.ref), text, age(now - call.started), busy, call, call.cancel)
     followed = {call.as_task.key for call in studio.caller.running if call.as_task is not None}
     for task in studio.tasks.all():
         if task.followed and not task.done and task.key not in followed:

@@ -129,7 +129,7 @@ async def test_leaving_a_replay_cancels_the_call_that_is_under_way() -> None:
         found = plan(studio.trace.columns, [studio.trace.total])
         with halted(studio, "old"):
             task = asyncio.create_task(replayed(studio, found))
-            await wait_until(lambda: any(call.sent for call in studio.caller.running))
+            await wait_until(lambda: any(call.sendings for call in studio.caller.running))
             task.cancel()
             await asyncio.wait((task,))
         assert not studio.caller.running or all(call.outcome for call in studio.caller.running)
@@ -145,7 +145,7 @@ async def test_a_server_that_ends_meanwhile_fails_what_was_under_way_and_what_co
         found = plan(studio.trace.columns, range(studio.trace.total - 3, studio.trace.total + 1))
         with halted(studio, "old") as pid:
             task = asyncio.create_task(replayed(studio, found))
-            await wait_until(lambda: any(call.sent for call in studio.caller.running))
+            await wait_until(lambda: any(call.sendings for call in studio.caller.running))
             os.kill(pid, signal.SIGKILL)
         lost, after = await task
         assert lost.verdict == "failed" and "SIGKILL" in lost.said

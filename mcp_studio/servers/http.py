@@ -1,4 +1,4 @@
-"""A mock over Streamable HTTP, on loopback alone.
+"""A server over Streamable HTTP, on loopback alone.
 
 Specification, basic/transports/streamable-http: sessions up to 2025-11-25, none in 2026-07-28; Host and Origin are
 checked, so that no web page can reach it.
@@ -15,14 +15,24 @@ from typing import Any
 from mcp_studio.jsontext import Json, dumps, mapping
 from mcp_studio.limits import DEFAULT
 from mcp_studio.protocol.message import Malformed, Request, parse
-from mcp_studio.protocol.versions import META_VERSION, METHOD_NOT_FOUND, UNSUPPORTED_VERSION
-from mcp_studio.servers.mock.peer import Peer
+from mcp_studio.protocol.versions import (
+    HEADER_MISMATCH,
+    INVALID_PARAMS,
+    META_CAPABILITIES,
+    META_VERSION,
+    METHOD_NOT_FOUND,
+    MODERN_VERSIONS,
+    NAMED,
+    UNSUPPORTED_VERSION,
+)
+from mcp_studio.protocol.views import encode_value
+from mcp_studio.servers.stdio import Peer
 
 PATH = "/mcp"
 CONNECTIONS = 200
 _PATIENCE = 120.0
 """Seconds for a whole body."""
-_SESSION = "mcp-session-id"
+_SESSION, _VERSION = "mcp-session-id", "mcp-protocol-version"
 _SESSIONS = 200
 _STATUS = {METHOD_NOT_FOUND: 404, UNSUPPORTED_VERSION: 400}
 """HTTP statuses of errors of the stateless era."""
@@ -80,7 +90,7 @@ class _Session:
             self.news.put_nowait(dumps(message))
 
 
-class HttpMock:
+class HttpServer:
     """An ASGI application that serves any number of clients.
 
     Args:
@@ -126,6 +136,9 @@ class HttpMock:
             error: dict[str, Json] = {"code": -32700 if bad.unread else -32600, "message": bad.reason}
             return await answer.whole(400, dumps({"jsonrpc": "2.0", "id": bad.id, "error": error}))
         modern = any(META_VERSION in mapping(one.params.get("_meta")) for one in requests)
+        for one in requests if modern or headers.get(_VERSION) in MODERN_VERSIONS else ():
+            if problem := _contradiction(headers, one):
+                return await answer.whole(400, dumps({"jsonrpc": "2.0", "id": one.id, "error": problem}))
         if not modern and any(one.method == "initialize" for one in requests):
             session = self._begin(answer)
         elif not modern and session is None and (requests or _SESSION in headers):
@@ -156,6 +169,18 @@ class HttpMock:
         identity = answer.headers[_SESSION] = secrets.token_hex(16)
         session = self._sessions[identity] = _Session(self._make())
         return session
+
+
+def _contradiction(headers: Mapping[str, str], request: Request) -> dict[str, Json]:
+    """What is wrong with a request of the stateless era, whose headers say what its body says; empty if fine."""
+    meta = mapping(request.params.get("_meta"))
+    if not isinstance(version := meta.get(META_VERSION), str) or not isinstance(meta.get(META_CAPABILITIES), dict):
+        return {"code": INVALID_PARAMS, "message": f"_meta has to have {META_VERSION} and {META_CAPABILITIES}"}
+    wanted = {_VERSION: version, "mcp-method": request.method}
+    if isinstance(name := request.params.get(NAMED.get(request.method, "")), str):
+        wanted["mcp-name"] = encode_value(name)
+    wrong = [header for header, value in wanted.items() if headers.get(header, "").strip() != value]
+    return {"code": HEADER_MISMATCH, "message": f"Not as in the body: {', '.join(wrong)}"} if wrong else {}
 
 
 async def _put(answer: _Answer, whole: list[dict[str, Json]], message: dict[str, Json], *, alone: bool) -> None:

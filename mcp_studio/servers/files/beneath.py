@@ -1,0 +1,291 @@
+"""Folders that are served, and nothing outside of them.
+
+A path is walked name by name, each opened relative to the descriptor of the folder before it; links are read and
+followed here and never by the kernel. So what was checked is what is opened, whoever renames what meanwhile.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from itertools import islice
+from typing import Literal, NamedTuple
+from urllib.parse import quote, unquote
+
+from mcp_studio.errors import StudioError
+
+Kind = Literal["file", "directory", "link", "other"]
+DEEPEST = 100
+"""Names of one path, after its links are followed."""
+ENTRIES = 100_000
+"""Entries of one folder that are looked at."""
+_LINKS = 40
+_THROUGH = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
+_LIST = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
+_NO_LINK = (errno.EINVAL, errno.ENOENT)
+_REASONS = {
+    errno.ENOENT: ("There is no {}.", "List the folder to see what is there."),
+    errno.ENOTDIR: ("{} is not a folder, or goes through something that is none.", ""),
+    errno.EISDIR: ("{} is a folder.", "List it, or name a file in it."),
+    errno.EEXIST: ("{} exists already.", "Choose another name, or delete it first."),
+    errno.ENOTEMPTY: ("The folder {} is not empty.", "With recursive = true it is deleted with all that is in it."),
+    errno.EACCES: ("The server may not do that to {}.", "Its permissions belong to the person who runs the server."),
+    errno.EPERM: ("The server may not do that to {}.", "Its permissions belong to the person who runs the server."),
+    errno.EROFS: ("{} is on a filesystem that can only be read.", ""),
+    errno.ENOSPC: ("The disk of {} is full.", ""),
+    errno.ELOOP: ("{} was replaced by a link while it was used, or has too many links.", "Try again."),
+    errno.ENAMETOOLONG: ("A name in {} is too long.", ""),
+    errno.EXDEV: ("{} is on another filesystem.", "Copy it, and delete the original."),
+}
+
+
+def shown(path: str) -> str:
+    """A path as text that any encoding has; names that are no UTF-8 have marks in them."""
+    return os.fsencode(path).decode("utf-8", "replace")
+
+
+def uri_of(path: str) -> str:
+    """A path as `file://` address, which also says names that are no UTF-8."""
+    return f"file://{quote(os.fsencode(path))}"
+
+
+def path_of(text: str) -> str:
+    """The path that a `file://` address says; anything else is one. One with a host has a NUL, which no path has."""
+    if not text.startswith("file://"):
+        return text
+    host, slash, rest = text.removeprefix("file://").partition("/")
+    return unquote(slash + rest, errors="surrogateescape") if host in ("", "localhost") else "\0"
+
+
+class Place(NamedTuple):
+    """A name in a folder that was reached without leaving a root."""
+
+    folder: int
+    """Descriptor of the folder."""
+    name: str
+    """`.` where that folder itself is meant: a root, or what was named by `..`."""
+    path: str
+    """Where that is, without links."""
+
+    def open(self, flags: int = os.O_RDONLY, mode: int = 0o666) -> int:
+        """Open what has the name now, unless that is a link."""
+        # Not blocking: the open of a pipe that nobody writes to would never end.
+        flags |= os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
+        return os.open(self.name, flags, mode, dir_fd=self.folder)
+
+    def stat(self) -> os.stat_result:
+        """What has the name now: a link is a link."""
+        return os.stat(self.name, dir_fd=self.folder, follow_symlinks=False)
+
+    @contextmanager
+    def listed(self) -> Generator[int]:
+        """A descriptor of the folder that has the name."""
+        folder = os.open(self.name, _LIST, dir_fd=self.folder)
+        try:
+            yield folder
+        finally:
+            os.close(folder)
+
+
+class Roots:
+    """The folders that are served.
+
+    Args:
+        folders: their paths; what is no folder is left out.
+    """
+
+    def __init__(self, folders: Iterable[str]) -> None:
+        found = [(os.path.abspath(folder), os.path.realpath(folder)) for folder in folders]
+        self._real = {spelling: real for pair in found for spelling in pair if os.path.isdir(real := pair[1])}
+        self.paths = list(dict.fromkeys(self._real.values()))
+
+    @contextmanager
+    def at(self, path: str, *, follow: bool = True, create: bool = False) -> Generator[Place]:
+        """The place that a path names.
+
+        Args:
+            path: absolute, or below the first root; or its `file://` address.
+            follow: a link that is the last name is followed.
+            create: folders on the way that are not there are made.
+
+        Raises:
+            StudioError: it is outside of the roots, or what is done there fails; says which and why.
+        """
+        try:
+            place = self._walk(path, follow, create)
+            try:
+                yield place
+            finally:
+                os.close(place.folder)
+        except OSError as error:
+            said, hint = _REASONS.get(error.errno or 0, (f"{{}}: {error.strerror or error}.", ""))
+            raise StudioError(said.format(_quoted(path)), hint=hint) from None
+
+    def _walk(self, path: str, follow: bool, create: bool) -> Place:
+        links = 0
+        root, names = self._locate(path)
+        waiting = deque(names)
+        folders, trail = [_root(root)], list[str]()
+        try:
+            while waiting:
+                if len(folders) > DEEPEST:
+                    raise StudioError(f"{_quoted(path)} has more than {DEEPEST} names.")
+                name = waiting.popleft()
+                if name == "..":
+                    if not trail:
+                        raise self._outside(path)
+                    os.close(folders.pop())
+                    trail.pop()
+                    continue
+                target = None
+                if waiting:
+                    folder, target = _step(folders[-1], name, create)
+                    if folder is not None:
+                        folders.append(folder)
+                        trail.append(name)
+                elif not follow or (target := _link(folders[-1], name)) is None:
+                    return Place(folders.pop(), name, os.path.join(root, *trail, name))
+                if target is not None:
+                    links += 1
+                    if links > _LINKS:
+                        raise OSError(errno.ELOOP, "")
+                    if target.startswith("/"):
+                        root, names = self._locate(target, path)
+                        _close(folders)
+                        folders, trail = [_root(root)], []
+                    else:
+                        names = _names(target)
+                    waiting.extendleft(reversed(names))
+            return Place(folders.pop(), ".", os.path.join(root, *trail))
+        finally:
+            _close(folders)
+
+    def _locate(self, path: str, asked: str = "") -> tuple[str, list[str]]:
+        """The root of a path, and the names below it."""
+        path = path_of(path)
+        try:
+            readable = b"\0" not in os.fsencode(path)
+        except UnicodeEncodeError:
+            readable = False
+        if not self.paths:
+            raise StudioError("No folder is served.", hint="Start the server with --root, or tell it roots.")
+        if not readable:
+            raise StudioError("That is no path.", hint="A path has no NUL character, and no host in its address.")
+        if not path.startswith("/"):
+            return self.paths[0], _names(path)
+        within = [one for one in self._real if path == one or path.startswith(one.rstrip("/") + "/")]
+        if not within:
+            raise self._outside(asked or path)
+        root = max(within, key=len)
+        return self._real[root], _names(path[len(root) :])
+
+    def _outside(self, path: str) -> StudioError:
+        served = ", ".join(shown(one) for one in self.paths[:5])
+        return StudioError(f"{_quoted(path)} is outside of what is served, or a link leads there.",
+                           hint=f"Served: {served}.")  # fmt: skip
+
+
+def _names(path: str) -> list[str]:
+    return [name for name in path.split("/") if name not in ("", ".")]
+
+
+def _root(path: str) -> int:
+    return os.open(path, _THROUGH)
+
+
+def _close(folders: list[int]) -> None:
+    for folder in folders:
+        os.close(folder)
+
+
+def _link(folder: int, name: str) -> str | None:
+    """Where a link leads; None where the name is no link, or nothing."""
+    try:
+        return os.readlink(name, dir_fd=folder)
+    except OSError as error:
+        if error.errno in _NO_LINK:
+            return None
+        raise
+
+
+def _step(folder: int, name: str, create: bool) -> tuple[int | None, str | None]:
+    """Go into a folder; or where it leads, if the name is a link."""
+    try:
+        return os.open(name, _THROUGH, dir_fd=folder), None
+    except FileNotFoundError:
+        if not create:
+            raise
+        with suppress(FileExistsError):
+            os.mkdir(name, dir_fd=folder)
+        return os.open(name, _THROUGH, dir_fd=folder), None
+    except OSError as error:
+        if error.errno not in (errno.ENOTDIR, errno.ELOOP) or (target := _link(folder, name)) is None:
+            raise
+        return None, target
+
+
+def _quoted(path: str) -> str:
+    text = path.encode("utf-8", "replace").decode() or "the root"
+    return f"`{text if len(text) <= 300 else text[:300] + '…'}`"
+
+
+class Found(NamedTuple):
+    """Something below a folder."""
+
+    path: str
+    """Relative to that."""
+    name: str
+    depth: int
+    """1 for what is in it."""
+    kind: Kind
+    folder: int
+    """Descriptor of the folder that it is in, as long as the walk has not gone on."""
+
+    def open(self) -> int:
+        """A descriptor of the file, which is no link."""
+        return Place(self.folder, self.name, self.path).open()
+
+
+def entries(folder: int) -> list[os.DirEntry[str]]:
+    """What is in a folder, by name."""
+    with os.scandir(folder) as found:
+        return sorted(islice(found, ENTRIES), key=lambda one: one.name)
+
+
+def below(
+    folder: int, depth: int, wanted: Callable[[str], bool], path: str = "", level: int = 1
+) -> Iterator[Found]:  # fmt: skip
+    """Everything below a folder, each folder before what is in it; links are never followed.
+
+    Args:
+        depth: how many folders deep.
+        wanted: tells from the path whether something, and all that is in it, counts.
+    """
+    for entry in entries(folder):
+        here = path + entry.name
+        if not wanted(here):
+            continue
+        kind: Kind = (
+            "link" if entry.is_symlink()
+            else "directory" if entry.is_dir(follow_symlinks=False)
+            else "file" if entry.is_file(follow_symlinks=False)
+            else "other"
+        )  # fmt: skip
+        yield Found(here, entry.name, level, kind, folder)
+        if kind == "directory" and level < depth:
+            with suppress(PermissionError, FileNotFoundError), Place(folder, entry.name, here).listed() as inner:
+                yield from below(inner, depth, wanted, f"{here}/", level + 1)
+
+
+def kind_of(mode: int) -> Kind:
+    """What something is, by its mode."""
+    return (
+        "link" if stat.S_ISLNK(mode)
+        else "directory" if stat.S_ISDIR(mode)
+        else "file" if stat.S_ISREG(mode)
+        else "other"
+    )  # fmt: skip

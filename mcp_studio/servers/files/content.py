@@ -1,0 +1,243 @@
+"""What is in one file: parts of it, edits with their difference, and writing that is whole or not at all."""
+
+from __future__ import annotations
+
+import base64
+import difflib
+import os
+import re
+import secrets
+import stat
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from io import BytesIO
+from itertools import islice
+from typing import BinaryIO, NamedTuple
+
+from mcp_studio.errors import StudioError
+from mcp_studio.limits import KB, MB
+from mcp_studio.protocol.lines import size_text
+from mcp_studio.servers.files.beneath import Place, shown
+
+LARGEST = 10 * MB
+"""Bytes of one answer, and of one file that is written."""
+_COMPARED = 5_000
+"""Lines that are compared, and of a difference."""
+_CONTEXT = 3
+
+
+class Part(NamedTuple):
+    """Some bytes of a file."""
+
+    data: bytes
+    first_line: int = 0
+    """1 for the first; 0 where it was not asked for lines."""
+    more: bool = False
+    """More was asked for than an answer has."""
+
+    @property
+    def last_line(self) -> int:
+        """The last line in it."""
+        return self.first_line + self.data.count(b"\n") - (self.data[-1:] in (b"\n", b""))
+
+
+@contextmanager
+def opened(place: Place) -> Generator[BinaryIO]:
+    """A file, to be read.
+
+    Raises:
+        StudioError: it is no regular file.
+    """
+    _check_regular(place.path, place.stat())  # before it is opened: that may do something to a device
+    with os.fdopen(place.open(), "rb") as file:
+        _check_regular(place.path, os.fstat(file.fileno()))
+        yield file
+
+
+def _check_regular(path: str, status: os.stat_result) -> None:
+    if stat.S_ISDIR(status.st_mode):
+        raise StudioError(f"`{shown(path)}` is a folder.", hint="List it, or name a file in it.")
+    if not stat.S_ISREG(status.st_mode):
+        raise StudioError(f"`{shown(path)}` is a pipe, device or link, not a file.")
+
+
+def whole(path: str, file: BinaryIO) -> bytes:
+    """All of a file.
+
+    Raises:
+        StudioError: it is larger than an answer may be.
+    """
+    data = file.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        size = size_text(os.fstat(file.fileno()).st_size)
+        hint = "Read a part of it: head, tail, start_line and end_line, or offset and length."
+        raise StudioError(f"`{shown(path)}` has {size}, and an answer at most {size_text(LARGEST)}.", hint=hint)
+    return data
+
+
+def some_bytes(file: BinaryIO, offset: int, length: int) -> Part:
+    """Bytes from `offset`; a length of 0 is up to the end."""
+    file.seek(offset)
+    data = file.read(min(length or LARGEST, LARGEST))
+    return Part(data, more=len(data) == LARGEST)
+
+
+def lines(file: BinaryIO, first: int, last: int) -> Part:
+    """Lines `first` to `last`, 0 for the end."""
+    for _ in range(first - 1):
+        while (line := file.readline(MB)) and not line.endswith(b"\n"):
+            continue
+        if not line:
+            return Part(b"", first)
+    found, room = list[bytes](), LARGEST
+    while not last or len(found) <= last - first:
+        line = file.readline(room + 1)
+        if len(line) > room:
+            return Part(b"".join(found) or line[:room], first, True)
+        if not line:
+            break
+        found.append(line)
+        room -= len(line)
+    return Part(b"".join(found), first)
+
+
+def last_lines(file: BinaryIO, count: int) -> Part:
+    """The last lines."""
+    size, block = file.seek(0, os.SEEK_END), 64 * KB
+    while True:
+        start = file.seek(max(0, size - block))
+        found = BytesIO(file.read(block)).readlines()
+        if start == 0 or len(found) > count or block == LARGEST:
+            return Part(b"".join(found[-count:]), more=start > 0 and len(found) <= count)
+        block = min(4 * block, LARGEST)
+
+
+def text_of(path: str, data: bytes, *, cut: bool = False) -> str:
+    """Bytes as text. `cut`: it may begin and end within a character.
+
+    Raises:
+        StudioError: they are no UTF-8.
+    """
+    try:
+        return data.decode("utf-8", "replace" if cut else "strict")
+    except UnicodeDecodeError as problem:
+        hint = 'Read it with encoding = "base64".'
+        raise StudioError(f"`{shown(path)}` is no UTF-8 text (byte {problem.start:,}).", hint=hint) from None
+
+
+def bytes_of(content: str, encoding: str) -> bytes:
+    """What is to be written.
+
+    Raises:
+        StudioError: it cannot be decoded, or is too large.
+    """
+    try:
+        data = base64.b64decode(content, validate=True) if encoding == "base64" else content.encode()
+    except ValueError:
+        raise StudioError(f"The content is no valid {'Base64' if encoding == 'base64' else 'Unicode'}.") from None
+    if len(data) > LARGEST:
+        raise StudioError(f"The content has {size_text(len(data))}; at most {size_text(LARGEST)} are written.")
+    return data
+
+
+def replaced(edit: str, text: str, old: str, new: str, every: bool) -> str:
+    """A text with a replacement. `every`: in all places; otherwise there has to be one.
+
+    Raises:
+        StudioError: the old text is not there, or is there several times.
+    """
+    if "\r\n" in text and "\r" not in old + new:  # a model seldom sees the line ends
+        old, new = old.replace("\n", "\r\n"), new.replace("\n", "\r\n")
+    count = text.count(old)
+    if count == 0:
+        hint = "Read the file again: blanks and line ends count. Nothing was changed."
+        raise StudioError(f"{edit}: the old text is not in the file.", hint=hint)
+    if count > 1 and not every:
+        hint = "Give more of the lines around it, or every = true. Nothing was changed."
+        raise StudioError(f"{edit}: the old text is {count} times in the file.", hint=hint)
+    if len(text) + count * (len(new) - len(old)) > LARGEST:
+        raise StudioError(f"{edit}: the file would have more than {size_text(LARGEST)}.")
+    return text.replace(old, new)
+
+
+def difference(name: str, before: str, after: str) -> str:
+    """What changed, as a unified diff."""
+    old, new = before.split("\n"), after.split("\n")
+    same = _same(old, new)
+    end = _same(old[same:][::-1], new[same:][::-1])
+    if max(len(old), len(new)) - same - end > _COMPARED:
+        return f"More than {_COMPARED:,} lines lie between the first change and the last: they are not compared.\n"
+    # Comparing costs the square of the lines: only those around the changes are, whose numbers count from there.
+    start, rest = max(0, same - _CONTEXT), max(0, end - _CONTEXT)
+    found = difflib.unified_diff(
+        old[start : len(old) - rest], new[start : len(new) - rest], f"a/{shown(name)}", f"b/{shown(name)}",
+        n=_CONTEXT, lineterm="",
+    )  # fmt: skip
+    text = "\n".join(islice(found, _COMPARED))[:MB]
+    header = re.compile(r"^@@ -(\d+)(.*) \+(\d+)(.*) @@$", re.MULTILINE)
+    return header.sub(lambda at: f"@@ -{int(at[1]) + start}{at[2]} +{int(at[3]) + start}{at[4]} @@", text)
+
+
+def _same(old: list[str], new: list[str]) -> int:
+    """How many lines are the same at the beginning."""
+    pairs = enumerate(zip(old, new, strict=False))
+    return next((at for at, (left, right) in pairs if left != right), min(len(old), len(new)))
+
+
+def write(place: Place, data: bytes, before: os.stat_result | None = None) -> bool:
+    """Write a whole file; returns whether there was none.
+
+    Args:
+        before: the file as it was when it was read, which has to be the one that is replaced.
+
+    Raises:
+        StudioError: it has been changed since, or is no file.
+    """
+    now: os.stat_result | None = None
+    with suppress(FileNotFoundError):
+        now = place.stat()
+        _check_regular(place.path, now)
+    if before is not None and (now is None or signature(now) != signature(before)):
+        raise StudioError(f"`{shown(place.path)}` was changed meanwhile.", hint="Read it again, and edit that.")
+    with made_whole(place, now, replace=True) as file:
+        file.write(data)
+    return now is None
+
+
+@contextmanager
+def made_whole(place: Place, like: os.stat_result | None, *, replace: bool) -> Generator[BinaryIO]:
+    """A new file that gets its name when all is written, so that nobody ever sees half of it.
+
+    Args:
+        like: a file whose permissions it gets.
+    """
+    made, mode = place._replace(name=f".{secrets.token_hex(8)}.part"), like.st_mode & 0o777 if like else 0o666
+    with os.fdopen(made.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+        try:
+            yield file
+            file.flush()
+            if like:
+                os.fchmod(file.fileno(), mode)
+            os.fsync(file.fileno())
+            put(made, place, replace=replace)
+        except BaseException:
+            os.unlink(made.name, dir_fd=made.folder)
+            raise
+
+
+def put(made: Place, place: Place, *, replace: bool) -> None:
+    """Give a file its name, which is in the same filesystem.
+
+    Raises:
+        FileExistsError: there is one of that name, and it is not to be replaced.
+    """
+    if replace:
+        os.rename(made.name, place.name, src_dir_fd=made.folder, dst_dir_fd=place.folder)
+    else:  # a rename would replace what came meanwhile
+        os.link(made.name, place.name, src_dir_fd=made.folder, dst_dir_fd=place.folder, follow_symlinks=False)
+        os.unlink(made.name, dir_fd=made.folder)
+
+
+def signature(status: os.stat_result) -> tuple[int, ...]:
+    """What tells one state of a file from another."""
+    return status.st_ino, status.st_size, status.st_mtime_ns

@@ -1,0 +1,78 @@
+"""A server on standard input and output, and what such a server is: a peer that takes the messages of one client."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+import sys
+import threading
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from mcp_studio.jsontext import Json, dumps
+from mcp_studio.limits import DEFAULT
+from mcp_studio.protocol.message import Malformed, Message, parse
+
+Put = Callable[[dict[str, Json]], Awaitable[None]]
+"""Sends a message."""
+
+
+class Peer(Protocol):
+    """A server as one client sees it."""
+
+    aside: Put
+    """Sends what belongs to no request that is open."""
+
+    def take(self, message: Message, put: Put) -> asyncio.Task[None] | None:
+        """Take a message; a request is answered in a task of its own, which is returned."""
+        ...
+
+    def close(self) -> None:
+        """The client is gone."""
+        ...
+
+
+async def nowhere(message: dict[str, Json]) -> None:
+    """Nobody listens."""
+
+
+async def serve(peer: Peer) -> None:
+    """Until the client closes our input; what is under way then is not finished."""
+    lines = asyncio.StreamReader(DEFAULT.message)
+
+    async def put(message: dict[str, Json]) -> None:
+        sys.stdout.buffer.write(dumps(message) + b"\n")
+        sys.stdout.buffer.flush()
+
+    await _connect(lines)
+    peer.aside = put
+    try:
+        while line := await lines.readline():
+            if not line.strip():
+                continue
+            for message in parse(line).messages:
+                if isinstance(message, Malformed):
+                    error: dict[str, Json] = {"code": -32700 if message.unread else -32600, "message": message.reason}
+                    await put({"jsonrpc": "2.0", "id": message.id, "error": error})
+                else:
+                    peer.take(message, put)
+    except ValueError:
+        return  # the line is too long, and where the next one begins nobody knows
+    finally:
+        peer.close()
+
+
+async def _connect(lines: asyncio.StreamReader) -> None:
+    """Read standard input: by the loop where it is a pipe, else in a thread."""
+    loop = asyncio.get_running_loop()
+    if os.name == "posix" and stat.S_ISFIFO(os.fstat(0).st_mode):
+        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
+        return
+
+    def read() -> None:
+        for line in iter(sys.stdin.buffer.readline, b""):
+            loop.call_soon_threadsafe(lines.feed_data, line)
+        loop.call_soon_threadsafe(lines.feed_eof)
+
+    threading.Thread(target=read, daemon=True).start()
