@@ -187,7 +187,7 @@ class MainScreen(Screen[None]):
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
-        from mcp_studio.tui.screens.vault import PassphraseAsker
+        from mcp_studio.tui.screens.secrets import PassphraseAsker
 
         self._answer_passphrases(PassphraseAsker(self.app).ask)
         self.app.studio.tasks.list_all()
@@ -465,7 +465,7 @@ class MainScreen(Screen[None]):
         await self.app.push_screen(Search(), lambda found: self.open_ref(*found) if found else None)
 
     def action_jump(self) -> None:
-        from mcp_studio.tui.screens.choose import Jump
+        from mcp_studio.tui.screens.studio import Jump
 
         self.app.push_screen(Jump(self.panes), self._jumped)
 
@@ -478,7 +478,7 @@ class MainScreen(Screen[None]):
 
     def action_help(self) -> None:
         """What can be done here, also in a dialog: in the pane, with what has the focus, everywhere."""
-        from mcp_studio.tui.screens.help import Help
+        from mcp_studio.tui.screens.studio import Help
 
         screen, pane = self.app.screen, self.focused_pane if self.app.screen is self else None
         known = {(action.id, action.title): action for action in reversed(ACTIONS)}
@@ -516,7 +516,7 @@ class MainScreen(Screen[None]):
         await self.app.push_screen(Palette())
 
     def action_change_theme(self) -> None:
-        from mcp_studio.tui.screens.choose import ThemePicker
+        from mcp_studio.tui.screens.studio import ThemePicker
 
         self.app.push_screen(ThemePicker())
 
@@ -524,7 +524,7 @@ class MainScreen(Screen[None]):
         self.app.forget()
 
     def action_about(self) -> None:
-        from mcp_studio.tui.screens.about import About
+        from mcp_studio.tui.screens.studio import About
 
         self.app.push_screen(About())
 

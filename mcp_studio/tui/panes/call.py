@@ -540,7 +540,7 @@ class CallPane(Pane, scope="call"):
         """Copy the call as a command line, curl, Python, JSON …"""
         if self.draft is None:
             return
-        from mcp_studio.tui.screens.copy_as import CopyAs
+        from mcp_studio.tui.screens.calls import CopyAs
 
         try:
             self.app.push_screen(CopyAs(*self.draft.subject(self.app.studio, self.call)))
@@ -549,7 +549,7 @@ class CallPane(Pane, scope="call"):
 
     def action_paste_call(self) -> None:
         """Fill the form from a pasted call."""
-        from mcp_studio.tui.screens.copy_as import PasteCall
+        from mcp_studio.tui.screens.calls import PasteCall
 
         dialog = PasteCall(self.draft.entry if self.draft else None)
         self.app.push_screen(dialog, lambda found: self.fill(found[1], found[0]) if found else None)

@@ -184,7 +184,7 @@ class ServersPane(Pane, scope="servers"):
         if studio.config.untrusted:
             self.run_worker(self._ask_trust(tuple(studio.config.untrusted)), group="begin")
         elif not studio.manager.names():
-            from mcp_studio.tui.screens.import_servers import FirstStart
+            from mcp_studio.tui.screens.clients import FirstStart
 
             self.app.push_screen(FirstStart())
 
@@ -494,7 +494,7 @@ class ServersPane(Pane, scope="servers"):
 
     def action_export_servers(self) -> None:
         """Put it, or the whole group under the cursor, into another client's file."""
-        from mcp_studio.tui.screens.export_servers import ExportServers
+        from mcp_studio.tui.screens.clients import ExportServers
 
         group = self.list.row.group if isinstance(self.list.row, Heading) else ""
         members = [name for name, row in self._rows.items() if group and row.config.group == group]
@@ -522,7 +522,7 @@ class ServersPane(Pane, scope="servers"):
     def action_console(self) -> None:
         """Send any message to it by hand."""
         if name := self._chosen():
-            from mcp_studio.tui.screens.console import Console
+            from mcp_studio.tui.screens.by_hand import Console
 
             self.app.push_screen(Console(name))
 

@@ -26,7 +26,6 @@ from mcp_studio.workflow.records import RunStore
 from mcp_studio.workflow.run import ENDED, StepRun
 
 _FILE = "workflow:file"
-_PROBLEMS = 6
 _LOOKS = {
     "pending": ("off", "dim"), "running": ("half", "warn"), "waiting": ("waiting", "accent"), "done": ("ok", "ok"),
     "failed": ("bad", "bad"), "skipped": ("dash", "dim"), "cancelled": ("off", "warn"),
@@ -90,9 +89,7 @@ class WorkflowDialog(RunDialog):
         self.look()
         self.steps.focus()
         found = await check(workflow, self.app.studio)
-        more = f"\nand {units.plural(len(found) - _PROBLEMS, 'more problem')}" if len(found) > _PROBLEMS else ""
-        lines = "\n".join(f"{one.severity}: {one}" for one in found[:_PROBLEMS])
-        self.note(f"{lines}{more}" or workflow.description, "warn" if found else "quiet")
+        self.note("\n".join(map(str, found)) or workflow.description, "warn" if found else "quiet")
 
     # Running
 
