@@ -25,7 +25,7 @@ from mcp_studio.gateway.directory import Offer
 from mcp_studio.gateway.exchange import Context, Exchange, capabilities, stateless
 from mcp_studio.gateway.gateway import Gateway
 from mcp_studio.jsontext import mapping
-from mcp_studio.protocol.versions import EXTENSION_TASKS, META_TASK, MISSING_CAPABILITY
+from mcp_studio.protocol.versions import EXTENSION_TASKS, HEADER_MISMATCH, META_TASK, MISSING_CAPABILITY
 from mcp_studio.record import record
 from mcp_studio.safetext import safe
 
@@ -193,6 +193,8 @@ class TaskDesk:
         if stateless(ctx) and EXTENSION_TASKS not in (capabilities(ctx).extensions or {}):
             needed = {"requiredCapabilities": {"extensions": {EXTENSION_TASKS: {}}}}
             raise MCPError(MISSING_CAPABILITY, "The client does not declare the extension for tasks.", needed)
+        if stateless(ctx) and getattr(ctx.request, "headers", {}).get("mcp-name", params.taskId) != params.taskId:
+            raise MCPError(HEADER_MISMATCH, "Mcp-Name is not the id of the task.")
         task = self._tasks.get(params.taskId)
         if task is None or task.client is not self._gateway.client_of(ctx):
             raise MCPError(INVALID_PARAMS, "Failed to retrieve task: Task not found")

@@ -11,6 +11,7 @@ PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQI
 SOUND = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA="
 IMAGE = {"type": "image", "data": PIXEL, "mimeType": "image/png"}
 AUDIO = {"type": "audio", "data": SOUND, "mimeType": "audio/wav"}
+CREATED = "2026-11-21T12:00:00Z"
 STATE = "state-of-the-raw-server"
 
 
@@ -95,6 +96,13 @@ OTHERS = (
     "test_tool_with_logging", "test_logging_tool", "test_tool_with_progress", "test_error_handling",
     "test_trigger_tool_change", "test_trigger_prompt_change", "test_input_required_result_multi_round",
 )  # fmt: skip
+CONFIRM = {"confirmation": form("Delete it?", confirm={"type": "boolean"})}
+JOBS = {
+    "slow_compute": {}, "failing_job": {}, "protocol_error_job": {}, "confirm_delete": CONFIRM,
+    "multi_input": {"first": form("First?", name=STRING), "second": form("Second?", name=STRING)},
+    "test_tool_with_task": {},
+}  # fmt: skip
+"""Calls that become tasks, and what these ask."""
 PROMPTS = {
     "test_simple_prompt": (), "test_prompt_with_arguments": ("arg1", "arg2"), "test_prompt_with_image": (),
     "test_prompt_with_embedded_resource": ("resourceUri",), "test_input_required_result_prompt": (),
@@ -108,7 +116,8 @@ class ConformanceServer(RawServer):
         super().__init__(modern=True)
         self.streams = {}
         self.added = {"tools": 0, "prompts": 0}
-        names = (*CONTENTS, *(name for name in ASKS if "prompt" not in name), *OTHERS)
+        self.jobs = {}
+        names = (*CONTENTS, *(name for name in ASKS if "prompt" not in name), *OTHERS, *JOBS, "greet")
         self.tools = [tool(name, f"Does {name}.", annotations={"readOnlyHint": True}) for name in names]
         for one in self.tools:
             if one["name"] == "json_schema_2020_12_tool":
@@ -120,6 +129,11 @@ class ConformanceServer(RawServer):
         return {"tools": [*self.tools, *(tool(f"added_{n}", "New.") for n in range(self.added["tools"]))]}
 
     def result(self, request, method, params):
+        if method == "server/discover":
+            found = super().result(request, method, params)
+            return {**found, "capabilities": {**found["capabilities"], "extensions": {META + "tasks": {}}}}
+        if method.startswith("tasks/"):
+            return self.job(method, params)
         if method == "resources/list":
             names = ("static-text", "static-binary", "watched-resource")
             return {"resources": [{"uri": f"test://{name}", "name": name} for name in names]}
@@ -173,6 +187,10 @@ class ConformanceServer(RawServer):
             return {"content": CONTENTS[name]}
         if name in ASKS:
             return self.asks(name, params) or text_result(f"state-ok {json.dumps(params.get('inputResponses'))}")
+        if name == "greet":
+            return text_result(f"Hello, {params['arguments'].get('name')}!")
+        if name in JOBS:
+            return self.begin(name, params)
         if name == "test_error_handling":
             return {**text_result("This tool intentionally returns an error for testing"), "isError": True}
         if name == "test_input_required_result_multi_round":
@@ -188,6 +206,52 @@ class ConformanceServer(RawServer):
                 self.notify("notifications/message", level="info", data=f"step {step}")
             time.sleep(0.05)
         return text_result(f"{name} is done.")
+
+    def begin(self, name, params):
+        """A call becomes a task; one that is done at once does not."""
+        seconds = params["arguments"].get("seconds", 0.3)
+        if name == "test_tool_with_task" and (asked := self.asks("test_input_required_result_elicitation", params)):
+            return asked
+        if not seconds:
+            return text_result("Done at once.")
+        task = {"name": name, "id": f"job-{len(self.jobs)}", "until": time.monotonic() + seconds, "answers": {}}
+        task["done"] = f"Done. {json.dumps(params.get('inputResponses'))}"
+        self.jobs[task["id"]] = task
+        return {"resultType": "task", **self.shape(task)}
+
+    def job(self, method, params):
+        """`tasks/get`, `tasks/update`, `tasks/cancel`."""
+        if (task := self.jobs.get(params["taskId"])) is None:
+            raise Refusal(-32602, "Task not found")
+        if method == "tasks/get":
+            return self.shape(task)
+        if method == "tasks/update":
+            task["answers"] |= params["inputResponses"]
+        elif self.shape(task)["status"] in ("working", "input_required"):
+            task["cancelled"] = True
+        return {}
+
+    def shape(self, task):
+        """A task on the wire."""
+        name, missing = (
+            task["name"],
+            {key: one for key, one in JOBS[task["name"]].items() if key not in task["answers"]},
+        )
+        fixed = {"taskId": task["id"], "createdAt": CREATED, "lastUpdatedAt": CREATED, "ttlMs": 600_000}
+        fixed |= {"pollIntervalMs": 100}
+        if task.get("cancelled"):
+            return {**fixed, "status": "cancelled"}
+        if missing:
+            return {**fixed, "status": "input_required", "inputRequests": missing}
+        if time.monotonic() < task["until"]:
+            return {**fixed, "status": "working"}
+        if name == "protocol_error_job":
+            return {**fixed, "status": "failed", "error": {"code": -32603, "message": "It broke."}}
+        return {
+            **fixed,
+            "status": "completed",
+            "result": {**text_result(task["done"]), "isError": name == "failing_job"},
+        }
 
     def rounds(self, params):
         """Two questions, one after the other."""
