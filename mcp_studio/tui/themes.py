@@ -67,7 +67,7 @@ def load_all(user: Path) -> tuple[tuple[Theme, ...], tuple[tuple[Path, str], ...
         try:
             loaded[file.stem] = parse(file.stem, tomllib.loads(file.read_text("utf-8")))
         except (OSError, ValueError) as problem:  # no text, no TOML, no theme
-            failed.append((file, f"It cannot be used: {problem}"))
+            failed.append((file, str(problem) if isinstance(problem, BadTheme) else f"It cannot be used: {problem}"))
     return tuple(loaded.values()), tuple(failed)
 
 
