@@ -17,6 +17,7 @@ from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import Timeouts
 from mcp_studio.errors import ConfigError, InputNeeded, StudioError, UsageError, renamed
 from mcp_studio.jsontext import Json, dumps, mapping
+from mcp_studio.limits import KB
 from mcp_studio.present.outcomes import failure
 from mcp_studio.protocol import versions
 from mcp_studio.record import record
@@ -35,6 +36,8 @@ ENDED: tuple[RunState, ...] = ("done", "failed", "skipped", "cancelled")
 ROUNDS = 50
 """Rounds and items of one step whose own steps stay visible: the newest, and as many that failed."""
 _CACHED = 1_000
+_LARGE = 256 * KB
+"""Bytes of a result that is read in a thread."""
 _CANCELLING = 2.0
 """Seconds for telling a server that its call is cancelled."""
 
@@ -373,8 +376,11 @@ class Run:
             )
             if key and len(self._cache) < _CACHED:
                 self._cache[key] = raw
-        result.raw = raw
-        result.result, result.text = value_of(raw)
+        large = node.call is not None and node.call.outcome is not None and node.call.outcome.size > _LARGE
+        result.raw, (result.result, result.text) = (
+            raw,
+            await asyncio.to_thread(value_of, raw) if large else value_of(raw),
+        )
 
     async def _attempts(self, node: StepRun, step: Step, ref: Ref, arguments: dict[str, Json], again: bool) -> Json:
         """Call until it succeeds, as often as the step allows and the tool may be repeated."""

@@ -44,6 +44,10 @@ def add(a: object, b: object, **more: object) -> str:
         (f'output = "$a.raw.content"\nsteps = [{add(1, 2, id="a")}]', [{"type": "text", "text": "3"}]),
         ('steps = [{ call = "s.text", arguments = { text = "[1, 2]" } }]', [1, 2]),
         ('steps = [{ call = "s.text", arguments = { text = "so it is" } }]', "so it is"),
+        ('output = "${len(t)}"\nsteps = [{ id = "t", call = "s.text", arguments = { text = "${join([str(x) for x in '
+         "range(60000)], ' ')}\" } }]", 348_889),
+        ('output = "${len(t)}"\nsteps = [{ id = "t", call = "s.text", arguments = { text = '
+         "\"${replace(join(range(1000), ','), ',', '[')}\" } }]", 3_889),
         ('steps = [{ call = "text", server = "s", arguments = { text = "x" } }]', "x"),
         ('steps = [{ call = "text", arguments = { text = "the only server" } }]', "the only server"),
         (f'steps = [{{ choose = "1 > 2", then = [{add(1, 1)}], else = [{add(2, 2)}] }}]', {"sum": 4}),
