@@ -42,7 +42,7 @@ def mysql() -> Generator[str]:
         made = [install, *own, "--auth-root-authentication-method=normal", "--skip-test-db"]
         subprocess.run(made, check=True, timeout=120, **quiet)
         alone = ["--skip-networking", "--skip-log-bin", "--innodb-flush-log-at-trx-commit=0"]
-        running: subprocess.Popen[bytes] = subprocess.Popen([server, *own, *alone], **quiet)
+        running = subprocess.Popen([server, *own, *alone], **quiet)
         try:
             ping = [admin, "--no-defaults", f"--socket={folder}/s", "--user=root", "--wait=100", "ping"]
             subprocess.run(ping, check=True, timeout=120, **quiet)

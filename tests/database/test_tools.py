@@ -13,15 +13,16 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.shared.exceptions import MCPError
 
 from mcp_studio.call.call import Succeeded, ToolFailed
+from mcp_studio.session.inbox import Action
 from tests.database.kit import Shop, argv
-from tests.studio_support import call, opened, stdio
+from tests.studio_support import call, opened, stdio, text
 from tests.support import ROOT
 
 ANSWERS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("list_tables", {}, {"tables": [{"name": "book", "kind": "table"}], "truncated": ""}),
     ("query", {"sql": "SELECT id, title FROM book ORDER BY id"}, {"rows": [[1, "One"], [2, "Two"]], "truncated": ""}),
     ("query", {"sql": "SELECT title FROM book WHERE id = ?", "parameters": [2]}, {"rows": [["Two"]]}),
-    ("query", {"sql": "SELECT id FROM book ORDER BY 1", "limit": 1}, {"rows": [[1]], "truncated": "ended after 1 rows"}),
+    ("query", {"sql": "SELECT min(id) FROM book GROUP BY id", "limit": 1}, {"truncated": "ended after 1 rows"}),
     ("query", {"sql": "SELECT id FROM book WHERE id > 5"}, {"rows": []}),
     ("sample", {"table": "book", "limit": 1}, {"rows": [[1, "One", None]]}),
 ]  # fmt: skip
@@ -55,13 +56,13 @@ async def test_tools_answer(shop: Shop) -> None:
                 found["tables"] = [one for one in found["tables"] if one["name"] == "book"]
             assert fits(found, wanted), (tool, found)
         outcome = await call(studio, "describe_table", table="book")
+        assert isinstance(outcome, Succeeded)
         columns = outcome.result["structuredContent"]["columns"]
         assert [(one["name"], one["nullable"], one["primary_key"]) for one in columns if one["name"] != "id"] == [
             ("title", False, False), ("price", True, False)
         ]  # fmt: skip
         assert columns[0]["primary_key"] and "9.5" in columns[2]["default"]
-        outcome = await call(studio, "explain", sql="SELECT * FROM book WHERE id = 1")
-        assert outcome.result["content"][0]["text"]
+        assert text(await call(studio, "explain", sql="SELECT * FROM book WHERE id = 1"))
         for tool, arguments, said in REFUSED:
             outcome = await call(studio, tool, **arguments)
             assert isinstance(outcome, ToolFailed), (tool, outcome)
@@ -72,7 +73,7 @@ async def test_tools_answer(shop: Shop) -> None:
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 @pytest.mark.parametrize(("action", "ids"), [("accept", [1, 2, 3]), ("decline", [1, 2])])
 async def test_the_person_is_asked_before_a_database_is_changed(
-    shop: Shop, era: Any, action: str, ids: list[int]
+    shop: Shop, era: Any, action: Action, ids: list[int]
 ) -> None:
     server = stdio(argv("--connect", f"shop={shop.reader}", "--write", "shop"), era=era)
     async with opened(server) as studio:

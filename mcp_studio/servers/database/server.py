@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterable
 from datetime import date, datetime
 from datetime import time as time_of_day
+from functools import partial
 from typing import Annotated, Any, NotRequired
 
 from pydantic import Field
@@ -299,8 +300,9 @@ class _Handlers:
         try:
             if not uri.startswith(_SCHEME):
                 raise StudioError("That is no database:// address.")
-            work = (self._tools.describe_table, table, connection) if table else (self._tools.list_tables, connection)
-            text = printable(await asyncio.to_thread(*work))
+            tools = self._tools
+            work = partial(tools.describe_table, table) if table else tools.list_tables
+            text = printable(await asyncio.to_thread(work, connection))
         except StudioError as problem:
             code = INVALID_PARAMS if turn.modern else -32002
             raise Refused(code, f"{problem.message} {problem.hint}".strip(), {"uri": uri}) from None
@@ -335,10 +337,8 @@ def start(connections: Iterable[str], writable: Iterable[str], names: str, port:
     if unknown := sorted(writable - engines.keys()):
         raise UsageError(f"--write: there is no connection `{unknown[0]}`.{suggestion(unknown[0], engines)}")
     tools = DatabaseTools(engines.values())
-    server = ToolServer(
-        "mcp-studio-database", "Databases", _INSTRUCTIONS, tools, prefix="db_" if names == "harness" else "",
-        changes=bool(writable),
-    )  # fmt: skip
+    server = ToolServer("mcp-studio-database", "Databases", _INSTRUCTIONS)
+    server.add(tools, prefix="db_" if names == "harness" else "", changes=bool(writable))
     handlers = _Handlers(tools)
     server.prepare = handlers.approve
     server.handlers |= {"resources/list": handlers.list_resources, "resources/read": handlers.read,
