@@ -5,7 +5,6 @@ Every operation has a connection of its own, so that nothing that one call sets 
 
 from __future__ import annotations
 
-import importlib
 import sqlite3
 import threading
 import time
@@ -40,8 +39,6 @@ class Engine:
     """
 
     kind: ClassVar[str]
-    module: ClassVar[str]
-    """Of its driver."""
     mark: ClassVar[str] = "?"
     """What stands for a parameter in its SQL."""
     quote: ClassVar[str] = '"'
@@ -64,11 +61,10 @@ class Engine:
         self.name, self.address, self.writable = name, address, writable
         self._redactor = redactor
         try:
-            self._driver: Any = importlib.import_module(self.module)
-        except ImportError:
-            extra = {"psycopg": "postgres", "pymysql": "mysql"}.get(self.module, self.module)
-            hint = f"Install it: pip install 'mcp-studio[{extra}]'"
-            raise UsageError(f"{self.kind} needs the package {self.module}.", hint=hint) from None
+            self._driver = self._load()
+        except ImportError as problem:
+            hint = f"Install it: pip install 'mcp-studio[{self.kind.lower().replace('postgresql', 'postgres')}]'"
+            raise UsageError(f"{self.kind} needs the package {problem.name}.", hint=hint) from None
 
     @contextmanager
     def opened(self, writing: bool = False) -> Generator[Any]:
@@ -114,6 +110,9 @@ class Engine:
         finally:
             ended.set()
             watcher.join()
+
+    def _load(self) -> Any:
+        raise NotImplementedError
 
     def _connect(self, writing: bool) -> Any:
         raise NotImplementedError
@@ -188,12 +187,15 @@ def _stays(action: int, *_: str | None) -> int:
 class Sqlite(Engine):
     """A file of SQLite: opened read-only, with an authorizer that allows nothing but reading."""
 
-    kind, module, explain = "SQLite", "sqlite3", "EXPLAIN QUERY PLAN "
+    kind, explain = "SQLite", "EXPLAIN QUERY PLAN "
     tables = (
         "SELECT 'main', name, type FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%'"
         " ESCAPE '\\' ORDER BY name"
     )
     columns = 'SELECT name, type, NOT "notnull", dflt_value, pk > 0 FROM pragma_table_xinfo(?2, ?1)'
+
+    def _load(self) -> Any:
+        return sqlite3
 
     def _connect(self, writing: bool) -> Any:
         file = f"file:{quote(self.address)}?mode={'rw' if writing else 'ro'}"
@@ -207,7 +209,7 @@ class Sqlite(Engine):
 class DuckDb(Engine):
     """A file of DuckDB: opened read-only, without access to other files and the network."""
 
-    kind, module = "DuckDB", "duckdb"
+    kind = "DuckDB"
     schema = "SELECT current_schema()"
     columns = (
         "SELECT c.column_name, c.data_type, c.is_nullable, c.column_default,"
@@ -215,6 +217,11 @@ class DuckDb(Engine):
         " LEFT JOIN duckdb_constraints() k ON k.table_oid = c.table_oid AND k.constraint_type = 'PRIMARY KEY'"
         " WHERE c.schema_name = ? AND c.table_name = ? ORDER BY c.column_index"
     )
+
+    def _load(self) -> Any:
+        import duckdb
+
+        return duckdb
 
     def _connect(self, writing: bool) -> Any:
         config = {"enable_external_access": "false", "lock_configuration": "true", "memory_limit": "1GB"}
@@ -239,7 +246,7 @@ class DuckDb(Engine):
 class Postgres(Engine):
     """PostgreSQL: a read-only transaction, and a cursor of the database, which takes queries and nothing else."""
 
-    kind, module, mark = "PostgreSQL", "psycopg", "%s"
+    kind, mark = "PostgreSQL", "%s"
     schema = "SELECT current_schema()"
     columns = (
         "SELECT a.attname, format_type(a.atttypid, a.atttypmod), NOT a.attnotnull, pg_get_expr(d.adbin, d.adrelid),"
@@ -253,6 +260,11 @@ class Postgres(Engine):
         "SELECT 1 FROM pg_roles WHERE pg_has_role(current_user, oid, 'member') AND (rolsuper OR rolname IN"
         " ('pg_execute_server_program', 'pg_read_server_files', 'pg_write_server_files'))"
     )
+
+    def _load(self) -> Any:
+        import psycopg
+
+        return psycopg
 
     def _connect(self, writing: bool) -> Any:
         database = self._driver.connect(self.address, connect_timeout=_CONNECT)
@@ -283,7 +295,7 @@ class Postgres(Engine):
 class MySql(Engine):
     """MySQL and MariaDB: a read-only transaction, and only what the database itself can explain."""
 
-    kind, module, mark, quote = "MySQL", "pymysql", "%s", "`"
+    kind, mark, quote = "MySQL", "%s", "`"
     schema = "SELECT DATABASE()"
     columns = (
         "SELECT column_name, column_type, is_nullable = 'YES', column_default, column_key = 'PRI'"
@@ -293,6 +305,11 @@ class MySql(Engine):
         "SELECT 1 FROM information_schema.user_privileges WHERE privilege_type IN ('FILE', 'SUPER')"
         " AND grantee = concat('''', replace(current_user(), '@', '''@'''), '''')"
     )
+
+    def _load(self) -> Any:
+        import pymysql
+
+        return pymysql
 
     def _connect(self, writing: bool) -> Any:
         from pymysql.cursors import SSCursor
