@@ -17,7 +17,6 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from itertools import chain
 from json.encoder import encode_basestring, encode_basestring_ascii
-from typing import NamedTuple
 from urllib.parse import quote, quote_plus, unquote_plus
 
 from mcp_studio.jsontext import LARGE, SLICE, matcher
@@ -173,9 +172,8 @@ _SHAPES = re.compile(
 )
 
 
-class _Span(NamedTuple):
-    start: int
-    end: int
+_Span = tuple[int, int]
+"""Where a secret begins and ends."""
 
 
 class Redactor:
@@ -311,7 +309,7 @@ class Redactor:
                 if span := self._secret_at(data, found[0], since + found.start()):
                     yield span
                     if found[0] != b"://":  # the value of a parameter may go on behind the user of an address
-                        done = span.end
+                        done = span[1]
 
     def _secret_at(self, data: bytes, word: bytes, start: int) -> _Span | None:
         """The secret value that an anchor at a place announces, if it does."""
@@ -328,7 +326,7 @@ class Redactor:
         for back in range(5):
             # An anchor may begin at the second to fifth letter of its shape (`AKIA`, `AIza`, `xoxb-`).
             if shape := _SHAPES.match(data, max(0, start - back)):
-                return _Span(*shape.span())
+                return shape.span()
         return self._value_of_name(data, start, end)
 
     def _value_of_name(self, data: bytes, start: int, end: int) -> _Span | None:
@@ -346,7 +344,7 @@ class Redactor:
 
 
 def _span(found: re.Match[bytes] | None, group: int = 0) -> _Span | None:
-    return _Span(*found.span(group)) if found else None
+    return found.span(group) if found else None
 
 
 def _parameter(data: bytes, start: int, end: int) -> _Span | None:
@@ -364,7 +362,7 @@ def _whole(data: bytes, start: int, end: int) -> _Span:
         start -= cut.end() - cut.end("lead")
     if len(_RUN.search(data[start:end])[0]) % 2:  # type: ignore[index]
         end = min(end + 1, len(data))
-    return _Span(start, end)
+    return start, end
 
 
 def _quoted_value(data: bytes, start: int, escapes: int) -> _Span | None:
@@ -373,8 +371,8 @@ def _quoted_value(data: bytes, start: int, escapes: int) -> _Span | None:
         run = len(closing[1])
         if any(run >> level & 1 == 0 for level in range(escapes.bit_length() + 1)):
             end = closing.end() - 1 - escapes
-            return _Span(start, end) if end > start else None
-    return _Span(start, len(data)) if start < len(data) else None
+            return (start, end) if end > start else None
+    return (start, len(data)) if start < len(data) else None
 
 
 def _is_basic(value: bytes) -> bool:

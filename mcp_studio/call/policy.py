@@ -129,9 +129,9 @@ class Policy:
             return Judgement("deny", entries[0].problem, unusable=True)
         tool = tool_of(entries)
         profile = self.profile(ref, tool, trusted)
-        texts, whole = _texts(arguments)
+        texts, whole = _texts(arguments) if arguments else (list[_Text](), True)
         too_often = partial(self._recent.too_often, counts=counts)
-        risk, raised = _raised(profile.risk, texts)
+        risk, raised = _raised(profile.risk, texts) if texts else (profile.risk, ())
         judgement = None
         if self._rules:
             judgement = self._by_rule(ref, profile._replace(risk=risk), arguments, texts, origin, too_often)
@@ -245,7 +245,7 @@ def _raised(risk: Risk, texts: Sequence[_Text]) -> tuple[Risk, tuple[str, ...]]:
 def _texts(arguments: Json) -> tuple[list[_Text], bool]:
     """The leaves of the arguments, those in lists also without their indexes, and whether that is all that is there."""
     texts, whole = list[_Text](), True
-    for count, (path, value) in enumerate(walk(arguments) if arguments else ()):
+    for count, (path, value) in enumerate(walk(arguments)):
         if count >= _PLACES:
             return texts, False
         if not path or isinstance(value, (dict, list)):

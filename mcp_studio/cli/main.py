@@ -53,11 +53,11 @@ def _run(argv: Sequence[str], out: Output) -> int:
         return show(completion(options, _server_names))
     if program := {"": _studio, "demo": _studio, "mock": _mock, "serve-files": _files}.get(options.verb):
         return program(options)
-    verb = verbs.load(options.verb)
+    run_verb = verbs.runner(options.verb)
     gc.freeze()
     gc.enable()
     front_end = {"config": _keys, "serve": _gateway}.get(options.verb)
-    return verb.run(out, front_end) if front_end else verb.run(out)
+    return run_verb(out, front_end) if front_end else run_verb(out)
 
 
 def _studio(options: Options) -> int:

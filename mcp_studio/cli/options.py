@@ -231,7 +231,7 @@ def help_text(words: Sequence[str]) -> str | None:
         return _parser(CONNECTION).format_help()
     if verb := next((word for word in topics if word in VERBS), ""):
         return _parser(VERBS[verb], all=False).format_help()
-    verbs = "\n".join(f"  {name:<11}{one.summary}" for name, one in VERBS.items() if name)
+    verbs = "\n".join(f"  {name:<13}{one.summary}" for name, one in VERBS.items() if name)
     about = f"mcp-studio {__version__} - {VERBS[''].summary}\n\nverbs (mcp-studio VERB --help):\n{verbs}"
     return _parser(VERBS[""]._replace(about=about), all=False).format_help()
 

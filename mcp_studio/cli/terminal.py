@@ -141,10 +141,7 @@ class Output:
 
     def line(self, text: str, value: dict[str, Json], *, lines: bool = False) -> None:
         """Print one line at once, or several: the text, or the object with `--json`."""
-        if self.json:
-            self._print(self._found(value), None)
-        else:
-            sys.stdout.write(safe(text, max(len(text), 1), lines=lines) + "\n")
+        self._print(self._found(value) if self.json else safe(text, max(len(text), 1), lines=lines), None)
         sys.stdout.flush()
 
     def flush(self) -> None:

@@ -405,5 +405,5 @@ def value_of(result: Any) -> tuple[Json, str]:
         return known["structuredContent"], text
     try:
         return loads(text), text
-    except (JsonProblem, ValueError):
+    except (ValueError, LimitExceeded):
         return text or known.get("content"), text

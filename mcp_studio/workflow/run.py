@@ -17,6 +17,7 @@ from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import Timeouts
 from mcp_studio.errors import ConfigError, InputNeeded, StudioError, UsageError, renamed
 from mcp_studio.jsontext import Json, dumps, mapping
+from mcp_studio.limits import KB
 from mcp_studio.present.outcomes import failure
 from mcp_studio.protocol import versions
 from mcp_studio.record import record
@@ -25,7 +26,7 @@ from mcp_studio.schema.form import build
 from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.signal import Signal
 from mcp_studio.studio import Studio
-from mcp_studio.workflow.check import Scope, settled, tool_ref
+from mcp_studio.workflow.check import Scope, check_names, settled, tool_ref
 from mcp_studio.workflow.expression import Expression, StepResult
 from mcp_studio.workflow.model import Step, Workflow, value_of
 
@@ -35,6 +36,9 @@ ENDED: tuple[RunState, ...] = ("done", "failed", "skipped", "cancelled")
 ROUNDS = 50
 """Rounds and items of one step whose own steps stay visible: the newest, and as many that failed."""
 _CACHED = 1_000
+_CHECK = "`mcp-studio workflow check` shows all."
+_LARGE = 256 * KB
+"""Bytes of a result that is read in a thread."""
 _CANCELLING = 2.0
 """Seconds for telling a server that its call is cancelled."""
 
@@ -155,7 +159,7 @@ class Run:
     ) -> None:
         if wrong := workflow.errors:
             more = f" ({len(wrong) - 1} more)" if wrong[1:] else ""
-            raise ConfigError(f"{wrong[0]}{more}", file=workflow.file, hint="`mcp-studio workflow check` shows all.")
+            raise ConfigError(f"{wrong[0]}{more}", file=workflow.file, hint=_CHECK)
         self.id = id or os.urandom(6).hex()
         self.workflow, self.studio = workflow, studio
         self.inputs: dict[str, Json] = defaults(build(workflow.inputs or {})) | dict(inputs or {})
@@ -239,6 +243,8 @@ class Run:
         root = self.root
         self._begin(root)
         try:
+            if wrong := next((one for one in check_names(self.workflow) if one.severity == "error"), None):
+                raise ConfigError(str(wrong), file=self.workflow.file, hint=_CHECK)
             await self._check_inputs()
             await self.listed(self.workflow.steps)
             scope = Scope({"input": self.inputs, "var": {}})
@@ -373,8 +379,11 @@ class Run:
             )
             if key and len(self._cache) < _CACHED:
                 self._cache[key] = raw
-        result.raw = raw
-        result.result, result.text = value_of(raw)
+        large = node.call is not None and node.call.outcome is not None and node.call.outcome.size > _LARGE
+        result.raw, (result.result, result.text) = (
+            raw,
+            await asyncio.to_thread(value_of, raw) if large else value_of(raw),
+        )
 
     async def _attempts(self, node: StepRun, step: Step, ref: Ref, arguments: dict[str, Json], again: bool) -> Json:
         """Call until it succeeds, as often as the step allows and the tool may be repeated."""

@@ -2,8 +2,9 @@
 
     python -m tests.bench.gateway [--rounds 5] [--calls 200] [--clients 50]
 
-Both ways go to the same server (tests/servers/raw_server.py), which needs next to no time itself, and to the demo
-server, which is one of the SDK as most are. Rounds are interleaved; figures are medians.
+Both ways go to the same server: tests/servers/raw_server.py, which needs next to no time itself, less than the SDK's
+server side alone takes in the gateway; sdk_everything, whose `echo` is on the SDK as most servers are;
+and the demo server. Rounds are interleaved; figures are medians.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from tests.gateway.kit import Served, argv, configured, environment, on_http, ra
 from tests.support import ROOT
 from tests.support_servers import demo_stdio
 
-TOOLS = {"raw": ("echo", {"text": "x"}), "demo": ("list_books", {})}
+TOOLS = {"raw": ("echo", {"text": "x"}), "sdk": ("echo", {"text": "x"}), "demo": ("list_books", {})}
 
 
 def _stdio(command: list[str]) -> Client:
@@ -44,7 +45,7 @@ async def _calls(client: Client, tool: str, arguments: dict[str, str], count: in
 
 
 async def latency(home: Path, rounds: int, calls: int) -> None:
-    servers: dict[str, Any] = {"raw": raw("raw_server"), "demo": demo_stdio()}
+    servers: dict[str, Any] = {"raw": raw("raw_server"), "sdk": raw("sdk_everything"), "demo": demo_stdio()}
     gateway = argv(configured('mode = "all"\ncalls = 0', home=home, **servers))
     async with AsyncExitStack() as stack:
         behind = await stack.enter_async_context(_stdio(gateway))

@@ -5,17 +5,20 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-_MODULES = {
-    **dict.fromkeys(("list", "skills"), "listing"),
-    **dict.fromkeys(("read", "get", "complete", "tasks"), "call"),
-    **dict.fromkeys(("approvals", "audit", "pins"), "safety"),
-    **dict.fromkeys(("run", "worker"), "workflow"),
-    "replay": "trace",
-    "dev": "watch",
-}
-"""Verbs whose module has another name."""
+_PLACES = {
+    **dict.fromkeys(("read", "get", "complete"), "call"), "tasks": "call:tasks", "list": "listing",
+    "skills": "listing:skills", "approvals": "safety:approvals", "audit": "safety:audit", "pins": "safety:pins",
+    "replay": "trace", "dev": "watch:dev", "run": "workflow", "worker": "workflow",
+}  # fmt: skip
+"""Where verbs are that are no `run` of a module of their name."""
 
 
-def load(verb: str) -> Any:
-    """The module of a verb; its `run(options, out)` does it and returns the exit code."""
-    return import_module(f"{__name__}.{_MODULES.get(verb, verb)}")
+def load(module: str) -> Any:
+    """A module of verbs."""
+    return import_module(f"{__name__}.{module}")
+
+
+def runner(verb: str) -> Any:
+    """The function that does what a verb says: takes the output, and returns the exit code."""
+    module, _, name = _PLACES.get(verb, verb).partition(":")
+    return getattr(load(module), name or "run")

@@ -53,8 +53,6 @@ _TOLD = 1.0
 def run(out: Output) -> int:
     """Do it, and return the exit code."""
     options = out.options
-    if options.verb == "tasks":
-        return _tasks(out)
     plan = plan_of(options, configured(out))
     verb = plan.saved.verb if plan.saved else options.verb
     if verb == "complete" and not plan.pairs:
@@ -302,7 +300,8 @@ _PATIENCE = 5.0
 """Seconds that a task may take to be heard of, or to end once it is cancelled."""
 
 
-def _tasks(out: Output) -> int:
+def tasks(out: Output) -> int:
+    """List, show, wait for or cancel tasks; returns the exit code."""
     named = out.options.words[:1]
     action = named[0] if {*named} & {*VERBS["tasks"].words} else "list"
     chosen, server, words = of_server(out, int(action != "list"), skip=int([action] == named))

@@ -37,11 +37,6 @@ _LARGEST = 5
 
 
 def run(out: Output) -> int:
-    """Do it, and return the exit code."""
-    return _skills(out) if out.options.verb == "skills" else _list(out)
-
-
-def _list(out: Output) -> int:
     """List, and return the exit code: that of the first server that failed, though the others are listed."""
     options, config = out.options, configured(out)
     words = options.words
@@ -98,13 +93,13 @@ async def _listed(studio: Studio, kinds: tuple[EntryKind, ...], out: Output) -> 
         if entries and len(kinds) > 1:
             out.data(f"{kind}s")
         out.data(*entry_rows(entries, indent="  " * (len(kinds) > 1)))
-    if errors:
-        out.warn(*(error.message for error in errors[:-1]))
-        return out.fail(errors[-1], {"result": result})
+    error = errors.pop() if errors else None
+    out.warn(*(one.message for one in errors))
     listings = [(kind, studio.catalog.listing(name, kind)) for kind in kinds for name in names]
-    if failed := dict.fromkeys(kind for kind, listing in listings if listing.error and not listing.entries):
-        return out.fail(StudioError(f"Not everything could be listed: {', '.join(failed)}s."), {"result": result})
-    return out.done(result)
+    failed = dict.fromkeys(kind for kind, listing in listings if listing.error and not listing.entries)
+    if failed and error is None:
+        error = StudioError(f"Not everything could be listed: {', '.join(failed)}s.")
+    return out.done(result, error)
 
 
 async def _tokens(studio: Studio, out: Output) -> int:
@@ -234,7 +229,7 @@ def _saved(one: SavedCall) -> Json:
     }  # fmt: skip
 
 
-def _skills(out: Output) -> int:
+def skills(out: Output) -> int:
     """List or show, and return the exit code: 1 where a skill is not what its entry says."""
     chosen, server, words = of_server(out, 2)
     if words and not server:

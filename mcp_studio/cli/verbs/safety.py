@@ -24,12 +24,8 @@ from mcp_studio.studio import Studio
 _LONGEST = 100
 
 
-def run(out: Output) -> int:
-    """Do it, and return the exit code."""
-    return {"approvals": _approvals, "audit": _audit, "pins": _pins}[out.options.verb](out)
-
-
-def _approvals(out: Output) -> int:
+def approvals(out: Output) -> int:
+    """List what waits for a person, or answer it; returns the exit code."""
     folder, words = Paths.default().state / "approvals", out.options.words
     if words and words[0] in ("approve", "reject") and len(words) == 2:
         approved = words[0] == "approve"
@@ -48,7 +44,7 @@ def _waiting_row(one: Waiting) -> tuple[str, ...]:
     return one.id, one.subject, left, ", ".join(one.reasons), _short(one._asdict())
 
 
-def _audit(out: Output) -> int:
+def audit(out: Output) -> int:
     """The newest lines that match: a pattern over `server.tool`, words that a line has, a verdict."""
     options = out.options
     limit, verdict = options.count("--limit", 1_000_000) or 1_000, options.value("--verdict")
@@ -79,7 +75,8 @@ def _short(call: dict[str, Json]) -> str:
     return safe(printable(call.get("arguments"), indent=None), _LONGEST)
 
 
-def _pins(out: Output) -> int:
+def pins(out: Output) -> int:
+    """List, accept, export or check what tools were when accepted; returns the exit code."""
     action, *words = out.options.words or ["list"]
     files = {"list": 0, "accept": len(words), "export": 1, "check": 1}.get(action)
     if files != len(words):

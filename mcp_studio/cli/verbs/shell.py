@@ -122,7 +122,7 @@ class Shell:
         options.command = whole.command
         out.take(options)
         standard_input.cache_clear()  # each line reads anew
-        return verbs.load(options.verb).run(out)
+        return verbs.runner(options.verb)(out)
 
     def run(self, body: Callable[[Studio], Awaitable[int]]) -> int:
         """Run something in the studio; Ctrl-C cancels it, and it may take its time for that.

@@ -78,17 +78,16 @@ def run(out: Output) -> int:
         return _list(out)
     if options.flag("--delete"):
         return _delete(out)
-    recording = bundle.open_recording(options.words[0], _folder())
-    try:
+    with closing(bundle.open_recording(options.words[0], _folder())) as recording:
         out.warn(recording.problem)
-        query = parse(" ".join(options.words[1:]), _now(recording))
-        return (_replay if options.verb == "replay" else _answer)(recording, query, out)
-    except QueryError as error:
-        place = {"start": error.start, "end": error.end}
-        where = f"{error.message} (at {error.start + 1} of the query)"
-        return out.fail(UsageError(where, hint=error.hint), {"query": place})
-    finally:
-        recording.close()
+        try:
+            query = parse(" ".join(options.words[1:]), _now(recording))
+            return (_replay if options.verb == "replay" else _answer)(recording, query, out)
+        except QueryError as error:
+            detail = {"query": {"start": error.start, "end": error.end}}
+            raise UsageError(
+                f"{error.message} (at {error.start + 1} of the query)", hint=error.hint, detail=detail
+            ) from None
 
 
 def _answer(recording: Recording, query: Query, out: Output) -> int:

@@ -40,11 +40,6 @@ _PAIR = re.compile(r"[\w.-]+:?=")
 
 
 def run(out: Output) -> int:
-    """Do it, and return the exit code."""
-    return _dev(out) if out.options.verb == "dev" else _watch(out)
-
-
-def _watch(out: Output) -> int:
     """Watch until interrupted, or until nothing can be watched any more; returns the exit code."""
     options, config = out.options, configured(out)
     words, servers = list(options.words), list(options.values("--server"))
@@ -218,7 +213,7 @@ class Watcher:
             self._over.set_result(error)
 
 
-def _dev(out: Output) -> int:
+def dev(out: Output) -> int:
     """Watch until interrupted, or once; returns the exit code."""
     options = out.options
     chosen, server, _ = of_server(out, 0)
