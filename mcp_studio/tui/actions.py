@@ -133,6 +133,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("submit", "Call, read or get", "main", also="run send execute"),
     Action("cancel", "Cancel the call", "main", also="stop"),
     Action("save_call", "Save the call", "main", also="bookmark"),
+    Action("workflows", "Workflow: run a plan over tools, step by step", "main", also="workflows steps run file chain"),
     Action("activity", "Activity: what runs, and what is pending", "main", also="progress running tasks board"),
     Action("answer_rule", "Answer rule: answer such requests by itself from now on", "main", also="automatic"),
     Action("logs", "Log messages of all servers", "main", also="logging level"),

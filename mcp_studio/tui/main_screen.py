@@ -187,7 +187,7 @@ class MainScreen(Screen[None]):
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
-        from mcp_studio.tui.screens.vault import PassphraseAsker
+        from mcp_studio.tui.screens.secrets import PassphraseAsker
 
         self._answer_passphrases(PassphraseAsker(self.app).ask)
         self.app.studio.tasks.list_all()
@@ -262,7 +262,7 @@ class MainScreen(Screen[None]):
         self.call.open(event.entry)
 
     def on_catalog_pane_scope_lifted(self) -> None:
-        self.servers.show_all()
+        self.servers.scope_to("")
 
     def on_servers_pane_selected(self, event: ServersPane.Selected) -> None:
         self.catalog.show_server(event.server)
@@ -289,9 +289,11 @@ class MainScreen(Screen[None]):
     def on_result_pane_copy_as_requested(self) -> None:
         self.call.action_copy_as()
 
-    def on_result_pane_exit_report_requested(self, event: ResultPane.ExitReportRequested) -> None:
-        self.servers.go_to(event.server)
-        self.servers.action_exit_report()
+    def action_exit_report(self) -> None:
+        """Show how the server of a lost call ended."""
+        if self.result.call is not None:
+            self.servers.go_to(self.result.call.ref.server)
+            self.servers.action_exit_report()
 
     def on_trace_pane_entry_requested(self, event: TracePane.EntryRequested) -> None:
         if self.show_entry(event.ref) is not None:
@@ -428,6 +430,11 @@ class MainScreen(Screen[None]):
     def action_statistics(self) -> None:
         self.trace.action_details()
 
+    def action_workflows(self) -> None:
+        from mcp_studio.tui.screens.workflow import WorkflowDialog
+
+        self.app.push_screen(WorkflowDialog())
+
     def action_logs(self) -> None:
         from mcp_studio.tui.screens.logs import Logs
 
@@ -458,7 +465,7 @@ class MainScreen(Screen[None]):
         await self.app.push_screen(Search(), lambda found: self.open_ref(*found) if found else None)
 
     def action_jump(self) -> None:
-        from mcp_studio.tui.screens.choose import Jump
+        from mcp_studio.tui.screens.studio import Jump
 
         self.app.push_screen(Jump(self.panes), self._jumped)
 
@@ -471,7 +478,7 @@ class MainScreen(Screen[None]):
 
     def action_help(self) -> None:
         """What can be done here, also in a dialog: in the pane, with what has the focus, everywhere."""
-        from mcp_studio.tui.screens.help import Help
+        from mcp_studio.tui.screens.studio import Help
 
         screen, pane = self.app.screen, self.focused_pane if self.app.screen is self else None
         known = {(action.id, action.title): action for action in reversed(ACTIONS)}
@@ -509,7 +516,7 @@ class MainScreen(Screen[None]):
         await self.app.push_screen(Palette())
 
     def action_change_theme(self) -> None:
-        from mcp_studio.tui.screens.choose import ThemePicker
+        from mcp_studio.tui.screens.studio import ThemePicker
 
         self.app.push_screen(ThemePicker())
 
@@ -517,7 +524,7 @@ class MainScreen(Screen[None]):
         self.app.forget()
 
     def action_about(self) -> None:
-        from mcp_studio.tui.screens.about import About
+        from mcp_studio.tui.screens.studio import About
 
         self.app.push_screen(About())
 

@@ -66,12 +66,8 @@ def load_all(user: Path) -> tuple[tuple[Theme, ...], tuple[tuple[Path, str], ...
     for file in (*sorted(shipped_themes().glob("*.toml")), *sorted(user.glob("*.toml"))):
         try:
             loaded[file.stem] = parse(file.stem, tomllib.loads(file.read_text("utf-8")))
-        except (OSError, UnicodeDecodeError) as problem:
-            failed.append((file, f"It cannot be read: {problem}"))
-        except tomllib.TOMLDecodeError as problem:
-            failed.append((file, f"It is not TOML: {problem}"))
-        except BadTheme as problem:
-            failed.append((file, str(problem)))
+        except (OSError, ValueError) as problem:  # no text, no TOML, no theme
+            failed.append((file, str(problem) if isinstance(problem, BadTheme) else f"It cannot be used: {problem}"))
     return tuple(loaded.values()), tuple(failed)
 
 

@@ -157,10 +157,9 @@ class Program:
         run.changed.connect(partial(self._narrate, run))
         await store.follow(run)
         out.more["run"] = run.id
-        if file := options.value("--junit"):
-            report.junit(Path(file))
-        if file := options.value("--record"):
-            report.record(Path(file))
+        for option, write in (("--junit", report.junit), ("--record", report.record)):
+            if file := options.value(option):
+                write(Path(file))
         if why := run.why:
             why.hint = "--yes approves what would be asked about." if isinstance(run.error, InputNeeded) else why.hint
             return out.fail(why)

@@ -16,12 +16,10 @@ from mcp_studio.tui.form.editors import AreaEditor
 from mcp_studio.tui.panes.history import HistoryList, moment
 from mcp_studio.tui.panes.tasks import TaskDialog
 from mcp_studio.tui.screens.approval import Approval
-from mcp_studio.tui.screens.copy_as import CopyAs, PasteCall
+from mcp_studio.tui.screens.calls import CopyAs, FillIn, PasteCall, SaveCall
 from mcp_studio.tui.screens.dialog import Choose, Confirm
-from mcp_studio.tui.screens.exchange import Compare
+from mcp_studio.tui.screens.exchange import Compare, Resend
 from mcp_studio.tui.screens.many_calls import LoadTest, figures_of
-from mcp_studio.tui.screens.resend import Resend
-from mcp_studio.tui.screens.save_call import FillIn, SaveCall
 from tests.studio_support import stdio
 from tests.support import python_server
 from tests.tui.stage import Stage, on_stage, raw, ref

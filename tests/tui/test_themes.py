@@ -11,7 +11,7 @@ from textual.theme import Theme
 from textual.widgets import Static
 
 from mcp_studio.tui import themes
-from mcp_studio.tui.screens.choose import ThemePicker
+from mcp_studio.tui.screens.studio import ThemePicker
 from mcp_studio.tui.themes import shipped_themes
 from tests.tui.stage import on_stage, raw
 
@@ -95,8 +95,8 @@ def test_a_persons_file_replaces_a_shipped_theme_of_that_name(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        (b"primary = ", "It is not TOML"),
-        (b"\xff\xfe\x00", "It cannot be read"),
+        (b"primary = ", "It cannot be used"),
+        (b"\xff\xfe\x00", "It cannot be used"),
         (b"dark = true\n", "primary: is missing"),
         (b'primary = "teal"\nacent = "red"\n', "acent: is not a field of a theme; did you mean accent?"),
         (b'primary = "notacolour"\n', "primary: 'notacolour' is not a colour."),
@@ -148,5 +148,5 @@ async def test_a_theme_is_previewed_used_and_read_again_when_its_file_changes(ho
         (folder / "mine.toml").write_text(SIX_LINES.replace("#1a1b26", "#101010"))
         await stage.until(lambda: stage.main.styles.background == Color.parse("#101010"), "the new colour")
         (folder / "mine.toml").write_text("primary = ")
-        await stage.told("mine.toml: It is not TOML")
+        await stage.told("mine.toml: It cannot be used")
         assert stage.app.theme == "mine"

@@ -8,13 +8,12 @@ from textual.widgets import Input
 
 from mcp_studio.paths import Paths
 from mcp_studio.trace.store import TraceStore
-from mcp_studio.tui.screens.console import Console
-from mcp_studio.tui.screens.copy_as import CopyAs
+from mcp_studio.tui.screens.by_hand import Console
+from mcp_studio.tui.screens.calls import CopyAs
 from mcp_studio.tui.screens.dialog import Confirm
-from mcp_studio.tui.screens.exchange import Comment, Compare, ExchangeDialog
+from mcp_studio.tui.screens.exchange import Comment, Compare, ExchangeDialog, Resend
 from mcp_studio.tui.screens.exit_report import ExitReport
-from mcp_studio.tui.screens.resend import Resend
-from mcp_studio.tui.screens.sessions import Sessions
+from mcp_studio.tui.screens.recordings import Sessions
 from tests.studio_support import stdio
 from tests.support import python_server
 from tests.tui.stage import Stage, on_stage, raw, ref

@@ -38,7 +38,9 @@ from mcp_studio.tui.views.json_view import JsonTree, JsonView, children_of, pain
 from mcp_studio.tui.views.rows import (
     ASCII,
     UNICODE,
+    Findable,
     RowsView,
+    TextView,
     VirtualList,
     break_rows,
     choose,
@@ -51,7 +53,6 @@ from mcp_studio.tui.views.rows import (
     width_of,
 )
 from mcp_studio.tui.views.table_view import ROWS_MOST, TableView, csv_of
-from mcp_studio.tui.views.text_view import Findable, TextView
 from tests.support import wait_until
 
 

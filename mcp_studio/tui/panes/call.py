@@ -38,8 +38,7 @@ from mcp_studio.tui.form.view import FormView
 from mcp_studio.tui.panes.history import HistoryList, SavedCalls
 from mcp_studio.tui.panes.pane import Pane
 from mcp_studio.tui.views.json_view import JsonView
-from mcp_studio.tui.views.rows import glyphs
-from mcp_studio.tui.views.text_view import Findable, TextView
+from mcp_studio.tui.views.rows import Findable, TextView, glyphs
 
 RISKS = {"read": ("r reads", "$risk-read"), "write": ("w writes", "$risk-write"),
          "destructive": ("! destructive", "$risk-destructive")}  # fmt: skip
@@ -541,7 +540,7 @@ class CallPane(Pane, scope="call"):
         """Copy the call as a command line, curl, Python, JSON …"""
         if self.draft is None:
             return
-        from mcp_studio.tui.screens.copy_as import CopyAs
+        from mcp_studio.tui.screens.calls import CopyAs
 
         try:
             self.app.push_screen(CopyAs(*self.draft.subject(self.app.studio, self.call)))
@@ -550,7 +549,7 @@ class CallPane(Pane, scope="call"):
 
     def action_paste_call(self) -> None:
         """Fill the form from a pasted call."""
-        from mcp_studio.tui.screens.copy_as import PasteCall
+        from mcp_studio.tui.screens.calls import PasteCall
 
         dialog = PasteCall(self.draft.entry if self.draft else None)
         self.app.push_screen(dialog, lambda found: self.fill(found[1], found[0]) if found else None)

@@ -125,9 +125,8 @@ class CatalogPane(Pane, scope="catalog"):
 
         entry: Entry
 
-    @dataclass
     class ScopeLifted(Message):
-        """All servers are shown again."""
+        """All servers are to be shown again."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -437,7 +436,6 @@ class CatalogPane(Pane, scope="catalog"):
             self._end_filter()
             self.entries.focus()
         elif self.server:
-            self.show_server("")
             self.post_message(self.ScopeLifted())
         else:
             return False

@@ -193,7 +193,7 @@ class SavedCalls:
 
     async def save(self, draft: CallDraft) -> None:
         """Save the call that is shown."""
-        from mcp_studio.tui.screens.save_call import SaveCall
+        from mcp_studio.tui.screens.calls import SaveCall
 
         earlier = self._filled.get(draft.entry.ref)
         # What nobody agreed to does not become theirs by being saved under another name.
@@ -207,7 +207,7 @@ class SavedCalls:
 
     async def rename(self, saved: SavedCall) -> None:
         """Ask for another name, and take it."""
-        from mcp_studio.tui.screens.save_call import FillIn
+        from mcp_studio.tui.screens.calls import FillIn
 
         schema: Json = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
         form = FillIn(f"Rename {saved.name}", str(saved.file), schema, {"name": saved.name})

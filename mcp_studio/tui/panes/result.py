@@ -27,9 +27,8 @@ from mcp_studio.tui import server_files
 from mcp_studio.tui.panes.pane import Pane
 from mcp_studio.tui.views.diff_view import DiffView
 from mcp_studio.tui.views.json_view import JsonView, marks_of
-from mcp_studio.tui.views.rows import glyphs
+from mcp_studio.tui.views.rows import Findable, glyphs
 from mcp_studio.tui.views.table_view import Row, TableView
-from mcp_studio.tui.views.text_view import Findable
 
 if TYPE_CHECKING:
     from mcp_studio.tui.call_draft import CallDraft
@@ -66,12 +65,6 @@ class ResultPane(Pane, scope="result"):
 
     class CopyAsRequested(Message):
         """The call is to be copied as something else."""
-
-    @dataclass
-    class ExitReportRequested(Message):
-        """How the server of a lost call ended is to be shown."""
-
-        server: str
 
     def __init__(self) -> None:
         super().__init__()
@@ -193,7 +186,7 @@ class ResultPane(Pane, scope="result"):
             self.place.mount(view)
         elif isinstance(outcome, Lost):
             card = Static(Content.assemble(*connections.http_parts(outcome.error, why="")))
-            self.place.mount(card, Button("Exit report", classes="exit-report", compact=True))
+            self.place.mount(card, Button("Exit report", compact=True, action="screen.exit_report"))
         elif self.call is None:
             verb = "" if self._opened is None else "reads" if self._opened.verb == "read" else "calls"
             hint = f" {self.app.key_of('submit')} {verb} it." if verb else ""
@@ -322,11 +315,6 @@ class ResultPane(Pane, scope="result"):
             yield f"{glyphs().watched} {again}", "$accent"
 
     # What the person does
-
-    @on(Button.Pressed, ".exit-report")
-    def report_pressed(self) -> None:
-        if self.call is not None:
-            self.post_message(self.ExitReportRequested(self.call.ref.server))
 
     def on_cards_chosen(self, event: Cards.Chosen) -> None:
         """Read what a link names, enlarge an image."""

@@ -184,7 +184,7 @@ class ServersPane(Pane, scope="servers"):
         if studio.config.untrusted:
             self.run_worker(self._ask_trust(tuple(studio.config.untrusted)), group="begin")
         elif not studio.manager.names():
-            from mcp_studio.tui.screens.import_servers import FirstStart
+            from mcp_studio.tui.screens.clients import FirstStart
 
             self.app.push_screen(FirstStart())
 
@@ -216,7 +216,7 @@ class ServersPane(Pane, scope="servers"):
                 self._watched[name] = globs
                 self.app.attempt(self, self._reload(name, globs), f"watch {name}")
         if self._scope not in self._rows:
-            self._scope_to("")
+            self.scope_to("")
         self._fill()
 
     async def _reload(self, name: str, globs: tuple[str, ...]) -> None:
@@ -334,21 +334,18 @@ class ServersPane(Pane, scope="servers"):
     def scope_catalog(self) -> None:
         """Whoever moves over the servers sees what each offers."""
         if self.list.has_focus:
-            self._scope_to(self.current)
+            self.scope_to(self.current)
 
     def on_mouse_up(self, event: MouseUp) -> None:
         """A click on the row that has the cursor already chooses it, too."""
         if event.widget is self.list:
-            self.call_after_refresh(lambda: self._scope_to(self.current))
+            self.call_after_refresh(lambda: self.scope_to(self.current))
 
-    def _scope_to(self, name: str) -> None:
+    def scope_to(self, name: str) -> None:
+        """The catalog is to show this server alone, or all of them again."""
         if name != self._scope and (not name or len(self._rows) > 1):
             self._scope = name
             self.post_message(self.Selected(name))
-
-    def show_all(self) -> None:
-        """The catalog shows all servers again."""
-        self._scope = ""
 
     def go_to(self, name: str) -> None:
         """Put the cursor on a server."""
@@ -371,7 +368,7 @@ class ServersPane(Pane, scope="servers"):
             self.filter.display = False
             self.list.focus()
         elif self._scope:
-            self._scope_to("")
+            self.scope_to("")
         else:
             return False
         return True
@@ -497,7 +494,7 @@ class ServersPane(Pane, scope="servers"):
 
     def action_export_servers(self) -> None:
         """Put it, or the whole group under the cursor, into another client's file."""
-        from mcp_studio.tui.screens.export_servers import ExportServers
+        from mcp_studio.tui.screens.clients import ExportServers
 
         group = self.list.row.group if isinstance(self.list.row, Heading) else ""
         members = [name for name, row in self._rows.items() if group and row.config.group == group]
@@ -525,7 +522,7 @@ class ServersPane(Pane, scope="servers"):
     def action_console(self) -> None:
         """Send any message to it by hand."""
         if name := self._chosen():
-            from mcp_studio.tui.screens.console import Console
+            from mcp_studio.tui.screens.by_hand import Console
 
             self.app.push_screen(Console(name))
 

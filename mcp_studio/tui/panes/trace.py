@@ -33,7 +33,7 @@ from mcp_studio.tui.views.trace_table import TraceTable, name_of, rows_with
 if TYPE_CHECKING:
     from mcp_studio.trace.disk.session import Session
     from mcp_studio.tui.screens.exchange import Side, Wish
-    from mcp_studio.tui.screens.sessions import Opened
+    from mcp_studio.tui.screens.recordings import Opened
 
 _EMPTY = "Nothing has crossed the wire yet. Connect a server, and every message appears here."
 _EMPTY_PAST = "Nothing was recorded in this session."
@@ -354,7 +354,7 @@ class TracePane(Pane, scope="trace"):
 
     async def _copy_as(self, entry: WireMessage) -> None:
         from mcp_studio.call.copying.subject import subject_of, with_outcome
-        from mcp_studio.tui.screens.copy_as import CopyAs
+        from mcp_studio.tui.screens.calls import CopyAs
 
         studio, step = self.app.studio, self._call_of(entry)
         if step is None:
@@ -382,7 +382,7 @@ class TracePane(Pane, scope="trace"):
     async def _repeat(self, entry: WireMessage) -> None:
         step = self._call_of(entry)
         if step is None:
-            from mcp_studio.tui.screens.console import Console
+            from mcp_studio.tui.screens.by_hand import Console
 
             body = await self.recording.body(entry)
             self.app.push_screen(Console(entry.server, body.decode("utf-8", "replace")))
@@ -399,7 +399,7 @@ class TracePane(Pane, scope="trace"):
 
     def action_resend_now(self) -> None:
         """Send the same once more, and compare the responses."""
-        from mcp_studio.tui.screens.resend import Resend
+        from mcp_studio.tui.screens.exchange import Resend
 
         if entry := self._chosen():
             step = step_of(self.recording.columns, entry.number)
@@ -410,8 +410,8 @@ class TracePane(Pane, scope="trace"):
 
     def action_resend_many(self) -> None:
         """Send what is marked, what the query shows, or everything once more."""
-        from mcp_studio.tui.screens.export import parts_of
-        from mcp_studio.tui.screens.resend import Resend
+        from mcp_studio.tui.screens.exchange import Resend
+        from mcp_studio.tui.screens.recordings import parts_of
 
         if parts := parts_of(self.recording, None, self._filtered):
             self.app.push_screen(Resend(self.recording, parts[0].numbers, parts[0].about))
@@ -427,7 +427,7 @@ class TracePane(Pane, scope="trace"):
 
     def action_save(self) -> None:
         """Export the exchange, what is marked or filtered, or everything."""
-        from mcp_studio.tui.screens.export import Export, parts_of
+        from mcp_studio.tui.screens.recordings import Export, parts_of
 
         if parts := parts_of(self.recording, self.table.message, self._filtered):
             self.app.push_screen(Export(self.recording, parts))
@@ -436,7 +436,7 @@ class TracePane(Pane, scope="trace"):
 
     def action_open_outside(self) -> None:
         """Choose a session or a file to be shown."""
-        from mcp_studio.tui.screens.sessions import Sessions
+        from mcp_studio.tui.screens.recordings import Sessions
 
         shown = self._session.path if self._session is not None else None
         self.app.push_screen(Sessions(shown), self._show)
@@ -466,7 +466,7 @@ class TracePane(Pane, scope="trace"):
 
     def action_breakpoints(self) -> None:
         """Say which messages are held, and decide about each."""
-        from mcp_studio.tui.screens.breakpoints import Breakpoints
+        from mcp_studio.tui.screens.by_hand import Breakpoints
 
         gate = self._gate
         if isinstance(gate, RemoteGate) and self._session is not None:

@@ -25,8 +25,7 @@ from textual.widgets.option_list import Option
 from mcp_studio.safetext import safe
 from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.app import StudioApp
-from mcp_studio.tui.views.rows import glyphs
-from mcp_studio.tui.views.text_view import SearchView
+from mcp_studio.tui.views.rows import SearchView, glyphs
 
 _SEARCHED = 12
 """Options from which on the list has a search."""

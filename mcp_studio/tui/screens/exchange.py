@@ -1,29 +1,36 @@
-"""One exchange of the trace over the whole screen, how two of them differ, and what a person notes on a message."""
+"""One exchange of the trace on the whole screen, how two of them differ, what a person notes on a message; and sending
+requests once more.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Iterable
-from typing import ClassVar, Literal, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import ClassVar, Literal, NamedTuple, cast
 
 from textual import getters, on
 from textual.binding import BindingType
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Input, Static
+from textual.widgets import Checkbox, Input, Select, Static
 
+from mcp_studio.call.replay.plan import Plan, Step, load, plan
+from mcp_studio.call.replay.runner import VERDICTS, Replayer, Result, summary
 from mcp_studio.errors import UsageError
+from mcp_studio.jsontext import Json, dumps
 from mcp_studio.present import units
+from mcp_studio.present.differences import difference_line
 from mcp_studio.safetext import safe
 from mcp_studio.trace.diff import Ignore, value_of
 from mcp_studio.trace.message import MARKED, Recording, WireMessage
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.app import StudioApp
-from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.screens.dialog import Choice, Dialog, RunDialog
 from mcp_studio.tui.views.diff_view import DiffView
 from mcp_studio.tui.views.exchange import ExchangeView, ends_of
-from mcp_studio.tui.views.rows import glyphs
+from mcp_studio.tui.views.rows import Line, VirtualList, fit, glyphs, spread
 from mcp_studio.tui.views.trace_table import name_of
 
 _LARGEST = 8_000_000
@@ -184,3 +191,156 @@ def toggle_mark(app: StudioApp, recording: Recording, entry: WireMessage) -> Non
     columns = recording.columns
     with app.failing():
         recording.mark(entry.number, not columns.flags[entry.number - columns.first] & MARKED)
+
+
+_DEAD = ("disabled", "failed", "needs_auth", "stopping")
+_LOOKS = {"same": ("ok", "ok"), "differs": ("changed", "warn"), "new": ("new", "accent"), "failed": ("bad", "bad")}
+"""Glyph and look by verdict."""
+_LINES = 6
+"""Differences of the row under the cursor that are told below the list."""
+
+
+class Resend(RunDialog):
+    """A row for each request; stays until it is left. What was approved once is not approved the next time.
+
+    Args:
+        what: one request, which is sent at once, or the numbers of messages whose requests are sent.
+        about: which they are, such as `what is marked`.
+    """
+
+    DEFAULT_CLASSES = "-large"
+    choices = (
+        Choice("start", "Re-send", "primary"), Choice("stop", "Cancel"), Choice("open", "Compare"),
+        Choice("pending", "Pending"), Choice("back", "Close"),
+    )  # fmt: skip
+    AUTO_FOCUS = "VirtualList"
+    every = 0.2
+    rows = cast("getters.query_one[VirtualList[Step]]", getters.query_one(VirtualList))
+
+    def __init__(self, recording: Recording, what: Step | Sequence[int], about: str = "") -> None:
+        super().__init__()
+        self._recording = recording
+        self._what = what
+        self._about = about
+        self._plan = Plan((what,)) if isinstance(what, Step) else Plan(())
+        self._results: dict[int, Result] = {}
+        """By the number of their step."""
+
+    def body(self) -> Iterable[Widget]:
+        manager = self.app.studio.manager
+        alive = [name for name in manager.names() if manager.status(name).state not in _DEAD]
+        places = [
+            ("To the server that each request went to", ""),
+            *((Content(f"To {safe(name, 60)}"), name) for name in alive),
+        ]
+        yield Select(places, value="", allow_blank=False, compact=True)
+        yield Checkbox("Approve all calls; what a rule denies is not sent", compact=True)
+        yield VirtualList[Step](self._draw, key=lambda step: step.number)
+        yield Static(id="note", markup=False)
+
+    def on_mount(self) -> None:
+        self.run_worker(self._make_plan())
+
+    async def _make_plan(self) -> None:
+        if not isinstance(self._what, Step):  # it may be a million messages
+            self._plan = await asyncio.to_thread(plan, self._recording.columns.snapshot(), self._what)
+            left = ", ".join(f"{one.times:,} {one.method}" for one in self._plan.left_out)
+            without = f" Left out: {safe(left, 300)}." if left else ""
+            self.note(f"{units.plural(len(self._plan.steps), 'request')} of {self._about}.{without}")
+        self.rows.show(self._plan.steps)
+        self._count()
+        if isinstance(self._what, Step):
+            self.action_start()
+
+    def action_start(self) -> None:
+        """Begin."""
+        where, names = str(self.query_one(Select).value), self.app.studio.manager.names()
+        servers = {one: where or one for one in self._plan.servers}
+        away = [name for name in servers.values() if name not in names]
+        if not self._plan.steps:
+            self.note("There is nothing here that can be sent again.")
+        elif away:
+            self.note(f"{safe(away[0], 60)} is not connected here: choose another server.")
+        elif where and len(servers) > 1:
+            self.note(f"These went to {len(servers)} servers ({safe(', '.join(servers), 120)}): choose fewer.")
+        elif not self.has_class("-running"):
+            origin = "person" if isinstance(self._what, Step) else "program"
+            approved, caller = self.query_one(Checkbox).value, self.app.studio.caller
+            self._results.clear()
+            replayer = Replayer(caller, self._recording, origin=origin, approved=approved)
+            self.app.attempt(self, self._send(servers, replayer), group="send")
+
+    async def _send(self, servers: dict[str, str], replayer: Replayer) -> None:
+        self.offer(start=False)
+        try:
+            async for result in replayer.run(self._plan.steps, servers):
+                self._results[result.step.number] = result
+        finally:
+            if self.is_attached:
+                self.look()
+                self.offer(start=True)
+
+    # What is shown
+
+    def look(self) -> None:
+        self.offer_pending()
+        if self.has_class("-running"):
+            self.rows.refresh()
+            self._count()
+            self._tell()
+
+    def _count(self) -> None:
+        counts = summary(self._results.values())
+        done = f"{counts['steps']:,} of {units.plural(len(self._plan.steps), 'request')}"
+        self.retitle(" · ".join(("Re-send", done, *(f"{counts[word]:,} {word}" for word in VERDICTS if counts[word]))))
+
+    @property
+    def result(self) -> Result | None:
+        """What came of the request under the cursor."""
+        return self._results.get(self.rows.row.number) if self.rows.row else None
+
+    @on(VirtualList.Highlighted)
+    def _tell(self) -> None:
+        """Say more about the row under the cursor."""
+        if (result := self.result) is not None:
+            lines = [difference_line(one) for one in result.differences[:_LINES]]
+            more = len(result.differences) - _LINES
+            lines += [f"and {units.plural(more, 'more difference')}"] if more > 0 else []
+            said = {"same": "The answer is the same as it was.", "new": "It had no answer then."}
+            lines.append(safe(result.said, 500) or said.get(result.verdict, ""))
+            self.note("\n".join(filter(None, lines)))
+
+    def _draw(self, step: Step, width: int, selected: bool) -> Line:
+        result = self._results.get(step.number)
+        verdict, now = (result.verdict, result.ms) if result is not None else ("", None)
+        sign, look = _LOOKS.get(verdict, ("off", "dim"))
+        times = f" {glyphs().sent} ".join(units.duration(ms) for ms in (step.ms, now) if ms is not None)
+        name = f"{safe(step.server, 20)} {safe(step.subject, 200)}"
+        pieces = [(fit(f"{getattr(glyphs(), sign)} {verdict}", 11), look), (name, "strong" * selected)]
+        if result is not None and (result.said or result.differences):
+            brief = safe(result.said, 200) or difference_line(result.differences[0], 40)
+            pieces.append((f"  {brief}", "dim"))
+        return spread(pieces, [(f"{times:>20}", "")], width)
+
+    # What the person does
+
+    @on(VirtualList.Chosen)
+    def action_open(self) -> None:
+        """Both answers, with what differs between them."""
+        if self.result is None or self.result.answer is None:
+            said = self.result.said if self.result is not None else "it has not been sent yet"
+            self.app.say(f"There is no answer: {said}.", "warning")
+        else:
+            self.app.attempt(self, self._compare(self.result), group="compare")
+
+    async def _compare(self, result: Result) -> None:
+        recorded = await load(self._recording, result.step)
+        sent: Json = {"method": result.step.method, "params": recorded.params}
+        name, request = safe(result.step.subject, 80), dumps(sent)
+        then = Side(f"then: {name}", request, dumps(recorded.answer) if recorded.answer else b"")
+        self.app.push_screen(Compare(then, Side(f"now: {name}", request, dumps(result.answer))))
+
+    def action_stop(self) -> None:
+        """Send no more."""
+        self.workers.cancel_group(self, "send")
+        self.app.say("Cancelled; the rest is not sent.")

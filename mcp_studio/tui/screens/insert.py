@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import mimetypes
-import os
 import re
 from collections.abc import Callable, Iterable
 from datetime import date, datetime, time, timedelta
@@ -15,7 +14,7 @@ from typing import Literal
 
 from rich.style import Style
 from rich.text import Text as RichText
-from textual import on
+from textual import on, work
 from textual.widget import Widget
 from textual.widgets import DirectoryTree, Input, OptionList, Static, TextArea
 from textual.widgets.tree import TreeNode
@@ -190,12 +189,11 @@ class InsertFile(InsertDialog[str]):
         self._input.value = str(event.path)
 
     @on(Input.Submitted)
-    def action_submit(self) -> None:
-        self.run_worker(self._read(Path(os.path.expanduser(self._input.value))), group="read", exclusive=True)
-
-    async def _read(self, file: Path) -> None:
+    @work(exclusive=True)
+    async def action_submit(self) -> None:
+        file = Path(self._input.value)
         try:
-            self.dismiss(await asyncio.to_thread(contents, file, self._shape, self._most))
+            self.dismiss(await asyncio.to_thread(lambda: contents(file.expanduser(), self._shape, self._most)))
         except NoContents as problem:
             self.note(f"{problem.message} {problem.hint}", "bad")
 

@@ -110,15 +110,11 @@ def _closeness(word: str, title: str, also: str) -> float:
         return 0.95 if begins[1] is None else 1
     if re.search(rf"\b{found}", also):
         return 0.8
-    return 0.7 if word in title else _likeness(word, f"{title} {also}") / 200
-
-
-def _likeness(word: str, text: str) -> float:
-    """From 0 to 100: how much the word is like one in the text, or like the beginning of one."""
-    if word in text:
-        return 100
-    found = max(max(fuzz.ratio(word, one), fuzz.ratio(word, one[: len(word)])) for one in text.split())
-    return found if len(word) >= _SHORTEST and found >= _NEAR else 0
+    if word in title or word in also:
+        return 0.7 if word in title else 0.5
+    words = f"{title} {also}".split()
+    near = max(max(fuzz.ratio(word, one), fuzz.ratio(word, one[: len(word)])) for one in words) / 200
+    return near if len(word) >= _SHORTEST and near >= _NEAR / 200 else 0
 
 
 class ActionProvider(StudioProvider):

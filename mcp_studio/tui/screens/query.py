@@ -15,7 +15,7 @@ from mcp_studio.jsontext import Json, dumps
 from mcp_studio.present import units
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.views.json_view import JsonView
-from mcp_studio.tui.views.text_view import Findable
+from mcp_studio.tui.views.rows import Findable
 
 _PAUSE = 0.15
 """Seconds without a key after which an expression is evaluated."""

@@ -25,7 +25,7 @@ from mcp_studio.tui import server_files
 from mcp_studio.tui.form.view import FormView
 from mcp_studio.tui.screens import server_entry
 from mcp_studio.tui.screens.dialog import Choice, Dialog
-from mcp_studio.tui.screens.vault import offered
+from mcp_studio.tui.screens.secrets import offered
 from mcp_studio.tui.views.rows import glyphs
 from mcp_studio.vault.base import beside
 
@@ -229,7 +229,7 @@ class ServerForm(Dialog[ServerConfig]):
             self.dismiss(ready[0])
 
     def action_import_servers(self) -> None:
-        from mcp_studio.tui.screens.import_servers import ImportServers
+        from mcp_studio.tui.screens.clients import ImportServers
 
         self.app.push_screen(ImportServers(), self._imported)
 

@@ -27,7 +27,7 @@ from mcp_studio.session.state import Status
 from mcp_studio.tui import server_files
 from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog, Parts
-from mcp_studio.tui.screens.token import Exchanges, TokenView
+from mcp_studio.tui.screens.secrets import Exchanges, TokenView
 from mcp_studio.tui.views.rows import Line, VirtualList, glyphs, spread
 from mcp_studio.urls import judge
 

@@ -25,8 +25,7 @@ from mcp_studio.trace.message import MARKED, Columns, Recording, WireMessage
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.trace.tree import request_of, tree, walk
 from mcp_studio.tui.views.json_view import JsonView
-from mcp_studio.tui.views.rows import Piece, VirtualList, fit, glyphs
-from mcp_studio.tui.views.text_view import Findable, TextView
+from mcp_studio.tui.views.rows import Findable, Piece, TextView, VirtualList, fit, glyphs
 from mcp_studio.tui.views.trace_table import NAMES, arrow, clock, codes, rows_with, took_text, words_of
 
 _AROUND = 5.0

@@ -26,8 +26,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.schema.field import SchemaProblem
 from mcp_studio.schema.place import has, path_of, pointer
 from mcp_studio.tui.actions import bindings
-from mcp_studio.tui.views.rows import CursorView, Piece, break_rows, cut, fit, glyphs, make_safe, mark_pieces, width_of
-from mcp_studio.tui.views.text_view import SearchView
+from mcp_studio.tui.views.rows import CursorView, Piece, SearchView, break_rows, cut, fit, glyphs, mark_pieces, width_of
 
 KEY, STRING, NUMBER, CONSTANT, MARK = "json--key", "json--string", "json--number", "json--constant", "json--mark"
 _BREAKS = re.compile(r"\s*[\r\n]\s*")
@@ -189,7 +188,7 @@ class JsonTree:
     def line_of(self, row: int, offset: int) -> int:
         """The row of an open string that shows a byte of it."""
         inside = self.value_start(row) + 1
-        before = len(make_safe(decode(self.data[inside : _parted(self.data, inside, offset)])))
+        before = len(safe(decode(self.data[inside : _parted(self.data, inside, offset)]), _STRING_MOST, lines=True))
         return row + bisect_right(self._lines[self.starts[row]].starts, before)
 
     # Values
@@ -266,7 +265,7 @@ class JsonTree:
     def _wrap(self, row: int, width: int) -> _Lines:
         inside, end = self.value_start(row) + 1, self.value_end(row)
         shown = _parted(self.data, inside, inside + _STRING_MOST)
-        text = make_safe(decode(self.data[inside:shown]))
+        text = safe(decode(self.data[inside:shown]), _STRING_MOST, lines=True)
         if shown < end - 1:
             text += "…\nThere is more; it can be copied."
         return _Lines(text, break_rows(text, width))

@@ -1,10 +1,12 @@
-"""Importing servers from the files of other clients, after showing exactly what they start; the first start, too."""
+"""Servers of other clients: importing them, after showing exactly what they start, the first start, too; and writing
+ours into their files, after showing what changes there.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -12,22 +14,23 @@ from typing import NamedTuple
 from textual import getters, on
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Static
+from textual.widgets import Button, Select, Static
 
-from mcp_studio.config.clients import foreign_files
+from mcp_studio.config.clients import client_named, foreign_files, targets
+from mcp_studio.config.exporters import Export, export
 from mcp_studio.config.importers import NO_SERVERS
 from mcp_studio.config.load import written
 from mcp_studio.config.model import ServerConfig, Source
 from mcp_studio.config.save import put_server
-from mcp_studio.errors import ConfigError
+from mcp_studio.errors import ConfigError, StudioError
 from mcp_studio.present import units
 from mcp_studio.present.definition import target_of
 from mcp_studio.safetext import safe
 from mcp_studio.studio import Studio
 from mcp_studio.tui import server_files
 from mcp_studio.tui.screens.approval import what_starts
-from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts, TickList
-from mcp_studio.tui.screens.vault import offered
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts, TickList, diff_lines, section
+from mcp_studio.tui.screens.secrets import offered
 
 _NOTHING = (
     "No servers found: other clients, such as Claude Code, Cursor or VS Code, have no file with servers in it, "
@@ -168,3 +171,70 @@ class FirstStart(ImportServers):
 def _line(one: Found) -> Content:
     name, note = safe(one.server.name, 40), safe(one.taken or one.client, 60)
     return Content.assemble(name, (f"  {note}  {safe(target_of(one.server), 200)}", "$quiet"))
+
+
+class ExportServers(Dialog[None]):
+    """Shows what changes whenever another client, or other servers, are chosen; stays until that is written.
+
+    Args:
+        ticked: the servers that are chosen at first.
+    """
+
+    TITLE = "Write servers to another client"
+    DEFAULT_CLASSES = "-broad"
+    choices = (Choice("write", "Write", "primary"), Choice("back", "Cancel"))
+    servers = getters.query_one(TickList)
+
+    def __init__(self, ticked: Collection[str]) -> None:
+        super().__init__()
+        self._ticked = ticked
+        self._places = [*targets(Path.cwd()).items()]
+        self._export: Export | None = None
+        """What is shown, and written by the button."""
+
+    def body(self) -> Iterable[Widget]:
+        options = (
+            (safe(f"{name}{', this project' if project else ''}  {file}", 200), at)
+            for at, ((name, project), file) in enumerate(self._places)
+        )
+        yield Select(options, allow_blank=False, compact=True)
+        yield TickList(compact=True)
+        yield Static(id="note", markup=False)
+        yield Static(id="changes", markup=False)
+
+    def on_mount(self) -> None:
+        names = self.app.studio.manager.names()
+        self.servers.show((Content(safe(name, 60)), name in self._ticked) for name in names)
+        self.query_one(Select).focus()
+
+    @on(Select.Changed)
+    @on(TickList.OptionSelected)
+    def look(self) -> None:
+        """Show what would change now."""
+        self.run_worker(self._look(), group="look", exclusive=True)
+
+    async def _look(self) -> None:
+        studio, (place, file) = self.app.studio, self._places[int(str(self.query_one(Select).value))]
+        names = studio.manager.names()
+        chosen = [studio.manager.config(names[at]) for at in self.servers.ticked]
+        self._export = wanted = export(client_named(place[0]), file, chosen, studio.redactor)
+        notes, lines = [*wanted.remarks], list[str]()
+        try:
+            lines = await asyncio.to_thread(wanted.changes) if wanted.entries else []
+        except StudioError as error:
+            notes.append(f"{error.message} {error.hint}")
+        else:
+            notes += [] if lines else [f"{file} says so already." if wanted.entries else "No server is to be written."]
+        self.query_one("#write", Button).disabled = not lines
+        self.note("\n".join(map(studio.redactor.text, notes)), "warn" if notes else "")
+        changes = section("What changes in the file", diff_lines([*map(studio.redactor.text, lines)]))
+        self.query_one("#changes", Static).update(Content.assemble(*changes))
+
+    def action_write(self) -> None:
+        """Write what is shown, and keep the file as it was."""
+        if self._export is not None and not self.query_one("#write", Button).disabled:
+            self.app.attempt(self, self._write(self._export), "write")
+
+    async def _write(self, wanted: Export) -> None:
+        self.app.say(await asyncio.to_thread(wanted.write))
+        self.dismiss(None)

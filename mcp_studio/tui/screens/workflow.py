@@ -1,0 +1,186 @@
+"""A workflow: its inputs as a form, its steps as a tree with what each of them got and gave, and its runs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from textual import getters, on
+from textual.containers import Horizontal
+from textual.widget import Widget
+from textual.widgets import Button, Input, Static
+
+from mcp_studio.jsontext import Json, dumps, mapping
+from mcp_studio.present import units
+from mcp_studio.safetext import safe
+from mcp_studio.schema.field import defaults, errors
+from mcp_studio.schema.form import build
+from mcp_studio.tui.external import edit_file
+from mcp_studio.tui.form.view import FormView
+from mcp_studio.tui.screens.dialog import Choice, RunDialog
+from mcp_studio.tui.views.json_view import JsonView
+from mcp_studio.tui.views.rows import Findable, Line, VirtualList, glyphs, spread
+from mcp_studio.workflow import Run, Workflow, check
+from mcp_studio.workflow.records import RunStore
+from mcp_studio.workflow.run import ENDED, StepRun
+
+_FILE = "workflow:file"
+_LOOKS = {
+    "pending": ("off", "dim"), "running": ("half", "warn"), "waiting": ("waiting", "accent"), "done": ("ok", "ok"),
+    "failed": ("bad", "bad"), "skipped": ("dash", "dim"), "cancelled": ("off", "warn"),
+}  # fmt: skip
+"""Sign and look of a step by its state."""
+Row = tuple[int, StepRun]
+"""How deep a step lies, and the step."""
+
+
+class WorkflowDialog(RunDialog):
+    """The file that was shown last is shown again; a step under the cursor says what it got and gave."""
+
+    TITLE = "Workflow"
+    DEFAULT_CLASSES = "-large"
+    AUTO_FOCUS = "#file"
+    every = 0.2
+    choices = (
+        Choice("start", "Run", "primary"), Choice("from_here", "Run from here"), Choice("pause", "Pause"),
+        Choice("stop", "Cancel"), Choice("pending", "Pending"), Choice("edit", "Edit"), Choice("back", "Close"),
+    )  # fmt: skip
+    file = getters.query_one("#file", Input)
+    form = getters.query_one(FormView)
+    steps = getters.query_one("#steps", VirtualList)
+    view = getters.query_one(JsonView)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._workflow: Workflow | None = None
+        self._run: Run | None = None
+        """What runs, ran last, or could run."""
+        self._shown: object = None
+
+    def body(self) -> Iterable[Widget]:
+        last = str(self.app.studio.memory.drafts.get(_FILE) or "")
+        yield Input(last, placeholder="The path of a workflow: TOML or JSON; enter loads it", id="file", compact=True)
+        yield FormView(empty="It takes no inputs.")
+        steps = VirtualList[Row](_draw, key=lambda row: row[1].path, id="steps", empty="No workflow is loaded.")
+        yield Horizontal(steps, Findable(JsonView()))
+        yield Static(id="note", markup=False)
+
+    def on_mount(self) -> None:
+        if self.file.value:
+            self.load()
+
+    @property
+    def _path(self) -> str:
+        return str(Path(self.file.value.strip()).expanduser())
+
+    @on(Input.Submitted, "#file")
+    def load(self) -> None:
+        """Read the file, and say what is wrong with it."""
+        self.app.attempt(self, self._load(), "load")
+
+    async def _load(self) -> None:
+        self._workflow = workflow = await asyncio.to_thread(Workflow.load, self._path)
+        self.app.studio.memory.drafts.put(_FILE, self._path)
+        form = build(workflow.inputs or {})
+        self.form.show(form, defaults(form) if self.form.model.form.schema != form.schema else self.form.value)
+        self._run = None if workflow.errors else Run(workflow, self.app.studio)
+        self.retitle(f"Workflow: {workflow.name}")
+        self.look()
+        self.steps.focus()
+        found = await check(workflow, self.app.studio)
+        self.note("\n".join(map(str, found)) or workflow.description, "warn" if found else "quiet")
+
+    # Running
+
+    def action_start(self) -> None:
+        self._begin("", None)
+
+    def action_from_here(self) -> None:
+        """Run the step under the cursor and those behind it, with the results before it as they were."""
+        row: Row | None = self.steps.row
+        if self._run is not None and row is not None and row[1].step is not None:
+            self._begin(row[1].step.id, self._run.as_json())
+
+    def _begin(self, start: str, earlier: Json) -> None:
+        workflow = self._workflow
+        if wrong := errors((*self.form.unreadable, *self.form.problems)):
+            self.form.show_problems(wrong)
+            self.form.focus_first_problem()
+        elif workflow is not None and not self.has_class("-running"):
+            with self.app.failing():
+                self._run = Run(workflow, self.app.studio, mapping(self.form.value), earlier=earlier, start=start)
+                self.app.run_worker(self._follow(self._run))
+
+    async def _follow(self, run: Run) -> None:
+        """Show how it goes, and keep it once it has ended: a worker of the app, as it may be left meanwhile."""
+        self.offer(start=False)
+        self.note("")
+        try:
+            await asyncio.wait((run.start(),))
+        finally:
+            studio = self.app.studio
+            await asyncio.to_thread(RunStore(studio.paths.state / "runs", studio.redactor).keep, run)
+        if self.is_attached and run is self._run:
+            self.offer(start=True)
+            self.look()
+            where = f"{run.failed.path}: " if run.failed else ""
+            ended = f"{run.state} after {units.duration(run.root.ms)}"
+            self.note(f"{where}{run.error.message} {run.error.hint}" if run.error else ended, _LOOKS[run.state][1])
+
+    def action_pause(self) -> None:
+        """Begin no further step, or go on."""
+        if self._run is not None and self.has_class("-running"):
+            (self._run.resume if self._run.paused else self._run.pause)()
+
+    def action_stop(self) -> None:
+        if self._run is not None:
+            self._run.cancel()
+
+    def action_edit(self) -> None:
+        """Edit the file, and load it again."""
+        self.app.run_worker(self._edit())
+
+    async def _edit(self) -> None:
+        await edit_file(self.app, self._path)
+        if self.is_attached and not self.has_class("-running"):
+            self.load()
+
+    # What is shown
+
+    def look(self) -> None:
+        self.offer_pending()
+        run = self._run
+        self.query_one("#pause", Button).label = "Go on" if run is not None and run.paused else "Pause"
+        self.steps.show([*_rows(run.root)] if run is not None else [])
+        self.show_step()
+
+    @on(VirtualList.Highlighted, "#steps")
+    def show_step(self) -> None:
+        """What the step under the cursor got and gave; of the run as a whole where there is none."""
+        row: Row | None = self.steps.row
+        node = row[1] if row is not None else None
+        if node is not None and (shown := (id(node), node.state, node.attempts)) != self._shown:
+            self._shown = shown
+            self.run_worker(self._fill(node), group="step", exclusive=True)
+
+    async def _fill(self, node: StepRun) -> None:
+        facts: dict[str, Json] = {"state": node.state, "inputs": node.inputs, "output": node.output}
+        facts |= {"error": f"{node.error.message} {node.error.hint}".strip()} if node.error is not None else {}
+        self.view.show(await asyncio.to_thread(dumps, facts))
+
+
+def _rows(node: StepRun, depth: int = 0) -> Iterator[Row]:
+    for child in node.children:
+        yield depth, child
+        yield from _rows(child, depth + 1)
+
+
+def _draw(row: Row, width: int, selected: bool) -> Line:
+    depth, node = row
+    sign, look = _LOOKS[node.state]
+    title = node.step.title if node.step is not None else f"#{(node.index or 0) + 1}"
+    counts = ", ".join(f"{count:,} {state}" for state, count in node.counts.items())
+    took = units.duration(node.ms) if node.state in ENDED and node.began else ""
+    left = [(f"{'  ' * depth}{getattr(glyphs(), sign)} ", look), (safe(title, 200), "")]
+    return spread([*left, (f"  {counts}" * bool(counts), "dim")], [(f" {took}", "dim")], width)
