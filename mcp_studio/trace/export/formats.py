@@ -4,7 +4,6 @@ writing it.
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,6 +15,7 @@ from urllib.parse import parse_qsl
 from mcp_studio import __version__
 from mcp_studio.errors import UsageError
 from mcp_studio.jsontext import Json, dumps, mapping
+from mcp_studio.paths import write_atomically
 from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
 from mcp_studio.trace import message as bits
@@ -173,9 +173,6 @@ def _pairs(pairs: Iterable[tuple[str, str]]) -> Json:
     return [{"name": name, "value": value} for name, value in pairs]
 
 
-_BUFFER = 1 << 20
-
-
 class Format(NamedTuple):
     """One of the formats."""
 
@@ -224,7 +221,9 @@ async def export(
 
     def consume(source: Source) -> None:
         if isinstance(target, Path):
-            _to_file(write(source), target)
+            if target.exists():
+                raise FileExistsError
+            write_atomically(target, write(source))
         else:
             target.writelines(write(source))
             target.flush()
@@ -235,17 +234,3 @@ async def export(
         raise UsageError(f"{target} is there already.", hint="Name another file; nothing is overwritten.") from None
     except OSError as problem:
         raise UsageError(f"{target} cannot be written: {problem.strerror or problem}.") from None
-
-
-def _to_file(parts: Iterator[bytes], target: Path) -> None:
-    if target.exists():
-        raise FileExistsError
-    target.parent.mkdir(parents=True, exist_ok=True)
-    draft = target.with_name(f".{target.name}.{os.urandom(6).hex()}")
-    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
-    try:
-        with os.fdopen(handle, "wb", buffering=_BUFFER) as out:
-            out.writelines(parts)
-        os.replace(draft, target)
-    finally:
-        draft.unlink(missing_ok=True)
