@@ -104,7 +104,7 @@ def _usual(environ: Mapping[str, str], platform: str) -> tuple[Path, Path, Path]
 
 
 def write_atomically(file: Path, data: bytes | Iterable[bytes], *, mode: int = 0o600) -> None:
-    """Replace a file's content, by parts where there are any; makes its folder where it is missing; a symbolic link is
+    """Replace a file's content, which may come in parts; makes its folder where it is missing; a symbolic link is
     followed, not replaced.
 
     Raises:

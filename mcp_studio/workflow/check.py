@@ -204,7 +204,7 @@ def _arguments(workflow: Workflow, step: Step, ref: Ref, tool: ToolView) -> Iter
         path = path_of(found.pointer, given)
         value = get_or_none(given, path)
         if not (isinstance(value, str) and value in dynamic):
-            yield f"{ref} gets {key_of(path) or 'arguments'} that {found.message}.", "error"
+            yield f"{ref}: {key_of(path) or 'arguments'} {found.message}.", "error"
     for key in given.keys() - properties.keys():
         if schema.get("additionalProperties", True) is False or (properties and "additionalProperties" not in schema):
             closed = schema.get("additionalProperties", True) is False

@@ -45,7 +45,7 @@ class DurableRuns:
         database: `sqlite:///FILE` or `postgresql://HOST/NAME`.
         name: what this process is called there. One that begins under the name of one that ended goes on with what
             that had begun, so no two that run may have the same; without a name it has one of its own.
-        approved: as for `Run`, of the runs that begin here.
+        approved: as for `Run`, of all that is done here. What stands in the database approves nothing.
     """
 
     def __init__(self, studio: Studio, database: str, name: str = "", *, approved: bool = False) -> None:
@@ -158,8 +158,7 @@ class DurableRuns:
             ) from None
 
     def _plan(self, workflow: Workflow, inputs: dict[str, Json]) -> dict[str, Json]:
-        known: dict[str, Json] = {"document": workflow.document, "file": workflow.file, "inputs": inputs}
-        return {**known, "approved": self._approved}
+        return {"document": workflow.document, "file": workflow.file, "inputs": inputs}
 
     # ------------------------------------------------------------------ what DBOS calls
 
@@ -179,7 +178,7 @@ class DurableRuns:
         """A whole run, or one item or branch of it; failures are values, since those are kept as they are."""
         workflow = Workflow.of(plan["document"], plan["file"])
         engine = _Steps(self._dbos, self._part, plan, self._postponed)
-        run = Run(workflow, self._studio, plan["inputs"], approved=plan["approved"], id=plan["run"], engine=engine)
+        run = Run(workflow, self._studio, plan["inputs"], approved=self._approved, id=plan["run"], engine=engine)
         self.begun.emit(run)
         if "part" not in plan:
             await run.execute()
@@ -235,7 +234,7 @@ class _Steps:
         self, run: Run, node: StepRun, jobs: Sequence[Job], at_once: int, stop: str
     ) -> list[Json | StudioError]:
         """One after the other here, or as children: branches in this process, items in a queue."""
-        if at_once == 1:
+        if at_once == 1 or not jobs:
             return await Direct().items(run, node, jobs, 1, stop)
         dbos = self._dbos.DBOS
         queue = f"mcp-studio-{at_once}"

@@ -26,7 +26,7 @@ from mcp_studio.schema.form import build
 from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.signal import Signal
 from mcp_studio.studio import Studio
-from mcp_studio.workflow.check import Scope, settled, tool_ref
+from mcp_studio.workflow.check import Scope, check_names, settled, tool_ref
 from mcp_studio.workflow.expression import Expression, StepResult
 from mcp_studio.workflow.model import Step, Workflow, value_of
 
@@ -36,6 +36,7 @@ ENDED: tuple[RunState, ...] = ("done", "failed", "skipped", "cancelled")
 ROUNDS = 50
 """Rounds and items of one step whose own steps stay visible: the newest, and as many that failed."""
 _CACHED = 1_000
+_CHECK = "`mcp-studio workflow check` shows all."
 _LARGE = 256 * KB
 """Bytes of a result that is read in a thread."""
 _CANCELLING = 2.0
@@ -158,7 +159,7 @@ class Run:
     ) -> None:
         if wrong := workflow.errors:
             more = f" ({len(wrong) - 1} more)" if wrong[1:] else ""
-            raise ConfigError(f"{wrong[0]}{more}", file=workflow.file, hint="`mcp-studio workflow check` shows all.")
+            raise ConfigError(f"{wrong[0]}{more}", file=workflow.file, hint=_CHECK)
         self.id = id or os.urandom(6).hex()
         self.workflow, self.studio = workflow, studio
         self.inputs: dict[str, Json] = defaults(build(workflow.inputs or {})) | dict(inputs or {})
@@ -242,6 +243,8 @@ class Run:
         root = self.root
         self._begin(root)
         try:
+            if wrong := next((one for one in check_names(self.workflow) if one.severity == "error"), None):
+                raise ConfigError(str(wrong), file=self.workflow.file, hint=_CHECK)
             await self._check_inputs()
             await self.listed(self.workflow.steps)
             scope = Scope({"input": self.inputs, "var": {}})

@@ -178,6 +178,8 @@ async def test_a_run_in_this_process(studio: Studio, tmp_path: Path) -> None:
         with pytest.raises(StudioError, match="Step a: tool error: it is meant to fail") as caught:
             await runs.run(plan(f"steps = [{steps}]"), {}, "one")
         assert caught.value.exit_code == 5
+        empty = 'steps = [{ each = "[]", concurrency = 3, do = [{ wait = "x" }] }]'
+        assert await runs.run(plan(empty), {}, "empty") == []
         for identity, says in (("one", "has ended"), ("two", "not in this database")):
             with pytest.raises(UsageError, match=says):
                 await runs.resume(identity)
