@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.support import python_program
+from tests.support import database_program, python_program
 
 TABLE = "CREATE TABLE book (id INTEGER PRIMARY KEY, title VARCHAR(99) NOT NULL, price DECIMAL(8, 2) DEFAULT 9.5)"
 FILL = "INSERT INTO book VALUES (1, 'One', 5), (2, 'Two', NULL)"
@@ -28,11 +28,10 @@ def argv(*options: str) -> list[str]:
 def mysql() -> Generator[str]:
     """A MariaDB on a socket in a folder, as nobody where we are root; its address as its root."""
     pymysql = pytest.importorskip("pymysql", reason="the extra `mysql` is not installed")
-    search = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin"))
     names = ("mariadbd", "mariadb-install-db", "mariadb-admin")
-    server, install, admin = (shutil.which(name, path=search) for name in names)
+    server, install, admin = map(database_program, names)
     if server is None or install is None or admin is None:
-        pytest.skip("MariaDB is not installed (Debian: apt-get install mariadb-server)")
+        pytest.skip("MariaDB is not installed (.ci/databases gets it)")
     user = {"user": "nobody"} if os.geteuid() == 0 else {}
     with tempfile.TemporaryDirectory(prefix="my") as folder:
         if user:
