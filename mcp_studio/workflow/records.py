@@ -41,7 +41,7 @@ class RunStore:
             data = dumps(value)
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            write_object(self._folder / f"{run.root.began:.0f}-{run.id}.json", loads(self._redactor.bytes(data)))
+            write_object(self._folder / f"{run.root.began * 1000:.0f}-{run.id}.json", loads(self._redactor.bytes(data)))
             for old in self._files()[_KEPT:]:
                 old.unlink(missing_ok=True)
         except OSError:
