@@ -144,7 +144,6 @@ class Program:
         start = options.value("--from")
         earlier = store.find(options.value("--after") or "last") if start else None
         inputs, approved = self._inputs(workflow), options.flag("--yes")
-        workflow.problems += (*check_names(workflow),)
         run = Run(workflow, studio, inputs, approved=approved, earlier=earlier, start=start)
         if options.flag("--dry-run"):
             calls = planned(workflow, studio, run.inputs)
