@@ -33,7 +33,7 @@ class Slice(NamedTuple):
 def take(recording: Recording) -> Snapshot:
     """What a query reads; on the event loop where the recording grows."""
     columns = recording.columns.snapshot()
-    return Snapshot(columns, len(columns))
+    return Snapshot(columns, len(columns), recording.comment_on)
 
 
 def comments_of(recording: Recording) -> dict[int, str]:

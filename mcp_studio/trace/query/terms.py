@@ -25,6 +25,8 @@ class Snapshot(NamedTuple):
     columns: Columns
     rows: int
     """The rows that are asked about, of those that there are by now."""
+    comment_on: Callable[[int], str]
+    """The comment on the entry with a number, in any thread."""
 
     @property
     def newest(self) -> int:
@@ -36,7 +38,7 @@ class Rows:
     """The rows of a snapshot, and the block of bodies that stands beside some of them."""
 
     def __init__(self, snapshot: Snapshot, reader: Reader) -> None:
-        self.columns = snapshot.columns
+        self.columns, self.comment_on = snapshot.columns, snapshot.comment_on
         self.block = Block(0, [])
         self._reader = reader
 

@@ -159,10 +159,16 @@ class WorkflowDialog(RunDialog):
     def show_step(self) -> None:
         """What the step under the cursor got and gave; of the run as a whole where there is none."""
         row: Row | None = self.steps.row
-        node = row[1] if row is not None else None
-        if node is not None and (shown := (id(node), node.state, node.attempts)) != self._shown:
+        if row is not None and (shown := (id(row[1]), row[1].state, row[1].attempts)) != self._shown:
             self._shown = shown
-            self.run_worker(self._fill(node), group="step", exclusive=True)
+            self.run_worker(self._fill(row[1]), group="step", exclusive=True)
+
+    @on(VirtualList.Chosen, "#steps")
+    def show_messages(self) -> None:
+        """Leave for the messages of the step under the cursor, in the trace."""
+        row: Row | None = self.steps.row
+        if row is not None and self._run is not None and not self.has_class("-running"):
+            self.dismiss(f'comment:"run {self._run.id}: {row[1].path}"')
 
     async def _fill(self, node: StepRun) -> None:
         facts: dict[str, Json] = {"state": node.state, "inputs": node.inputs, "output": node.output}
@@ -180,7 +186,6 @@ def _draw(row: Row, width: int, selected: bool) -> Line:
     depth, node = row
     sign, look = _LOOKS[node.state]
     title = node.step.title if node.step is not None else f"#{(node.index or 0) + 1}"
-    counts = ", ".join(f"{count:,} {state}" for state, count in node.counts.items())
     took = units.duration(node.ms) if node.state in ENDED and node.began else ""
     left = [(f"{'  ' * depth}{getattr(glyphs(), sign)} ", look), (safe(title, 200), "")]
-    return spread([*left, (f"  {counts}" * bool(counts), "dim")], [(f" {took}", "dim")], width)
+    return spread([*left, (f"  {safe(node.line, 200)}", "dim")], [(f" {took}", "dim")], width)
