@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from mcp_studio.jsontext import Json, loads_or, mapping, pretty
@@ -103,8 +103,9 @@ def _usual(environ: Mapping[str, str], platform: str) -> tuple[Path, Path, Path]
     return base / ".config" / APP, base / ".local" / "state" / APP, base / ".cache" / APP
 
 
-def write_atomically(file: Path, data: bytes, *, mode: int = 0o600) -> None:
-    """Replace a file's content; makes its folder where it is missing; a symbolic link is followed, not replaced.
+def write_atomically(file: Path, data: bytes | Iterable[bytes], *, mode: int = 0o600) -> None:
+    """Replace a file's content, which may come in parts; makes its folder where it is missing; a symbolic link is
+    followed, not replaced.
 
     Raises:
         OSError: it cannot be written; the old content is still there.
@@ -116,7 +117,7 @@ def write_atomically(file: Path, data: bytes, *, mode: int = 0o600) -> None:
     handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
     try:
         with os.fdopen(handle, "wb") as out:
-            out.write(data)
+            out.writelines((data,) if isinstance(data, bytes) else data)
             out.flush()
             os.fsync(out.fileno())
         os.chmod(draft, target.stat().st_mode & 0o777 if target.exists() else mode)

@@ -147,3 +147,10 @@ def npm_provider(*args: str) -> list[str]:
     if not node or not (folder / "node_modules" / "oidc-provider").is_dir():
         pytest.skip("npm's oidc-provider is not installed (set MCP_STUDIO_NPM)")
     return [node, str(SERVERS / "oidc_provider.mjs"), str(folder.resolve()), *args]
+
+
+def database_program(name: str) -> str | None:
+    """Where a program of PostgreSQL or MariaDB is; what `.ci/databases` unpacked, else what is installed."""
+    installed = [*map(str, Path("/usr/lib/postgresql").glob("*/bin")), os.environ.get("PATH", ""), "/usr/sbin"]
+    folders = [os.environ.get("MCP_STUDIO_DATABASES", ""), *installed]
+    return shutil.which(name, path=os.pathsep.join(filter(None, folders)))

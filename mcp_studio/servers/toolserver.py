@@ -1,4 +1,4 @@
-"""A server of both eras whose tools are the marked methods of one object, without the SDK, whose import costs more
+"""A server of both eras, whose tools may be the marked methods of objects, without the SDK, whose import costs more
 than most of its calls.
 
 Specification 2024-11-05 to 2026-07-28: lifecycle, server/tools, server/resources, server/utilities/completion,
@@ -16,12 +16,11 @@ from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar, get_type_hints
-
-from pydantic import TypeAdapter
+from weakref import WeakSet
 
 from mcp_studio import __version__
 from mcp_studio.errors import StudioError
-from mcp_studio.jsontext import Json, dumps, items_of, mapping
+from mcp_studio.jsontext import Json, dumps, items_of, loads_or, mapping
 from mcp_studio.protocol import versions
 from mcp_studio.protocol.events import RequestId
 from mcp_studio.protocol.message import Failure, Message, Notification, Request, Response
@@ -35,13 +34,13 @@ FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 Answer = dict[str, Json]
 TOKEN = "MCP_STUDIO_SERVER_TOKEN"
 """Environment variable with the token that clients over HTTP have to show."""
-_FRESH = ("server/discover", "tools/list", "resources/list", "resources/templates/list", "resources/read")
+_FRESH = ("server/discover", *versions.LISTS, "resources/read")
 """What has to say how long it may be remembered (2026-07-28)."""
 _INTERVAL = 0.5
 """Seconds between two looks at what is watched."""
 _WATCHED = 500
 _PATIENCE = 30.0
-"""Seconds for an answer of the client."""
+"""Seconds for an answer of the client; what a person or a model has to answer may take any time."""
 
 
 class Mark(NamedTuple):
@@ -84,7 +83,15 @@ class Refused(Exception):
 
 
 class InputWanted(Exception):
-    """The client has to answer first, and to call again with that (2026-07-28, input_required)."""
+    """The client has to answer first, and to call again with that (2026-07-28, input_required).
+
+    Args:
+        asked: the members of the result that say so.
+    """
+
+    def __init__(self, asked: Answer) -> None:
+        super().__init__("input required")
+        self.asked = asked
 
 
 @dataclass(eq=False)
@@ -113,18 +120,33 @@ class Turn:
         """What the client can do."""
         return mapping(self.meta.get(versions.META_CAPABILITIES)) if self.modern else self.peer.capabilities
 
-    async def ask(self, method: str, params: dict[str, Json]) -> dict[str, Json]:
+    async def progress(self, done: float, message: str, total: float | None = None) -> None:
+        """Tell how far it is, if the client wants to know."""
+        if (token := self.meta.get("progressToken")) is not None:
+            params: dict[str, Json] = {"progressToken": token, "progress": done, "message": message}
+            params |= {} if total is None else {"total": total}
+            await self.put({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
+
+    async def ask(self, method: str, params: dict[str, Json], key: str = "") -> dict[str, Json]:
         """Ask the client, and give its answer.
+
+        Args:
+            key: tells the questions of one request apart. In the stateless era the request comes again with each
+                answer, and is answered from its start: ask before anything is changed.
 
         Raises:
             InputWanted: the answer comes with the next call.
-            StudioError: it refuses, or does not answer.
+            StudioError: it does not answer.
         """
         if not self.modern:
             return await self.peer.ask(method, params, self.put)
-        found = mapping(self.request.params.get("inputResponses")).get(method)
+        # The state holds nothing but the client's own answers of earlier rounds, so that it needs no seal.
+        given = mapping(loads_or(str(self.request.params.get("requestState", ""))))
+        given |= mapping(self.request.params.get("inputResponses"))
+        found = given.get(key or method)
         if not isinstance(found, dict):
-            raise InputWanted(method, params)
+            state: Answer = {"requestState": dumps(given).decode()} if given else {}
+            raise InputWanted({"inputRequests": {key or method: {"method": method, "params": params}}, **state})
         return found
 
 
@@ -136,14 +158,7 @@ def report(done: float, message: str) -> None:
     turn = _TURN.get()
     if turn.left:
         raise StudioError("The call was cancelled.")
-    if (token := turn.meta.get("progressToken")) is not None:
-        params: dict[str, Json] = {"progressToken": token, "progress": done, "message": message}
-        told = turn.put({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
-        asyncio.run_coroutine_threadsafe(_awaited(told), turn.loop).result()
-
-
-async def _awaited(work: Awaitable[None]) -> None:
-    await work
+    asyncio.run_coroutine_threadsafe(turn.progress(done, message), turn.loop).result()
 
 
 class ToolServer:
@@ -155,6 +170,8 @@ class ToolServer:
             "serverInfo": {"name": name, "title": title, "version": __version__},
             "instructions": instructions,
         }
+        self.of_era: dict[bool, Answer] = {False: {}, True: {}}
+        """Capabilities of one era alone; True is the stateless one."""
         self.handlers: dict[str, Callable[[Turn], Awaitable[Answer]]] = {"ping": _pong}
         self.noticed: dict[str, Callable[[], None]] = {}
         """What is done when a client sends a notification."""
@@ -162,6 +179,7 @@ class ToolServer:
         """Comes before every call of a tool."""
         self.state: Callable[[str], object] | None = None
         """The state of a resource by its address: where it changes, those who watch are told."""
+        self.peers = WeakSet[ToolPeer]()
         self._tools: dict[str, tuple[FunctionTool, Mark]] = {}
 
     def add(self, toolbox: object, *, prefix: str = "", changes: bool = True) -> None:
@@ -176,6 +194,11 @@ class ToolServer:
             mark: Mark | None = getattr(function, "mark", None)
             if mark is not None and (changes or not mark.changes):
                 self._tools[prefix + method] = FunctionTool(getattr(toolbox, method), prefix + method), mark
+
+    async def announce(self, kind: str, uri: str = "") -> None:
+        """Tell every client whom it concerns that a list, or a resource, has changed: the notification of that kind."""
+        for peer in tuple(self.peers):
+            await peer.tell(kind, uri)
 
     async def _list_tools(self, turn: Turn) -> Answer:
         return {"tools": [_definition(*one) for one in self._tools.values()]}
@@ -204,6 +227,8 @@ async def _pong(turn: Turn) -> Answer:
 
 
 def _definition(function: FunctionTool, mark: Mark) -> Answer:
+    from pydantic import TypeAdapter
+
     result = TypeAdapter(get_type_hints(function.function, include_extras=True)["return"])
     return {
         "name": function.name,
@@ -227,12 +252,17 @@ class ToolPeer:
 
     def __init__(self, server: ToolServer) -> None:
         self.capabilities: dict[str, Json] = {}
+        self.version = ""
+        """The version that was agreed on by handshake."""
+        self.level = versions.LOG_LEVELS[0]
+        """The least severe log message that the client wants, in the handshake era."""
         self.aside: Put = nowhere
         self._server = server
+        server.peers.add(self)
         self._ids = itertools.count(1)
         self._running: dict[Turn, asyncio.Task[None]] = {}
         self._asked: dict[RequestId, asyncio.Future[dict[str, Json]]] = {}
-        self._listening: dict[Turn, list[str]] = {}
+        self._listening: dict[Turn, dict[str, Json]] = {}
         """Streams of `subscriptions/listen`, and what each is about."""
         self._subscribed: list[str] = []
         self._seen: dict[str, object] = {}
@@ -274,7 +304,7 @@ class ToolPeer:
         answer = self._asked[identity] = asyncio.get_running_loop().create_future()
         try:
             await put({"jsonrpc": "2.0", "id": identity, "method": method, "params": params})
-            return await asyncio.wait_for(answer, _PATIENCE)
+            return await asyncio.wait_for(answer, _PATIENCE if method == "roots/list" else None)
         except TimeoutError:
             raise StudioError(f"Your client did not answer {method} for {_PATIENCE:.0f} seconds.") from None
         finally:
@@ -285,17 +315,12 @@ class ToolPeer:
         try:
             result = await self._result(turn)
             if turn.modern:
-                result = {
-                    "resultType": "complete",
-                    **result,
-                    "_meta": {versions.META_SERVER: self._server.greeting["serverInfo"]},
-                }
-                result |= {"ttlMs": 0, "cacheScope": "private"} if request.method in _FRESH else {}
+                fresh: Answer = {"ttlMs": 0, "cacheScope": "private"} if request.method in _FRESH else {}
+                meta: Json = {versions.META_SERVER: self._server.greeting["serverInfo"]}
+                result = {"resultType": "complete", **fresh, **result, "_meta": meta}
             answer["result"] = result
         except InputWanted as wanted:
-            method, params = wanted.args
-            answer["result"] = {"resultType": "input_required",
-                                "inputRequests": {method: {"method": method, "params": params}}}  # fmt: skip
+            answer["result"] = {"resultType": "input_required", **wanted.asked}
         except Refused as refused:
             answer["error"] = refused.error
         except StudioError as problem:
@@ -317,22 +342,25 @@ class ToolPeer:
         if turn.modern and version not in versions.MODERN_VERSIONS:
             data: Json = {"supported": list(versions.MODERN_VERSIONS), "requested": version}
             raise Refused(versions.UNSUPPORTED_VERSION, "Unsupported protocol version", data)
-        if method == "initialize" and not turn.modern:
+        offers = mapping(server.greeting["capabilities"])
+        if method == ("server/discover" if turn.modern else "initialize"):
+            greeting: Answer = {**server.greeting, "capabilities": {**offers, **server.of_era[turn.modern]}}
+            if turn.modern:
+                return {"supportedVersions": list(versions.MODERN_VERSIONS), **greeting}
             self.capabilities = mapping(params.get("capabilities"))
-            wanted = params.get("protocolVersion")
-            version = wanted if wanted in versions.HANDSHAKE_VERSIONS else versions.LATEST_HANDSHAKE
-            return {"protocolVersion": version, **server.greeting}
-        if method == "server/discover" and turn.modern:
-            return {"supportedVersions": list(versions.MODERN_VERSIONS), **server.greeting}
-        if server.state is not None and turn.modern and method == "subscriptions/listen":
-            return await self._listen(turn)
-        if server.state is not None and not turn.modern and method in ("resources/subscribe", "resources/unsubscribe"):
-            uri = str(params.get("uri"))
-            self._subscribed = [one for one in self._subscribed if one != uri]
-            if method == "resources/subscribe":
-                self._watch([uri])
-                self._subscribed.append(uri)
-            return {}
+            wanted = str(params.get("protocolVersion"))
+            self.version = wanted if wanted in versions.HANDSHAKE_VERSIONS else versions.LATEST_HANDSHAKE
+            return {"protocolVersion": self.version, **greeting}
+        if "subscribe" in mapping(offers.get("resources")):
+            if turn.modern and method == "subscriptions/listen":
+                return await self._listen(turn)
+            if not turn.modern and method in ("resources/subscribe", "resources/unsubscribe"):
+                uri = str(params.get("uri"))
+                self._subscribed = [one for one in self._subscribed if one != uri]
+                if method == "resources/subscribe":
+                    self._watch([uri])
+                    self._subscribed.append(uri)
+                return {}
         if method not in server.handlers or (method == "ping" and turn.modern):
             raise Refused(versions.METHOD_NOT_FOUND, f"Method not found: {safe(method, 100)}")
         return await server.handlers[method](turn)
@@ -340,14 +368,17 @@ class ToolPeer:
     # ------------------------------------------------------------------ what is watched
 
     async def _listen(self, turn: Turn) -> Answer:
-        wanted = items_of(mapping(turn.request.params.get("notifications")).get("resourceSubscriptions"))
-        uris = [uri for uri in wanted if isinstance(uri, str)]
-        self._watch(uris)
-        honoured: Json = {"resourceSubscriptions": [*uris]} if uris else {}
+        wanted, offers = mapping(turn.request.params.get("notifications")), self._server.greeting["capabilities"]
+        uris: list[Json] = [uri for uri in items_of(wanted.get("resourceSubscriptions")) if isinstance(uri, str)]
+        self._watch([str(uri) for uri in uris])
+        honoured: dict[str, Json] = {"resourceSubscriptions": uris} if uris else {}
+        for kind, offer in mapping(offers).items():
+            if "listChanged" in mapping(offer) and wanted.get(f"{kind}ListChanged") is True:
+                honoured[f"{kind}ListChanged"] = True
         meta: Json = {versions.META_SUBSCRIPTION: turn.request.id}
         await turn.put({"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged",
                         "params": {"notifications": honoured, "_meta": meta}})  # fmt: skip
-        self._listening[turn] = uris
+        self._listening[turn] = honoured
         try:
             await asyncio.Event().wait()  # until the client leaves
         finally:
@@ -367,28 +398,33 @@ class ToolPeer:
     async def _look(self, state: Callable[[str], object]) -> None:
         while True:
             await asyncio.sleep(_INTERVAL)
-            wanted = {*self._subscribed, *(uri for uris in self._listening.values() for uri in uris)}
+            listened = (items_of(wanted.get("resourceSubscriptions")) for wanted in self._listening.values())
+            wanted = {*self._subscribed, *(str(uri) for uris in listened for uri in uris)}
             self._seen = {uri: seen for uri, seen in self._seen.items() if uri in wanted}
             for uri, seen in tuple(self._seen.items()):
                 if (now := state(uri)) != seen:
                     self._seen[uri] = now
-                    await self._tell(uri)
+                    await self.tell("resources/updated", uri)
 
-    async def _tell(self, uri: str) -> None:
-        told: dict[str, Json] = {"jsonrpc": "2.0", "method": "notifications/resources/updated"}
-        if uri in self._subscribed:
-            await self.aside({**told, "params": {"uri": uri}})
-        for turn, uris in tuple(self._listening.items()):
-            if uri in uris:
+    async def tell(self, kind: str, uri: str = "") -> None:
+        """Say that a resource, or else a list, has changed, if the client wants to hear of it."""
+        params: dict[str, Json] = {"uri": uri} if uri else {}
+        message: dict[str, Json] = {"jsonrpc": "2.0", "method": f"notifications/{kind}"}
+        if self.version and (not uri or uri in self._subscribed):
+            await self.aside({**message, "params": params})
+        for turn, wanted in tuple(self._listening.items()):
+            of_list = f"{kind.partition('/')[0]}ListChanged" in wanted
+            if uri in items_of(wanted.get("resourceSubscriptions")) if uri else of_list:
                 meta: Json = {versions.META_SUBSCRIPTION: turn.request.id}
-                await turn.put({**told, "params": {"uri": uri, "_meta": meta}})
+                await turn.put({**message, "params": {**params, "_meta": meta}})
 
 
-def run(server: ToolServer, port: int | None) -> int:
+def run(server: ToolServer, port: int | None, *, guarded: bool = True) -> int:
     """Serve one client on stdin and stdout, or any number of them on loopback; gives the exit code.
 
     Args:
         port: 0 takes a free one; None is standard input and output.
+        guarded: clients over HTTP have to show a token.
 
     Raises:
         StudioError: the port cannot be used.
@@ -397,10 +433,12 @@ def run(server: ToolServer, port: int | None) -> int:
         if port is None:
             asyncio.run(stdio.serve(ToolPeer(server), sys.stdin.buffer, sys.stdout.buffer))
         else:
-            loopback.serve(HttpServer(lambda: ToolPeer(server)), port, PATH, token=os.environ.get(TOKEN, ""),
-                           lifespan="off", limit_concurrency=CONNECTIONS)  # fmt: skip
+            loopback.serve(HttpServer(lambda: ToolPeer(server)), port, PATH, lifespan="off",
+                           token=os.environ.get(TOKEN, "") if guarded else None,
+                           limit_concurrency=CONNECTIONS)  # fmt: skip
     except KeyboardInterrupt:
         return 130
     except (OSError, OverflowError) as problem:
-        raise StudioError(f"Port {port} cannot be used: {problem}.") from None
+        reason = problem.strerror if isinstance(problem, OSError) else problem
+        raise StudioError(f"Port {port} cannot be used: {reason}.") from None
     return 0

@@ -188,10 +188,6 @@ class Tally:
         """The same for 99 of 100."""
         return self.durations.percentile(0.99)
 
-    def rate(self, start: int) -> float:
-        """How many a second since the start of the trace, to its own newest."""
-        return self.count / max(1.0, self.last - start) if start else 0.0
-
     def end(self, second: int, ms: float | None) -> None:
         """One came to its end; with a duration where it was answered, and no person's time may be in it."""
         self.count += 1

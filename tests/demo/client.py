@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import anyio
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
-from mcp_types import CallToolResult, ElicitResult, Tool
+from mcp.shared.memory import create_client_server_memory_streams
+from mcp.shared.message import SessionMessage
+from mcp_types import CallToolResult, ElicitResult, Tool, jsonrpc_message_adapter
 
-from mcp_studio.servers.demo.server import build
+from mcp_studio.protocol.message import Malformed, parse
+from mcp_studio.servers.demo.__main__ import Demo
+from mcp_studio.servers.toolserver import ToolPeer
 from tests.support import ROOT
 from tests.support_servers import demo_stdio
 
@@ -21,8 +27,31 @@ LEGACY, MODERN = "legacy", "2026-07-28"
 async def connected(era: str, target: Any = None, **more: Any) -> AsyncGenerator[Client]:
     """A client on a fresh demo server inside this process, or on `target` (a URL, or parameters of a process)."""
     log_level = None if era == LEGACY else "debug"
-    async with Client(target or build(), mode=era, cache=None, log_level=log_level, **more) as client:
+    async with Client(target or inside(), mode=era, cache=None, log_level=log_level, **more) as client:
         yield client
+
+
+@asynccontextmanager
+async def inside() -> AsyncGenerator[Any]:
+    """The streams to a fresh demo server inside this process."""
+    peer = ToolPeer(Demo().server)
+    async with create_client_server_memory_streams() as (client, (read, write)), anyio.create_task_group() as group:
+
+        async def put(message: dict[str, Any]) -> None:
+            await write.send(SessionMessage(jsonrpc_message_adapter.validate_json(json.dumps(message))))
+
+        async def serve() -> None:
+            async for sent in read:
+                assert isinstance(sent, SessionMessage)
+                for message in parse(sent.message.model_dump_json(by_alias=True, exclude_none=True).encode()).messages:
+                    assert not isinstance(message, Malformed)
+                    peer.take(message, put)
+
+        peer.aside = put
+        group.start_soon(serve)
+        yield client
+        peer.close()
+        group.cancel_scope.cancel()
 
 
 def process() -> StdioServerParameters:

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from mcp_studio.servers.demo import resources
-from mcp_studio.servers.demo.server import complete
+from mcp_studio.servers.demo.__main__ import complete
 from mcp_studio.servers.demo.shop import BOOKS, GENRES, Shop, ShopError
 
 

@@ -141,4 +141,4 @@ def test_a_taken_port_is_a_sentence_and_exit_code_1(url: str) -> None:
     argv = [sys.executable, "-m", "mcp_studio.servers.demo", "--http", port]
     done = run_process(argv, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 1
-    assert done.stderr.strip() == f"Cannot serve on port {port}: Address already in use"
+    assert done.stderr.strip() == f"Port {port} cannot be used: Address already in use."

@@ -1,4 +1,4 @@
-"""Storages for tests: a PostgreSQL of their own, where its programs are installed."""
+"""Storages for tests: a PostgreSQL of their own, where there are its programs."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from mcp_studio.registry.record import ToolRecord
+from tests.support import database_program
 
 
 def tools(*names: str, **more: object) -> list[ToolRecord]:
@@ -24,10 +25,9 @@ def tools(*names: str, **more: object) -> list[ToolRecord]:
 def postgres() -> Generator[str]:
     """A database of PostgreSQL on a socket in a folder, as nobody where we are root; its address."""
     pytest.importorskip("psycopg", reason="the extra `postgres` is not installed")
-    programs = [*map(str, Path("/usr/lib/postgresql").glob("*/bin")), os.environ.get("PATH", "")]
-    found = shutil.which("initdb", path=os.pathsep.join(programs))
+    found = database_program("initdb")
     if found is None:
-        pytest.skip("PostgreSQL is not installed (Debian: apt-get install postgresql)")
+        pytest.skip("PostgreSQL is not installed (.ci/databases gets it)")
     user = {"user": "nobody"} if os.geteuid() == 0 else {}
     with tempfile.TemporaryDirectory(prefix="pg") as folder:
         if user:

@@ -33,7 +33,7 @@ IMPORTED = (
     *("mcp_studio.studio", "mcp_studio.schema.form", "mcp_studio.transport.http", "mcp_studio.auth.signin", "httpx2"),
     *("mcp_studio.cli.engine", "mcp_studio.cli.terminal", "tomlkit"),
     *(f"mcp_studio.cli.verbs.{verb}" for verb in ("auth", "call", "config", "doctor", "listing", "search", "trace")),
-    *("mcp_studio.servers.demo.server", "mcp_studio.servers.demo.server", "mcp_studio.servers.mock.start"),
+    *("mcp_studio.servers.demo.tools", "mcp_studio.servers.mock.start", "jsonschema"),
 )
 """What the programs of the tests import: the slow ones of it, as far as they are installed."""
 

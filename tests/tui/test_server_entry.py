@@ -61,7 +61,7 @@ COMMON: dict[str, Any] = {
     "name": KEYS,
     "enabled": some.booleans(),
     "trust": some.booleans(),
-    "group": some.text(max_size=4),
+    "group": some.just("") | some.from_regex(r"[^\s.,@]{1,4}", fullmatch=True),
     "priority": some.integers(-99, 99),
     "log_level": some.sampled_from(("", *LOG_LEVELS)),
     "capabilities": OPEN,

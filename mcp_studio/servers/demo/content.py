@@ -13,6 +13,9 @@ Result = dict[str, Any]
 Schema = dict[str, Any]
 
 LISTS: dict[str, Any] = json.loads(Path(__file__).with_name("lists.json").read_bytes())
+QUESTIONS: dict[str, Schema] = LISTS["questions"]
+"""The forms that tools ask a person to fill in."""
+COLOUR = "Which colour should the cover have?"
 
 
 def text(words: str, **more: Any) -> Block:
@@ -53,7 +56,7 @@ def failure(words: str) -> Result:
     return {"content": [text(words)], "isError": True}
 
 
-def problems(schema: Schema, value: Args) -> list[str]:
+def problems(schema: Schema, value: Any) -> list[str]:
     """What is wrong with arguments, one sentence each."""
     from jsonschema import Draft202012Validator
 

@@ -9,16 +9,14 @@ import struct
 import wave
 import zlib
 from collections.abc import Callable
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
-
-from mcp.shared.uri_template import UriTemplate
+from urllib.parse import parse_qsl, unquote
 
 from mcp_studio.servers.demo import content
 from mcp_studio.servers.demo.content import LISTS
 from mcp_studio.servers.demo.shop import GENRES, Book, Shop, ShopError, as_json, as_line
-
-Values = dict[str, str | list[str]]
 
 NOTES = {
     "desk/today": "Call the bookbinder. Feed the cat.",
@@ -30,55 +28,45 @@ ORDERS = ("title", "price", "year")
 MONTHS = tuple(f"{month:02}" for month in range(1, 13))
 
 
-def _book(shop: Shop, values: Values) -> str:
-    return json.dumps(as_json(shop.book(str(values["id"]))), indent=2, ensure_ascii=False)
-
-
-def _shelf(shop: Shop, values: Values) -> str:
-    genre = str(values["genre"])
+def _shelf(shop: Shop, genre: str, query: dict[str, str]) -> str:
     if genre not in GENRES:
         raise ShopError(f"There is no shelf {genre!r}. There are: {', '.join(GENRES)}.")
-    order = str(values.get("order", "title"))
+    order, limit = query.get("order", "title"), query.get("limit", "100")
     if order not in ORDERS:
         raise ShopError(f"Order by one of {', '.join(ORDERS)}, not {order!r}.")
-    limit = str(values.get("limit", "100"))
     if not limit.isdecimal():
-        raise ShopError(f"The limit must be a whole number, not {limit!r}.")
-    keys: dict[str, Callable[[Book], Any]] = {
-        "title": lambda b: b.title,
-        "price": lambda b: b.price,
-        "year": lambda b: b.year,
-    }
-    books = sorted(shop.books(genre), key=keys[order])
-    return "\n".join(map(as_line, books[: int(limit)])) + "\n"
+        raise ShopError(f"The limit must be a whole number, not {limit[:100]!r}.")
+    books = sorted(shop.books(genre), key=attrgetter(order))
+    return _lines(books[: int(limit[:9])])
 
 
-def _author(shop: Shop, values: Values) -> str:
-    name = str(values["name"])
-    books = [book for book in shop.books() if book.author == name]
-    if not books:
-        raise ShopError(f"No book by {name!r} here.")
+def _lines(books: list[Book]) -> str:
     return "\n".join(map(as_line, books)) + "\n"
 
 
-def _diary(shop: Shop, values: Values) -> str:
-    year, month = str(values["year"]), str(values["month"])
-    if not year.isdecimal() or month not in MONTHS:
-        raise ShopError("Write the year as 2026 and the month as 01 to 12.")
-    return f"Diary of {month}/{year}: {int(year) * 7 % 23} visitors, {int(month) * 5 % 7} of them cats.\n"
-
-
-def _note(shop: Shop, values: Values) -> str:
-    try:
-        return NOTES[str(values["path"])] + "\n"
-    except KeyError:
-        raise ShopError(f"No note {values['path']!r}. There are: {', '.join(NOTES)}.") from None
-
-
-TEMPLATES: dict[str, Callable[[Shop, Values], str]] = {
-    "book": _book, "shelf": _shelf, "author": _author, "diary-month": _diary, "note": _note,
-}  # fmt: skip
-"""What reads the resources of a template, by its name."""
+def _named(shop: Shop, uri: str) -> str:
+    """The text of what one of the templates names."""
+    path, _, query = uri.partition("?")
+    match [unquote(part) for part in path.split("/")]:
+        case ["shop:", "", "books", book]:
+            return json.dumps(as_json(shop.book(book)), indent=2, ensure_ascii=False)
+        case ["shop:", "", "shelves", genre]:
+            return _shelf(shop, genre, dict(parse_qsl(query)))
+        case ["shop:", "", "authors", name]:
+            books = [book for book in shop.books() if book.author == name]
+            if not books:
+                raise ShopError(f"No book by {name!r} here.")
+            return _lines(books)
+        case ["shop:", "", "diary", year, month]:
+            if not (year.isdecimal() and len(year) < 10) or month not in MONTHS:
+                raise ShopError("Write the year as 2026 and the month as 01 to 12.")
+            return f"Diary of {month}/{year}: {int(year) * 7 % 23} visitors, {int(month) * 5 % 7} of them cats.\n"
+        case ["shop:", "", "notes", *parts] if parts:
+            if (note := "/".join(parts)) not in NOTES:
+                raise ShopError(f"No note {note!r}. There are: {', '.join(NOTES)}.")
+            return NOTES[note] + "\n"
+        case _:
+            raise ShopError("There is no such resource.")
 
 
 def _file(name: str) -> str:
@@ -229,8 +217,8 @@ def listed(shop: Shop) -> list[dict[str, Any]]:
     return LISTS["resources"] + books
 
 
-def read(shop: Shop, uri: str) -> dict[str, Any] | None:
-    """The content of a resource; None where there is no such address.
+def read(shop: Shop, uri: str) -> dict[str, Any]:
+    """The content of a resource.
 
     Raises:
         ShopError: it is the address of nothing that is there.
@@ -239,8 +227,5 @@ def read(shop: Shop, uri: str) -> dict[str, Any] | None:
         if entry["uri"] == uri:
             item = content.contents(uri, entry["mimeType"], READERS[uri](shop))
             return {**item, "_meta": entry["_meta"]} if "_meta" in entry else item
-    for entry in LISTS["resourceTemplates"]:
-        values = UriTemplate.parse(entry["uriTemplate"]).match(uri)
-        if values is not None:
-            return content.contents(uri, entry["mimeType"], TEMPLATES[entry["name"]](shop, values))
-    return None
+    mime = "application/json" if uri.startswith("shop://books/") else "text/plain"
+    return content.contents(uri, mime, _named(shop, uri))

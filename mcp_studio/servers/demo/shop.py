@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import time
 from typing import Any, NamedTuple
 
+from mcp_studio.errors import StudioError
 from mcp_studio.servers.demo.content import LISTS
 
 GENRES = ("adventure", "cookery", "mystery", "poetry", "science", "travel")
@@ -26,7 +28,11 @@ class Book(NamedTuple):
 BOOKS = tuple(Book(**book) for book in LISTS["books"])
 
 
-class ShopError(Exception):
+TICK = 2.0
+"""Seconds between two ticks of the clock."""
+
+
+class ShopError(StudioError):
     """Something that the shop cannot do, as one sentence."""
 
 
@@ -34,6 +40,7 @@ class Shop:
     """One bookshop. Tools, resources and prompts all look at the same one, so a change shows everywhere."""
 
     def __init__(self) -> None:
+        self._ticked = 0.0
         self.reset()
 
     def reset(self) -> None:
@@ -49,6 +56,14 @@ class Shop:
         """A guest with a tool of their own is in the shop."""
         self.reading = False
         """A reading is announced, with a prompt for its invitation."""
+
+    def tick(self) -> int:
+        """Look at the clock, which stands still where nobody has looked for a while, and give how often it ticked."""
+        passed = time.monotonic() - self._ticked
+        if passed >= TICK:
+            self._ticked += passed
+            self.ticks += passed < 2 * TICK
+        return self.ticks
 
     def books(self, genre: str = "") -> list[Book]:
         """All books, or those of one genre, in the order of the shelves."""

@@ -1,32 +1,29 @@
 """Tasks of both eras: `bind_edition` becomes one where the client can follow it.
 
-Up to 2025-11-25 tasks are part of the core, in 2026-07-28 an extension. The SDK knows nothing of either, so the call is
-answered before it gets to the SDK's own handling.
+Up to 2025-11-25 tasks are part of the core, in 2026-07-28 an extension.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-import anyio
-import mcp_types as types
-from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
-from mcp.server.lowlevel.server import Server
-from mcp.shared.exceptions import MCPError
-from mcp.shared.message import ServerMessageMetadata
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from pydantic import BaseModel, ConfigDict
-
+from mcp_studio.jsontext import Json, mapping
+from mcp_studio.protocol.versions import (
+    EXTENSION_TASKS,
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    META_TASK,
+    METHOD_NOT_FOUND,
+    MISSING_CAPABILITY,
+)
 from mcp_studio.servers.demo import content
-from mcp_studio.servers.demo.content import LISTS, problems
-from mcp_studio.servers.demo.tools import COLOUR, QUESTIONS
-
-BIND = "bind_edition"
-BINDING: dict[str, Any] = next(tool["inputSchema"] for tool in LISTS["tools"] if tool["name"] == BIND)
+from mcp_studio.servers.demo.content import COLOUR, QUESTIONS, Args, Result
+from mcp_studio.servers.toolserver import Refused, ToolServer, Turn
 
 TTL = 600.0
 """Seconds for which finished work is kept."""
@@ -135,134 +132,100 @@ def _iso(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-EXTENSION = "io.modelcontextprotocol/tasks"
-RELATED = "io.modelcontextprotocol/related-task"
-MISSING_CAPABILITY = -32021
-CORE = {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
-"""What is declared up to 2025-11-25."""
-
-Context = ServerRequestContext[Any, Any]
-
-
-class Params(BaseModel):
-    """The parameters of every `tasks/…` request."""
-
-    model_config = ConfigDict(extra="allow")
-    taskId: str = ""
-    inputResponses: dict[str, Any] = {}
-
-
 class TaskDesk:
-    """Answers `tasks/…`, and the calls that become tasks."""
+    """Answers `tasks/…`, and begins the calls that become tasks."""
 
-    def __init__(self) -> None:
+    def __init__(self, server: ToolServer) -> None:
         self._bindery = Bindery()
-
-    def add_to(self, server: Server[Any]) -> None:
-        """Register everything."""
-        server.middleware.append(self)
-        server.extensions[EXTENSION] = {}
-        for method, handler in {
+        server.of_era[False]["tasks"] = {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
+        server.of_era[True]["extensions"] = {EXTENSION_TASKS: {}}
+        server.handlers |= {
             "tasks/get": self.get, "tasks/cancel": self.cancel, "tasks/update": self.update,
             "tasks/result": self.result, "tasks/list": self.list,
-        }.items():  # fmt: skip
-            server.add_request_handler(method, Params, handler)
+        }  # fmt: skip
 
-    async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+    def begin(self, turn: Turn, args: Args) -> Result | None:
         """Make a call a task where it may become one."""
-        params = ctx.params or {}
-        args: dict[str, Any] = params.get("arguments") or {}
-        wanted = _declared(ctx) if _modern(ctx) else isinstance(params.get("task"), dict)
-        if ctx.method != "tools/call" or params.get("name") != BIND or not wanted or problems(BINDING, args):
-            return await call_next(ctx)
+        if not (_declared(turn) if turn.modern else isinstance(turn.request.params.get("task"), dict)):
+            return None
         work = self._bindery.begin(args.get("copies", 5), args.get("seconds_per_copy", 1), args.get("ask", False))
-        if _modern(ctx):
-            return {"resultType": "task", **work.shape(modern=True)}
-        return {"task": work.shape(modern=False)}
+        shape = work.shape(modern=turn.modern)
+        return {"resultType": "task", **shape} if turn.modern else {"task": shape}
 
-    async def get(self, ctx: Context, params: Params) -> HandlerResult:
+    async def get(self, turn: Turn) -> Result:
         """tasks/get; in the extension with what is asked, or with the result."""
-        work = self._find(ctx, params)
-        shape = work.shape(modern=_modern(ctx))
-        if _modern(ctx) and shape["status"] == "input_required":
-            question = {"mode": "form", "message": COLOUR, "requestedSchema": QUESTIONS["colour"]}
-            shape["inputRequests"] = {"colour": {"method": "elicitation/create", "params": question}}
-        elif _modern(ctx) and shape["status"] == "completed":
+        work = self._find(turn)
+        shape = work.shape(modern=turn.modern)
+        if turn.modern and shape["status"] == "input_required":
+            shape["inputRequests"] = {"colour": {"method": "elicitation/create", "params": _QUESTION}}
+        elif turn.modern and shape["status"] == "completed":
             shape["result"] = {"resultType": "complete", **content.result(work.words())}
         return shape
 
-    async def cancel(self, ctx: Context, params: Params) -> HandlerResult:
+    async def cancel(self, turn: Turn) -> Result:
         """tasks/cancel."""
-        work = self._find(ctx, params)
-        if work.status == "completed" and not _modern(ctx):
-            raise MCPError(types.INVALID_PARAMS, "Cannot cancel task: already in terminal status 'completed'")
+        work = self._find(turn)
+        if work.status == "completed" and not turn.modern:
+            raise Refused(INVALID_PARAMS, "Cannot cancel task: already in terminal status 'completed'")
         work.cancelled = work.status != "completed"
-        return {} if _modern(ctx) else work.shape(modern=False)
+        return {} if turn.modern else work.shape(modern=False)
 
-    async def update(self, ctx: Context, params: Params) -> HandlerResult:
+    async def update(self, turn: Turn) -> Result:
         """tasks/update: what was asked is answered (extension)."""
-        work = self._find(ctx, params)
-        if not _modern(ctx):
-            raise MCPError(types.METHOD_NOT_FOUND, "Method not found")
-        if "colour" in params.inputResponses:
-            _answered(work, params.inputResponses["colour"])
+        work = self._find(turn, modern=True)
+        given = mapping(turn.request.params.get("inputResponses"))
+        if "colour" in given:
+            _answered(work, given["colour"])
         return {}
 
-    async def result(self, ctx: Context, params: Params) -> HandlerResult:
+    async def result(self, turn: Turn) -> Result:
         """tasks/result: asks what has to be asked, and blocks until the work is over (core)."""
-        work = self._find(ctx, params)
-        if _modern(ctx):
-            raise MCPError(types.METHOD_NOT_FOUND, "Method not found")
+        work = self._find(turn, modern=False)
+        meta = {META_TASK: {"taskId": work.id}}
         while work.status in ("working", "input_required"):
             if work.status == "input_required":
-                await _ask(ctx, work)
+                _answered(work, await turn.ask("elicitation/create", {**_QUESTION, "_meta": meta}))
             else:
-                await anyio.sleep(min(POLL, work.left) or POLL)
+                await asyncio.sleep(min(POLL, work.left) or POLL)
         if work.status == "cancelled":
-            raise MCPError(types.INTERNAL_ERROR, "The work was cancelled")
-        return {**content.result(work.words()), "_meta": {RELATED: {"taskId": work.id}}}
+            raise Refused(INTERNAL_ERROR, "The work was cancelled")
+        return {**content.result(work.words()), "_meta": meta}
 
-    async def list(self, ctx: Context, params: Params) -> HandlerResult:
+    async def list(self, turn: Turn) -> Result:
         """tasks/list (core)."""
-        if _modern(ctx):
-            raise MCPError(types.METHOD_NOT_FOUND, "Method not found")
+        _only(turn, modern=False)
         return {"tasks": [work.shape(modern=False) for work in self._bindery.all()]}
 
-    def _find(self, ctx: Context, params: Params) -> Binding:
-        if _modern(ctx) and not _declared(ctx):
-            needs = {"requiredCapabilities": {"extensions": {EXTENSION: {}}}}
-            raise MCPError(MISSING_CAPABILITY, "Missing required client capability", needs)
-        work = self._bindery.find(params.taskId)
+    def _find(self, turn: Turn, *, modern: bool | None = None) -> Binding:
+        """The work that a request is about, which is of one era alone where that is said."""
+        if modern is not None:
+            _only(turn, modern=modern)
+        if turn.modern and not _declared(turn):
+            needs: Json = {"requiredCapabilities": {"extensions": {EXTENSION_TASKS: {}}}}
+            raise Refused(MISSING_CAPABILITY, "Missing required client capability", needs)
+        work = self._bindery.find(turn.request.params.get("taskId"))
         if work is None:
-            raise MCPError(types.INVALID_PARAMS, "Failed to retrieve task: Task not found")
+            raise Refused(INVALID_PARAMS, "Failed to retrieve task: Task not found")
         return work
 
 
-async def _ask(ctx: Context, work: Binding) -> None:
-    """Ask for the colour on the stream of `tasks/result`."""
-    if not ctx.session.can_send_request:
-        work.answer("")
-        return
-    meta: Any = {RELATED: {"taskId": work.id}}
-    params = types.ElicitRequestFormParams(message=COLOUR, requested_schema=QUESTIONS["colour"], _meta=meta)
-    metadata = ServerMessageMetadata(related_request_id=ctx.request_id)
-    answer = await ctx.session.send_request(types.ElicitRequest(params=params), types.ElicitResult, metadata=metadata)
-    _answered(work, answer.model_dump(by_alias=True))
+_QUESTION: dict[str, Json] = {"mode": "form", "message": COLOUR, "requestedSchema": QUESTIONS["colour"]}
 
 
-def _answered(work: Binding, answer: Any) -> None:
+def _only(turn: Turn, *, modern: bool) -> None:
+    if turn.modern != modern:
+        raise Refused(METHOD_NOT_FOUND, "Method not found")
+
+
+def _answered(work: Binding, answer: Json) -> None:
     """Take an answer; whoever cancels the question cancels the work, whoever declines leaves the cover plain."""
-    if not isinstance(answer, dict) or answer.get("action") == "cancel":
+    given = mapping(answer)
+    if given.get("action", "cancel") == "cancel":
         work.cancelled = True
     else:
-        work.answer(str((answer.get("content") or {}).get("colour", "")))
+        work.answer(str(mapping(given.get("content")).get("colour", "")))
 
 
-def _modern(ctx: Context) -> bool:
-    return ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
-
-
-def _declared(ctx: Context) -> bool:
+def _declared(turn: Turn) -> bool:
     """Whether the client says that it follows extension tasks."""
-    known = ctx.session.client_capabilities
-    return known is not None and EXTENSION in (known.extensions or {})
+    return EXTENSION_TASKS in mapping(turn.capabilities.get("extensions"))

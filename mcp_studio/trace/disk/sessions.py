@@ -20,6 +20,7 @@ _LONGEST = 1_000
 """Characters of a name or title."""
 _WAL = "-wal"
 _LOCK_ENDING = ".lock"
+_META = {"origin": str, "title": str, "version": str, "pid": int, "lost": int}
 _BESIDE = (_WAL, "-shm", "-journal")
 NAMES = ("last", "running")
 """Words for a session: the newest of others that has something in it, and the newest that is recorded now."""
@@ -133,8 +134,7 @@ def delete(path: Path) -> None:
     if is_locked(lock_of(path)):
         raise StudioError(f"The session {path.stem} is still being recorded.")
     try:
-        path.unlink(missing_ok=True)
-        for one in (*_beside(path), lock_of(path)):
+        for one in (path, *_beside(path), lock_of(path)):
             one.unlink(missing_ok=True)
     except OSError as problem:
         raise StudioError(f"The session {path.stem} cannot be deleted: {problem.strerror}.") from None
@@ -178,16 +178,9 @@ def _read(db: sqlite3.Connection, info: SessionInfo) -> SessionInfo:
     wanted = "SELECT text FROM name WHERE kind = 'server' AND number > 1 ORDER BY number LIMIT ?"
     names = db.execute(wanted, (_SERVERS,))
     servers = tuple(text[:_LONGEST] for (text,) in names if isinstance(text, str))
-    ended, pid, lost = meta.get("ended"), meta.get("pid"), meta.get("lost")
-    texts = {key: meta[key] for key in ("origin", "title", "version") if isinstance(meta.get(key), str)}
-    info = info._replace(
-        began=_moment(meta.get("began")) or 0.0,
-        ended=_moment(ended),
-        pid=pid if isinstance(pid, int) else 0,
-        lost=lost if isinstance(lost, int) else 0,
-        servers=servers,
-        **texts,
-    )
+    known = {key: meta[key] for key, kind in _META.items() if isinstance(meta.get(key), kind)}
+    began, ended = _moment(meta.get("began")) or 0.0, _moment(meta.get("ended"))
+    info = info._replace(began=began, ended=ended, servers=servers, **known)
     first = db.execute("SELECT min(first) FROM block").fetchone()[0]
     last = db.execute("SELECT first, count FROM block ORDER BY first DESC LIMIT 1").fetchone()
     if not (last and all(isinstance(one, int) for one in (first, *last))):

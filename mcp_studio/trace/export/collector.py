@@ -163,7 +163,9 @@ class _Collector:
             raise Unreachable(self._redactor.text(text), hint="Is it running, and does it take OTLP over HTTP there?")
         status, reason, body = self._answers[-1]
         if not 200 <= status < 300:
-            raise self._refused(status, reason, self._redactor.bytes(body))
+            answer = " ".join(self._redactor.bytes(body)[:_EXCERPT].decode("utf-8", "replace").split())
+            text = f"The collector {urlsplit(self._place).netloc.rpartition('@')[2]} did not take the {self._what}"
+            raise StudioError(f"{text}: {status} {reason}{f': {answer}' * bool(answer)}".rstrip(".") + ".")
         rejected, message = _partial_success(body)
         message = self._redactor.text(message)[:500] or self.sent.message
         self.sent = Sent(self.sent.taken + count, self.sent.rejected + rejected, message)
@@ -176,13 +178,6 @@ class _Collector:
         body = next(response.iter_content(_ANSWER), b"")
         self._answers.append((response.status_code, response.reason or "", body[:_ANSWER]))
         response.close()
-
-    def _refused(self, status: int, reason: str, body: bytes) -> StudioError:
-        host = urlsplit(self._place).netloc.rpartition("@")[2]
-        text = f"The collector {host} did not take the {self._what}: {status} {reason}"
-        if answer := " ".join(body[:_EXCERPT].decode("utf-8", "replace").split()):
-            text += f": {answer}"
-        return StudioError(text.rstrip(".") + ".")
 
 
 def _partial_success(body: bytes) -> tuple[int, str]:
@@ -367,19 +362,16 @@ def _name(request: Item) -> str:
 
 
 def _attributes(request: Item, server: Mapping[str, Json]) -> Attributes:
-    found: Attributes = {"mcp.method.name": request.method, "mcp_studio.server": request.server}
-    found["mcp_studio.number"] = request.number
     identity = _parsed(request.body).get("id")
+    further: Attributes = {
+        "gen_ai.operation.name": "execute_tool" * (request.method == "tools/call"),
+        _TARGETS.get(request.method, ""): request.target * (request.method in _TARGETS),
+        "mcp_studio.outcome": request.outcome, "mcp_studio.by_hand": bool(request.flags & BY_HAND),
+    }  # fmt: skip
+    found: Attributes = {"mcp.method.name": request.method, "mcp_studio.server": request.server}
+    found |= {"mcp_studio.number": request.number, **{name: value for name, value in further.items() if value}}
     if isinstance(identity, (int, str)) and not isinstance(identity, bool):
         found["jsonrpc.request.id"] = str(identity)[:_WORDS]
-    if request.method == "tools/call":
-        found["gen_ai.operation.name"] = "execute_tool"
-    if request.method in _TARGETS and request.target:
-        found[_TARGETS[request.method]] = request.target
-    if request.outcome:
-        found["mcp_studio.outcome"] = request.outcome
-    if request.flags & BY_HAND:
-        found["mcp_studio.by_hand"] = True
     return found | _server(server)
 
 

@@ -1,21 +1,23 @@
-"""What a recording can be exported as: a summary for people, an HTTP archive, spans, and the lines of bundles; and
-writing it.
+"""What a recording can be exported as: a summary for people, an HTTP archive, a workflow, spans, and the lines of
+bundles; and writing it.
 """
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import chain, islice
+from keyword import iskeyword
 from pathlib import Path
 from typing import IO, NamedTuple
 from urllib.parse import parse_qsl
 
 from mcp_studio import __version__
 from mcp_studio.errors import UsageError
-from mcp_studio.jsontext import Json, dumps, mapping
+from mcp_studio.jsontext import Json, dumps, items_of, loads_or, mapping, pretty
+from mcp_studio.paths import write_atomically
 from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
 from mcp_studio.trace import message as bits
@@ -45,9 +47,8 @@ def code(text: object, limit: int = 200) -> str:
 def write_report(source: Source) -> Iterator[bytes]:
     """A summary: counts, a row for each exchange, findings and comments; of very many only the first."""
     requests = source.requests()
-    for lines in (_overview(source, requests), _exchanges(source, requests), _noted(source)):
-        for line in lines:
-            yield f"{line}\n".encode("utf-8", "backslashreplace")
+    for line in chain(_overview(source, requests), _exchanges(source, requests), _noted(source)):
+        yield f"{line}\n".encode("utf-8", "backslashreplace")
 
 
 def _overview(source: Source, requests: Sequence[int]) -> Iterator[str]:
@@ -78,13 +79,10 @@ def _exchanges(source: Source, requests: Sequence[int]) -> Iterator[str]:
 
 
 def _noted(source: Source) -> Iterator[str]:
-    columns, lines = source.columns, 0
-    for number in source.paced():
-        flags = columns.flags[number - columns.first]
-        if lines < _NOTED and (flags & bits.COMMENTED or flags >> bits.SEVERITY & 3):
-            for line in _notes(source.item(number)):
-                yield line if lines else f"\n## Findings and comments\n\n{line}"
-                lines += 1
+    columns, wanted = source.columns, bits.COMMENTED | 3 << bits.SEVERITY
+    noted = (number for number in source.paced() if columns.flags[number - columns.first] & wanted)
+    lines = islice((line for number in noted for line in _notes(source.item(number))), _NOTED)
+    yield from (line if at else f"\n## Findings and comments\n\n{line}" for at, line in enumerate(lines))
 
 
 def _notes(item: Item) -> Iterator[str]:
@@ -173,7 +171,52 @@ def _pairs(pairs: Iterable[tuple[str, str]]) -> Json:
     return [{"name": name, "value": value} for name, value in pairs]
 
 
-_BUFFER = 1 << 20
+_TELLING = 4
+"""Characters of a text that is hardly twice the same by chance."""
+
+
+def write_workflow(source: Source) -> Iterator[bytes]:
+    """The calls of tools as the steps of a workflow. A text that an earlier result gave first is a reference to it.
+
+    Raises:
+        UsageError: no tool was called.
+    """
+    steps: list[Json] = []
+    known: dict[str, str] = {}
+    for request in map(source.item, source.paced(source.requests())):
+        if request.method != "tools/call" or request.direction != "out" or request.follows:
+            continue
+        arguments = mapping(mapping(mapping(loads_or(request.body, exact=True)).get("params")).get("arguments"))
+        answer = source.answer_to(request.number)
+        result = mapping(mapping(loads_or(source.body(answer))).get("result")) if answer else {}
+        name = f"{re.sub('[^A-Za-z_]', '_', request.target)}_{len(steps) + 1}"
+        call = f"{request.server}.{request.target}"
+        steps.append({"id": name, "call": call, "arguments": _argument(arguments, known)})
+        for text, place in chain(_texts(arguments, ""), _texts(result.get("structuredContent"), f"${name}")):
+            known.setdefault(text, place if place[:1] == "$" else "")
+    if not steps:
+        raise UsageError("No tool is called in it, and a workflow has nothing else.")
+    yield pretty({"name": source.title or "calls", "steps": steps}).encode("utf-8", "backslashreplace") + b"\n"
+
+
+def _argument(value: Json, known: Mapping[str, str]) -> Json:
+    """A value as arguments of steps have it."""
+    if isinstance(value, dict):
+        return {key: _argument(inner, known) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_argument(inner, known) for inner in value]
+    if not isinstance(value, str):
+        return value
+    return known.get(value) or (f"${value}" if value.startswith("$") else value.replace("${", '${"$"}{'))
+
+
+def _texts(value: Json, place: str) -> Iterator[tuple[str, str]]:
+    """The telling texts of a value, each with the expression that names it."""
+    if isinstance(value, str) and len(value) >= _TELLING:
+        yield value, place
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(items_of(value)):
+        plain = isinstance(key, str) and key.isascii() and key.isidentifier() and not iskeyword(key)
+        yield from _texts(inner, f"{place}.{key}" if plain else f"{place}[{key!r}]")
 
 
 class Format(NamedTuple):
@@ -194,6 +237,7 @@ FORMATS: Mapping[str, Format] = {
         Format("otlp", "otlp.jsonl", "requests as OpenTelemetry spans, as a collector takes them", collector.write),
         Format("har", "har", "HTTP exchanges, for what reads HTTP archives", write_har),
         Format("markdown", "md", "a summary for people: a row for each request, what the lint found", write_report),
+        Format("workflow", "json", "the calls of tools as the steps of a workflow, which can be run", write_workflow),
     )
 }
 """By their names."""
@@ -224,7 +268,9 @@ async def export(
 
     def consume(source: Source) -> None:
         if isinstance(target, Path):
-            _to_file(write(source), target)
+            if target.exists():
+                raise FileExistsError
+            write_atomically(target, write(source))
         else:
             target.writelines(write(source))
             target.flush()
@@ -235,17 +281,3 @@ async def export(
         raise UsageError(f"{target} is there already.", hint="Name another file; nothing is overwritten.") from None
     except OSError as problem:
         raise UsageError(f"{target} cannot be written: {problem.strerror or problem}.") from None
-
-
-def _to_file(parts: Iterator[bytes], target: Path) -> None:
-    if target.exists():
-        raise FileExistsError
-    target.parent.mkdir(parents=True, exist_ok=True)
-    draft = target.with_name(f".{target.name}.{os.urandom(6).hex()}")
-    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
-    try:
-        with os.fdopen(handle, "wb", buffering=_BUFFER) as out:
-            out.writelines(parts)
-        os.replace(draft, target)
-    finally:
-        draft.unlink(missing_ok=True)

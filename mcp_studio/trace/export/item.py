@@ -117,10 +117,6 @@ class Source:
             yield number
             self._pace(done, len(numbers))
 
-    def items(self) -> Iterator[Item]:
-        """The entries that were chosen."""
-        return map(self.item, self.paced())
-
     def item(self, number: int) -> Item:
         """One entry of the recording."""
         columns, clean = self.columns, self.clean

@@ -180,7 +180,7 @@ def _number(known: Mapping[str, Json], name: str) -> int:
 def write(source: Source) -> Iterator[bytes]:
     """The line that says what the file is, and one line for each entry."""
     yield head_line(source.title, source.servers)
-    yield from map(line_of, source.items())
+    yield from map(line_of, map(source.item, source.paced()))
 
 
 def write_bundle(source: Source) -> Iterator[bytes]:

@@ -103,7 +103,7 @@ def facts(row: StatRow, start: int) -> Content:
     lost, cancelled = (tally.lost, "no reply"), (tally.cancelled, "cancelled")
     named = (tally.failed, "failed"), (tally.refused, "refused"), lost, cancelled
     ended = [units.plural(tally.count, "time"), *(f"{count:,} {word}" for count, word in named if count)]
-    rate = tally.rate(start)
+    rate = tally.count / max(1.0, tally.last - start) if start else 0.0
     often = f"{rate:,.3g}/s" if rate >= 1 else f"{60 * rate:.2g}/min"
     more = [often, *server_facts(Metrics(Target("", "", ""), tally))]
     more += [units.plural(tally.notices, "notification")] if tally.notices else []

@@ -54,7 +54,8 @@ def planted() -> list[Item]:
 def test_no_format_carries_a_secret(format: str) -> None:
     redactor = Redactor()
     redactor.learn(TOLD)
-    made = exported(recorded(planted()), format, redactor=redactor)
+    items = [one._replace(method="tools/call") if one.number == 4 else one for one in planted()]
+    made = exported(recorded(items if format == "workflow" else planted()), format, redactor=redactor)
     whole = gzip.decompress(made) if made[:2] == b"\x1f\x8b" else made
     assert "‹redacted›".encode() in whole or b"\\u2039redacted" in whole
     unpacked = whole + b"".join(decoded(whole))

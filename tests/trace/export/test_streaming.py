@@ -59,7 +59,7 @@ class Slow:
 
     def __call__(self, source: Source) -> None:
         self.thread = threading.get_ident()
-        assert sum(1 for _ in source.items()) == len(source.numbers) == 9
+        assert sum(1 for _ in source.paced()) == len(source.numbers) == 9
         self.inside.set()
         assert self.go_on.wait(20)
         self.over = True
