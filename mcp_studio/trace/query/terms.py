@@ -28,11 +28,6 @@ class Snapshot(NamedTuple):
     comment_on: Callable[[int], str]
     """The comment on the entry with a number, in any thread."""
 
-    @property
-    def newest(self) -> int:
-        """The number of the last row."""
-        return self.columns.first + self.rows - 1
-
 
 class Rows:
     """The rows of a snapshot, and the block of bodies that stands beside some of them."""
