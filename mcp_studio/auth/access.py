@@ -33,12 +33,12 @@ DEAD = ("invalid_grant", "invalid_client", "unauthorized_client", "unsupported_g
 """Refusals after which a refresh token will not be taken later either."""
 
 
-def expiring(grant: Grant, now: float | None = None) -> bool:
+def expiring(grant: Grant) -> bool:
     """Whether a token has expired, or is about to."""
     if not grant.expires:
         return False
     life = grant.expires - grant.obtained
-    return (time.time() if now is None else now) >= grant.expires - min(SKEW, max(0.0, life) / 4)
+    return time.time() >= grant.expires - min(SKEW, max(0.0, life) / 4)
 
 
 class Holder:
@@ -153,7 +153,7 @@ class Holder:
                 raise
             self.note(f"The refresh token is of no use any more. {problem.message}")
             if problem.error == "invalid_client" and found.client.how in ("registered", "typed"):
-                await self.store.remove_client(found.issuer, self.account)
+                await self.store.remove("client", found.issuer, self.account)
         self.grant = new or replace(found, refresh_token="")
         try:
             await self.store.save(self.grant, config.name)

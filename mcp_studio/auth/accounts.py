@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mcp_studio.auth import model, tokens
 from mcp_studio.auth.access import Access, Ask, Holder, expiring
-from mcp_studio.auth.discovery import resource_of, tidy, usable
+from mcp_studio.auth.discovery import resource_of, resource_or_none, tidy
 from mcp_studio.auth.fetch import Fetcher
 from mcp_studio.auth.model import Account, AuthFailed, Grant
 from mcp_studio.auth.signin import SignIn
@@ -95,7 +95,7 @@ class Accounts:
 
     def access(self, config: ServerConfig, tap: Tap, ask: Ask | None) -> Credentials | None:
         """The credentials for a connection; None where nobody signs in to it. Nothing is read or sent yet."""
-        if not config.signs_in or not usable(config):
+        if not config.signs_in or not resource_or_none(config):
             return None
         return Access(self, tidy(config), self._holder(config), tap, ask)
 
@@ -185,11 +185,11 @@ class Accounts:
         issuer = holder.grant.issuer if holder.grant else store.issuer(holder.resource, holder.account)
         async with store.lock(holder.resource, holder.account):
             holder.grant, holder.unsaved = None, ""
-            there = await store.remove(holder.resource, holder.account)
+            there = await store.remove("grant", holder.resource, holder.account)
             if not client:
                 return there, False
             known = {issuer, config.auth.issuer, *self.trusted.issuers(holder.resource, holder.account)}
-            gone = [await store.remove_client(one, holder.account) for one in known if one]
+            gone = [await store.remove("client", one, holder.account) for one in known if one]
             self.trusted.forget(holder.resource, holder.account)
             return there, any(gone)
 

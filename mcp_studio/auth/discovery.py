@@ -198,18 +198,13 @@ def tidy(config: ServerConfig) -> ServerConfig:
     return replace(config, url=str(found))
 
 
-def usable(config: ServerConfig) -> bool:
-    """Whether there is an address that can be signed in to at all; whoever connects says what is wrong with it."""
-    return bool(resource_or_none(config))
-
-
 def resource_of(config: ServerConfig) -> str:
     """Under what a server's sign-in is kept: its address without query and fragment."""
     return canonical(tidy(config).url)
 
 
 def resource_or_none(config: ServerConfig) -> str:
-    """The same, but empty where the address is none."""
+    """The same, but empty where no address can be signed in to; whoever connects says what is wrong with it."""
     try:
         return resource_of(config)
     except (AuthFailed, ValueError):

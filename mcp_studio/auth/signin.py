@@ -464,7 +464,7 @@ class SignIn:
         try:
             with self._running("client") as step:
                 if self._anew:
-                    await self._store.remove_client(issuer.issuer, auth.whose)
+                    await self._store.remove("client", issuer.issuer, auth.whose)
                 before = await self._store.client(issuer.issuer, auth.whose)
                 note = await redirects.start(auth.redirect_host, auth.redirect_port, before)
                 client, step.detail = await self._client(issuer, redirects.uri, asked, before)
@@ -574,7 +574,7 @@ class SignIn:
     async def _forget(self, client: Client, problem: BaseException) -> None:
         """Forget a client that its authorization server may not know any more."""
         with suppress(StudioError, OSError):
-            gone = await self._store.remove_client(client.issuer, self._config.auth.whose)
+            gone = await self._store.remove("client", client.issuer, self._config.auth.whose)
             if gone and isinstance(problem, AuthFailed):
                 problem.hint += " The client was forgotten: sign in again, and another one is registered."
 

@@ -163,15 +163,9 @@ class GrantStore:
 
         await beside(save)
 
-    async def remove(self, resource: str, account: str) -> bool:
-        """Forget a grant; False where there was none."""
-        return await self._remove("grant", resource, account)
+    async def remove(self, kind: Literal["grant", "client"], where: str, account: str) -> bool:
+        """Forget a grant of a resource, or who we are at an issuer; False where there was none."""
 
-    async def remove_client(self, issuer: str, account: str) -> bool:
-        """Forget who we are at an authorization server; False where that was not known."""
-        return await self._remove("client", issuer, account)
-
-    async def _remove(self, kind: Literal["grant", "client"], where: str, account: str) -> bool:
         def remove() -> None:
             with self._changing() as entries:
                 # What cannot be deleted stays in the list: it is still there.

@@ -51,7 +51,8 @@ def _run(argv: Sequence[str], out: Output) -> int:
     out.take(options := parse(argv))
     if options.verb == "completion":
         return show(completion(options, _server_names))
-    if program := {"": _studio, "demo": _studio, "mock": _mock, "serve-files": _files}.get(options.verb):
+    own = {"": _studio, "demo": _studio, "mock": _mock, "serve-files": _files, "serve-db": _databases}
+    if program := own.get(options.verb):
         return program(options)
     run_verb = verbs.runner(options.verb)
     gc.freeze()
@@ -108,6 +109,13 @@ def _files(options: Options) -> int:
     from mcp_studio.servers.files.server import start
 
     return start(options.values("--root"), options.flag("--read-only"), options.value("--names"), _port(options))
+
+
+def _databases(options: Options) -> int:
+    """Serve databases."""
+    from mcp_studio.servers.database.server import start
+
+    return start(options.values("--connect"), options.values("--write"), options.value("--names"), _port(options))
 
 
 def _port(options: Options) -> int | None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from mcp_studio.auth.hints import client_needed, command, nobody_is_here, wants
-from mcp_studio.cli.terminal import EndOfInput, Left, Lines, agrees, can_ask, frame, say
+from mcp_studio.cli.terminal import EndOfInput, Left, Lines, Output, agrees, can_ask, frame, say
 from mcp_studio.config.model import Problem
 from mcp_studio.config.settings import load_answers
 from mcp_studio.errors import ConfigError, InputNeeded, SignInNeeded, StudioError, UsageError
@@ -36,7 +36,6 @@ from mcp_studio.urls import judge
 
 if TYPE_CHECKING:
     from mcp_studio.auth.signin import SignIn
-    from mcp_studio.cli.terminal import Output
     from mcp_studio.studio import Studio
 
 _GRACE = 1.0

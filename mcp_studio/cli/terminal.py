@@ -9,7 +9,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from getpass import getpass
 from pathlib import Path
@@ -27,8 +27,6 @@ from mcp_studio.redact import Redactor
 from mcp_studio.safetext import escape_live, safe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from mcp_studio.cli.questions import Asker
     from mcp_studio.cli.verbs.shell import Shell
     from mcp_studio.session.inbox import Answer, InputRequest

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any, TypeVar, cast
 
 import mcp_types as types
@@ -15,7 +16,7 @@ from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 from pydantic import BaseModel
 
 from mcp_studio.call.caller import Completion
-from mcp_studio.catalog.listing import EntryKind, Ref
+from mcp_studio.catalog.listing import EntryKind
 from mcp_studio.errors import StudioError
 from mcp_studio.gateway.clients import Session, can
 from mcp_studio.gateway.directory import Offer
@@ -33,6 +34,12 @@ _ROOTS = 1.0
 """Seconds for which a request waits for the roots of its client."""
 _PAGE = 500
 """Entries of one page of a list."""
+_LISTS: tuple[tuple[str, str, EntryKind], ...] = (
+    ("resources/list", "resources", "resource"),
+    ("resources/templates/list", "resourceTemplates", "template"),
+    ("prompts/list", "prompts", "prompt"),
+)
+"""Method, member of the result, kind of its entries; those of tools have their own."""
 
 ParamsT = TypeVar("ParamsT", bound=BaseModel)
 
@@ -73,12 +80,11 @@ class Handlers:
         server.add_notification_handler("notifications/initialized", types.NotificationParams, self._initialized)
         server.add_notification_handler("notifications/roots/list_changed", types.NotificationParams, self._roots)
         if self._own is None:
-            self._add(server, "resources/list", types.PaginatedRequestParams, self._list_resources)
-            self._add(server, "resources/templates/list", types.PaginatedRequestParams, self._list_templates)
+            for method, member, kind in _LISTS:
+                self._add(server, method, types.PaginatedRequestParams, partial(self._list, member, kind))
             self._add(server, "resources/read", types.ReadResourceRequestParams, self._read)
             self._add(server, "resources/subscribe", types.SubscribeRequestParams, self._subscribe)
             self._add(server, "resources/unsubscribe", types.UnsubscribeRequestParams, self._unsubscribe)
-            self._add(server, "prompts/list", types.PaginatedRequestParams, self._list_prompts)
             self._add(server, "prompts/get", types.GetPromptRequestParams, self._get_prompt)
             self._add(server, "completion/complete", types.CompleteRequestParams, self._complete)
 
@@ -107,24 +113,20 @@ class Handlers:
     # ------------------------------------------------------------------ tools
 
     async def _list_tools(self, ctx: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
-        await self._gateway.ready()
         if self._own is None:
-            return page("tools", self._seen(ctx, "tool"), params.cursor)
+            return await self._list("tools", "tool", ctx, params)
+        await self._gateway.ready()
         client = self._gateway.client_of(ctx)
         found = [*self._own.definitions(client), *await self._own.hot(client)]
         self._own.listed(client, found)
         return page("tools", found, params.cursor)
-
-    def _seen(self, ctx: Context, kind: EntryKind) -> list[dict[str, Any]]:
-        client, offers = self._gateway.client_of(ctx), self._gateway.directory.offers(kind).values()
-        return [one.definition for one in offers if client.sees(one.ref)]
 
     async def _call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
         arguments = mapping((ctx.params or {}).get("arguments"))
         await self._gateway.ready()
         if self._own is not None and params.name in search_tools():
             return await self._own.call(ctx, params.name, arguments)
-        return await self._gateway.call_tool(ctx, self.tool(ctx, params.name), arguments)
+        return await self._gateway.call_tool(ctx, self._offer(ctx, "tool", params.name), arguments)
 
     def target(self, ctx: Context) -> tuple[Offer, dict[str, Any]] | None:
         """The tool of a server that a request calls, itself or by `call_tool`."""
@@ -135,15 +137,15 @@ class Handlers:
         offer = self._gateway.directory.find("tool", name) if isinstance(name, str) else None
         return (offer, arguments) if offer is not None and self._gateway.client_of(ctx).sees(offer.ref) else None
 
-    def tool(self, ctx: Context, name: str) -> Offer:
-        """The tool that a client means.
+    def _offer(self, ctx: Context, kind: EntryKind, name: str) -> Offer:
+        """What a client means.
 
         Raises:
             MCPError: it knows of none of that name.
         """
-        offer = self._gateway.directory.find("tool", name)
+        offer = self._gateway.directory.find(kind, name)
         if offer is None or not self._gateway.client_of(ctx).sees(offer.ref):
-            raise MCPError(INVALID_PARAMS, f"Unknown tool: {safe(name, 100)}")
+            raise MCPError(INVALID_PARAMS, f"Unknown {kind}: {safe(name, 100)}")
         return offer
 
     def input_schema(self, name: str) -> Mapping[str, Any] | None:
@@ -153,17 +155,12 @@ class Handlers:
 
     # ------------------------------------------------------------------ resources and prompts
 
-    async def _list_resources(self, ctx: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
+    async def _list(
+        self, member: str, kind: EntryKind, ctx: Context, params: types.PaginatedRequestParams
+    ) -> dict[str, Any]:
         await self._gateway.ready()
-        return page("resources", self._seen(ctx, "resource"), params.cursor)
-
-    async def _list_templates(self, ctx: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
-        await self._gateway.ready()
-        return page("resourceTemplates", self._seen(ctx, "template"), params.cursor)
-
-    async def _list_prompts(self, ctx: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
-        await self._gateway.ready()
-        return page("prompts", self._seen(ctx, "prompt"), params.cursor)
+        client, offers = self._gateway.client_of(ctx), self._gateway.directory.offers(kind).values()
+        return page(member, [one.definition for one in offers if client.sees(one.ref)], params.cursor)
 
     async def _read(self, ctx: Context, params: types.ReadResourceRequestParams) -> dict[str, Any]:
         await self._gateway.ready()
@@ -172,26 +169,17 @@ class Handlers:
             raise MCPError(INVALID_PARAMS, "There is no such resource, or several have it.", {"uri": params.uri})
         return await self._gateway.get(ctx, ref, {"uri": ref.name})
 
-    def _prompt(self, ctx: Context, name: str) -> Ref:
-        offer = self._gateway.directory.find("prompt", name)
-        if offer is None or not self._gateway.client_of(ctx).sees(offer.ref):
-            raise MCPError(INVALID_PARAMS, f"Unknown prompt: {safe(name, 100)}")
-        return offer.ref
-
     async def _get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> dict[str, Any]:
         await self._gateway.ready()
-        ref, arguments = self._prompt(ctx, params.name), dict[str, Json](params.arguments or {})
+        ref, arguments = self._offer(ctx, "prompt", params.name).ref, dict[str, Json](params.arguments or {})
         return await self._gateway.get(ctx, ref, {"name": ref.name, "arguments": arguments})
 
     async def _complete(self, ctx: Context, params: types.CompleteRequestParams) -> dict[str, Any]:
         await self._gateway.ready()
         if isinstance(params.ref, types.PromptReference):
-            ref = self._prompt(ctx, params.ref.name)
+            ref = self._offer(ctx, "prompt", params.ref.name).ref
         else:
-            offer = self._gateway.directory.find("template", params.ref.uri)
-            if offer is None or not self._gateway.client_of(ctx).sees(offer.ref):
-                raise MCPError(INVALID_PARAMS, "Unknown resource template.")
-            ref = offer.ref
+            ref = self._offer(ctx, "template", params.ref.uri).ref
         known = (params.context.arguments if params.context else None) or {}
         found = await self._gateway.studio.caller.complete(ref, params.argument.name, params.argument.value, known)
         return {"completion": _values(found)}

@@ -161,6 +161,12 @@ def report(done: float, message: str) -> None:
     asyncio.run_coroutine_threadsafe(turn.progress(done, message), turn.loop).result()
 
 
+def cancelled() -> Callable[[], bool]:
+    """What tells, from any thread, whether the client has cancelled the call that this one works for."""
+    turn = _TURN.get(None)
+    return lambda: turn is not None and turn.left
+
+
 class ToolServer:
     """What is served: whatever `handlers` answer."""
 

@@ -386,21 +386,15 @@ class Follower:
             return
         if task.kind == "core":
             if task.status == "input_required" or task.ended:
-                self._fetch_soon()
+                # Specification 2025-11-25, basic/utilities/tasks: `tasks/result` blocks until the task ends, and what
+                # the server asks meanwhile comes with it.
+                self._result = self._result or asyncio.get_running_loop().create_task(self._fetch())
         elif task.status == "input_required":
             self._take_questions(task, mapping(mapping(raw).get("inputRequests")))
         else:
             self._stop_asking()
 
     # ------------------------------------------------------------------ result of a core task
-
-    def _fetch_soon(self) -> None:
-        """Ask for the result: it comes when the task ends, and what the server asks meanwhile comes with it.
-
-        Specification 2025-11-25, basic/utilities/tasks: the receiver blocks `tasks/result` until the task ends.
-        """
-        if self._result is None:
-            self._result = asyncio.get_running_loop().create_task(self._fetch())
 
     async def _fetch(self) -> None:
         try:

@@ -11,7 +11,7 @@ from mcp_studio.protocol.message import Failure, Request, Response, parse
 from mcp_studio.trace import message as bits
 from mcp_studio.trace.disk.format import Batch
 from mcp_studio.trace.lint.rules import Finding, findings_to_json, weight
-from mcp_studio.trace.message import DIRECTIONS, KINDS, OUTCOMES, Columns, Span, WireMessage
+from mcp_studio.trace.message import CODES, DIRECTIONS, KINDS, OUTCOMES, Columns, Span, WireMessage
 
 _ID_SIZE = 64 * 1024
 """Bytes of a body that is parsed for its id."""
@@ -117,7 +117,7 @@ class Capture:
         columns, first = self.columns, self.handed + 1
         self.handed += len(bodies)
         rows = slice(first - columns.first, first - columns.first + len(bodies))
-        values = {name: column[rows].tobytes() for name, column in columns.arrays()}
+        values = {name: getattr(columns, name)[rows].tobytes() for name in CODES}
         return Batch(first, values, tuple(bodies), changes=self._links(range(first, first + len(bodies))))
 
     def stop(self) -> None:

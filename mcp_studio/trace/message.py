@@ -175,11 +175,6 @@ class Columns:
     def __len__(self) -> int:
         return len(self.time)
 
-    def arrays(self) -> Iterator[tuple[str, array[int] | array[float]]]:
-        """All columns with their names."""
-        for name in CODES:
-            yield name, getattr(self, name)
-
     def kind_of(self, row: int) -> str:
         """See `message.MessageKind`."""
         return KINDS[self.kind[row] & 15]
@@ -211,8 +206,8 @@ class Columns:
         rows = min(first - self.first, len(self.time))
         if rows <= 0:
             return
-        for name, values in self.arrays():
-            setattr(self, name, values[rows:])
+        for name in CODES:
+            setattr(self, name, getattr(self, name)[rows:])
         self.first = first
         for links in (self.parents, self.follows):
             # Nearly in order: one that is not goes with those after it.

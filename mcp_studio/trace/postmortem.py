@@ -85,7 +85,7 @@ def of_failure(error: Exception) -> Ending:
 
 _FRAMES, _STDERR, _STRAY = 8, 20, 8
 """How many of the last frames and lines are kept."""
-_FLIGHTS = 50
+_FLIGHTS, _ENDINGS = 50, 50
 _SCANNED = 20_000
 """Entries that are looked at, at most."""
 _HEAD = 400
@@ -174,10 +174,10 @@ def examine(
     )  # fmt: skip
 
 
-def endings(trace: Recording, server: str = "", most: int = 50) -> list[Mortem]:
+def endings(trace: Recording, server: str = "") -> list[Mortem]:
     """The endings that a trace tells of in its notes, newest first; all servers where none is named."""
     notes = ((note, read(note.server, head_of(note, 2_000))) for note in _notes(trace, server))
-    ended = islice(((note, ending) for note, ending in notes if ending is not None), most)
+    ended = islice(((note, ending) for note, ending in notes if ending is not None), _ENDINGS)
     return [
         examine(trace, note.server, ending, first=_start_before(trace, note), last=note.number)
         for note, ending in ended

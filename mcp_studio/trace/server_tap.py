@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
+from typing import NamedTuple, TypeVar, cast
 
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import mapping
@@ -19,10 +19,7 @@ from mcp_studio.trace.lint.linter import Linter
 from mcp_studio.trace.lint.rules import weight
 from mcp_studio.trace.message import GREETINGS, LISTEN, MessageKind, Span, WireMessage
 from mcp_studio.trace.store import TraceStore
-
-if TYPE_CHECKING:
-    from mcp_studio.transport.base import Headers, HttpRequest, HttpResponse
-
+from mcp_studio.transport.base import Headers, HttpRequest, HttpResponse
 
 _KINDS: dict[type, MessageKind] = {Request: "request", Response: "result", Failure: "error"}
 

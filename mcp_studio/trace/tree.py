@@ -48,9 +48,9 @@ def tree(recording: Recording, number: int) -> Node | None:
     return None if request is None else _grown(columns, root_of(columns, request))
 
 
-def walk(node: Node, depth: int = 0) -> Iterator[tuple[int, Node]]:
+def walk(node: Node) -> Iterator[tuple[int, Node]]:
     """A tree from above to below, each node with its depth."""
-    todo = [(depth, node)]
+    todo = [(0, node)]
     while todo:
         at, one = todo.pop()
         yield at, one

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_studio.auth.discovery import resource_of, tidy, usable
+from mcp_studio.auth.discovery import resource_of, resource_or_none, tidy
 from mcp_studio.config.model import Auth, ServerConfig
 from mcp_studio.errors import SignInNeeded
 from mcp_studio.vault.base import MemoryVault
@@ -40,13 +40,13 @@ def test_oauth_stays_out_where_something_else_is_configured() -> None:
 )
 def test_under_what_a_sign_in_is_kept(url: str, resource: str) -> None:
     config = ServerConfig("one", url=url)
-    assert usable(config) and resource_of(config) == resource and "@" not in tidy(config).url
+    assert resource_or_none(config) == resource_of(config) == resource and "@" not in tidy(config).url
 
 
 @pytest.mark.parametrize("url", ["", "http://[", "nonsense", "https://"])
 def test_an_address_that_is_none_is_left_to_whoever_connects(tmp_path: Path, url: str) -> None:
     desk, config = Desk(tmp_path), ServerConfig("one", url=url, transport="http")
-    assert not usable(config) and desk.accounts.access(config, desk.tap, None) is None
+    assert not resource_or_none(config) and desk.accounts.access(config, desk.tap, None) is None
 
 
 async def test_who_signs_out_elsewhere_is_signed_out_here(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ async def test_the_vault_is_not_touched_for_what_was_never_kept(tmp_path: Path) 
     assert not made.has_grant("https://mcp.example/mcp", "")
     assert await made.load("https://mcp.example/mcp", "") is None
     assert await made.client("https://as.example", "") is None
-    assert await made.list() == [] and not await made.remove("https://mcp.example/mcp", "")
+    assert await made.list() == [] and not await made.remove("grant", "https://mcp.example/mcp", "")
 
 
 async def test_memory_leaves_nothing_on_disk(tmp_path: Path) -> None:
@@ -88,7 +88,8 @@ async def test_forgetting(tmp_path: Path) -> None:
     made = store(tmp_path, vault)
     await made.save(GRANT, "one")
     await made.save_client(CLIENT, "work")
-    assert await made.remove(GRANT.resource, "work") and await made.remove_client(CLIENT.issuer, "work")
+    assert await made.remove("grant", GRANT.resource, "work")
+    assert await made.remove("client", CLIENT.issuer, "work")
     assert await made.load(GRANT.resource, "work") is None and await made.client(CLIENT.issuer, "work") is None
     assert not vault.secrets
 
@@ -101,7 +102,7 @@ async def test_what_cannot_be_deleted_stays_listed(tmp_path: Path) -> None:
     made = store(tmp_path, Stuck())
     await made.save(GRANT, "one")
     with pytest.raises(VaultRefused):
-        await made.remove(GRANT.resource, "work")
+        await made.remove("grant", GRANT.resource, "work")
     assert len(await made.list()) == 1
 
 
@@ -193,7 +194,7 @@ def test_what_a_newer_version_wrote_is_not_overwritten(tmp_path: Path) -> None:
         for change in (made.save(GRANT, "one"), made.save_client(CLIENT, "work")):
             with pytest.raises(StudioError, match="newer"):
                 await change
-        assert not await made.remove(GRANT.resource, "work")
+        assert not await made.remove("grant", GRANT.resource, "work")
 
     run(main())
     assert file.read_text() == newer and vault.secrets == {}

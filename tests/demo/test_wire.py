@@ -20,7 +20,7 @@ SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 async def _conversation(era: str, target: Any) -> None:
     steps: list[str | None] = []
 
-    async def progress(done: float, total: float | None, message: str | None) -> None:
+    async def progress(progress: float, total: float | None, message: str | None) -> None:
         steps.append(message)
 
     asked = sdk.answering(ElicitResult(action="accept", content={"name": "Ada", "copies": 2}))

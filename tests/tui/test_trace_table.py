@@ -16,7 +16,7 @@ from textual.widgets import Static
 
 from mcp_studio.limits import Limits
 from mcp_studio.redact import Redactor
-from mcp_studio.trace.message import COMMENTED, MARKED, Recording, Span
+from mcp_studio.trace.message import CODES, COMMENTED, MARKED, Recording, Span
 from mcp_studio.trace.query.parser import QueryError
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.tui.app import StudioApp
@@ -293,7 +293,8 @@ class Million(Made):
     def __init__(self, count: int) -> None:
         super().__init__()
         self.request("tools/call", "tool 1")
-        for _, column in self.columns.arrays():
+        for name in CODES:
+            column = getattr(self.columns, name)
             column.extend(array(column.typecode, column[:1]) * (count - 1))  # pyright: ignore
         self.total, self.first_number, self.revision = count, 1, 0
 

@@ -50,6 +50,7 @@ async def test_a_workflow_is_loaded_run_step_by_step_and_run_again_from_a_step(t
         dialog.form.set_value({"genre": "poetry"})
         dialog.query_one("#start", Button).press()
         await stage.dialog(Approval)
+        await stage.shows("─ shelf: ok ─", "Is this the shelf\\?  ", "Go on +Deny +Later")
         await stage.press("escape")
         await stage.shows("✓ demo.list_books", "⚑ Is this the shelf")
         dialog.steps.go_to("books")

@@ -79,7 +79,7 @@ FLAGS = frozenset(
     "--json --quiet --yes --unchecked --no-cache --fresh --logs --read --task --detach --last --notification --no-stamp"
     " --newlines --no-handshake --with-secrets --traceparent --strict --paced --follow --jsonl --stats --delete"
     " --keyring --failover --tokens --prometheus --events --pin --once --project --metrics --insecure --register"
-    " --step --claims --no-browser --client --offline -q -y".split()
+    " --step --claims --no-browser --client --offline --durable --read-only --dry-run -q -y".split()
 )
 """Options of ours without a value."""
 _VERBS: dict[str, Meant] = {"call": "tool", "get": "prompt", "read": "resource"}

@@ -3,6 +3,7 @@
 What stands in such a file may come from anybody: it is opened without trust, and everything in it is checked where it
 is read. Blocks hold some neighbouring entries each, `block` what is known of them (the columns one after the other, in
 the order of `message.CODES`, little-endian), `bodies` their bodies in one piece; large bodies stand in `body`, once.
+`ends`, `numbers` and `news` are numbers of 32 bits each.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import sqlite3
 import stat
 import time
 from array import array
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -165,20 +166,6 @@ def split(columns: bytes, count: int) -> dict[str, memoryview]:
         found[name] = view[at : at + count * width]
         at += count * width
     return found
-
-
-def packed(values: Iterable[int]) -> bytes:
-    """Numbers below 2 to the 32nd."""
-    return array("I", values).tobytes()
-
-
-def unpacked(raw: bytes) -> array[int]:
-    """What `packed` has packed.
-
-    Raises:
-        ValueError: there is half a number in it.
-    """
-    return array("I", raw)
 
 
 class Batch(NamedTuple):

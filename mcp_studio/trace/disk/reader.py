@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 import zlib
+from array import array
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -18,8 +19,8 @@ from mcp_studio.trace.message import Block
 
 _EMPTY = Block(0, [])
 _BODIES = "SELECT first, ends, data FROM bodies WHERE first < ? ORDER BY first DESC LIMIT 1"
-_LONGEST = 1 << 20
-"""Bytes of one extra."""
+_LONGEST, _MOST = 1 << 20, 1 << 27
+"""Bytes of one extra, and of one body; of a larger one only so many are given."""
 
 
 class DiskReader:
@@ -27,12 +28,10 @@ class DiskReader:
 
     Args:
         path: the session; it may be written meanwhile.
-        most: bytes of one body at most; of a larger one only so many are given.
     """
 
-    def __init__(self, path: Path, most: int = 1 << 27) -> None:
+    def __init__(self, path: Path) -> None:
         self._path = path
-        self._most = most
         self._db: sqlite3.Connection | None = None
         self._lock = threading.Lock()
         self._block = _EMPTY
@@ -93,7 +92,7 @@ class DiskReader:
     def _checked(self, row: tuple[Any, ...]) -> Block | None:
         first, raw, data = row
         if isinstance(first, int) and isinstance(raw, bytes) and isinstance(data, bytes) and not len(raw) % 4:
-            ends = format.unpacked(raw).tolist()
+            ends = array("I", raw).tolist()
             if 0 < first < 1 << 32 and ends and ends[-1] == len(data) and ends == sorted(ends):
                 return Block(first, [data[start:end] for start, end in pairwise((0, *ends))])
         self.problem = self.problem or f"The session {self._path.name} is damaged."
@@ -105,7 +104,7 @@ class DiskReader:
             return b""
         raw, size = found[0]
         try:
-            return zlib.decompressobj().decompress(raw, max(1, min(self._most, size)))
+            return zlib.decompressobj().decompress(raw, max(1, min(_MOST, size)))
         except zlib.error:
             self.problem = f"The session {self._path.name} is damaged."
             return b""

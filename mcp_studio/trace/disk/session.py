@@ -19,7 +19,7 @@ from mcp_studio.jsontext import Json
 from mcp_studio.trace import message as bits
 from mcp_studio.trace.capture import EntryMaker
 from mcp_studio.trace.disk import format
-from mcp_studio.trace.disk.format import WIDTH, split, unpacked
+from mcp_studio.trace.disk.format import WIDTH, split
 from mcp_studio.trace.disk.reader import DiskReader
 from mcp_studio.trace.disk.sessions import SessionInfo, describe, is_locked, lock_of
 from mcp_studio.trace.message import CODES, DIRECTIONS, KINDS, OUTCOMES, Columns, Reader, WireMessage
@@ -152,7 +152,7 @@ class Loader:
         for seq, field, numbers, news in self._db.execute(query, (self._seq,)):
             self._check_bounds(len(columns))
             self._seq = seq
-            pairs = zip(unpacked(numbers), unpacked(news), strict=True)
+            pairs = zip(array("I", numbers), array("I", news), strict=True)
             if field in links:
                 kept = [(number, above) for number, above in pairs if 0 < above < number < after]
                 links[field].update(kept[: _MOST_LINKS - len(links[field])])

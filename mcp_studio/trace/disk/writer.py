@@ -19,7 +19,7 @@ from queue import SimpleQueue
 from mcp_studio import __version__
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.trace.disk import format, sessions
-from mcp_studio.trace.disk.format import Batch, packed, unpacked
+from mcp_studio.trace.disk.format import Batch
 from mcp_studio.trace.message import CODES
 
 LARGE = 16 * 1024
@@ -153,10 +153,10 @@ class SessionFile:
 
     def _add_changes(self, changes: Mapping[str, Mapping[int, int]]) -> None:
         """A row for each column; readers take them in order, so the last one counts."""
-        rows = [
-            (column, packed(values.keys()), packed(values.values())) for column, values in changes.items() if values
-        ]
-        self._db.executemany("INSERT INTO change(field, numbers, news) VALUES (?, ?, ?)", rows)
+        for column, values in changes.items():
+            if values:
+                row = (column, array("I", values).tobytes(), array("I", values.values()).tobytes())
+                self._db.execute("INSERT INTO change(field, numbers, news) VALUES (?, ?, ?)", row)
 
     def _add_extras(self, extras: Mapping[tuple[int, str], Json]) -> None:
         gone = [key for key, value in extras.items() if value is None]
@@ -189,7 +189,7 @@ class SessionFile:
                 db.execute(f"DELETE FROM {table} WHERE {column} < ?", keep)
             db.execute("DELETE FROM body WHERE hash NOT IN (SELECT hash FROM large)")
             for seq, numbers in db.execute("SELECT seq, numbers FROM change ORDER BY seq").fetchall():
-                if max(unpacked(numbers), default=0) >= keep[0]:
+                if max(array("I", numbers), default=0) >= keep[0]:
                     break
                 db.execute("DELETE FROM change WHERE seq = ?", (seq,))
             db.execute("COMMIT")

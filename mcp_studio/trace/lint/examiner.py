@@ -79,16 +79,14 @@ async def examine(entries: Iterable[WireMessage], ledger: Callable[[str], Ledger
         ledger: the ledger of a server.
     """
     wanted = [entry for entry in entries if _is_wanted(entry)][:_TOGETHER]
-    versions = [ledger(entry.server).version_at(entry.number) for entry in wanted]
     jobs = [
-        Job(entry.direction, entry.kind, entry.method, version, entry.body)
-        for entry, version in zip(wanted, versions, strict=True)
+        Job(one.direction, one.kind, one.method, ledger(one.server).version_at(one.number), one.body) for one in wanted
     ]
     all_spots = await asyncio.to_thread(check_all, jobs) if jobs else []
     changed: list[WireMessage] = []
-    for entry, version, spots in zip(wanted, versions, all_spots, strict=True):
+    for entry, job, spots in zip(wanted, jobs, all_spots, strict=True):
         known = {finding.pointer for finding in entry.findings}
-        modern = version in MODERN_VERSIONS
+        modern = job.version in MODERN_VERSIONS
         new = [found(spot, entry.number, modern) for spot in spots if not _is_covered(spot.pointer, known)]
         if attach(entry, ledger(entry.server), new):
             changed.append(entry)

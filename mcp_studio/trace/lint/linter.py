@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping
@@ -16,9 +15,7 @@ from mcp_studio.trace.lint.methods import check_notification, check_request, che
 from mcp_studio.trace.lint.results import LISTS, Pages, check_result
 from mcp_studio.trace.lint.rules import Spot, found
 from mcp_studio.trace.message import GREETINGS, WireMessage
-
-if TYPE_CHECKING:
-    from mcp_studio.transport.base import HttpRequest, HttpResponse
+from mcp_studio.transport.base import HttpRequest, HttpResponse
 
 _READ = 256 * 1024
 """Bytes of a frame written by hand that is read."""

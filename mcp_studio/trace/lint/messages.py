@@ -11,15 +11,13 @@ import sys
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.protocol import versions
 from mcp_studio.protocol.events import Outgoing, RequestId
 from mcp_studio.trace.lint.rules import Spot, kind_in, kind_of, quoted
-
-if TYPE_CHECKING:
-    from mcp_studio.transport.base import Headers, HttpRequest, HttpResponse
+from mcp_studio.transport.base import Headers, HttpRequest, HttpResponse
 
 _BOM = b"\xef\xbb\xbf"
 _READ = 1 << 20

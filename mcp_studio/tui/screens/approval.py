@@ -44,8 +44,10 @@ class Approval(RequestDialog):
     def __init__(
         self, request: InputRequest, times: Callable[[InputRequest], str], edit: Callable[[], None] | None = None
     ) -> None:
+        if request.message:  # no call waits, but a step of a workflow, and this is what it asks
+            self.choices = (Choice("accept", "Go on", "primary", Answer("accept")), *self.choices[1:])
         super().__init__(request, times)
-        self.title = f"Run {safe(request.subject, 70)}?"
+        self.title = safe(request.subject, 70) if request.message else f"Run {safe(request.subject, 70)}?"
         self._edit = edit
         self._changed = self._look_up()
         """The tool as it is shown, where its definition is not what was accepted: no rule allows it before that is."""
@@ -61,14 +63,15 @@ class Approval(RequestDialog):
         reasons = " · ".join(safe(reason, 200) for reason in self.request.reasons)
         tool = self._changed
         difference = [*diff(tool.change.before, tool.view.raw)] if tool and tool.change else []
-        text = Content.assemble(
-            (f"{'! ' if risky else ''}{reasons}\n", "bold $risk-destructive" if risky else "bold"),
+        facts: Parts = [
             ("What the server says of its tools is a hint, not a guarantee.\n", "$quiet"),
             *section("Its definition is not what was accepted", diff_lines(difference)),
             "\nArguments\n",
             safe(pretty(self.request.arguments), _SHOWN, lines=True),
-        )
-        yield Static(text)
+        ]
+        head = (f"{'! ' if risky else ''}{reasons}\n", "bold $risk-destructive" if risky else "bold")
+        said = safe(self.request.message, _SHOWN, lines=True)
+        yield Static(Content.assemble(head, *([f"\n{said}\n"] if said else facts)))
         yield Input(placeholder="Note for whoever wants the call", id="note", compact=True)
 
     def on_mount(self) -> None:
@@ -106,12 +109,10 @@ class Approval(RequestDialog):
         text = f"But for that until the studio ends, rules are written into {file}, as [[policy]] before all others."
         if changed is not None:
             options.insert(0, ("accept", "Accept the change, and make no rule"))
-            rules_too = text if self._edit is not None else ""
+            rules_too = text * (self._edit is not None)
             text = f"No rule allows it before the change is accepted, which each of these does. {rules_too}"
-        chosen = await self.app.push_screen_wait(
-            Choose("Always allow", options, "accept" if changed else "exactly", text)
-        )
-        if not chosen:
+        offered = Choose("Always allow", options, "accept" if changed else "exactly", text)
+        if not (chosen := await self.app.push_screen_wait(offered)):
             return
         if changed is not None and (now := self._look_up()) is not None:
             if now.view.raw != changed.view.raw:  # what was not seen is not accepted

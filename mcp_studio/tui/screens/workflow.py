@@ -115,6 +115,7 @@ class WorkflowDialog(RunDialog):
     async def _follow(self, run: Run) -> None:
         """Show how it goes, and keep it once it has ended: a worker of the app, as it may be left meanwhile."""
         self.offer(start=False)
+        self.steps.focus()
         self.note("")
         try:
             await asyncio.wait((run.start(),))
@@ -130,7 +131,7 @@ class WorkflowDialog(RunDialog):
 
     def action_pause(self) -> None:
         """Begin no further step, or go on."""
-        if self._run is not None and self.has_class("-running"):
+        if self._run is not None:
             (self._run.resume if self._run.paused else self._run.pause)()
 
     def action_stop(self) -> None:
@@ -151,7 +152,8 @@ class WorkflowDialog(RunDialog):
     def look(self) -> None:
         self.offer_pending()
         run = self._run
-        self.query_one("#pause", Button).label = "Go on" if run is not None and run.paused else "Pause"
+        pause = self.query_one("#pause", Button)
+        pause.label, pause.disabled = "Go on" if run and run.paused else "Pause", not self.has_class("-running")
         self.steps.show([*_rows(run.root)] if run is not None else [])
         self.show_step()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import zlib
+from array import array
 from collections.abc import Callable
 from functools import cache
 from itertools import islice
@@ -18,7 +19,6 @@ from hypothesis import strategies as st
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.trace.disk import format
 from mcp_studio.trace.disk import session as loading
-from mcp_studio.trace.disk.format import packed
 from mcp_studio.trace.disk.session import Session
 from mcp_studio.trace.disk.sessions import describe
 from mcp_studio.trace.export.bundle import open_file
@@ -219,9 +219,13 @@ def test_what_stands_before_a_value_that_means_nothing_is_shown(path: Path, stat
     assert len(look(changed(path, statement))) == kept
 
 
+def _packed(numbers: list[int]) -> bytes:
+    return array("I", numbers).tobytes()
+
+
 def test_requests_cannot_come_under_each_other_in_a_circle(path: Path) -> None:
     for field in ("parent", "follows"):
-        row = (field, packed([3, 4, 5, 5]), packed([4, 3, 5, 2]))
+        row = (field, _packed([3, 4, 5, 5]), _packed([4, 3, 5, 2]))
         changed(path, "INSERT INTO change(field, numbers, news) VALUES (?, ?, ?)", values=row)
     session = look(path)
     assert session.columns.parents == {9: 5, 4: 3, 5: 2} and session.columns.follows == {10: 9, 4: 3, 5: 2}
@@ -236,9 +240,9 @@ def test_a_small_body_that_would_become_enormous_is_cut(path: Path) -> None:
 
 
 def test_answers_link_only_to_what_is_there(path: Path) -> None:
-    row = ("link", packed([1, 2, 400]), packed([4_000_000_000, 2, 1]))
+    row = ("link", _packed([1, 2, 400]), _packed([4_000_000_000, 2, 1]))
     changed(path, "INSERT INTO change(field, numbers, news) VALUES (?, ?, ?)", values=row)
-    row = ("kind", packed([1, 2]), packed([kind("request"), 255]))
+    row = ("kind", _packed([1, 2]), _packed([kind("request"), 255]))
     changed(path, "INSERT INTO change(field, numbers, news) VALUES (?, ?, ?)", values=row)
     session = look(path)
     assert (session.columns.ms(0), session.columns.ms(1), session.columns.kind_of(0)) == (None, 0.0, "request")

@@ -1,0 +1,1 @@
+"""The database server: SQLite, DuckDB, PostgreSQL and MySQL, read-only unless a person allows more."""

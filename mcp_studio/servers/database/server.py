@@ -1,0 +1,347 @@
+"""The database server: its tools, and the schemas of its databases as resources."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import os
+import time
+from collections.abc import Iterable
+from datetime import date, datetime
+from datetime import time as time_of_day
+from functools import partial
+from typing import Annotated, Any, NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict  # pydantic wants this one before Python 3.12
+
+from mcp_studio.catalog.catalog import suggestion
+from mcp_studio.config.expand import Expander
+from mcp_studio.errors import StudioError, UsageError
+from mcp_studio.jsontext import Json, mapping, printable
+from mcp_studio.limits import KB, MB
+from mcp_studio.protocol.lines import size_text
+from mcp_studio.protocol.versions import INVALID_PARAMS
+from mcp_studio.redact import Redactor
+from mcp_studio.servers.database.engines import Engine, Parameters, engine
+from mcp_studio.servers.toolserver import Answer, Refused, ToolServer, Turn, run, tool
+from mcp_studio.vault.keyring import lookup
+
+_ROWS = 1_000
+_BYTES = MB
+"""Of the rows of one answer."""
+_VALUE = 64 * KB
+"""Characters of one value that are shown."""
+_TABLES = 1_000
+_STORED = {int: "integer", float: "real", str: "text"}
+_SCHEME = "database://"
+_TEMPLATE: dict[str, Json] = {
+    "uriTemplate": "database://{connection}/{table}", "name": "table", "title": "Columns of a table",
+    "mimeType": "application/json",
+}  # fmt: skip
+_INSTRUCTIONS = """\
+Databases that can be read. list_connections names them, and how parameters are written in the SQL of each (`?` or \
+`%s`); a connection may be left out where there is one only. Answers are bounded and say so (`truncated`).
+"""
+
+Connection = Annotated[str, Field(description="Its name; may be left out where there is one")]
+Statement = Annotated[str, Field(min_length=1, max_length=100_000, description="One statement")]
+Given = Annotated[
+    list[Any] | dict[str, Any] | None, Field(description="Values for the placeholders of list_connections, in order")
+]
+Limit = Annotated[int, Field(ge=1, le=_ROWS)]
+TableName = Annotated[str, Field(description="`table` or `schema.table`")]
+Cut = Annotated[str, Field(description="Why there may be more than this; empty where there is not")]
+
+
+class Known(TypedDict):
+    """One database."""
+
+    name: str
+    kind: str
+    placeholder: Annotated[str, Field(description="What stands for a parameter in its SQL")]
+    writable: bool
+    warning: NotRequired[str]
+
+
+class Connections(TypedDict):
+    """The databases."""
+
+    connections: list[Known]
+
+
+class Table(TypedDict):
+    """A table or view."""
+
+    schema: str
+    name: str
+    kind: str
+
+
+class Tables(TypedDict):
+    """What is in a database."""
+
+    tables: list[Table]
+    truncated: Cut
+
+
+class Column(TypedDict):
+    """One column of a table."""
+
+    name: str
+    type: str
+    nullable: bool
+    default: str | None
+    primary_key: bool
+
+
+class Description(TypedDict):
+    """A table."""
+
+    table: str
+    columns: list[Column]
+
+
+class Kind(TypedDict):
+    """One column of a result."""
+
+    name: str
+    type: str
+
+
+class Rows(TypedDict):
+    """A result."""
+
+    columns: list[Kind]
+    rows: list[list[Any]]
+    truncated: Cut
+    ms: float
+
+
+class Plan(TypedDict):
+    """How a database would execute a statement."""
+
+    content: str
+    ms: float
+
+
+class Changed(TypedDict):
+    """What a statement has done."""
+
+    rows: Annotated[int, Field(description="Rows that were changed; -1 where the database does not say")]
+    ms: float
+
+
+class DatabaseTools:
+    """The tools, on some databases."""
+
+    def __init__(self, engines: Iterable[Engine]) -> None:
+        self.engines = {one.name: one for one in engines}
+
+    def engine(self, name: str) -> Engine:
+        """A database by its name.
+
+        Raises:
+            StudioError: there is none, or it is not said which.
+        """
+        if not name and len(self.engines) == 1:
+            return next(iter(self.engines.values()))
+        if name not in self.engines:
+            hint = f"There are {', '.join(self.engines)}.{suggestion(name, self.engines)}"
+            raise StudioError(f"There is no connection `{name}`." if name else "Which connection?", hint=hint)
+        return self.engines[name]
+
+    @tool("List the connections")
+    def list_connections(self) -> Connections:
+        """The databases that can be asked, and what each needs to know of its own."""
+        found = list[Known]()
+        for one in self.engines.values():
+            known = Known(name=one.name, kind=one.kind, placeholder=one.mark, writable=one.writable)
+            try:
+                if one.risk and one.rows(one.risk):
+                    known["warning"] = (
+                        "Its role may do more than read and write tables: functions of the database reach files of its"
+                        " computer. Connect as a role with SELECT alone."
+                    )
+            except StudioError as problem:
+                known["warning"] = problem.message
+            found.append(known)
+        return Connections(connections=found)
+
+    @tool("List the tables")
+    def list_tables(self, connection: Connection = "") -> Tables:
+        """The tables and views of a database."""
+        found = self.engine(connection)
+        rows = found.rows(f"{found.tables} LIMIT {_TABLES + 1}")
+        tables = [Table(schema=str(schema), name=str(name), kind=str(kind)) for schema, name, kind in rows[:_TABLES]]
+        return Tables(tables=tables, truncated=f"ended after {_TABLES:,} tables" if len(rows) > _TABLES else "")
+
+    @tool("Describe a table")
+    def describe_table(self, table: TableName, connection: Connection = "") -> Description:
+        """The columns of a table or view."""
+        columns = [
+            Column(name=str(name), type=str(kind), nullable=bool(null), default=None if default is None
+                   else str(default), primary_key=bool(key))
+            for name, kind, null, default, key in self.engine(connection).described(table)
+        ]  # fmt: skip
+        if not columns:
+            raise StudioError(f"There is no table `{table}`.", hint="list_tables names all of them.")
+        return Description(table=table, columns=columns)
+
+    @tool("Query a database")
+    def query(
+        self, sql: Statement, parameters: Given = None, connection: Connection = "", limit: Limit = _ROWS
+    ) -> Rows:  # fmt: skip
+        """The rows that a statement gives. Nothing is changed, whatever it says: the database itself refuses that."""
+        return self._asked(self.engine(connection), sql, parameters, limit)
+
+    @tool("Explain a query")
+    def explain(self, sql: Statement, parameters: Given = None, connection: Connection = "") -> Plan:
+        """How the database would execute a statement."""
+        found = self.engine(connection)
+        plan = self._asked(found, f"{found.explain}{sql}", parameters, _ROWS)
+        shown = [str(row[-1] if found.kind == "SQLite" else row) for row in plan["rows"]]
+        if found.kind != "SQLite":
+            shown = ["\t".join("" if value is None else str(value) for value in row) for row in plan["rows"]]
+        return Plan(content="\n".join(shown), ms=plan["ms"])
+
+    @tool("Look at some rows")
+    def sample(self, table: TableName, connection: Connection = "", limit: Limit = 10) -> Rows:
+        """Some rows of a table."""
+        found = self.engine(connection)
+        return self._asked(found, f"SELECT * FROM {found.named(table)} LIMIT {limit}", None, limit)
+
+    @tool("Change a database", changes=True, destroys=True)
+    def execute(self, sql: Statement, parameters: Given = None, connection: Connection = "") -> Changed:
+        """Execute a statement that changes something, as a whole or not at all. The person is asked first."""
+        found, began = self.engine(connection), time.monotonic()
+        if not found.writable:
+            raise StudioError(f"{found.name} can only be read.", hint=f"Start the server with --write {found.name}.")
+        with found.opened(writing=True) as database:
+            rows = found.change(database, sql, parameters)
+        return Changed(rows=rows, ms=_ms(began))
+
+    def _asked(self, found: Engine, sql: str, parameters: Parameters, limit: int) -> Rows:
+        began, rows, room, cut = time.monotonic(), list[list[Any]](), _BYTES, ""
+        with found.opened() as database, found.selected(database, sql, parameters) as cursor:
+            columns = [Kind(name=str(one[0]), type=found.type_of(one)) for one in cursor.description or ()]
+            while (row := cursor.fetchone()) is not None:
+                values = [_plain(value) for value in row]
+                room -= len(printable(values, indent=None))
+                if len(rows) == limit or room < 0:
+                    cut = f"ended after {len(rows):,} rows" + (f", {size_text(_BYTES)}" if room < 0 else "")
+                    found.stop(database)
+                    break
+                rows.append(values)
+                for column, value in zip(columns, values, strict=True):
+                    if not column["type"] and value is not None:  # SQLite types values and not columns
+                        column["type"] = _STORED.get(type(value), "blob")
+        return Rows(columns=columns, rows=rows, truncated=cut, ms=_ms(began))
+
+
+def _ms(began: float) -> float:
+    return round((time.monotonic() - began) * 1000, 2)
+
+
+def _plain(value: Any) -> Any:
+    """A value of a database as JSON, cut where it is long."""
+    if isinstance(value, str) and len(value) > _VALUE:
+        return f"{value[:_VALUE]}… {size_text(len(value) - _VALUE)} more"
+    if isinstance(value, bytes | bytearray | memoryview):
+        data = bytes(value)
+        return {"base64": base64.b64encode(data[:_VALUE]).decode(), "bytes": len(data)}
+    if isinstance(value, float) and value - value != 0:
+        return str(value)
+    if isinstance(value, datetime | date | time_of_day):
+        return value.isoformat()
+    if isinstance(value, dict):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple | set):
+        return [_plain(one) for one in value]
+    return value if value is None or isinstance(value, str | int | float) else _plain(str(value))
+
+
+class _Handlers:
+    """What is not a tool: the schemas as resources, and the question before a change."""
+
+    def __init__(self, tools: DatabaseTools) -> None:
+        self._tools = tools
+
+    async def approve(self, turn: Turn) -> None:
+        """Ask the person whether a database may be changed, where the client lets us.
+
+        Raises:
+            StudioError: no.
+        """
+        params, given = turn.request.params, mapping(turn.request.params.get("arguments"))
+        if not str(params.get("name")).endswith("execute") or "elicitation" not in turn.capabilities:
+            return
+        message = f"Change the database {given.get('connection') or 'that is served'}?\n\n{given.get('sql')}"
+        if values := given.get("parameters"):
+            message += f"\n\nParameters: {printable(values, indent=None)}"
+        wish: dict[str, Json] = {"message": message[:10_000], "requestedSchema": {"type": "object", "properties": {}}}
+        if (await turn.ask("elicitation/create", wish)).get("action") != "accept":
+            raise StudioError("The person did not allow it. Nothing was changed.")
+
+    async def list_resources(self, turn: Turn) -> Answer:
+        """The schema of each database."""
+        return {"resources": [
+            {"uri": f"{_SCHEME}{one}", "name": one, "title": f"Tables of {one}", "mimeType": "application/json"}
+            for one in self._tools.engines
+        ]}  # fmt: skip
+
+    async def list_templates(self, turn: Turn) -> Answer:
+        return {"resourceTemplates": [_TEMPLATE]}
+
+    async def read(self, turn: Turn) -> Answer:
+        """The tables of a database, or the columns of one."""
+        uri = str(turn.request.params.get("uri"))
+        connection, _, table = uri.removeprefix(_SCHEME).partition("/")
+        try:
+            if not uri.startswith(_SCHEME):
+                raise StudioError("That is no database:// address.")
+            tools = self._tools
+            work = partial(tools.describe_table, table) if table else tools.list_tables
+            text = printable(await asyncio.to_thread(work, connection))
+        except StudioError as problem:
+            code = INVALID_PARAMS if turn.modern else -32002
+            raise Refused(code, f"{problem.message} {problem.hint}".strip(), {"uri": uri}) from None
+        return {"contents": [{"uri": uri, "mimeType": "application/json", "text": text}]}
+
+
+def start(connections: Iterable[str], writable: Iterable[str], names: str, port: int | None) -> int:
+    """Serve until the client leaves (stdio) or the process is told to end (HTTP); gives the exit code.
+
+    Args:
+        connections: `NAME=ADDRESS` each; secrets as `${keyring:NAME}` or `${VARIABLE}`.
+        writable: names of those that may be changed.
+        names: `harness` puts `db_` before the names of tools.
+        port: of 127.0.0.1, 0 for any free one; None is standard input and output.
+
+    Raises:
+        UsageError: a connection is none.
+        ConfigError: a secret is not there.
+    """
+    redactor, engines, writable = Redactor(), dict[str, Engine](), set(writable)
+    for text in connections:
+        name, equals, address = text.partition("=")
+        if not equals or not name.replace("-", "_").isidentifier() or name in engines:
+            raise UsageError(f"--connect: `{name}` is no new name with an address.", hint="--connect NAME=ADDRESS")
+        expander = Expander(os.environ, lookup)
+        address = expander.text(address)
+        for secret in expander.secrets:
+            redactor.learn(secret)
+        engines[name] = engine(name, address, name in writable, redactor)
+    if not engines:
+        raise UsageError("Which database?", hint="mcp-studio serve-db --connect shop=shop.sqlite")
+    if unknown := sorted(writable - engines.keys()):
+        raise UsageError(f"--write: there is no connection `{unknown[0]}`.{suggestion(unknown[0], engines)}")
+    tools = DatabaseTools(engines.values())
+    server = ToolServer("mcp-studio-database", "Databases", _INSTRUCTIONS)
+    server.add(tools, prefix="db_" if names == "harness" else "", changes=bool(writable))
+    handlers = _Handlers(tools)
+    server.prepare = handlers.approve
+    server.handlers |= {"resources/list": handlers.list_resources, "resources/read": handlers.read,
+                        "resources/templates/list": handlers.list_templates}  # fmt: skip
+    server.greeting["capabilities"] = {"tools": {}, "resources": {}}
+    return run(server, port)
