@@ -15,7 +15,7 @@ import pytest
 from hypothesis import settings
 
 from mcp_studio.auth import callback
-from mcp_studio.vault import keyring
+from mcp_studio.vault import file, keyring
 from tests.compiling import compile_share
 from tests.support import forking
 
@@ -56,6 +56,14 @@ def own_port() -> Iterator[None]:
     """Where the port of another's sign-in is taken, a client is registered anew: each process has its own."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(callback, "PORT", 20_000 + os.getpid() % 12_000)  # below those that the system gives out
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cheap_passphrases() -> Iterator[None]:
+    """A key of a passphrase takes a third of a second to make, as it should: here it does so only in programs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(file.COST, "n", 16)
         yield
 
 

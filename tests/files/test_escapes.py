@@ -124,7 +124,7 @@ paths = st.builds(
 )
 
 
-@settings(max_examples=3_000, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
 @given(tool=st.sampled_from(TOOLS), path=paths, other=paths)
 def test_no_path_leads_out(world: World, tool: str, path: str, other: str) -> None:
     world.restore()

@@ -149,7 +149,7 @@ async def test_without_servers_it_says_how_to_add_one_and_quits_only_after_askin
         await stage.shows("no servers", r"\^n")
     async with on_stage(raw()) as stage:
         await stage.open("wait")
-        await stage.type("30")
+        await stage.type("300")
         await stage.press("ctrl+j")
         await stage.until(lambda: stage.studio.caller.running, "a running call")
         await stage.press("ctrl+q")

@@ -23,9 +23,8 @@ PASSPHRASE = "correct horse"
 
 
 @pytest.fixture(autouse=True)
-def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keys that cost nothing."""
-    monkeypatch.setitem(sealed.COST, "n", 16)
+def nobody_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is no passphrase but that of a test."""
     monkeypatch.delenv("MCP_STUDIO_PASSPHRASE", raising=False)
 
 
