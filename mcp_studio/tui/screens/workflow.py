@@ -103,11 +103,10 @@ class WorkflowDialog(RunDialog):
             self._begin(row[1].step.id, self._run.as_json())
 
     def _begin(self, start: str, earlier: Json) -> None:
-        workflow = self._workflow
         if wrong := errors((*self.form.unreadable, *self.form.problems)):
             self.form.show_problems(wrong)
             self.form.focus_first_problem()
-        elif workflow is not None and not self.has_class("-running"):
+        elif (workflow := self._workflow) is not None and not self.has_class("-running"):
             with self.app.failing():
                 self._run = Run(workflow, self.app.studio, mapping(self.form.value), earlier=earlier, start=start)
                 self.app.run_worker(self._follow(self._run))
@@ -125,9 +124,8 @@ class WorkflowDialog(RunDialog):
         if self.is_attached and run is self._run:
             self.offer(start=True)
             self.look()
-            where = f"{run.failed.path}: " if run.failed else ""
             ended = f"{run.state} after {units.duration(run.root.ms)}"
-            self.note(f"{where}{run.error.message} {run.error.hint}" if run.error else ended, _LOOKS[run.state][1])
+            self.note(f"{why.message} {why.hint}" if (why := run.why) else ended, _LOOKS[run.state][1])
 
     def action_pause(self) -> None:
         """Begin no further step, or go on."""
@@ -166,11 +164,10 @@ class WorkflowDialog(RunDialog):
             self.run_worker(self._fill(row[1]), group="step", exclusive=True)
 
     @on(VirtualList.Chosen, "#steps")
-    def show_messages(self) -> None:
-        """Leave for the messages of the step under the cursor, in the trace."""
-        row: Row | None = self.steps.row
-        if row is not None and self._run is not None and not self.has_class("-running"):
-            self.dismiss(f'comment:"run {self._run.id}: {row[1].path}"')
+    def show_messages(self, event: VirtualList.Chosen) -> None:
+        """Leave for the messages of a step, in the trace."""
+        if self._run is not None and not self.has_class("-running"):
+            self.dismiss(f'comment:"run {self._run.id}: {event.row[1].path}"')
 
     async def _fill(self, node: StepRun) -> None:
         facts: dict[str, Json] = {"state": node.state, "inputs": node.inputs, "output": node.output}
