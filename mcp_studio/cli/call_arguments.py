@@ -127,6 +127,8 @@ def _plan_named(options: Options, config: Config, option: str, what: str) -> Pla
     if name.startswith(MARK) and not named:
         group, _, name = name.removeprefix(MARK).partition(".")
         members = _members(config, group)
+        if server in config.servers and config.servers[server].group != group:
+            raise UsageError(f"{server} is not of the group {group!r}.", hint=f"Its servers are {', '.join(members)}.")
         chosen = select(config, [*dict.fromkeys((server, *members))] if server else members)
         # A member on demand starts where no other can serve, or where it is named.
         waits = {one: config.servers[one].start for one in members if one != server}

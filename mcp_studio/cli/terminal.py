@@ -251,7 +251,12 @@ class Output:
             self._print(whole if self.options.flag("--json") else value["result"], None if self.lines else 2)
 
     def _found(self, value: Json) -> Json:
-        return query(value, self.options.value("--query")) if self.options.flag("--query") else value
+        if not self.options.flag("--query"):
+            return value
+        found = query(value, self.options.value("--query"))
+        if found is None and isinstance(value, dict) and not self.lines:
+            self.note(f"the expression finds nothing in the result, which has {', '.join(value)}")
+        return found
 
     def _print(self, value: Json, indent: int | None) -> None:
         if isinstance(value, str):

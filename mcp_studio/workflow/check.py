@@ -152,7 +152,7 @@ class _Names:
         if locals_:
             return f"{first} means something inside {' or '.join(locals_)} only."
         if first not in self._ids:
-            return f"There is no {first}.{suggestion(first, [*visible, 'input', 'var'])}"
+            return f"There is no `{first}`.{suggestion(first, [*visible, 'input', 'var'])}"
         if any(one.id == step for one in self._ids[first].walk()):
             return f"{first} is not done here: this step is {'the same' if first == step else 'inside it'}."
         if self._order[first] > self._order.get(step, len(self._order)):
@@ -215,7 +215,7 @@ def _arguments(workflow: Workflow, step: Step, ref: Ref, tool: ToolView) -> Iter
         found = _INPUT.fullmatch(value) if isinstance(value, str) else None
         has, wants = (mapping(one).get("type") for one in (types.get(found[1]) if found else None, properties.get(key)))
         if isinstance(has, str) and isinstance(wants, str) and has != wants and (has, wants) != ("integer", "number"):
-            yield f"{ref} gets {key} that must be of type {wants}, and that input is of type {has}.", "error"
+            yield f"{ref}: {key} must be of type {wants}, and that input is of type {has}.", "error"
 
 
 class PlannedCall(NamedTuple):

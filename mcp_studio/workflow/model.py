@@ -336,7 +336,7 @@ class _Reading:
                 None if self._count > _MOST + 1 else self._wrong(name, line, 1, f"There are more than {_MOST} steps.")
             )
         if len(kinds) != 1:
-            what = "is several: " + ", ".join(kinds) if kinds else "is of no kind: " + ", ".join(_KINDS)
+            what = "has several kinds: " + ", ".join(kinds) if kinds else "has no kind: " + ", ".join(_KINDS)
             return self._wrong(name, line, 1, f"The step {what}.")
         kind = kinds[0]
         if not self._compare(raw, kind, name, line):

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from mcp_studio.errors import InputNeeded, StudioError, UsageError
 from mcp_studio.jsontext import Json, mapping, pretty, printable
-from mcp_studio.paths import Paths, read_object
+from mcp_studio.paths import Paths
 from mcp_studio.present.differences import difference_line
 from mcp_studio.present.units import duration, plural
 from mcp_studio.redact import Redactor
@@ -24,7 +24,7 @@ from mcp_studio.trace.diff import Difference, Ignore, diff
 from mcp_studio.workflow.check import check, check_names, planned
 from mcp_studio.workflow.durable import DurableRuns, sqlite_address
 from mcp_studio.workflow.model import Workflow, schema
-from mcp_studio.workflow.records import Report, RunStore
+from mcp_studio.workflow.records import Report, RunStore, read_snapshot
 from mcp_studio.workflow.run import ENDED, Run, StepRun
 
 _MARKS = {"done": "✓", "failed": "✗", "skipped": "–", "cancelled": "–"}
@@ -107,9 +107,7 @@ class Program:
     async def run(self, studio: Studio) -> int:
         """Do it, and give the exit code."""
         if self._options.verb == "workflow":
-            if self._options.words[0] == "check" and self._workflow:
-                return await self._check(studio, self._workflow)
-            return self._kept(studio.redactor)
+            return await self._check(studio, self._workflow) if self._workflow else self._kept(studio.redactor)
         if self._workflow is None:
             return await self._durable(studio, None, {})
         return await self._run(studio, self._workflow)
@@ -120,7 +118,7 @@ class Program:
         facts: Json = [one._asdict() for one in found]
         if wrong := sum(one.severity == "error" for one in found):
             return self._out.fail(StudioError(f"{plural(wrong, 'error')} in {workflow.file}."), {"result": facts})
-        self._out.note("it can run")
+        self._out.note("no errors")
         return self._out.done(facts)
 
     def _kept(self, redactor: Redactor) -> int:
@@ -146,6 +144,7 @@ class Program:
         start = options.value("--from")
         earlier = store.find(options.value("--after") or "last") if start else None
         inputs, approved = self._inputs(workflow), options.flag("--yes")
+        workflow.problems += (*check_names(workflow),)
         run = Run(workflow, studio, inputs, approved=approved, earlier=earlier, start=start)
         if options.flag("--dry-run"):
             calls = planned(workflow, studio, run.inputs)
@@ -153,20 +152,20 @@ class Program:
             return out.listing(rows, [one._asdict() for one in calls], empty="It makes no calls.")
         if options.flag("--durable"):
             return await self._durable(studio, workflow, run.inputs)
+        before = read_snapshot(Path(options.value("--compare"))) if options.flag("--compare") else None
         report = Report(run)
         run.changed.connect(partial(self._narrate, run))
         await store.follow(run)
         out.more["run"] = run.id
-        if file := options.value("--junit"):
-            report.junit(Path(file))
-        if file := options.value("--record"):
-            report.record(Path(file))
+        for option, write in (("--junit", report.junit), ("--record", report.record)):
+            if file := options.value(option):
+                write(Path(file))
         if why := run.why:
             why.hint = "--yes approves what would be asked about." if isinstance(run.error, InputNeeded) else why.hint
             return out.fail(why)
-        if file := options.value("--compare"):
+        if before is not None:
             ignore = Ignore(options.values("--ignore"), usual=not options.flag("--strict"))
-            return self._differences(report.compare(read_object(Path(file)), ignore))
+            return self._differences(report.compare(before, ignore))
         return self._output(run.output)
 
     def _inputs(self, workflow: Workflow) -> dict[str, Json]:

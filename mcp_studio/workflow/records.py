@@ -9,7 +9,7 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 from mcp_studio.errors import StudioError, UsageError
-from mcp_studio.jsontext import Json, dumps, loads, mapping, pretty
+from mcp_studio.jsontext import Json, dumps, loads, pretty
 from mcp_studio.limits import MB
 from mcp_studio.paths import read_object, write_atomically, write_object
 from mcp_studio.redact import Redactor
@@ -41,7 +41,7 @@ class RunStore:
             data = dumps(value)
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            write_object(self._folder / f"{run.root.began:.0f}-{run.id}.json", loads(self._redactor.bytes(data)))
+            write_object(self._folder / f"{run.root.began * 1000:.0f}-{run.id}.json", loads(self._redactor.bytes(data)))
             for old in self._files()[_KEPT:]:
                 old.unlink(missing_ok=True)
         except OSError:
@@ -94,6 +94,18 @@ class Case(NamedTuple):
     asserts: bool
 
 
+def read_snapshot(file: Path) -> dict[str, Json]:
+    """What a report recorded of a run.
+
+    Raises:
+        UsageError: it is not there, or no snapshot of a run.
+    """
+    value = read_object(file)
+    if value.get("version") != 1 or "calls" not in value:
+        raise UsageError(f"{file} is no snapshot of a run.", hint="`mcp-studio run FILE --record NEW` writes one.")
+    return value
+
+
 class Report:
     """Follows a run: its calls with what they gave, and its asserts."""
 
@@ -129,14 +141,8 @@ class Report:
         """
         _write(file, pretty(self.snapshot()).encode())
 
-    def compare(self, before: Json, ignore: Ignore = USUAL) -> tuple[Difference, ...]:
-        """Where this run differs from the snapshot of another.
-
-        Raises:
-            UsageError: that is no snapshot of a run.
-        """
-        if mapping(before).get("version") != 1 or "calls" not in before:
-            raise UsageError("That is no snapshot of a run.", hint="`mcp-studio run FILE --record NEW` writes one.")
+    def compare(self, before: dict[str, Json], ignore: Ignore = USUAL) -> tuple[Difference, ...]:
+        """Where this run differs from the snapshot of another."""
         return diff({**before, "workflow": ""}, {**self.snapshot(), "workflow": ""}, ignore)
 
     def junit(self, file: Path) -> None:

@@ -51,7 +51,7 @@ def test_a_member_on_demand_starts_where_no_other_can_serve_or_it_is_named(tmp_p
     assert "All servers of the group 'pair' are disabled." in cli(*words).err
 
 
-def test_groups_are_listed_and_a_wrong_one_is_told(config: str) -> None:
+def test_groups_are_listed_and_a_wrong_one_is_told(config: str, tmp_path: Path) -> None:
     rows = [line.split() for line in cli("list", "groups", "--config", config).out.splitlines()]
     assert [row[:5] for row in rows] == [
         ["pair", "broken", "priority", "5", "failed"],
@@ -60,6 +60,10 @@ def test_groups_are_listed_and_a_wrong_one_is_told(config: str) -> None:
     assert "broken ended with exit code 3." in " ".join(rows[0]) and "takes 6 tools" in " ".join(rows[1])
     wrong = cli("call", "@pear.echo", "--config", config)
     assert wrong.code == 2 and "There is no group 'pear'" in wrong.err and "The groups are pair." in wrong.err
+    other = tmp_path / "more.toml"
+    other.write_text(Path(config).read_text() + '[servers.alone]\ncommand = "x"\n')
+    alone = cli("call", "@pair.echo", "--server", "alone", "--config", str(other))
+    assert alone.code == 2 and "alone is not of the group 'pair'" in alone.err
     missing = cli("call", "@pair.nothing", "--config", config)
     assert missing.code == 2 and "has the tool 'nothing'" in missing.err
 

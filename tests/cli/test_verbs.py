@@ -553,6 +553,7 @@ def test_a_query_prints_a_part_of_the_result(words: tuple[str, ...], code: int, 
     done = raw(*words)
     assert (done.code, done.out.rstrip("\n")) == (code, out), done
     assert ("at column 9" in done.err) == (code == 2), "before anything is looked for"
+    assert ("finds nothing in the result, which has contents" in done.err) == (out == "null")
 
 
 def test_a_query_in_an_envelope_and_over_lines() -> None:

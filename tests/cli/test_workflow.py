@@ -70,7 +70,9 @@ def test_a_run_prints_its_output_and_its_steps(file: str, home: Path) -> None:
         (("run", "FILE", "n=2", "--from", "rows"), 2, "No run is kept"),
         (("run", "FILE", "n=2", "--yes", "--junit", "/dev/null/x.xml"), 1, "cannot be written"),
         (("run", "FILE", "n=2", "--yes", "--compare", "FILE"), 2, "no snapshot"),
+        (("run", "FILE", "n=1", "--yes", "--compare", "nowhere.json"), 2, "nowhere.json is no snapshot"),
         (("run", "--resume", "nothing"), 2, "not in this database"),
+        (("workflow",), 2, "What of workflows?"),
         (("workflow", "check"), 2, "What of workflows?"),
         (("workflow", "show", "zzz"), 2, "No run is kept"),
     ],
@@ -87,10 +89,12 @@ def test_what_a_run_would_call_and_what_is_wrong_with_it(file: str, tmp_path: Pa
     ]  # fmt: skip
     assert workflow("workflow", "check", file).code == 0
     Path(file).write_text(GOOD.replace("s.add", "s.ad").replace("total.sum > 3", "totl.sum > 3"))
+    begun = workflow("run", file, "n=2", "--yes")
+    assert (begun.code, "There is no `totl`" in begun.err, "✓" in begun.err) == (2, True, False)
     done = workflow("workflow", "check", file)
     assert done.code == 1
     assert f"{file}:8:1: step total: target has no tool 'ad'" in done.out
-    assert f"{file}:16:11: step assert-4: There is no totl. Did you mean total?" in done.out
+    assert f"{file}:16:11: step assert-4: There is no `totl`. Did you mean total?" in done.out
     assert cli("workflow", "check", file, "--offline").out.count("error: ") == 1
     schema = cli("workflow", "schema", "--json").json["result"]
     assert schema["$defs"]["each"]["required"] == ["each", "do"]

@@ -68,8 +68,8 @@ def test_a_good_file_has_no_problems_and_fits_the_schema() -> None:
     [
         ('[[steps]]\nid = "a"\ncall = "s.x"\nretrys = 3', "6:1: step a: retrys is not known here. Did you mean"),
         ('[[steps]]\nid = "a"\neach = "input"\nconcurrency = 0\ndo = []', "step a: concurrency must be at least 1"),
-        ("[[steps]]\nfoo = 1", "is of no kind: call, parallel"),
-        ('[[steps]]\ncall = "a"\nset = { b = 1 }', "The step is several: call, set."),
+        ("[[steps]]\nfoo = 1", "has no kind: call, parallel"),
+        ('[[steps]]\ncall = "a"\nset = { b = 1 }', "The step has several kinds: call, set."),
         ('[[steps]]\nassert = "1 +"', "trial.toml:4:14: step assert-1: `1 +` cannot be read"),
         ('[[steps]]\nset = { a = "so ${1 + }" }', "trial.toml:4:23: step set-1"),
         ('[[steps]]\nid = "a-b"\nwait = "x"', "'a-b' is no id"),
@@ -82,7 +82,7 @@ def test_a_good_file_has_no_problems_and_fits_the_schema() -> None:
         # names
         ('[[steps]]\nassert = "input.city"', "trial.toml:4:11: step assert-1: There is no input city."),
         ('[[steps]]\nassert = "not var.x"', "trial.toml:4:15: step assert-1: Nothing sets the variable x."),
-        ('[[steps]]\nassert = "look.x"', "There is no look."),
+        ('[[steps]]\nassert = "look.x"', "There is no `look`."),
         ('[[steps]]\nassert = "item"', "item means something inside each only."),
         ('[[steps]]\nid = "a"\nassert = "b"\n[[steps]]\nid = "b"\nassert = "1"', "b is not done here: it comes later."),
         ('[[steps]]\nid = "a"\nassert = "b"\n[[steps]]\nid = "b"\nassert = "a"', "b and a wait for each other"),

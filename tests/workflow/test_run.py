@@ -22,7 +22,7 @@ from mcp_studio.present.outcomes import ToolError
 from mcp_studio.studio import Studio
 from mcp_studio.workflow import Run, Workflow
 from mcp_studio.workflow.check import check, planned
-from mcp_studio.workflow.records import Report, RunStore
+from mcp_studio.workflow.records import Report, RunStore, read_snapshot
 from mcp_studio.workflow.run import AssertFailed
 from tests.servers.plan_tools import lines
 from tests.studio_support import opened, stdio
@@ -289,8 +289,10 @@ async def test_a_report_is_a_snapshot_and_junit(studio: Studio, tmp_path: Path) 
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "1", "0")
     failure = suite.find(".//failure")
     assert failure is not None and "big: 1 > 2" in str(failure.text)
+    first.record(tmp_path / "snapshot.json")
+    assert read_snapshot(tmp_path / "snapshot.json") == first.snapshot()
     with pytest.raises(UsageError, match="no snapshot"):
-        first.compare({})
+        read_snapshot(tmp_path / "junit.xml")
 
 
 @pytest.mark.parametrize(
