@@ -33,7 +33,7 @@ class Slice(NamedTuple):
 def take(recording: Recording) -> Snapshot:
     """What a query reads; on the event loop where the recording grows."""
     columns = recording.columns.snapshot()
-    return Snapshot(columns, len(columns))
+    return Snapshot(columns, len(columns), recording.comment_on)
 
 
 def comments_of(recording: Recording) -> dict[int, str]:
@@ -96,9 +96,8 @@ def scan_some(snapshot: Snapshot, query: Query, reader: Reader, numbers: Iterabl
     rows = Rows(snapshot, reader)
     test = _test(query, rows)
     for number in sorted(set(numbers), reverse=True):
-        if rows.columns.first <= number <= snapshot.newest:
+        if 0 <= (row := number - rows.columns.first) < snapshot.rows:
             rows.block = Block(number, [b""])
-            row = number - rows.columns.first
             yield _slice(rows, range(row, row + 1), test)
 
 
@@ -212,8 +211,9 @@ class Search:
             return
         snapshot, reader, above = take(recording), recording.reader(), self._seen
         steps = chain(scan(snapshot, query, reader, above), scan_some(snapshot, query, reader, changed))
-        self._pass = _Pass(steps, reader, snapshot.newest, max(above, recording.first_number - 1))
-        self._seen = max(self._seen, snapshot.newest)
+        newest = snapshot.columns.first + snapshot.rows - 1
+        self._pass = _Pass(steps, reader, newest, max(above, recording.first_number - 1))
+        self._seen = max(self._seen, newest)
 
     def _take_over(self, running: _Pass, budget: float) -> bool:
         """True when the thread is through."""

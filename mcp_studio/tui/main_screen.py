@@ -433,7 +433,7 @@ class MainScreen(Screen[None]):
     def action_workflows(self) -> None:
         from mcp_studio.tui.screens.workflow import WorkflowDialog
 
-        self.app.push_screen(WorkflowDialog())
+        self.app.push_screen(WorkflowDialog(), self.trace.show_query)
 
     def action_logs(self) -> None:
         from mcp_studio.tui.screens.logs import Logs

@@ -20,6 +20,7 @@ from mcp_studio.studio import Studio
 from mcp_studio.workflow.check import Scope
 from mcp_studio.workflow.expression import StepResult
 from mcp_studio.workflow.model import Workflow
+from mcp_studio.workflow.records import RunStore
 from mcp_studio.workflow.run import Direct, Job, Run, StepRun, Work
 
 _VERSION = "mcp-studio-1"
@@ -181,7 +182,7 @@ class DurableRuns:
         run = Run(workflow, self._studio, plan["inputs"], approved=self._approved, id=plan["run"], engine=engine)
         self.begun.emit(run)
         if "part" not in plan:
-            await run.execute()
+            await RunStore(self._studio.paths.state / "runs", self._studio.redactor).follow(run)
             return {"output": run.output, "error": _packed(run.why) if run.why else None}
         part = plan["part"]
         results = {name: StepResult(**one) for name, one in part["results"].items()}
@@ -192,7 +193,7 @@ class DurableRuns:
             await run.listed(steps)
             return {"value": await run.sequence(run.nodes(steps, node), scope)}
         except StudioError as error:
-            return {"error": _packed(error)}
+            return {"error": _packed(error), "failed": run.blamed.path if run.blamed else node.path}
 
 
 class _Steps:
@@ -239,7 +240,8 @@ class _Steps:
         dbos = self._dbos.DBOS
         queue = f"mcp-studio-{at_once}"
         if jobs[0].node is None:
-            await asyncio.to_thread(_queue, dbos, queue, at_once)
+            once = {"partition_concurrency": at_once, "polling_interval_sec": _POLL}
+            await asyncio.to_thread(dbos.register_queue, queue, **once)
         handles: list[Any] = []
         for at, job in enumerate(jobs):
             path = job.node.path.rpartition(".")[0] if job.node else f"{node.path}[{at}]"
@@ -255,13 +257,11 @@ class _Steps:
         for job, handle in zip(jobs, handles, strict=True):
             ended = await handle.get_result(polling_interval_sec=_POLL)
             value = _unpacked(ended["error"]) if "error" in ended else ended["value"]
+            if isinstance(value, StudioError) and not any(isinstance(one, StudioError) for one in found):
+                run.blamed = StepRun(path=ended["failed"], error=value)
             run.ended(node, job.node, value)
             found.append(value)
         return found
-
-
-def _queue(dbos: Any, name: str, at_once: int) -> None:
-    dbos.register_queue(name, partition_concurrency=at_once, polling_interval_sec=_POLL)
 
 
 async def _process() -> str:

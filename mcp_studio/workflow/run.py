@@ -176,7 +176,8 @@ class Run:
         self._vars: list[dict[str, Json]] = []
         """The variables after each step of the plan's first level."""
         self._unmet: StepRun | None = None
-        self._blamed: StepRun | None = None
+        self.blamed: StepRun | None = None
+        """The step whose failure comes up from step to step, or came last."""
         self._cache: dict[bytes, Json] = {}
         self._go = asyncio.Event()
         self._go.set()
@@ -203,11 +204,8 @@ class Run:
         if (error := self.error) is None or self.failed is None:
             return error
         found = renamed(error, StudioError)
-        found.message, found.exit_code, found.detail = (
-            f"Step {self.failed.path}: {error.message}",
-            error.exit_code,
-            error.detail,
-        )
+        found.message = f"Step {self.failed.path}: {error.message}"
+        found.exit_code, found.detail = error.exit_code, error.detail
         return found
 
     @property
@@ -259,7 +257,7 @@ class Run:
             raise
         except StudioError as error:
             root.error = error
-            self.failed = self._blamed if self._blamed and self._blamed.error is error else None
+            self.failed = self.blamed if self.blamed and self.blamed.error is error else None
             self._end(root, "failed")
 
     def as_json(self) -> dict[str, Json]:
@@ -355,7 +353,7 @@ class Run:
         if step.kind == "assert":
             self._unmet = self._unmet or node
         if step.on_error == "stop":
-            self._blamed = self._blamed if self._blamed and self._blamed.error is error else node
+            self.blamed = self.blamed if self.blamed and self.blamed.error is error else node
             self._end(node, "failed")
             raise error
         if step.on_error == "fallback" and step.fallback:
@@ -380,10 +378,8 @@ class Run:
             if key and len(self._cache) < _CACHED:
                 self._cache[key] = raw
         large = node.call is not None and node.call.outcome is not None and node.call.outcome.size > _LARGE
-        result.raw, (result.result, result.text) = (
-            raw,
-            await asyncio.to_thread(value_of, raw) if large else value_of(raw),
-        )
+        result.raw = raw
+        result.result, result.text = await asyncio.to_thread(value_of, raw) if large else value_of(raw)
 
     async def _attempts(self, node: StepRun, step: Step, ref: Ref, arguments: dict[str, Json], again: bool) -> Json:
         """Call until it succeeds, as often as the step allows and the tool may be repeated."""

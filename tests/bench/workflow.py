@@ -47,6 +47,11 @@ async def bare(studio: Studio, count: int) -> None:
         await studio.caller.call_tool(Ref("tool", "s", "echo"), {"n": at}, origin="program", approved=True).wait()
 
 
+def resident() -> float:
+    """Megabytes of this process that are in memory."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
 async def main() -> None:
     server = stdio([sys.executable, "-m", "tests.bench.quick_server"], trust=True)
     async with opened(server) as studio:
@@ -60,6 +65,10 @@ async def main() -> None:
         each = {"each": "range(1000)", "concurrency": 50, "do": [{"call": "s.echo", "arguments": {"n": "$item"}}]}
         many = await timed(ended(Run(Workflow.of({"name": "each", "steps": [each]}), studio)), 1_000)
         print(f"1,000 items, 50 at once: {many[1] / 1000:.2f} s, {many[0]:.0f} µs of CPU each")
+        for rounds in (1_000, 10_000):
+            before = resident()
+            await ended(Run(loop(rounds, CALL), studio))
+            print(f"{rounds:,} calls in a loop: {resident() - before:+.1f} MB resident, {resident():.1f} MB in all")
         tracemalloc.start()
         for rounds in (1_000, 10_000):
             tracemalloc.reset_peak()

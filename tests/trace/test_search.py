@@ -75,13 +75,16 @@ def test_what_changes_comes_and_goes(text: str) -> None:
 
 def test_marks_come_and_go() -> None:
     recording = Fake([entry(n) for n in range(1, 4)])
-    search = Search(recording, parse("marked or is:commented"))
-    assert through(search) == []
+    search, said = Search(recording, parse("marked or is:commented")), Search(recording, parse("comment:ODD"))
+    assert through(search) == through(said) == []
     recording.mark(2, True)
     recording.comment(3, "very odd")
-    assert through(search) == [2, 3]
+    recording.comment(2, "dull")
+    assert through(search) == [2, 3] and through(said) == [3]
     recording.mark(2, False)
-    assert through(search) == [3]
+    recording.comment(2, "")
+    recording.comment(3, "even")
+    assert through(search) == [3] and through(said) == []
 
 
 def test_a_ring_goes_round_under_it() -> None:

@@ -1,19 +1,17 @@
 """A process that is to be killed: `python -m tests.workflow.durable_process DATABASE NAME PLAN LOG MODE[-ANSWER] ID`.
 
-MODE is run, resume or work; ANSWER is what is said to every question. It says on standard output that it is ready, and
-how the run has ended. `work` goes on until its input ends.
+MODE is run, resume or work; ANSWER is what is said to every question. It says on standard output that it is ready.
+`work` goes on until its input ends.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 import threading
 from pathlib import Path
 
 from mcp_studio.config.model import Config
-from mcp_studio.errors import InputNeeded
 from mcp_studio.paths import Paths
 from mcp_studio.studio import Studio
 from mcp_studio.workflow import Workflow
@@ -28,19 +26,14 @@ async def main(database: str, name: str, plan: str, log: str, mode: str, identit
     async with Studio.open(Config(PATIENT, {"s": one}), Paths.default(), can_ask=False) as studio:
         await studio.manager.settle("s")
         await studio.manager.listed("s")
-        if answer == "nobody":
-            studio.inbox.changed.connect(lambda request: request.answer("cancel", by="nobody"))
-        elif answer:
+        if answer:
             studio.inbox.changed.connect(lambda request: request.answer(answer))  # type: ignore[arg-type]
         async with DurableRuns(studio, database, "" if name == "-" else name, approved=True) as runs:
             print("ready", flush=True)
             if mode == "run":
-                print(json.dumps(await runs.run(Workflow.load(plan), {}, identity)), flush=True)
+                await runs.run(Workflow.load(plan), {}, identity)
             elif mode == "resume":
-                try:
-                    print(json.dumps(await runs.resume(identity)), flush=True)
-                except InputNeeded as error:
-                    print(json.dumps({"postponed": error.message}), flush=True)
+                await runs.resume(identity)
             else:
                 done, loop = asyncio.Event(), asyncio.get_running_loop()
                 threading.Thread(

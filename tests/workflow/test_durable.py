@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import json
+import asyncio
 import random
 import subprocess
 import sys
+import tomllib
 from collections import Counter
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mcp_studio.errors import ConfigError, StudioError, UsageError
+from mcp_studio.errors import ConfigError, InputNeeded, StudioError, UsageError
+from mcp_studio.session.inbox import Action
 from mcp_studio.studio import Studio
+from mcp_studio.workflow import Workflow
 from mcp_studio.workflow.durable import DurableRuns
+from mcp_studio.workflow.records import RunStore
 from tests.registry.kit import postgres
 from tests.servers.plan_tools import lines
 from tests.support import ROOT, wait_until
@@ -29,7 +33,7 @@ name = "survivor"
 output = ["$var.n", "of ${len(many)}", "$sides"]
 on_error = "skip"
 [[steps]]
-loop = "iteration < 6"
+loop = "iteration < 4"
 do = [
   { call = "s.again", arguments = { key = "again${iteration}", seconds = 0.02 } },
   { call = "s.once", arguments = { key = "once${iteration}", seconds = 0.02 } },
@@ -37,7 +41,7 @@ do = [
 ]
 [[steps]]
 id = "many"
-each = "range(16)"
+each = "range(8)"
 concurrency = 4
 do = [
   { call = "s.once", arguments = { key = "first${item}-${var.n}", seconds = 0.05 } },
@@ -50,8 +54,8 @@ parallel = [
   { id = "right", call = "s.once", arguments = { key = "right${len(many)}" } },
 ]
 """
-REPEATABLE = {f"again again{at}" for at in range(6)} | {f"again second{at}" for at in range(16)} | {"again left"}
-ONCE = {f"once once{at}" for at in range(6)} | {f"once first{at}-5" for at in range(16)} | {"once right16"}
+REPEATABLE = {f"again again{at}" for at in range(4)} | {f"again second{at}" for at in range(8)} | {"again left"}
+ONCE = {f"once once{at}" for at in range(4)} | {f"once first{at}-3" for at in range(8)} | {"once right8"}
 
 
 @pytest.fixture(scope="module")
@@ -88,11 +92,6 @@ class Process:
         self.child.kill()
         self.child.communicate()
 
-    def result(self) -> Any:
-        """How the run has ended there."""
-        said, _ = self.child.communicate(timeout=120)
-        return json.loads(said)
-
 
 @contextmanager
 def process(*words: Any) -> Generator[Process]:
@@ -109,6 +108,15 @@ async def more_lines(log: Path, count: int, one: Process) -> None:
     await wait_until(lambda: len(lines(log)) >= wanted or one.child.poll() is not None)
 
 
+@asynccontextmanager
+async def here(studio: Studio, database: str, action: Action, by: str = "") -> AsyncGenerator[DurableRuns]:
+    """The runs of a database in this process, where every question is answered so."""
+    forget = studio.inbox.changed.connect(lambda request: request.answer(action, by=by))
+    async with DurableRuns(studio, database, approved=True) as runs:
+        yield runs
+    forget()
+
+
 def check(folder: Path) -> None:
     """All that may be repeated was done, and nothing twice that may not be."""
     counts = Counter(lines(folder / "log"))
@@ -117,47 +125,43 @@ def check(folder: Path) -> None:
     assert counts.keys() <= REPEATABLE | ONCE
 
 
-async def test_a_run_that_is_killed_again_and_again_ends(database: str, tmp_path: Path) -> None:
+async def test_a_run_that_is_killed_again_and_again_ends(database: str, tmp_path: Path, studio: Studio) -> None:
     seed = random.randrange(1 << 30)
-    chance, mode, kills = random.Random(seed), "run", 0
-    while True:
+    chance = random.Random(seed)
+    for mode in ("run", "resume-decline"):
         with process(database, tmp_path, mode) as one:
-            if kills == 2:
-                found = one.result()
-                break
-            await more_lines(tmp_path / "log", chance.randint(3, 15), one)
-        mode, kills = "resume-decline", kills + 1
-    assert found[:2] == [5, "of 16"], seed
+            await more_lines(tmp_path / "log", chance.randint(3, 10), one)
+    async with here(studio, database, "decline") as runs:
+        found = await runs.resume("the-run")
+    assert found[:2] == [3, "of 8"], seed
     check(tmp_path)
 
 
-async def test_workers_take_items_and_may_be_killed(database: str, tmp_path: Path) -> None:
-    workers = {name: Process(database, tmp_path, "work-decline", name) for name in ("one", "two")}
+async def test_workers_take_items_and_may_be_killed(database: str, tmp_path: Path, studio: Studio) -> None:
+    worker = Process(database, tmp_path, "work-decline", "one")
     try:
-        with process(database, tmp_path, "run-decline") as run:
-            await more_lines(tmp_path / "log", 20, run)
-            name = random.choice(["one", "two"])
-            workers[name].kill()
-            workers[name] = Process(database, tmp_path, "work-decline", name)
-            found = run.result()
-    finally:
-        for worker in workers.values():
+        async with here(studio, database, "decline") as runs:
+            run = asyncio.ensure_future(runs.run(Workflow.of(tomllib.loads(PLAN)), {}, "the-run"))
+            await more_lines(tmp_path / "log", 12, worker)
             worker.kill()
-    assert found[:2] == [5, "of 16"]
+            worker = Process(database, tmp_path, "work-decline", "one")
+            found = await asyncio.wait_for(run, 120)
+    finally:
+        worker.kill()
+    assert found[:2] == [3, "of 8"]
     check(tmp_path)
 
 
-async def test_what_may_have_been_done_waits_for_an_answer(tmp_path: Path) -> None:
+async def test_what_may_have_been_done_waits_for_an_answer(tmp_path: Path, studio: Studio) -> None:
     database = f"sqlite:///{tmp_path}/runs.sqlite"
     text = 'name = "x"\nsteps = [{ call = "s.once", arguments = { key = "x", seconds = 1 } }]'
     with process(database, tmp_path, "run", "-", text):
         await wait_until(lambda: (tmp_path / "runs.sqlite").exists() and "begin" in steps(tmp_path))
-    for mode, found in (
-        ("resume-nobody", {"postponed": "Whether call-1 is to be done again is not known: needs approval, nobody."}),
-        ("resume-accept", "x"),
-    ):
-        with process(database, tmp_path, mode, "-", text) as one:
-            assert one.result() == found
+    async with here(studio, database, "cancel", by="nobody") as runs:
+        with pytest.raises(InputNeeded, match="Whether call-1 is to be done again is not known: needs approval, nobo"):
+            await runs.resume("the-run")
+    async with here(studio, database, "accept") as runs:
+        assert await runs.resume("the-run") == "x"
     assert lines(tmp_path / "log") in (["once x"], ["once x", "once x"])
 
 
@@ -180,11 +184,25 @@ async def test_a_run_in_this_process(studio: Studio, tmp_path: Path) -> None:
         assert caught.value.exit_code == 5
         empty = 'steps = [{ each = "[]", concurrency = 3, do = [{ wait = "x" }] }]'
         assert await runs.run(plan(empty), {}, "empty") == []
+        deep = '{ id = "deep", choose = "item > 0", then = [{ id = "b", call = "s.fail" }] }'
+        many = plan(f'steps = [{{ id = "many", each = "range(3)", concurrency = 2, do = [{deep}] }}]')
+        with pytest.raises(StudioError, match=r"Step many\[1\]\.deep\.b: tool error"):
+            await runs.run(many, {}, "many")
         for identity, says in (("one", "has ended"), ("two", "not in this database")):
             with pytest.raises(UsageError, match=says):
                 await runs.resume(identity)
         with pytest.raises(UsageError, match="cannot be scheduled"):
             await runs.schedule(plan('steps = [{ assert = "1" }]'), "now and then", {})
+        often = plan('steps = [{ call = "s.echo", arguments = { value = 7 } }]')
+        await runs.schedule(often, "* * * * * *", {})
+        kept = RunStore(studio.paths.state / "runs", studio.redactor)
+        await wait_until(lambda: any(one["id"].startswith("sched-trial-") for one in kept.all()))
+        await runs.schedule(often, "", {})
+    assert [one["output"] for one in kept.all() if one["id"].startswith("sched-trial-")][-1] == 7
+    ended = {one["id"]: (one["state"], one["failed"]) for one in kept.all()}
+    assert (ended["one"], ended["many"], ended["empty"]) == (
+        ("failed", "a"), ("failed", "many[1].deep.b"), ("done", None)
+    )  # fmt: skip
     with pytest.raises(ConfigError, match="cannot be opened"):
         async with DurableRuns(studio, "sqlite:////nowhere/at/all.sqlite"):
             pass

@@ -229,8 +229,7 @@ _SIGN_IN = terms.every((terms.kind_is(("http",)), terms.name_is("target", bool))
 LEVELS = {"any": 1, "hint": 1, "note": 1, "warning": 2, "error": 3}
 """`finding:` -> the least severity."""
 STATUSES = ("ok", "error", "tool-error", "open", "cancelled", "lost")
-_ANSWER = ("result", "error")
-_ANSWERS = {"response": _ANSWER, "answer": _ANSWER}
+_ANSWERS = {name: ("result", "error") for name in ("response", "answer")}
 _NUMBER = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([A-Za-zµ]*)")
 _MS = {"us": 0.001, "µs": 0.001, "ms": 1.0, "s": 1_000.0, "sec": 1_000.0, "m": 60_000.0, "min": 60_000.0,
       "h": 3_600_000.0, "d": 86_400_000.0}  # fmt: skip
@@ -356,6 +355,11 @@ def _is(token: Token, now: float) -> Term:
     return _flag_is(FLAGS[flag]) if flag in FLAGS else _SIGN_IN
 
 
+def _comment(token: Token, now: float) -> Term:
+    test = _sought(token).in_text
+    return Term(lambda rows: lambda row: bool(said := rows.comment_on(rows.columns.first + row)) and test(said))
+
+
 class Key(NamedTuple):
     """One key."""
 
@@ -369,7 +373,6 @@ class Key(NamedTuple):
 
 
 _RESOURCE = _name("target", "resources/read", "resources/subscribe", "resources/unsubscribe")
-_PROPERTY = "marked, commented, part of finding the era, of signing in, or written by hand"
 KEYS: dict[str, Key] = {
     "server": Key("the server's name", "server:github", _name("server")),
     "method": Key("the method of a message, of an answer that of its request", "method:tools/*", _name("method")),
@@ -387,7 +390,8 @@ KEYS: dict[str, Key] = {
     "since": Key("at this time or later", "since:10m", _time(">=")),
     "until": Key("at this time or earlier", "until:12:30", _time("<=")),
     "finding": Key("the lint found something at least so bad", "finding:error", _finding, tuple(LEVELS)),
-    "is": Key(_PROPERTY, "is:marked", _is, _IS),
+    "is": Key("marked, commented, part of finding the era, of signing in, or written by hand", "is:marked", _is, _IS),
+    "comment": Key("the comment on a message; a workflow's calls have one", 'comment:"run 3f2a"', _comment),
     "text": Key("the body alone", 'text:"not found"', lambda token, now: _sought(token).term()),
 }
 """By their names, in the order of the help."""

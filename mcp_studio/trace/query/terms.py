@@ -25,18 +25,15 @@ class Snapshot(NamedTuple):
     columns: Columns
     rows: int
     """The rows that are asked about, of those that there are by now."""
-
-    @property
-    def newest(self) -> int:
-        """The number of the last row."""
-        return self.columns.first + self.rows - 1
+    comment_on: Callable[[int], str]
+    """The comment on the entry with a number, in any thread."""
 
 
 class Rows:
     """The rows of a snapshot, and the block of bodies that stands beside some of them."""
 
     def __init__(self, snapshot: Snapshot, reader: Reader) -> None:
-        self.columns = snapshot.columns
+        self.columns, self.comment_on = snapshot.columns, snapshot.comment_on
         self.block = Block(0, [])
         self._reader = reader
 

@@ -192,7 +192,7 @@ class Dialog(ModalScreen[T]):
         self.query_one("#box").border_title = Content(safe(title, 200))
 
 
-class RunDialog(Dialog[None]):
+class RunDialog(Dialog[str]):
     """Makes calls, which may have to be approved meanwhile; it is left only once nothing runs.
 
     A subclass has the buttons `start`, `stop`, `pending` and `back`.

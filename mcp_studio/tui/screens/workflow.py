@@ -103,11 +103,10 @@ class WorkflowDialog(RunDialog):
             self._begin(row[1].step.id, self._run.as_json())
 
     def _begin(self, start: str, earlier: Json) -> None:
-        workflow = self._workflow
         if wrong := errors((*self.form.unreadable, *self.form.problems)):
             self.form.show_problems(wrong)
             self.form.focus_first_problem()
-        elif workflow is not None and not self.has_class("-running"):
+        elif (workflow := self._workflow) is not None and not self.has_class("-running"):
             with self.app.failing():
                 self._run = Run(workflow, self.app.studio, mapping(self.form.value), earlier=earlier, start=start)
                 self.app.run_worker(self._follow(self._run))
@@ -125,9 +124,8 @@ class WorkflowDialog(RunDialog):
         if self.is_attached and run is self._run:
             self.offer(start=True)
             self.look()
-            where = f"{run.failed.path}: " if run.failed else ""
             ended = f"{run.state} after {units.duration(run.root.ms)}"
-            self.note(f"{where}{run.error.message} {run.error.hint}" if run.error else ended, _LOOKS[run.state][1])
+            self.note(f"{why.message} {why.hint}" if (why := run.why) else ended, _LOOKS[run.state][1])
 
     def action_pause(self) -> None:
         """Begin no further step, or go on."""
@@ -161,10 +159,15 @@ class WorkflowDialog(RunDialog):
     def show_step(self) -> None:
         """What the step under the cursor got and gave; of the run as a whole where there is none."""
         row: Row | None = self.steps.row
-        node = row[1] if row is not None else None
-        if node is not None and (shown := (id(node), node.state, node.attempts)) != self._shown:
+        if row is not None and (shown := (id(row[1]), row[1].state, row[1].attempts)) != self._shown:
             self._shown = shown
-            self.run_worker(self._fill(node), group="step", exclusive=True)
+            self.run_worker(self._fill(row[1]), group="step", exclusive=True)
+
+    @on(VirtualList.Chosen, "#steps")
+    def show_messages(self, event: VirtualList.Chosen) -> None:
+        """Leave for the messages of a step, in the trace."""
+        if self._run is not None and not self.has_class("-running"):
+            self.dismiss(f'comment:"run {self._run.id}: {event.row[1].path}"')
 
     async def _fill(self, node: StepRun) -> None:
         facts: dict[str, Json] = {"state": node.state, "inputs": node.inputs, "output": node.output}
@@ -182,7 +185,6 @@ def _draw(row: Row, width: int, selected: bool) -> Line:
     depth, node = row
     sign, look = _LOOKS[node.state]
     title = node.step.title if node.step is not None else f"#{(node.index or 0) + 1}"
-    counts = ", ".join(f"{count:,} {state}" for state, count in node.counts.items())
     took = units.duration(node.ms) if node.state in ENDED and node.began else ""
     left = [(f"{'  ' * depth}{getattr(glyphs(), sign)} ", look), (safe(title, 200), "")]
-    return spread([*left, (f"  {counts}" * bool(counts), "dim")], [(f" {took}", "dim")], width)
+    return spread([*left, (f"  {safe(node.line, 200)}", "dim")], [(f" {took}", "dim")], width)
