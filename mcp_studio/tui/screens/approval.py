@@ -44,10 +44,10 @@ class Approval(RequestDialog):
     def __init__(
         self, request: InputRequest, times: Callable[[InputRequest], str], edit: Callable[[], None] | None = None
     ) -> None:
-        if request.message:  # no call waits, but a step of a workflow, and this is what it asks
+        if not request.server:  # no call waits, but a step of a workflow, and its message is what it asks
             self.choices = (Choice("accept", "Go on", "primary", Answer("accept")), *self.choices[1:])
         super().__init__(request, times)
-        self.title = safe(request.subject, 70) if request.message else f"Run {safe(request.subject, 70)}?"
+        self.title = f"Run {safe(request.subject, 70)}?" if request.server else safe(request.subject, 70)
         self._edit = edit
         self._changed = self._look_up()
         """The tool as it is shown, where its definition is not what was accepted: no rule allows it before that is."""
@@ -71,7 +71,7 @@ class Approval(RequestDialog):
         ]
         head = (f"{'! ' if risky else ''}{reasons}\n", "bold $risk-destructive" if risky else "bold")
         said = safe(self.request.message, _SHOWN, lines=True)
-        yield Static(Content.assemble(head, *([f"\n{said}\n"] if said else facts)))
+        yield Static(Content.assemble(head, *(facts if self.request.server else [f"\n{said}\n"])))
         yield Input(placeholder="Note for whoever wants the call", id="note", compact=True)
 
     def on_mount(self) -> None:
