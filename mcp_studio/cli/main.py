@@ -67,7 +67,8 @@ def _studio(options: Options) -> int:
     from mcp_studio.paths import Paths
 
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError("The studio needs a terminal.", hint="For scripts there are verbs: mcp-studio --help")
+        other = "As a server it is python -m mcp_studio.servers.demo" if options.verb else "For scripts there are verbs"
+        raise UsageError("The studio needs a terminal.", hint=f"{other}: mcp-studio --help")
     paths = Paths.default()
     own = targets.demo(options) if options.verb == "demo" else targets.target(options)
     config = targets.configuration(options, paths, own)

@@ -365,8 +365,7 @@ class Run:
 
     async def _call(self, node: StepRun, step: Step, scope: Scope, result: StepResult) -> None:
         ref = tool_ref(self.studio, step)
-        arguments = mapping(step.value.value(scope)) if step.value else {}
-        node.inputs = arguments
+        node.inputs = arguments = mapping(step.value.value(scope)) if step.value else {}
         key = dumps([ref.server, ref.name, arguments]) if step.raw.get("cache") else b""
         if (raw := self._cache.get(key)) is None:
             tool = tool_of(self.studio.catalog.find(ref))
@@ -397,6 +396,7 @@ class Run:
         studio, seconds = self.studio, step.raw.get("timeout")
         timeouts = Timeouts(None, seconds, seconds, "timeout") if seconds else Timeouts()
         call = studio.caller.call_tool(ref, arguments, origin="program", approved=self.approved, timeouts=timeouts)
+        studio.registry.used(str(ref))
         if studio.config.settings.traceparent:
             call.params["_meta"] = {"traceparent": versions.fresh(self._trace).text}
         node.call, node.attempts = call, node.attempts + 1

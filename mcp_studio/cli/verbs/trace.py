@@ -375,7 +375,7 @@ def _export(recording: Recording, numbers: Sequence[int] | None, out: Output) ->
     target = Path(file) if file else screen or sys.stdout.buffer
     count = asyncio.run(formats.export(recording, numbers, format, target, out.redactor, title=_name(recording)))
     if file:
-        out.note(f"{count:,} entries are in {file}")
+        out.note(f"{count:,} entries of the trace were exported to {file}")
         return out.done({"entries": count, "file": file, "format": format})
     if screen is not None:
         _write(screen.getvalue(), out)
