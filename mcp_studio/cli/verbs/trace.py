@@ -224,8 +224,9 @@ def _follow(session: Session, query: Query, out: Output) -> int:
 def _print(recording: Recording, numbers: Sequence[int], out: Output) -> None:
     reader = recording.reader()
     if out.options.flag("--jsonl"):
-        for one in item.Source(recording.columns, numbers, {}, reader, out.redactor).items():
-            _write(jsonl.line_of(one), out)
+        source = item.Source(recording.columns, numbers, {}, reader, out.redactor)
+        for number in source.paced():
+            _write(jsonl.line_of(source.item(number)), out)
     else:
         for number in numbers:
             entry = entry_json(recording, number)

@@ -12,7 +12,7 @@ import stat
 import zlib
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from tempfile import mkdtemp
@@ -141,11 +141,14 @@ _HEAD = 1024 * KB
 """Bytes of the first line."""
 
 
-def open_file(path: Path) -> Session:
+def open_file(path: Path, clean: Callable[[str], str] = str) -> Session:
     """The recording in a session's file, a bundle or a JSONL file; may take long, so it is for a thread where a person
     waits.
 
     A file that ends too early is opened as far as it goes: see `Session.problem`.
+
+    Args:
+        clean: takes secrets out of comments that are added.
 
     Raises:
         UsageError: there is no such file, it is none of ours, or a line in it cannot be used.
@@ -155,7 +158,7 @@ def open_file(path: Path) -> Session:
         if not stat.S_ISREG(path.stat().st_mode):
             raise UsageError(f"{path} is no file that can be opened.")
         if path.suffix == ENDING:  # it may be the running session: closing it here would take away SQLite's locks on it
-            return Session(path)
+            return Session(path, clean)
         with path.open("rb") as file:
             begin = file.read(len(_SQLITE))
             file.seek(0)
@@ -166,7 +169,7 @@ def open_file(path: Path) -> Session:
                 return read(file, path.name)
     except OSError as problem:
         raise UsageError(f"{path} cannot be read: {problem.strerror or problem}.") from None
-    return Session(path)
+    return Session(path, clean)
 
 
 def read(stream: IO[bytes] | gzip.GzipFile, place: str) -> Bundle:
