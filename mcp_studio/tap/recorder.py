@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Literal
@@ -41,20 +42,20 @@ class Recorder:
         self._say = say
         self._failed = False
 
-    def record(self, way: Way, frame: bytes) -> WireMessage | None:
-        """The entry of a frame that passes."""
+    def record(self, way: Way, frame: bytes, exchange: int = 0) -> WireMessage | None:
+        """The entry of a frame that passes; `exchange` is that of HTTP."""
         if self._failed:
             return None
         try:
-            return self.store.entry(self._recorded(way, frame))
+            return self.store.entry(self._recorded(way, frame, exchange))
         except Exception as problem:  # what goes wrong in here must not cost the client its answer
             self._failed = True
             self._say(f"The tap records no more: {type(problem).__name__}: {problem}. Messages still pass.")
             return None
 
-    def judge(self, way: Way, frame: bytes) -> Awaitable[Decision] | None:
+    def judge(self, way: Way, frame: bytes, exchange: int = 0) -> Awaitable[Decision] | None:
         """Record a frame that has not passed yet: what becomes of it; None where it simply goes on."""
-        entry = self.record(way, frame)
+        entry = self.record(way, frame, exchange)
         return entry and self.gate.catch(self.store, entry, frame, self.note)
 
     def lost(self, why: str) -> list[bytes]:
@@ -64,16 +65,16 @@ class Recorder:
             self.record("in", frame)
         return frames
 
-    def _recorded(self, way: Way, frame: bytes) -> int:
+    def _recorded(self, way: Way, frame: bytes, exchange: int) -> int:
         parsed, tap = parse(frame, self.limits), self.tap
         if way == "in":
-            tap.received(frame)
+            tap.received(frame, exchange)
             number, ends = self.store.total, tap.withdrawn
             tap.understood(parsed)
         else:
             if len(parsed.messages) == 1 and (out := outgoing(frame, parsed.messages[0])) is not None:
                 tap.expect(out)
-            tap.sent(frame)
+            tap.sent(frame, exchange)
             number, ends = self.store.total, tap.gave_up
         for one in parsed.messages:
             if isinstance(one, Notification) and one.method == "notifications/cancelled":
@@ -83,28 +84,37 @@ class Recorder:
 
 
 class Flow:
-    """One direction of a connection: passes bytes on as they come, and has each frame recorded once its line is whole.
+    """One direction of a connection: passes bytes on as they come, and has each frame recorded once its unit is whole.
 
-    While the gate is closed, each line with a frame is recorded and judged before it passes.
+    While the gate is closed, each unit with a frame is recorded and judged before it passes.
 
     Args:
-        read: the frame on a line; empty where it holds none.
+        end: ends a unit, such as a line.
+        read: the frame in a unit; empty where it holds none.
+        made: a unit like this one (empty where there is none) with another frame in it.
         write: to the receiver.
         cut: ends the connection.
+        exchange: that of HTTP.
     """
 
     def __init__(
         self,
         recorder: Recorder,
         way: Way,
+        end: re.Pattern[bytes],
         read: Callable[[bytes], bytes],
+        made: Callable[[bytes, bytes], bytes],
         write: Callable[[bytes], Awaitable[None]],
         cut: Callable[[], object],
+        exchange: int = 0,
     ) -> None:
         self.way: Way = way
-        self._recorder, self._read, self._write, self._cut = recorder, read, write, cut
-        self.back: Flow | None = None
-        """The other direction, which an answer takes."""
+        self._recorder, self._end, self._read, self._made = recorder, end, read, made
+        self._write, self._cut, self._exchange = write, cut, exchange
+        self.back: Callable[[bytes], Awaitable[None]] | None = None
+        """Takes an answer, which goes the other way."""
+        self.lost = False
+        """Whether a message was dropped."""
         self._begun = bytearray()
         """The line that has begun."""
         self._searched = self._passed = 0
@@ -121,15 +131,15 @@ class Flow:
     async def feed(self, data: bytes) -> None:
         """Take the next bytes; returns when they are written, or held."""
         self._begun += data
-        while (end := self._begun.find(b"\n", self._searched)) >= 0:
-            await self._take(end + 1)
-        self._searched = len(self._begun)
-        large = self._searched > self._recorder.limits.message
+        while found := self._end.search(self._begun, self._searched):
+            await self._take(found.end())
+        size = len(self._begun)
+        self._searched, large = max(0, size - 3), size > self._recorder.limits.message
         if self._begun and (large or not self._recorder.gate.closed or not self._between.is_set()):
             self._between.clear()
-            part, self._passed = bytes(self._begun[self._passed :]), self._searched
+            part, self._passed = bytes(self._begun[self._passed :]), size
             if large:
-                self._dropped += self._searched
+                self._dropped += size
                 self._begun, self._searched, self._passed = bytearray(), 0, 0
             await self._write(part)
 
@@ -146,13 +156,10 @@ class Flow:
             self._between.set()
             await self._write(b"\n")
 
-    async def insert(self, frame: bytes) -> None:
-        """Write a frame between two others; a newline in it is white space to JSON, and would end it here."""
-        await self._pass(frame.replace(b"\n", b" ") + b"\n")
-
-    async def _pass(self, line: bytes) -> None:
+    async def insert(self, frame: bytes, unit: bytes = b"") -> None:
+        """Write a unit with this frame between two others."""
         await self._between.wait()
-        await self._write(line)
+        await self._write(self._made(unit, frame) if frame else unit)
 
     async def _take(self, size: int) -> None:
         line, passed, whole = bytes(self._begun[:size]), self._passed, self._dropped + size
@@ -167,8 +174,8 @@ class Flow:
         frame = b"" if large else self._read(line)
         if not held:
             if frame:
-                recorder.record(self.way, frame)
-        elif frame and (caught := recorder.judge(self.way, frame)):
+                recorder.record(self.way, frame, self._exchange)
+        elif frame and (caught := recorder.judge(self.way, frame, self._exchange)):
             self._tasks.spawn(self._follow(caught, line))
         else:
             await self._write(line)
@@ -177,9 +184,11 @@ class Flow:
         decision = await caught
         with suppress(OSError, WriterClosed):  # the receiver has left meanwhile
             if decision.action == "release":
-                await (self.insert(decision.frame) if decision.frame else self._pass(line))
+                await self.insert(decision.frame, line)
             elif decision.action == "answer" and self.back is not None:
-                self._recorder.record(self.back.way, decision.frame)
-                await self.back.insert(decision.frame)
+                self._recorder.record("in" if self.way == "out" else "out", decision.frame, self._exchange)
+                await self.back(decision.frame)
             elif decision.action == "cut":
                 self._cut()
+            else:
+                self.lost = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import os
+import re
 import shlex
 import signal
 import stat
@@ -26,6 +27,7 @@ from mcp_studio.transport.stdio import (
 from mcp_studio.vault.base import beside
 
 _CHUNK = 1 << 16
+_END = re.compile(rb"\n")
 _OURS = 1
 """Exit code where nobody knows that of the server, or the tap has ended it."""
 
@@ -114,10 +116,10 @@ class _Wires:
         os.dup2(2, 1)  # what else is printed is no answer
         self._to_server = await PipeWriter.open(child.stdin_fd, math.inf)
         self._to_client = await PipeWriter.open(outlet, math.inf) if _is_pipe(outlet) else _Writer(outlet)
-        self._asking = Flow(recorder, "out", _asked, self._to_server.write, self._cut)
-        self._answering = Flow(recorder, "in", self._printed, self._to_client.write, self._cut)
-        self._asking.back, self._answering.back = self._answering, self._asking
-        logging = Flow(recorder, "in", self._logged, _Writer(os.dup(2)).write, self._cut)
+        self._asking = Flow(recorder, "out", _END, _asked, _line, self._to_server.write, self._cut)
+        self._answering = Flow(recorder, "in", _END, self._printed, _line, self._to_client.write, self._cut)
+        self._asking.back, self._answering.back = self._answering.insert, self._asking.insert
+        logging = Flow(recorder, "in", _END, self._logged, _line, _Writer(os.dup(2)).write, self._cut)
         streams = (os.dup(0), self._asking), (child.stdout_fd, self._answering), (child.stderr_fd, logging)
         pumps = [asyncio.create_task(self._pump(*stream)) for stream in streams]
         try:
@@ -182,3 +184,8 @@ class _Wires:
 def _asked(line: bytes) -> bytes:
     """The frame on a line of the client."""
     return line.rstrip(b"\r\n") if line.strip() else b""
+
+
+def _line(_: bytes, frame: bytes) -> bytes:
+    """A frame as a line; a newline in it is white space to JSON, and would end it here."""
+    return frame.replace(b"\n", b" ") + b"\n"

@@ -6,7 +6,9 @@ import asyncio
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from mcp_studio.cli import targets
 from mcp_studio.cli.terminal import Output
@@ -21,9 +23,11 @@ from mcp_studio.paths import Paths
 from mcp_studio.redact import Redactor
 from mcp_studio.tap.desk import serve
 from mcp_studio.tap.gate import HOLD, Fault, Gate, faults_in
+from mcp_studio.tap.http import HttpTap
 from mcp_studio.tap.recorder import Recorder
 from mcp_studio.tap.stdio import tap_program
 from mcp_studio.trace.store import TraceStore, disk_for
+from mcp_studio.transport.http_client import load as client_of
 
 
 def run(out: Output) -> int:
@@ -31,10 +35,12 @@ def run(out: Output) -> int:
     options = out.options
     if client := options.value("--install") or options.value("--remove"):
         return _put(client, out)
-    if options.command is None or options.words:
-        raise UsageError("Which server?", hint="mcp-studio tap -- COMMAND ARGS…")
-    server = _program(options.command)
-    name = options.value("--name") or Path(server.command).stem
+    url = options.value("--to")
+    if bool(url) == (options.command is not None) or options.words:
+        hint = "mcp-studio tap -- COMMAND ARGS…, or mcp-studio tap --listen PORT --to URL"
+        raise UsageError("Which server?", hint=hint)
+    server = targets.adjusted(targets.from_url(url), options) if url else _program(options.command or [])
+    name = options.value("--name") or (urlsplit(url).hostname or targets.NAME if url else Path(server.command).stem)
     config = targets.configuration(options, Paths.default(), replace(server, name=name))
     targets.learn(config, out)
     targets.tell_problems(config, out)
@@ -51,7 +57,8 @@ def _put(name: str, out: Output) -> int:
     if (server := servers.get(word)) is None:
         raise UsageError(f"{file} has no server `{word}`.", hint=nearest(word, servers))
     if server.kind != "stdio":
-        raise UsageError(f"{word} is no program that {client.name} starts: no tap can be put before it.")
+        hint = f"mcp-studio tap --listen PORT --to {server.url} prints the URL to put there."
+        raise UsageError(f"{word} is no program that {client.name} starts.", hint=hint)
     words = [server.command, *server.args]
     tapped = "tap" in words[1:4] and "--" in words
     if tapped == install:
@@ -86,10 +93,14 @@ async def _tap(config: Config, server: ServerConfig, out: Output) -> int:
     faults += [fault for file in options.values("--faults") for fault in faults_in(Path(file))]
     gate = Gate(redactor, faults, options.value("--seed"), options.seconds("--hold") or HOLD)
     gate.set(options.values("--break"))
-    recorder = Recorder(store, gate, redactor, server.name, settings.limits, out.warn)
+    recorder = partial(Recorder, store, gate, redactor, server.name, settings.limits, out.warn)
     desk = asyncio.create_task(serve(gate, state / "held", lambda: disk.path.stem if disk and disk.path else ""))
     try:
-        return await tap_program((server.command, *server.args), recorder, out.warn)
+        if not server.url:
+            return await tap_program((server.command, *server.args), recorder(), out.warn)
+        client = client_of(server, settings.limits, settings.limits.connect)
+        await HttpTap(client, recorder).serve(options.count("--listen", 65_535, least=0) or 0, out.data)
+        return 0
     finally:
         desk.cancel()
         await store.close()
