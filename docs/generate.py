@@ -1,6 +1,7 @@
 """Write the parts of the documentation that the code knows best.
 
-keys.md, the verbs in cli.md, and in reference.md the limits, the rules of the lint, and what an HTTP status means:
+keys.md, the verbs in cli.md, the schema of workflow files, and in reference.md the limits, the rules of the lint, and
+what an HTTP status means:
 
     python docs/generate.py
 
@@ -21,9 +22,11 @@ sys.path.insert(0, str(ROOT))
 
 from mcp_studio import limits  # noqa: E402 - found only after the line above
 from mcp_studio.cli.grammar import CONNECTION, VERBS, Option  # noqa: E402
+from mcp_studio.jsontext import pretty  # noqa: E402
 from mcp_studio.trace.lint.rules import RULES  # noqa: E402
 from mcp_studio.transport.http_errors import MEANINGS  # noqa: E402
 from mcp_studio.tui.actions import KEYS, spell_all, table  # noqa: E402
+from mcp_studio.workflow.model import schema  # noqa: E402
 
 SCOPES = {
     "app": "On every screen", "main": "On the main screen", "servers": "Servers (1)", "catalog": "Catalog (2)",
@@ -69,7 +72,7 @@ def keys() -> str:
 
 
 def _code(keys: str) -> str:
-    return " ".join(f"`{key}`" for key in keys.split())
+    return " ".join(f"`{key}`" for key in keys.split()).replace("|", r"\|")
 
 
 def limit_rows() -> str:
@@ -161,11 +164,17 @@ def _between(page: str, begin: str, middle: str, end: str) -> str:
     return f"{before}{begin}{middle}{end}{rest.split(end)[1]}"
 
 
+def workflows() -> str:
+    """The text of workflow.schema.json."""
+    return pretty(schema()) + "\n"
+
+
 def main() -> None:
     """Write the files."""
     (HERE / "keys.md").write_text(keys(), "utf-8")
     (HERE / "reference.md").write_text(reference(), "utf-8")
     (HERE / "cli.md").write_text(cli(), "utf-8")
+    (HERE / "workflow.schema.json").write_text(workflows(), "utf-8")
 
 
 if __name__ == "__main__":

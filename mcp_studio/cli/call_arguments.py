@@ -165,7 +165,18 @@ def _plan_read(options: Options, config: Config) -> Plan:
     if not words:
         raise UsageError("Which resource?", hint="mcp-studio read [SERVER] URI")
     chosen = select(config, [server] if server else [])
-    return Plan(chosen, server or chosen.only, words[0], _pairs_of(words[1:]))
+    return Plan(chosen, server or chosen.only, words[0], _with_lists(_pairs_of(words[1:])))
+
+
+def _with_lists(pairs: Iterable[str]) -> tuple[str, ...]:
+    """The pairs of a template, where a key that comes several times has a list as its value."""
+    found: dict[str, list[str]] = {}
+    for key, _, value in (pair.partition("=") for pair in pairs):
+        found.setdefault(key, []).append(value)
+    return tuple(
+        f"{key}={many[-1]}" if len(many) == 1 or key.endswith(":") else f"{key}:={dumps([*many]).decode()}"
+        for key, many in found.items()
+    )
 
 
 def _pairs_of(words: Sequence[str]) -> tuple[str, ...]:

@@ -76,7 +76,7 @@ class Exchange:
         self.stateless = stateless(ctx)
         self.holds = self.stateless
         """Questions are kept until the client fetches them."""
-        self.follows = self.stateless and EXTENSION_TASKS in (_capabilities(ctx).extensions or {})
+        self.follows = self.stateless and EXTENSION_TASKS in (capabilities(ctx).extensions or {})
         """The client goes on with a call that becomes a task."""
         self.related: dict[str, Any] = {}
         """What marks a question as one of a task."""
@@ -86,6 +86,8 @@ class Exchange:
         """All that it has answered so far."""
         self.repeatable = True
         """Whatever was asked, nothing can have been done before: the call may begin anew."""
+        self.lacks_sampling = False
+        """A server wants a model's answer, and the client does not declare that it gives such."""
         self._ctx = ctx
         self._keys: Counter[str] = Counter()
         self._news = asyncio.Event()
@@ -178,7 +180,8 @@ class Exchange:
             begins_anew: the call may be made again from its beginning after this question.
         """
         kind = "elicitation" if request.kind == "approval" else request.kind
-        if not can(_capabilities(self._ctx), kind):
+        if not can(capabilities(self._ctx), kind):
+            self.lacks_sampling = self.stateless and kind == "sampling"
             return False
         if request.kind == "url" and (request.retries or judge(request.url).refusal):
             return False  # the refusal that asks for a page goes to the client as it is
@@ -247,7 +250,8 @@ class Exchange:
             _settle(request, cast("Json", result.model_dump()))
 
 
-def _capabilities(ctx: Context) -> ClientCapabilities:
+def capabilities(ctx: Context) -> ClientCapabilities:
+    """What the client of a request says that it can do."""
     return ctx.session.client_capabilities or ClientCapabilities()
 
 

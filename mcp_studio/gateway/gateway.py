@@ -24,6 +24,7 @@ from mcp_studio.jsontext import Json, mapping
 from mcp_studio.present.outcomes import failure
 from mcp_studio.protocol.events import RequestId
 from mcp_studio.protocol.tasks import related_task
+from mcp_studio.protocol.versions import MISSING_CAPABILITY
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import InputRequest
 from mcp_studio.session.logs import LogMessage, rank_of, set_level
@@ -156,6 +157,9 @@ class Gateway:
         except asyncio.CancelledError:
             call.cancel()
             raise
+        if exchange.lacks_sampling and isinstance(outcome, Cancelled):
+            needed = {"requiredCapabilities": {"sampling": {}}}
+            raise MCPError(MISSING_CAPABILITY, "This needs sampling, which the client does not declare.", needed)
         if outcome is not None:
             return exchange.result_of(outcome)
         if call.as_task is not None and self.on_task is not None and exchange.follows:

@@ -22,10 +22,10 @@ from pydantic import BaseModel, ConfigDict
 from mcp_studio.call.call import Cancelled
 from mcp_studio.gateway.clients import Client
 from mcp_studio.gateway.directory import Offer
-from mcp_studio.gateway.exchange import Context, Exchange, stateless
+from mcp_studio.gateway.exchange import Context, Exchange, capabilities, stateless
 from mcp_studio.gateway.gateway import Gateway
 from mcp_studio.jsontext import mapping
-from mcp_studio.protocol.versions import EXTENSION_TASKS, META_TASK
+from mcp_studio.protocol.versions import EXTENSION_TASKS, HEADER_MISMATCH, META_TASK, MISSING_CAPABILITY
 from mcp_studio.record import record
 from mcp_studio.safetext import safe
 
@@ -190,6 +190,11 @@ class TaskDesk:
         return {"tasks": [one.shape(False) for one in self._tasks.values() if one.client is client]}
 
     def _find(self, ctx: Context, params: Params) -> GatewayTask:
+        if stateless(ctx) and EXTENSION_TASKS not in (capabilities(ctx).extensions or {}):
+            needed = {"requiredCapabilities": {"extensions": {EXTENSION_TASKS: {}}}}
+            raise MCPError(MISSING_CAPABILITY, "The client does not declare the extension for tasks.", needed)
+        if stateless(ctx) and getattr(ctx.request, "headers", {}).get("mcp-name", params.taskId) != params.taskId:
+            raise MCPError(HEADER_MISMATCH, "Mcp-Name is not the id of the task.")
         task = self._tasks.get(params.taskId)
         if task is None or task.client is not self._gateway.client_of(ctx):
             raise MCPError(INVALID_PARAMS, "Failed to retrieve task: Task not found")

@@ -14,7 +14,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.trace.export.collector import Meter
 from mcp_studio.trace.statistics import BOUNDS, NAMED, Durations, Numbers, Tally, Target
 
-HEADS = ("server, ms", "calls", "errors", "ok", "avg", "p50", "p95", "p99")
+HEADS = ("server, ms", "requests", "errors", "ok", "avg", "p50", "p95", "p99")
 _TOP = 5
 """Errors of one server that are told."""
 

@@ -14,17 +14,8 @@ from typing import Any
 
 from mcp_studio.jsontext import Json, dumps, mapping
 from mcp_studio.limits import DEFAULT
+from mcp_studio.protocol import versions
 from mcp_studio.protocol.message import Malformed, Request, parse
-from mcp_studio.protocol.versions import (
-    HEADER_MISMATCH,
-    INVALID_PARAMS,
-    META_CAPABILITIES,
-    META_VERSION,
-    METHOD_NOT_FOUND,
-    MODERN_VERSIONS,
-    NAMED,
-    UNSUPPORTED_VERSION,
-)
 from mcp_studio.protocol.views import encode_value
 from mcp_studio.servers.stdio import Peer
 
@@ -34,7 +25,7 @@ _PATIENCE = 120.0
 """Seconds for a whole body."""
 _SESSION, _VERSION = "mcp-session-id", "mcp-protocol-version"
 _SESSIONS = 200
-_STATUS = {METHOD_NOT_FOUND: 404, UNSUPPORTED_VERSION: 400}
+_STATUS = {versions.METHOD_NOT_FOUND: 404, versions.UNSUPPORTED_VERSION: 400}
 """HTTP statuses of errors of the stateless era."""
 _HELD = 1_000
 
@@ -135,8 +126,8 @@ class HttpServer:
         if bad is not None:
             error: dict[str, Json] = {"code": -32700 if bad.unread else -32600, "message": bad.reason}
             return await answer.whole(400, dumps({"jsonrpc": "2.0", "id": bad.id, "error": error}))
-        modern = any(META_VERSION in mapping(one.params.get("_meta")) for one in requests)
-        for one in requests if modern or headers.get(_VERSION) in MODERN_VERSIONS else ():
+        modern = any(versions.META_VERSION in mapping(one.params.get("_meta")) for one in requests)
+        for one in requests if modern or headers.get(_VERSION) in versions.MODERN_VERSIONS else ():
             if problem := _contradiction(headers, one):
                 return await answer.whole(400, dumps({"jsonrpc": "2.0", "id": one.id, "error": problem}))
         if not modern and any(one.method == "initialize" for one in requests):
@@ -174,13 +165,15 @@ class HttpServer:
 def _contradiction(headers: Mapping[str, str], request: Request) -> dict[str, Json]:
     """What is wrong with a request of the stateless era, whose headers say what its body says; empty if fine."""
     meta = mapping(request.params.get("_meta"))
-    if not isinstance(version := meta.get(META_VERSION), str) or not isinstance(meta.get(META_CAPABILITIES), dict):
-        return {"code": INVALID_PARAMS, "message": f"_meta has to have {META_VERSION} and {META_CAPABILITIES}"}
+    version = meta.get(versions.META_VERSION)
+    if not isinstance(version, str) or not isinstance(meta.get(versions.META_CAPABILITIES), dict):
+        said = f"_meta has to have {versions.META_VERSION} and {versions.META_CAPABILITIES}"
+        return {"code": versions.INVALID_PARAMS, "message": said}
     wanted = {_VERSION: version, "mcp-method": request.method}
-    if isinstance(name := request.params.get(NAMED.get(request.method, "")), str):
+    if isinstance(name := request.params.get(versions.NAMED.get(request.method, "")), str):
         wanted["mcp-name"] = encode_value(name)
     wrong = [header for header, value in wanted.items() if headers.get(header, "").strip() != value]
-    return {"code": HEADER_MISMATCH, "message": f"Not as in the body: {', '.join(wrong)}"} if wrong else {}
+    return {"code": versions.HEADER_MISMATCH, "message": f"Not as in the body: {', '.join(wrong)}"} if wrong else {}
 
 
 async def _put(answer: _Answer, whole: list[dict[str, Json]], message: dict[str, Json], *, alone: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import os
 import sys
@@ -9,22 +10,16 @@ import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TextIO
+from typing import Any
 
-import anyio
-import mcp_types as types
-from mcp.server.context import HandlerResult, ServerRequestContext
-from mcp.server.lowlevel.server import Server
-from mcp.server.stdio import stdio_server
-from mcp.shared.exceptions import MCPError
-
-from mcp_studio import __version__
 from mcp_studio.errors import StudioError, UsageError
-from mcp_studio.jsontext import printable
+from mcp_studio.jsontext import mapping, printable
+from mcp_studio.protocol.versions import INVALID_PARAMS
+from mcp_studio.servers import stdio
+from mcp_studio.servers.toolserver import Answer, Refused, ToolPeer, ToolServer, Turn
 from mcp_studio.toolset.function import tool_of
 from mcp_studio.toolset.registry import Tool, ToolObjects
 
-Context = ServerRequestContext[Any, Any]
 NAME = "mcp_studio_module"
 """What the module is called while it runs, so that nothing that it imports is hidden by it."""
 
@@ -77,36 +72,7 @@ def _public(module: ModuleType) -> Iterator[tuple[str, object]]:
             yield name, thing
 
 
-class ModuleServer:
-    """The handlers of the two requests that it is about."""
-
-    def __init__(self, objects: ToolObjects) -> None:
-        self._objects = objects
-
-    async def list_tools(self, ctx: Context, params: types.PaginatedRequestParams) -> HandlerResult:
-        """tools/list."""
-        tools = [
-            {"name": name, "description": one["description"], "inputSchema": one["input_schema"] or {"type": "object"}}
-            for name, one in self._objects.describe().items()
-        ]
-        return {"resultType": "complete", "tools": tools, "ttlMs": 0, "cacheScope": "private"}
-
-    async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> HandlerResult:
-        """tools/call: what the tool raises is a tool error, and its traceback goes to standard error."""
-        if params.name not in self._objects.tools:
-            raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name[:100]}")
-        try:
-            value = await self._objects.acall(params.name, (ctx.params or {}).get("arguments") or {})
-            return {"resultType": "complete", **result_of(value)}
-        except StudioError as problem:
-            said = problem.message
-        except Exception as problem:  # the person's own code
-            traceback.print_exc(file=sys.stderr)
-            said = f"{type(problem).__name__}: {problem}"
-        return {"resultType": "complete", "isError": True, "content": [{"type": "text", "text": said}]}
-
-
-def result_of(value: Any) -> dict[str, Any]:
+def result_of(value: Any) -> Answer:
     """What a tool has returned as a result: text as it is, an object as structured content too, all else as JSON."""
     if value is None:
         return {"content": []}
@@ -118,18 +84,37 @@ def result_of(value: Any) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": text}], **structured}
 
 
-async def serve(file: Path, source: TextIO, sink: TextIO) -> None:
-    """Serve one client until it closes `source`.
+def build(file: Path) -> ToolServer:
+    """A server of the tools of a file.
 
     Raises:
         StudioError: the file cannot be used.
     """
-    handlers = ModuleServer(ToolObjects(tools=tools_in(file)))
-    server: Server[Any] = Server(file.stem, version=__version__, instructions=f"The tools of {file.name}.")
-    server.add_request_handler("tools/list", types.PaginatedRequestParams, handlers.list_tools)
-    server.add_request_handler("tools/call", types.CallToolRequestParams, handlers.call_tool)
-    async with stdio_server(anyio.wrap_file(source), anyio.wrap_file(sink)) as streams:
-        await server.run(*streams, server.create_initialization_options())
+    objects = ToolObjects(tools=tools_in(file))
+
+    async def listed(turn: Turn) -> Answer:
+        return {"tools": [
+            {"name": name, "description": one["description"], "inputSchema": one["input_schema"] or {"type": "object"}}
+            for name, one in objects.describe().items()
+        ]}  # fmt: skip
+
+    async def called(turn: Turn) -> Answer:
+        """What the tool raises is a tool error, and its traceback goes to standard error."""
+        name = str(turn.request.params.get("name"))
+        if name not in objects.tools:
+            raise Refused(INVALID_PARAMS, f"Unknown tool: {name[:100]}")
+        try:
+            return result_of(await objects.acall(name, mapping(turn.request.params.get("arguments"))))
+        except StudioError as problem:
+            said = problem.message
+        except Exception as problem:  # the person's own code
+            traceback.print_exc(file=sys.stderr)
+            said = f"{type(problem).__name__}: {problem}"
+        return {"isError": True, "content": [{"type": "text", "text": said}]}
+
+    server = ToolServer(file.stem, file.stem, f"The tools of {file.name}.")
+    server.handlers |= {"tools/list": listed, "tools/call": called}
+    return server
 
 
 def main() -> int:
@@ -138,11 +123,11 @@ def main() -> int:
         sys.stderr.write("Usage: python -m mcp_studio.servers.module FILE\n")
         return 2
     # What the file prints is for a person: standard output is the protocol's alone.
-    source, sink = open(os.dup(0), encoding="utf-8", errors="replace"), open(os.dup(1), "w", encoding="utf-8")
+    source, sink = open(os.dup(0), "rb", 0), open(os.dup(1), "wb")
     os.dup2(2, 1)
     sys.stdin = open(os.devnull)
     try:
-        anyio.run(serve, Path(sys.argv[1]), source, sink)
+        asyncio.run(stdio.serve(ToolPeer(build(Path(sys.argv[1]))), source, sink))
     except StudioError as problem:
         sys.stderr.write(f"{problem.message} {problem.hint}".strip() + "\n")
         return problem.exit_code

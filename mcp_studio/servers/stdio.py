@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import stat
-import sys
 import threading
 from collections.abc import Awaitable, Callable
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.limits import DEFAULT
@@ -37,15 +36,15 @@ async def nowhere(message: dict[str, Json]) -> None:
     """Nobody listens."""
 
 
-async def serve(peer: Peer) -> None:
-    """Until the client closes our input; what is under way then is not finished."""
+async def serve(peer: Peer, source: BinaryIO, sink: BinaryIO) -> None:
+    """Until the client closes `source`; what is under way then is not finished."""
     lines = asyncio.StreamReader(DEFAULT.message)
 
     async def put(message: dict[str, Json]) -> None:
-        sys.stdout.buffer.write(dumps(message) + b"\n")
-        sys.stdout.buffer.flush()
+        sink.write(dumps(message) + b"\n")
+        sink.flush()
 
-    await _connect(lines)
+    await _connect(lines, source)
     peer.aside = put
     try:
         while line := await lines.readline():
@@ -63,15 +62,15 @@ async def serve(peer: Peer) -> None:
         peer.close()
 
 
-async def _connect(lines: asyncio.StreamReader) -> None:
-    """Read standard input: by the loop where it is a pipe, else in a thread."""
+async def _connect(lines: asyncio.StreamReader, source: BinaryIO) -> None:
+    """Read by the loop what is a pipe, all else in a thread."""
     loop = asyncio.get_running_loop()
-    if os.name == "posix" and stat.S_ISFIFO(os.fstat(0).st_mode):
-        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
+    if os.name == "posix" and stat.S_ISFIFO(os.fstat(source.fileno()).st_mode):
+        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), source)
         return
 
     def read() -> None:
-        for line in iter(sys.stdin.buffer.readline, b""):
+        for line in iter(source.readline, b""):
             loop.call_soon_threadsafe(lines.feed_data, line)
         loop.call_soon_threadsafe(lines.feed_eof)
 

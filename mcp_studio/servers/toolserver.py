@@ -22,21 +22,9 @@ from pydantic import TypeAdapter
 from mcp_studio import __version__
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, dumps, items_of, mapping
+from mcp_studio.protocol import versions
 from mcp_studio.protocol.events import RequestId
 from mcp_studio.protocol.message import Failure, Message, Notification, Request, Response
-from mcp_studio.protocol.versions import (
-    HANDSHAKE_VERSIONS,
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    LATEST_HANDSHAKE,
-    META_CAPABILITIES,
-    META_SERVER,
-    META_SUBSCRIPTION,
-    META_VERSION,
-    METHOD_NOT_FOUND,
-    MODERN_VERSIONS,
-    UNSUPPORTED_VERSION,
-)
 from mcp_studio.safetext import safe
 from mcp_studio.servers import loopback, stdio
 from mcp_studio.servers.http import CONNECTIONS, PATH, HttpServer
@@ -113,7 +101,7 @@ class Turn:
     @property
     def modern(self) -> bool:
         """The request is of the stateless era."""
-        return META_VERSION in self.meta
+        return versions.META_VERSION in self.meta
 
     @property
     def meta(self) -> dict[str, Json]:
@@ -123,7 +111,7 @@ class Turn:
     @property
     def capabilities(self) -> dict[str, Json]:
         """What the client can do."""
-        return mapping(self.meta.get(META_CAPABILITIES)) if self.modern else self.peer.capabilities
+        return mapping(self.meta.get(versions.META_CAPABILITIES)) if self.modern else self.peer.capabilities
 
     async def ask(self, method: str, params: dict[str, Json]) -> dict[str, Json]:
         """Ask the client, and give its answer.
@@ -159,25 +147,15 @@ async def _awaited(work: Awaitable[None]) -> None:
 
 
 class ToolServer:
-    """What is served: tools, and whatever `handlers` answer.
+    """What is served: whatever `handlers` answer."""
 
-    Args:
-        toolbox: the object whose marked methods are tools.
-        prefix: what the names of tools begin with.
-        changes: tools that change something are offered too.
-    """
-
-    def __init__(
-        self, name: str, title: str, instructions: str, toolbox: object, *, prefix: str = "", changes: bool = True
-    ) -> None:
+    def __init__(self, name: str, title: str, instructions: str) -> None:
         self.greeting: Answer = {
             "capabilities": {"tools": {}},
             "serverInfo": {"name": name, "title": title, "version": __version__},
             "instructions": instructions,
         }
-        self.handlers: dict[str, Callable[[Turn], Awaitable[Answer]]] = {
-            "tools/list": self._list_tools, "tools/call": self._call_tool, "ping": _pong,
-        }  # fmt: skip
+        self.handlers: dict[str, Callable[[Turn], Awaitable[Answer]]] = {"ping": _pong}
         self.noticed: dict[str, Callable[[], None]] = {}
         """What is done when a client sends a notification."""
         self.prepare: Callable[[Turn], Awaitable[None]] | None = None
@@ -185,6 +163,15 @@ class ToolServer:
         self.state: Callable[[str], object] | None = None
         """The state of a resource by its address: where it changes, those who watch are told."""
         self._tools: dict[str, tuple[FunctionTool, Mark]] = {}
+
+    def add(self, toolbox: object, *, prefix: str = "", changes: bool = True) -> None:
+        """Offer the marked methods of an object as tools.
+
+        Args:
+            prefix: what their names begin with.
+            changes: those that change something too.
+        """
+        self.handlers |= {"tools/list": self._list_tools, "tools/call": self._call_tool}
         for method, function in vars(type(toolbox)).items():
             mark: Mark | None = getattr(function, "mark", None)
             if mark is not None and (changes or not mark.changes):
@@ -196,7 +183,7 @@ class ToolServer:
     async def _call_tool(self, turn: Turn) -> Answer:
         name, given = str(turn.request.params.get("name")), turn.request.params.get("arguments") or {}
         if name not in self._tools:
-            raise Refused(INVALID_PARAMS, f"Unknown tool: {safe(name, 100)}")
+            raise Refused(versions.INVALID_PARAMS, f"Unknown tool: {safe(name, 100)}")
         function, mark = self._tools[name]
         try:
             if self.prepare is not None:
@@ -301,7 +288,7 @@ class ToolPeer:
                 result = {
                     "resultType": "complete",
                     **result,
-                    "_meta": {META_SERVER: self._server.greeting["serverInfo"]},
+                    "_meta": {versions.META_SERVER: self._server.greeting["serverInfo"]},
                 }
                 result |= {"ttlMs": 0, "cacheScope": "private"} if request.method in _FRESH else {}
             answer["result"] = result
@@ -312,27 +299,31 @@ class ToolPeer:
         except Refused as refused:
             answer["error"] = refused.error
         except StudioError as problem:
-            answer["error"] = {"code": INTERNAL_ERROR, "message": f"{problem.message} {problem.hint}".strip()}
+            answer["error"] = {"code": versions.INTERNAL_ERROR, "message": f"{problem.message} {problem.hint}".strip()}
         except asyncio.CancelledError:
             turn.left = True
             raise
         except Exception:
             traceback.print_exc(file=sys.stderr)
-            answer["error"] = {"code": INTERNAL_ERROR, "message": "The server failed; its standard error says how."}
+            answer["error"] = {
+                "code": versions.INTERNAL_ERROR,
+                "message": "The server failed; its standard error says how.",
+            }
         await turn.put({"jsonrpc": "2.0", "id": request.id, **answer})
 
     async def _result(self, turn: Turn) -> Answer:
         method, params, server = turn.request.method, turn.request.params, self._server
-        version = turn.meta.get(META_VERSION)
-        if turn.modern and version not in MODERN_VERSIONS:
-            data: Json = {"supported": list(MODERN_VERSIONS), "requested": version}
-            raise Refused(UNSUPPORTED_VERSION, "Unsupported protocol version", data)
+        version = turn.meta.get(versions.META_VERSION)
+        if turn.modern and version not in versions.MODERN_VERSIONS:
+            data: Json = {"supported": list(versions.MODERN_VERSIONS), "requested": version}
+            raise Refused(versions.UNSUPPORTED_VERSION, "Unsupported protocol version", data)
         if method == "initialize" and not turn.modern:
             self.capabilities = mapping(params.get("capabilities"))
             wanted = params.get("protocolVersion")
-            return {"protocolVersion": wanted if wanted in HANDSHAKE_VERSIONS else LATEST_HANDSHAKE, **server.greeting}
+            version = wanted if wanted in versions.HANDSHAKE_VERSIONS else versions.LATEST_HANDSHAKE
+            return {"protocolVersion": version, **server.greeting}
         if method == "server/discover" and turn.modern:
-            return {"supportedVersions": list(MODERN_VERSIONS), **server.greeting}
+            return {"supportedVersions": list(versions.MODERN_VERSIONS), **server.greeting}
         if server.state is not None and turn.modern and method == "subscriptions/listen":
             return await self._listen(turn)
         if server.state is not None and not turn.modern and method in ("resources/subscribe", "resources/unsubscribe"):
@@ -343,7 +334,7 @@ class ToolPeer:
                 self._subscribed.append(uri)
             return {}
         if method not in server.handlers or (method == "ping" and turn.modern):
-            raise Refused(METHOD_NOT_FOUND, f"Method not found: {safe(method, 100)}")
+            raise Refused(versions.METHOD_NOT_FOUND, f"Method not found: {safe(method, 100)}")
         return await server.handlers[method](turn)
 
     # ------------------------------------------------------------------ what is watched
@@ -353,7 +344,7 @@ class ToolPeer:
         uris = [uri for uri in wanted if isinstance(uri, str)]
         self._watch(uris)
         honoured: Json = {"resourceSubscriptions": [*uris]} if uris else {}
-        meta: Json = {META_SUBSCRIPTION: turn.request.id}
+        meta: Json = {versions.META_SUBSCRIPTION: turn.request.id}
         await turn.put({"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged",
                         "params": {"notifications": honoured, "_meta": meta}})  # fmt: skip
         self._listening[turn] = uris
@@ -366,7 +357,7 @@ class ToolPeer:
     def _watch(self, uris: list[str]) -> None:
         """Remember how resources are now: what changes from here on is told."""
         if len({*self._seen, *uris}) > _WATCHED:
-            raise Refused(INVALID_PARAMS, f"At most {_WATCHED} resources are watched.")
+            raise Refused(versions.INVALID_PARAMS, f"At most {_WATCHED} resources are watched.")
         assert self._server.state is not None
         for uri in uris:
             self._seen.setdefault(uri, self._server.state(uri))
@@ -389,7 +380,7 @@ class ToolPeer:
             await self.aside({**told, "params": {"uri": uri}})
         for turn, uris in tuple(self._listening.items()):
             if uri in uris:
-                meta: Json = {META_SUBSCRIPTION: turn.request.id}
+                meta: Json = {versions.META_SUBSCRIPTION: turn.request.id}
                 await turn.put({**told, "params": {"uri": uri, "_meta": meta}})
 
 
@@ -404,7 +395,7 @@ def run(server: ToolServer, port: int | None) -> int:
     """
     try:
         if port is None:
-            asyncio.run(stdio.serve(ToolPeer(server)))
+            asyncio.run(stdio.serve(ToolPeer(server), sys.stdin.buffer, sys.stdout.buffer))
         else:
             loopback.serve(HttpServer(lambda: ToolPeer(server)), port, PATH, token=os.environ.get(TOKEN, ""),
                            lifespan="off", limit_concurrency=CONNECTIONS)  # fmt: skip

@@ -261,7 +261,6 @@ class Reader(Protocol):
 
     def close(self) -> None:
         """No more reading."""
-        ...
 
 
 class Recording(Protocol):
@@ -305,11 +304,9 @@ class Recording(Protocol):
 
     def mark(self, number: int, on: bool) -> None:
         """Mark an entry, or no longer."""
-        ...
 
     def comment(self, number: int, text: str) -> None:
         """Keep a comment on an entry; empty removes it."""
-        ...
 
     def comment_on(self, number: int) -> str:
         """The comment on an entry, or nothing."""

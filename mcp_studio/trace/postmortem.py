@@ -176,7 +176,7 @@ def examine(
 
 def endings(trace: Recording, server: str = "", most: int = 50) -> list[Mortem]:
     """The endings that a trace tells of in its notes, newest first; all servers where none is named."""
-    notes = ((note, read(note.server, _text(note))) for note in _notes(trace, server))
+    notes = ((note, read(note.server, head_of(note, 2_000))) for note in _notes(trace, server))
     ended = islice(((note, ending) for note, ending in notes if ending is not None), most)
     return [
         examine(trace, note.server, ending, first=_start_before(trace, note), last=note.number)
@@ -186,7 +186,7 @@ def endings(trace: Recording, server: str = "", most: int = 50) -> list[Mortem]:
 
 def command_of(trace: Recording, server: str) -> str:
     """The command that a server was started with last, as a line; empty where it was not started by us."""
-    starts = (_STARTED.match(_text(note)) for note in _notes(trace, server))
+    starts = (_STARTED.match(head_of(note, 2_000)) for note in _notes(trace, server))
     return next((start[1] for start in starts if start), "")
 
 
@@ -218,7 +218,7 @@ def _notes(trace: Recording, server: str = "", below: int = 0) -> Iterator[WireM
 def _start_before(trace: Recording, end: WireMessage) -> int:
     """The number of the note on the start of what ended."""
     for note in _notes(trace, end.server, end.number):
-        text = _text(note)
+        text = head_of(note, 2_000)
         if _STARTED.match(text):
             return note.number
         if read(end.server, text) is not None:
@@ -238,12 +238,8 @@ def _entries(trace: Recording, newest_first: list[int]) -> tuple[WireMessage, ..
     return tuple(entry for number in reversed(newest_first) if (entry := trace.entry(number)) is not None)
 
 
-def head_of(one: WireMessage) -> str:
+def head_of(one: WireMessage, most: int = _HEAD) -> str:
     """How its body begins: foreign text."""
     if one.size > _LARGE and not isinstance(one.held, bytes):
         return ""
-    return one.body[:_HEAD].decode("utf-8", "replace").rstrip("\r\n")
-
-
-def _text(one: WireMessage) -> str:
-    return one.body[:2_000].decode("utf-8", "replace")
+    return one.body[:most].decode("utf-8", "replace").rstrip("\r\n")

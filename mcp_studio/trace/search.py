@@ -54,10 +54,7 @@ def select(recording: Recording, query: Query, above: int = 0) -> array[int]:
     """
     with closing(recording.reader()) as reader:
         parts = [part.numbers for part in scan(take(recording), query, reader, above)]
-    found = array("Q")
-    for part in reversed(parts):
-        found.extend(part)
-    return found
+    return array("Q", chain.from_iterable(reversed(parts)))
 
 
 def scan(snapshot: Snapshot, query: Query, reader: Reader, above: int = 0) -> Iterator[Slice]:

@@ -192,17 +192,13 @@ def read(text: bytes) -> HttpEntry:
     """The parts of such an entry."""
     head, _, body = text.partition(_GAP)
     first, *rest = head.decode("utf-8", "surrogateescape").split("\n")
-    lines = (line.partition(": ") for line in rest)
-    return HttpEntry(first, [(name, value) for name, _, value in lines], body)
+    return HttpEntry(first, [(name, value) for name, _, value in (line.partition(": ") for line in rest)], body)
 
 
 def redacted(text: bytes, redactor: Redactor) -> bytes:
     """The same once more, for what leaves the trace: address, headers and body each have their own rules."""
     entry = read(text)
-    lines = zip(entry.headers, redactor.headers(entry.headers), strict=True)
-    clean = (f"{name}: {value}" if given else name for (name, given), (_, value) in lines)
-    head = "\n".join((redactor.url(entry.line), *clean)).encode("utf-8", "surrogateescape")
-    return head + _GAP + redactor.body(entry.header("content-type"), entry.body) if entry.body else head
+    return http_text(redactor.url(entry.line), entry.headers, entry.body, redactor)
 
 
 def http_text(first: str, headers: Headers, body: bytes, redactor: Redactor) -> bytes:
@@ -242,7 +238,8 @@ class ServerTap:
         self._open: dict[RequestId, Span] = {}
         self._asked: OrderedDict[RequestId, Span] = OrderedDict()
         self._last: WireMessage | None = None
-        self._current: WireMessage | None = None
+        self.newest: WireMessage | None = None
+        """The frame that is being understood, or was last."""
         self._beginning = b""
         self.plain = False
         """The frame that came last has no secret in it, and no character that is written with an escape."""
@@ -315,8 +312,8 @@ class ServerTap:
         """A stray line on standard output."""
         self.stray_count += 1
         self.store.wronged.emit(self.server)
-        self._current = self.store.add(self.server, "in", "stray", line)
-        self._lint.stray(self._current)
+        self.newest = self.store.add(self.server, "in", "stray", line)
+        self._lint.stray(self.newest)
         if len(self.stray_lines) < self._stray_kept:
             text = safe(self._redactor.text(line[:_LINE].decode("utf-8", "replace")), 500)
             self.stray_lines.append(text)
@@ -400,7 +397,7 @@ class ServerTap:
     def understood(self, parsed: Parsed) -> None:
         """What the frame that was received last turned out to be."""
         entry, self._last = self._last, None
-        self._current = entry
+        self.newest = entry
         messages = parsed.messages
         if entry is None or not messages:
             return
@@ -426,20 +423,15 @@ class ServerTap:
 
     def says(self, warning: str) -> bool:
         """Whether a finding on the newest frame says already what this warning about it says."""
-        found = self._current is not None and weight(self._current.findings) > 1
+        found = self.newest is not None and weight(self.newest.findings) > 1
         if found:
             self.store.ledger(self.server).cover(warning)
         return found
 
     @property
-    def newest(self) -> WireMessage | None:
-        """The frame that is being understood, or was last."""
-        return self._current
-
-    @property
     def carrier(self) -> Span | None:
         """The request of ours on whose HTTP exchange that frame came, where there is one."""
-        exchange = self._current.exchange if self._current is not None else 0
+        exchange = self.newest.exchange if self.newest is not None else 0
         return next((one for one in self._open.values() if exchange and one.request.exchange == exchange), None)
 
     def matched(self, identity: RequestId) -> Span | None:
@@ -448,11 +440,11 @@ class ServerTap:
         if span is None:
             return self._rounds.get(identity)
         self._lint.settled(identity)
-        if self._current is None:
+        if self.newest is None:
             self.gave_up(identity, lost=True)
         else:
             del self._open[identity]
-            self.store.settled(span, self._current, self._current.kind != "result")
+            self.store.settled(span, self.newest, self.newest.kind != "result")
         return span
 
     def person_asked(self) -> None:
@@ -486,7 +478,7 @@ class ServerTap:
             self.store.gave_up(span, "lost")
         for kept in (self._asked, self._coming, self._by_hand, self._rounds):
             kept.clear()
-        self._last = self._current = None
+        self._last = self.newest = None
 
     # ------------------------------------------------------------------ helpers
 

@@ -70,6 +70,7 @@ KEYS: Mapping[str, Key] = {
     "open_outside": Key("o", "Open outside: browser, program"),
     "details": Key("i", "Details, statistics"),
     "compare": Key("equals_sign", "Compare with…"),
+    "query": Key("vertical_line", "Query by JMESPath"),
     "submit": Key("ctrl+j,ctrl+enter", "Call, accept, save"),
     "field_menu": Key("ctrl+k", "Field menu"),
     "editor": Key("ctrl+e", "Edit in $EDITOR"),
@@ -165,6 +166,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("find", "Filter the list", "catalog", show=True, short="Filter"),
     Action("copy", "Copy its name", "catalog"),
     Action("repeat", "Refresh the lists", "catalog", also="reload list again"),
+    Action("query", "Query the list by JMESPath", "catalog", also="jmespath pipe select filter json"),
     Action("follow", "Subscribe to the resource, or unsubscribe", "catalog", also="watch updates"),
     Action("forget", "Forget the cached result of the resource", "catalog", also="cache invalidate fresh"),
     Action("mark_seen", "Mark all changes as seen", "catalog", also="new changed gone"),
@@ -201,6 +203,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("open_outside", "Open the link, image or page in its program", "result", also="browser"),
     Action("compare", "Compare with the result before", "result", also="diff"),
     Action("find", "Find in the result", "result", also="search"),
+    Action("query", "Query the result by JMESPath", "result", also="jmespath pipe select extract jq"),
     Action("markdown", "Render the text as Markdown, or show it as it is", "result", also="raw source rendered"),
     Action("legacy", "Reconnect the server in the legacy era", "result", also="handshake"),
     # Pane 5
@@ -219,6 +222,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("copy", "Copy the message", "trace"),
     Action("copy_as", "Copy the call as…", "trace", also="curl python command json"),
     Action("compare", "Compare with another message", "trace", also="diff"),
+    Action("query", "Query the message by JMESPath", "trace", also="jmespath pipe select extract jq"),
     Action("details", "Statistics: how often, how fast, what failed", "trace", also="latency metrics numbers p95"),
     Action("save", "Export the trace", "trace", also="bundle jsonl markdown report opentelemetry collector"),
     Action("open_outside", "Open a session or a file", "trace", also="past earlier recording bundle"),
@@ -264,16 +268,10 @@ _OPEN = {("colon", "main"), ("slash", "servers"), ("slash", "catalog"), ("slash"
 """Keys that open a field, and where: there what is typed next belongs to the field. In it they are letters."""
 UNBOUND = "no_key"
 """Stands in bindings of actions that have no key until the person gives them one."""
-_FORMER = {
-    "call": "submit", "commands": "palette", "questions": "pending", "board": "activity", "theme": "change_theme",
-    "refresh": "repeat", "tab_next": "next_tab", "tab_previous": "previous_tab",
-    **{f"focus_{pane}": f"pane_{pane}" for pane in PANES},
-}  # fmt: skip
-"""Names that `[keys]` took in the version before; then with `-` in the place of `_`."""
 _NAMES = {
     "question_mark": "?", "exclamation_mark": "!", "slash": "/", "plus": "+", "left_square_bracket": "[",
     "right_square_bracket": "]", "escape": "esc", "pageup": "pgup", "pagedown": "pgdn", "colon": ":",
-    "equals_sign": "=",
+    "equals_sign": "=", "vertical_line": "|",
 }  # fmt: skip
 
 
@@ -324,7 +322,6 @@ def remap(settings: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]
     known = {action.id for action in ACTIONS}
     for name, keys in settings.items():
         id = name.replace("-", "_")
-        id = _FORMER.get(id, id)
         wanted = ",".join(key.strip() for key in keys.split(",") if key.strip())
         if id not in known:
             near = get_close_matches(id, known, 1)

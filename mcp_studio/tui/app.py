@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -17,13 +17,14 @@ from textual.widget import Widget
 from textual.worker import Worker
 
 from mcp_studio.errors import StudioError
+from mcp_studio.jsontext import Json
 from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.tui import actions, server_files, themes
 from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.external import copied
 from mcp_studio.tui.framework import GuardedApp
-from mcp_studio.tui.views.glyphs import choose
+from mcp_studio.tui.views.rows import choose
 
 if TYPE_CHECKING:
     from mcp_studio.studio import Studio
@@ -51,6 +52,8 @@ class StudioApp(GuardedApp):
         choose(ascii=settings.ascii)
         self.set_class(settings.ascii, "-ascii")
         self.animation_level = "none"
+        self.piped: Sequence[Json] = ()
+        """What a query has found last, for the fields of forms; empty before there is any."""
         self.keys, bad_keys = actions.remap(settings.keys)
         """The person's own keys by the id of their action."""
         self._problems = list(bad_keys)

@@ -10,6 +10,7 @@ import os
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from mcp_studio.errors import ConfigError, InputNeeded, StudioError, UsageError
@@ -31,8 +32,9 @@ _RUN = "run-"
 _OPEN = ["PENDING", "ENQUEUED"]
 
 
-def sqlite_address(file: Any) -> str:
-    """A file as the address of a database."""
+def sqlite_address(file: Path) -> str:
+    """A file as the address of a database; its folder is there then."""
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     return f"sqlite:///{file}"
 
 
@@ -113,7 +115,8 @@ class DurableRuns:
         (found,) = await dbos.list_workflows_async(workflow_ids=[identity]) or [None]
         if found is None or found.status not in _OPEN:
             what = f"has ended ({found.status.lower()})" if found else "is not in this database"
-            raise UsageError(f"The run {identity} {what}.", hint="It is given by the process that began it.")
+            hint = "`mcp-studio run --durable` says the id of a run when it begins."
+            raise UsageError(f"The run {identity} {what}.", hint=hint)
         children = await dbos.list_workflows_async(
             workflow_id_prefix=f"{identity}:", status="PENDING", load_input=False
         )

@@ -236,6 +236,12 @@ class Workflow:
         for step in self.steps:
             yield from step.walk()
 
+    @property
+    def servers(self) -> set[str]:
+        """What it calls the servers of its tools; of a tool without one, the tool."""
+        calls = (step.raw for step in self.walk() if step.kind == "call")
+        return {str(raw.get("server") or str(raw["call"]).partition(".")[0]) for raw in calls}
+
     def step(self, identity: str) -> Step | None:
         """The step of an id."""
         return next((step for step in self.walk() if step.id == identity), None)

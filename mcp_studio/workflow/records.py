@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree
 
 from mcp_studio.errors import StudioError, UsageError
-from mcp_studio.jsontext import Json, dumps, loads, mapping
+from mcp_studio.jsontext import Json, dumps, loads, mapping, pretty
 from mcp_studio.limits import MB
-from mcp_studio.paths import read_object, write_object
+from mcp_studio.paths import read_object, write_atomically, write_object
 from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
 from mcp_studio.trace.diff import USUAL, Difference, Ignore, diff
@@ -25,7 +26,7 @@ _MOST = 10_000
 class RunStore:
     """The newest runs, a file each. A disk that refuses costs what would have been kept and nothing else.
 
-    Its methods block and belong into a thread.
+    What is no coroutine blocks and belongs into a thread.
     """
 
     def __init__(self, folder: Path, redactor: Redactor) -> None:
@@ -46,6 +47,13 @@ class RunStore:
         except OSError:
             return False
         return True
+
+    async def follow(self, run: Run) -> None:
+        """Run it to its end, however that comes, and keep it."""
+        try:
+            await run.execute()
+        finally:
+            await asyncio.shield(asyncio.to_thread(self.keep, run))
 
     def all(self) -> list[dict[str, Json]]:
         """The runs that are kept, newest first."""
@@ -113,6 +121,14 @@ class Report:
         value = {"version": 1, "workflow": run.workflow.name, "state": run.state, "output": run.output, "calls": calls}
         return loads(run.studio.redactor.bytes(dumps(value)))
 
+    def record(self, file: Path) -> None:
+        """Write that into a file.
+
+        Raises:
+            StudioError: it cannot be written.
+        """
+        _write(file, pretty(self.snapshot()).encode())
+
     def compare(self, before: Json, ignore: Ignore = USUAL) -> tuple[Difference, ...]:
         """Where this run differs from the snapshot of another.
 
@@ -123,8 +139,12 @@ class Report:
             raise UsageError("That is no snapshot of a run.", hint="`mcp-studio run FILE --record NEW` writes one.")
         return diff({**before, "workflow": ""}, {**self.snapshot(), "workflow": ""}, ignore)
 
-    def junit(self) -> str:
-        """The asserts, and the steps that failed, as JUnit XML; without any of them the run as a whole."""
+    def junit(self, file: Path) -> None:
+        """Write the asserts, and the steps that failed, as JUnit XML; without any of them the run as a whole.
+
+        Raises:
+            StudioError: it cannot be written.
+        """
         run = self._run
         cases = self.cases or [Case(run.workflow.name, "the run ends well", run.root.ms, run.error, False)]
         wrong = [case for case in cases if case.error]
@@ -141,7 +161,14 @@ class Report:
                 kind = "failure" if case.asserts else "error"
                 ElementTree.SubElement(node, kind, {"message": said}).text = said
         ElementTree.indent(top)
-        return ElementTree.tostring(top, encoding="unicode", xml_declaration=True) + "\n"
+        _write(file, ElementTree.tostring(top, encoding="utf-8", xml_declaration=True))
+
+
+def _write(file: Path, data: bytes) -> None:
+    try:
+        write_atomically(file, data + b"\n", mode=0o644)
+    except OSError as problem:
+        raise StudioError(f"{file} cannot be written: {problem.strerror or problem}.") from None
 
 
 def _numbered(path: str) -> list[tuple[int, str]]:

@@ -71,6 +71,12 @@ class StepRun:
     total: int | None = None
     """How many items there are."""
 
+    @property
+    def line(self) -> str:
+        """What is known of it, on a line: how its items ended, and why it failed. Foreign text."""
+        many = ", ".join(f"{count:,} {state}" for state, count in self.counts.items())
+        return f"{many} {self.error.message if self.error else ''}".strip()
+
     def walk(self) -> Iterator[StepRun]:
         """It and all that is visible below it."""
         yield self
@@ -171,7 +177,8 @@ class Run:
         self._go = asyncio.Event()
         self._go.set()
         self._task: asyncio.Task[None] | None = None
-        self._trace = os.urandom(16).hex()
+        # A run that is looked for in the trace by its id is found in the requests too, where they name their trace.
+        self._trace = self.id.ljust(32, "0") if {*self.id} <= {*"0123456789abcdef"} else os.urandom(16).hex()
         self.root.children = self.nodes(workflow.steps, self.root)
 
     # ------------------------------------------------------------------ from outside

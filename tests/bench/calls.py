@@ -1,9 +1,9 @@
-"""Calls and notifications through the whole engine, beside a bare pipe that does the same.
+"""Calls and notifications through the whole engine, beside a bare pipe and the SDK's client that do the same.
 
     python -m tests.bench.calls [--count 5000] [--rounds 5]
 
 Prints CPU per call of this process (not of the server), calls a second with 32 in flight, and notifications a second,
-as medians over rounds that alternate, with the ratio to the bare pipe.
+as medians over rounds that alternate, with the ratio to the bare pipe; for calls also to the SDK's client.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ SERVER = [sys.executable, "-m", "tests.bench.quick_server"]
 FLIGHT = 32
 Measured = tuple[float, float]
 """CPU microseconds and wall microseconds of one item."""
+Found = dict[str, list[tuple[Measured, ...]]]
+"""By what was done its rounds: of the pipe, of ours, and of the SDK where that did it, too."""
 
 
 class Pipe:
@@ -97,13 +99,23 @@ def in_flight(call: Callable[[], Awaitable[object]], count: int) -> Callable[[],
     return work
 
 
-async def measure(count: int, rounds: int) -> dict[str, list[tuple[Measured, Measured]]]:
+async def measure(count: int, rounds: int) -> Found:
+    from mcp import ClientSession, StdioServerParameters
+    from mcp.client.stdio import stdio_client
+
     pipe = Pipe()
     await pipe.open()
     config = Config(Settings(), {"q": ServerConfig("q", command=SERVER[0], args=tuple(SERVER[1:]), era="legacy")})
+    parameters = StdioServerParameters(command=SERVER[0], args=SERVER[1:])
     with tempfile.TemporaryDirectory() as folder:
         paths = Paths(*(Path(folder, name) for name in ("config", "state", "cache")))
-        async with Studio.open(config, paths, can_ask=True) as studio:
+        async with (
+            Studio.open(config, paths, can_ask=True) as studio,
+            stdio_client(parameters) as streams,
+            ClientSession(*streams) as session,
+        ):
+            await session.initialize()
+            await session.list_tools()  # else it would list them with the first call
             await studio.manager.settle("q")
             await studio.manager.listed("q")
             echo, flood = Ref("tool", "q", "echo"), Ref("tool", "q", "flood")
@@ -114,14 +126,13 @@ async def measure(count: int, rounds: int) -> dict[str, list[tuple[Measured, Mea
             async def bare() -> None:
                 await pipe.call("echo", {"text": "hello"})
 
-            found: dict[str, list[tuple[Measured, Measured]]] = {
-                "one by one": [],
-                "32 in flight": [],
-                "notifications": [],
-            }
+            async def sdk() -> None:
+                await session.call_tool("echo", {"text": "hello"})
+
+            found: Found = {"one by one": [], "32 in flight": [], "notifications": []}
             for _ in range(rounds):
                 for name, shape in (("one by one", one_by_one), ("32 in flight", in_flight)):
-                    found[name].append((await timed(count, shape(bare, count)), await timed(count, shape(ours, count))))
+                    found[name].append(tuple([await timed(count, shape(one, count)) for one in (bare, ours, sdk)]))
                 found["notifications"].append((
                     await timed(count, one_by_one(lambda: pipe.call("flood", {"count": count}), 1)),
                     await timed(count, one_by_one(lambda: studio.call_tool(flood, {"count": count}).wait(), 1)),
@@ -136,12 +147,14 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     given = parser.parse_args()
     found = asyncio.run(measure(given.count, given.rounds))
-    print(f"{'':14} {'pipe CPU':>9} {'ours CPU':>9} {'ratio':>6} {'pipe /s':>9} {'ours /s':>9}")
-    for name, pairs in found.items():
-        pipe, ours = (statistics.median(pair[side][0] for pair in pairs) for side in (0, 1))
-        pipe_wall, ours_wall = (statistics.median(pair[side][1] for pair in pairs) for side in (0, 1))
-        rates = f"{1e6 / pipe_wall:9,.0f} {1e6 / ours_wall:9,.0f}"
-        print(f"{name:14} {pipe:7.0f}us {ours:7.0f}us {ours / pipe:5.1f}x {rates}")
+    heads = ("pipe CPU", "ours CPU", "ratio", "pipe /s", "ours /s", "SDK CPU", "ours")
+    print(" " * 14, "{:>9} {:>9} {:>6} {:>9} {:>9}   {:>9} {:>6}".format(*heads))
+    for name, rounds in found.items():
+        pipe, ours, *sdk = (statistics.median(cpu for cpu, _ in side) for side in zip(*rounds, strict=True))
+        walls = (statistics.median(wall for _, wall in side) for side in zip(*rounds, strict=True))
+        rates = " ".join(f"{1e6 / wall:9,.0f}" for wall in [*walls][:2])
+        beside = "".join(f"   {one:7.0f}us {ours / one:5.2f}x" for one in sdk)
+        print(f"{name:14} {pipe:7.0f}us {ours:7.0f}us {ours / pipe:5.1f}x {rates}{beside}")
 
 
 if __name__ == "__main__":

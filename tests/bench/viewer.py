@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp_studio.call.call import Lost
-from mcp_studio.tui.views.find import SearchView
+from mcp_studio.tui.views.text_view import SearchView
 
 SERVER = Path(__file__).with_name("large_server.py")
 MB = 1_000_000

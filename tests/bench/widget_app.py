@@ -33,10 +33,9 @@ from mcp_studio.tui.framework import WALL
 from mcp_studio.tui.panes.catalog import NameFilter
 from mcp_studio.tui.themes import complete
 from mcp_studio.tui.views.json_view import JsonView
-from mcp_studio.tui.views.line import Line, mark_matches
+from mcp_studio.tui.views.rows import Line, VirtualList, mark_matches
 from mcp_studio.tui.views.text_view import TextView
 from mcp_studio.tui.views.trace_table import TraceTable
-from mcp_studio.tui.views.virtual_list import VirtualList
 
 PER_SECOND = 60
 

@@ -101,7 +101,7 @@ def test_figures_of_what_was_recorded_stand_beside_the_present_state(recorded: P
     done = cli("list", "servers", "--metrics", **env)
     assert done.code == 0 and "3 sessions since" in done.err
     lines = done.out.splitlines()
-    assert max(map(len, lines[:6])) <= 80 and lines[0].split()[1:5] == ["ms", "calls", "errors", "ok"]
+    assert max(map(len, lines[:6])) <= 80 and lines[0].split()[1:5] == ["ms", "requests", "errors", "ok"]
     cells = {line.split()[0]: line.split()[1:4] for line in reversed(lines[1:7])}
     assert cells["echo"] == ["1", "0", "100.0%"] and cells["fail"] == ["1", "1", "0.0%"] and cells["idle"][2] == "-"
     assert any(line.startswith("one · enabled · up ") and line.endswith("1x It went wrong.") for line in lines)

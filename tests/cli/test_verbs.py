@@ -370,6 +370,7 @@ def test_a_template_is_filled() -> None:
         ("raw://x{?q}", [], "raw://x"),
         ("raw://x{/p*}{?q*}", ['p:=["a","b/c"]', 'q:=["1","2"]'], "raw://x/a/b%2Fc?q=1&q=2"),
         ("raw://x/{p}{?q}", ['p:=["a","b"]', 'q:={"k":"v"}'], "raw://x/a,b?q=k,v"),
+        ("raw://x{/p*}{?q,r}", ["p=a", "q=1", "p=b/c", "q=2", "r=3"], "raw://x/a/b%2Fc?q=1,2&r=3"),
         ("raw://x/{p:3}", ["p=abcdef"], "raw://x/abc"),
         ("raw://x/{p}", ["p={braces}"], "raw://x/%7Bbraces%7D"),
     ],

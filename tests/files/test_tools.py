@@ -8,8 +8,6 @@ import stat
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from mcp_studio.call.call import Call, Succeeded, ToolFailed
 from mcp_studio.catalog.listing import Ref
 from tests.files.kit import argv, filled
@@ -106,31 +104,32 @@ async def test_looking(tmp_path: Path) -> None:
         assert strange["entries"] == []
 
 
-@pytest.mark.parametrize(
-    ("arguments", "wanted"),
-    [
-        ({"glob": "*.py"}, ["src/deep/more.py", "src/main.py"]),
-        ({"glob": "src/*.py"}, ["src/main.py"]),
-        ({"glob": "**/deep/**"}, ["src/deep/more.py"]),
-        ({"glob": "{notes,dos}.[!b]*"}, ["dos.txt", "notes.txt"]),
-        ({"text": "needle"}, ["src/main.py:2:needle = 1"]),
-        ({"text": "needle", "ignore_case": True}, ["src/deep/more.py:1:# Needle", "src/main.py:2:needle = 1"]),
-        ({"text": "^t\\w+$", "is_regex": True, "glob": "*.txt"}, ["notes.txt:2:two", "notes.txt:3:three"]),
-        ({"text": "needle", "exclude": ["src"]}, [".git/config:1:needle"]),
-        ({"text": "(", "is_regex": True}, "The pattern cannot be read: missing )"),
-        ({"text": "(?:l|i|n|e|li|ne|\\n)+\\d", "is_regex": True}, "A pattern takes too long."),
-    ],
-)
-async def test_searching(tmp_path: Path, arguments: dict[str, Any], wanted: list[str] | str) -> None:
+SEARCHED: list[tuple[dict[str, Any], list[str] | str]] = [
+    ({"glob": "*.py"}, ["src/deep/more.py", "src/main.py"]),
+    ({"glob": "src/*.py"}, ["src/main.py"]),
+    ({"glob": "**/deep/**"}, ["src/deep/more.py"]),
+    ({"glob": "{notes,dos}.[!b]*"}, ["dos.txt", "notes.txt"]),
+    ({"text": "needle"}, ["src/main.py:2:needle = 1"]),
+    ({"text": "needle", "ignore_case": True}, ["src/deep/more.py:1:# Needle", "src/main.py:2:needle = 1"]),
+    ({"text": "^t\\w+$", "is_regex": True, "glob": "*.txt"}, ["notes.txt:2:two", "notes.txt:3:three"]),
+    ({"text": "needle", "exclude": ["src"]}, [".git/config:1:needle"]),
+    ({"text": "(", "is_regex": True}, "The pattern cannot be read: missing )"),
+    ({"text": "(?:l|i|n|e|li|ne|\\n)+\\d", "is_regex": True}, "A pattern takes too long."),
+]
+"""Arguments of search_files, and what is found or a part of the refusal."""
+
+
+async def test_searching(tmp_path: Path) -> None:
     root = filled(tmp_path)
     (root / "large.txt").write_text("line\n" * 1_000_000)
     async with opened(stdio(argv(root))) as studio:
-        if isinstance(wanted, str):
-            assert wanted in await refusal(studio, "search_files", **arguments)
-        else:
+        for arguments, wanted in SEARCHED:
+            if isinstance(wanted, str):
+                assert wanted in await refusal(studio, "search_files", **arguments), arguments
+                continue
             got = (await result(studio, "search_files", **arguments))["matches"]
-            assert [":".join(str(one[key]).removeprefix(f"{root}/") for key in ("path", "line", "text") if key in one)
-                    for one in got] == wanted  # fmt: skip
+            said = [":".join(str(one[key]) for key in ("path", "line", "text") if key in one) for one in got]
+            assert [one.removeprefix(f"{root}/") for one in said] == wanted, arguments
 
 
 async def test_changing(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -97,6 +98,29 @@ def test_a_session_is_of_no_use_to_another_client(served: Served) -> None:
     assert httpx2.post(served.url, json=listing, headers=ann | session).status_code == 200
     assert httpx2.delete(served.url, headers=ann | session).status_code == 200
     assert httpx2.post(served.url, json=listing, headers=ann | session).status_code == 404
+
+
+def test_a_task_is_of_no_use_to_another_client(served: Served) -> None:
+    def begun(token: str) -> dict[str, str]:
+        headers = {**USUAL, "Authorization": f"Bearer {token}"}
+        answer = httpx2.post(served.url, json=INITIALIZE, headers=headers)
+        headers |= {"Mcp-Session-Id": answer.headers["mcp-session-id"], "MCP-Protocol-Version": "2025-11-25"}
+        httpx2.post(served.url, json={"jsonrpc": "2.0", "method": "notifications/initialized"}, headers=headers)
+        return headers
+
+    def asked(headers: dict[str, str], method: str, **params: object) -> str:
+        message = {"jsonrpc": "2.0", "id": 2, "method": method, "params": params}
+        return httpx2.post(served.url, json=message, headers=headers).text
+
+    ann, bob = begun("ann-has-this-one"), begun("bob-has-that-one")
+    wanted = {"tool_name": "raw.full", "arguments": {"region": "north"}}
+    made = asked(ann, "tools/call", name="call_tool", arguments=wanted, task={})
+    task = re.search('"taskId":"([0-9a-f]+)"', made)
+    assert task is not None, made
+    for method in ("tasks/get", "tasks/result", "tasks/cancel"):
+        assert "Task not found" in asked(bob, method, taskId=task[1])
+    assert task[1] not in asked(bob, "tasks/list")
+    assert task[1] in asked(ann, "tasks/get", taskId=task[1])
 
 
 CHUNK = b"100000\r\n" + b" " * 0x100000 + b"\r\n"

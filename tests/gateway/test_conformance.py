@@ -1,10 +1,11 @@
-"""Scenarios of the official conformance suite for servers that need no tools of their own, on the gateway.
+"""Scenarios of the official conformance suite for servers, on the gateway before a server that has what they call.
 
 The suite shows no token: a small forwarder puts one into each request, and lets Host and Origin pass as they are.
 """
 
 from __future__ import annotations
 
+import re
 import socket
 import subprocess
 import threading
@@ -16,20 +17,13 @@ import pytest
 from tests.gateway.kit import Served, configured, on_http, raw
 from tests.support import conformance_suite
 
-SCENARIOS = (
-    ("server-initialize", "2025-11-25"),
-    ("server-session-lifecycle", "2025-11-25"),
-    ("logging-set-level", "2025-11-25"),
-    ("ping", "2025-11-25"),
-    ("tools-list", "2025-11-25"),
-    ("tools-list", "2026-07-28"),
-    ("resources-list", "2026-07-28"),
-    ("prompts-list", "2026-07-28"),
-    ("dns-rebinding-protection", "2025-11-25"),
-    ("dns-rebinding-protection", "2026-07-28"),
-    ("caching", "2026-07-28"),
-    ("http-header-validation", "2026-07-28"),
-)
+KNOWN = {
+    # The gateway gives questions keys of its own, and asks one question after the other.
+    "input-required-result-basic-elicitation", "input-required-result-multiple-input-requests", "tasks-mrtr-input",
+    # It waits itself for what has to be a task, where its client does not follow tasks.
+    "tasks-required-task-error",
+}  # fmt: skip
+"""Scenarios of which a check fails."""
 
 
 @contextmanager
@@ -86,10 +80,10 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
     home = tmp_path_factory.mktemp("conformance")
     listening = socket.create_server(("127.0.0.1", 0))
     own = listening.getsockname()[1]
-    rules = f'mode = "all"\ncalls = 0\nhosts = ["127.0.0.1:{own}", "localhost:{own}"]'
+    rules = f'mode = "all"\ncalls = 0\nprefix = ""\nhosts = ["127.0.0.1:{own}", "localhost:{own}"]'
     token = "t" * 20
     with on_http(
-        configured(rules, home=home, all=raw("sdk_everything")),
+        configured(rules, home=home, all=raw("raw_conformance")),
         MCP_STUDIO_HOME=str(home),
         MCP_STUDIO_GATEWAY_TOKEN=token,
     ) as served:
@@ -101,8 +95,10 @@ def _port(served: Served) -> int:
     return int(served.origin.rsplit(":", 1)[1])
 
 
-@pytest.mark.parametrize(("scenario", "version"), SCENARIOS)
-def test_a_scenario_for_servers(url: str, scenario: str, version: str) -> None:
-    words = ["--url", url, "--scenario", scenario, "--spec-version", version]
-    done = subprocess.run([*conformance_suite(), *words], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stdout + done.stderr
+@pytest.mark.parametrize(("revision", "scenarios"), [("2025-11-25", 30), ("2026-07-28", 50)])
+def test_all_that_a_revision_requires_of_servers(url: str, revision: str, scenarios: int) -> None:
+    words = [*conformance_suite(), "--url", url, "--requirements", revision]
+    said = subprocess.run(words, capture_output=True, text=True, timeout=280).stdout
+    results = dict(re.findall(r"[✓✗] ([\w-]+): \d+ passed, (\d+) failed", said))
+    assert len(results) >= scenarios, said
+    assert {name for name, failed in results.items() if failed != "0"} <= KNOWN, said

@@ -111,7 +111,7 @@ def test_exchanges_of_another_server_and_answers_that_are_missing_belong_to_nobo
     assert shape(tree(made.recording, answer)) == [(0, other, "root"), (1, answer, "http")]
 
 
-@pytest.mark.parametrize("format", ["jsonl", "bundle", "markdown"])
+@pytest.mark.parametrize("format", ["jsonl", "bundle", "har", "markdown"])
 def test_no_export_has_a_secret_though_an_older_trace_may(format: str) -> None:
     import gzip
 

@@ -12,8 +12,8 @@ from textual import timer
 import mcp_studio
 from mcp_studio.call.call import Succeeded
 from mcp_studio.tui.panes.trace import TracePane
+from mcp_studio.tui.views.rows import VirtualList
 from mcp_studio.tui.views.trace_table import TraceTable
-from mcp_studio.tui.views.virtual_list import VirtualList
 from tests.studio_support import stdio
 from tests.tui.stage import on_stage
 

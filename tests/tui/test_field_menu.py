@@ -19,7 +19,7 @@ from mcp_studio.jsontext import Json, dumps, loads
 from mcp_studio.schema.field import Choice, Field, Flag, JsonField, List, Number, Object, Option, Text
 from mcp_studio.schema.keywords import wrong_format
 from mcp_studio.tui.form.json_editor import JsonEditor
-from mcp_studio.tui.screens.choose import Choose
+from mcp_studio.tui.screens.dialog import Choose
 from mcp_studio.tui.screens.insert import InsertFile, NoContents, When, contents, meaning, shape, understood, written
 from mcp_studio.tui.screens.insert import Paste as PasteDialog
 from tests.studio_support import stdio

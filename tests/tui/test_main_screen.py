@@ -14,7 +14,7 @@ from mcp_studio.tui.screens.choose import Jump, ThemePicker
 from mcp_studio.tui.screens.dialog import Confirm
 from mcp_studio.tui.screens.help import Help
 from mcp_studio.tui.screens.search import Search
-from mcp_studio.tui.views.glyphs import choose
+from mcp_studio.tui.views.rows import choose
 from tests.support import python_server
 from tests.tui.stage import Stage, on_stage, raw, stdio
 
@@ -164,7 +164,7 @@ async def test_without_servers_it_says_how_to_add_one_and_quits_only_after_askin
 
 
 async def test_ascii_and_own_keys_are_taken_and_what_is_wrong_with_them_is_told() -> None:
-    keys = {"zoom": "ctrl+t", "nothing": "f9", "theme": "f9"}
+    keys = {"zoom": "ctrl+t", "nothing": "f9", "change_theme": "f9"}
     try:
         async with on_stage(raw(), settings=Settings(ascii=True, keys=keys, theme="nosuch")) as stage:
             await stage.told("nothing: there is no such action")

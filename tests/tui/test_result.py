@@ -13,8 +13,9 @@ from mcp_studio.config.model import ServerConfig
 from mcp_studio.paths import Paths
 from mcp_studio.tui.screens import result_parts
 from mcp_studio.tui.screens.approval import Approval
-from mcp_studio.tui.screens.dialog import Confirm
+from mcp_studio.tui.screens.dialog import Choose, Confirm
 from mcp_studio.tui.screens.exit_report import ExitReport
+from mcp_studio.tui.screens.query import Query
 from mcp_studio.tui.screens.result_parts import Picture, SaveResult
 from mcp_studio.tui.views.content_view import Cards
 from mcp_studio.tui.views.table_view import TableView
@@ -185,3 +186,46 @@ async def test_while_it_runs_there_are_progress_elapsed_time_and_a_button_that_c
         await stage.press("ctrl+j")
         await stage.shows("━━")
         await stage.shows("✓ ok")
+
+
+async def test_a_query_is_tried_while_it_is_typed_pinned_to_a_tool_and_taken_into_a_field() -> None:
+    async with on_stage(demo(), size=(120, 40)) as stage:
+        await called(stage, "list_books", genre="poetry")
+        await stage.press("vertical_line")
+        dialog = await stage.dialog(Query)
+        await stage.type("books[].")
+        await stage.shows("The expression is wrong at column 9")
+        await stage.type("title")
+        await stage.shows(r"▾ \[  2 items", '"A Lamp in the Reeds"')
+        dialog.query_one("#pin").press()
+        await stage.shows("Text Structured Table Query Raw", r"─ books\[\]\.title ─*╯")
+        await called(stage, "list_books", genre="travel")
+        await stage.shows(r"▾ \[  \d items", r"─ books\[\]\.title ─*╯")
+        await stage.press("vertical_line")
+        dialog = await stage.dialog(Query)
+        assert dialog.field.value == "books[].title"
+        dialog.field.value = "books[0].id"
+        await stage.until(lambda: dialog.found and isinstance(dialog.found[0], str), "an id")
+        await stage.press("enter")
+        await stage.told("The menu of a field")
+        await stage.open("order_book")
+        await stage.press("ctrl+k")
+        await stage.dialog(Choose)
+        await stage.type("query found")
+        await stage.press("enter")
+        await stage.until(lambda: dialog.found[0] in stage.main.call.form.value.values(), "the id in the form")
+
+
+async def test_lists_and_messages_can_be_queried_too() -> None:
+    async with on_stage(demo(), size=(120, 40)) as stage:
+        stage.main.action_pane_catalog()
+        for pane, expression, found in (
+            ("catalog", "[?name == 'list_books'].name | [0]", '"list_books"'),
+            ("trace", "result.serverInfo.name || method", r'"[\w/-]+"'),
+        ):
+            await getattr(stage.main, f"{pane}").run_action("query")
+            dialog = await stage.dialog(Query)
+            dialog.field.value = expression
+            await stage.shows(found)
+            assert not dialog.query_one("#pin").display
+            await stage.press("escape")

@@ -16,9 +16,8 @@ from mcp_studio.tui.form.editors import AreaEditor
 from mcp_studio.tui.panes.history import HistoryList, moment
 from mcp_studio.tui.panes.tasks import TaskDialog
 from mcp_studio.tui.screens.approval import Approval
-from mcp_studio.tui.screens.choose import Choose
 from mcp_studio.tui.screens.copy_as import CopyAs, PasteCall
-from mcp_studio.tui.screens.dialog import Confirm
+from mcp_studio.tui.screens.dialog import Choose, Confirm
 from mcp_studio.tui.screens.exchange import Compare
 from mcp_studio.tui.screens.many_calls import LoadTest, figures_of
 from mcp_studio.tui.screens.resend import Resend

@@ -21,8 +21,7 @@ from mcp_studio.trace.query.parser import QueryError
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.themes import complete
-from mcp_studio.tui.views.glyphs import choose
-from mcp_studio.tui.views.line import width_of
+from mcp_studio.tui.views.rows import choose, width_of
 from mcp_studio.tui.views.trace_table import TraceTable, draw, header, rows_with, size_text, widths_for, words_of
 from tests.support import wait_until
 from tests.trace.lint.kit import MODERN, Talk, text

@@ -33,14 +33,25 @@ from mcp_studio.tui.panes.result import table_in
 from mcp_studio.tui.themes import complete
 from mcp_studio.tui.views.content_view import is_markdown
 from mcp_studio.tui.views.diff_view import DiffView
-from mcp_studio.tui.views.find import Findable
-from mcp_studio.tui.views.glyphs import ASCII, UNICODE, choose, glyphs
 from mcp_studio.tui.views.image import ImageProblem, draw
 from mcp_studio.tui.views.json_view import JsonTree, JsonView, children_of, paint
-from mcp_studio.tui.views.line import break_rows, cut, fit, make_safe, mark_matches, spread, width_of
+from mcp_studio.tui.views.rows import (
+    ASCII,
+    UNICODE,
+    RowsView,
+    VirtualList,
+    break_rows,
+    choose,
+    cut,
+    fit,
+    glyphs,
+    make_safe,
+    mark_matches,
+    spread,
+    width_of,
+)
 from mcp_studio.tui.views.table_view import ROWS_MOST, TableView, csv_of
-from mcp_studio.tui.views.text_view import TextView
-from mcp_studio.tui.views.virtual_list import RowsView, VirtualList
+from mcp_studio.tui.views.text_view import Findable, TextView
 from tests.support import wait_until
 
 

@@ -263,7 +263,7 @@ async def test_runs_are_kept_without_secrets_and_bounded(studio: Studio, tmp_pat
     assert "hunter2" not in json.dumps(store.all())
 
 
-async def test_a_report_is_a_snapshot_and_junit(studio: Studio) -> None:
+async def test_a_report_is_a_snapshot_and_junit(studio: Studio, tmp_path: Path) -> None:
     text = """
     steps = [
       { id = "e", each = "[1, 2]", concurrency = 2, do = [{ id = "c", call = "s.echo", arguments.value = "$item" }] },
@@ -279,7 +279,8 @@ async def test_a_report_is_a_snapshot_and_junit(studio: Studio) -> None:
     assert [*first.snapshot()["calls"]] == ["e[0].c", "e[1].c"]
     assert first.compare(first.snapshot()) == ()
     assert [one.path[0] for one in second.compare(first.snapshot())] == ["state", "output"]
-    suite = ElementTree.fromstring(second.junit())[0]
+    second.junit(tmp_path / "junit.xml")
+    suite = ElementTree.parse(tmp_path / "junit.xml").getroot()[0]
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "1", "0")
     failure = suite.find(".//failure")
     assert failure is not None and "big: 1 > 2" in str(failure.text)

@@ -9,6 +9,7 @@ _MODULES = {
     **dict.fromkeys(("list", "skills"), "listing"),
     **dict.fromkeys(("read", "get", "complete", "tasks"), "call"),
     **dict.fromkeys(("approvals", "audit", "pins"), "safety"),
+    **dict.fromkeys(("run", "worker"), "workflow"),
     "replay": "trace",
     "dev": "watch",
 }

@@ -16,7 +16,6 @@ from io import BytesIO
 from pathlib import Path
 from typing import cast
 
-from mcp_studio import __version__
 from mcp_studio.call.policy import prices_of
 from mcp_studio.call.replay import plan as planning
 from mcp_studio.call.replay.runner import VERDICTS, Replayer, Result, summary
@@ -208,7 +207,7 @@ def _follow(session: Session, query: Query, out: Output) -> int:
     """Print the newest entries, and then what comes, until the studio that writes it ends."""
     out.lines = True
     if out.options.flag("--jsonl"):
-        _write(jsonl.head_line({}, session.path.stem, f"mcp-studio {__version__}"), out)
+        _write(jsonl.head_line(session.path.stem, {}), out)
     elif not out.json:
         out.data(_HEAD)
     last, running = session.total, session.info.state == "running"

@@ -139,14 +139,8 @@ def build(roots: Iterable[str] | None, *, read_only: bool = False, names: str = 
         names: which of `PREFIXES` its tools have; empty is `plain`.
     """
     files = FileServer(roots)
-    server = ToolServer(
-        "mcp-studio-files",
-        "Files",
-        _INSTRUCTIONS,
-        files.tools,
-        prefix=PREFIXES[names or "plain"],
-        changes=not read_only,
-    )
+    server = ToolServer("mcp-studio-files", "Files", _INSTRUCTIONS)
+    server.add(files.tools, prefix=PREFIXES[names or "plain"], changes=not read_only)
     files.add_to(server)
     return server
 

@@ -187,7 +187,7 @@ class FileTools:
             made["first_line"], made["last_line"] = part.first_line, part.last_line
         return made
 
-    @tool("Read several files")
+    @tool("Read several files", quick=True)
     def read_files(
         self, paths: Annotated[list[FilePath], Field(min_length=1, max_length=_AT_ONCE)], encoding: Encoding = "text"
     ) -> Readings:

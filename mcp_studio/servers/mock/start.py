@@ -90,7 +90,7 @@ async def _stdio(peer: Callable[[], Peer]) -> int:
         with suppress(NotImplementedError):  # Windows
             asyncio.get_running_loop().add_signal_handler(number, _end, task, ended, 128 + number)
     with suppress(asyncio.CancelledError):
-        await stdio.serve(peer())
+        await stdio.serve(peer(), sys.stdin.buffer, sys.stdout.buffer)
     return ended[0] if ended else 0
 
 

@@ -85,8 +85,10 @@ def connect(path: Path, *, write: bool = False) -> sqlite3.Connection:
     with as_studio_errors(path):
         if not stat.S_ISREG(path.stat().st_mode):
             raise _foreign(path)
-        db = _open(path, "rw" if write else "ro")
+        place = f"{path.absolute().as_uri()}?mode={'rw' if write else 'ro'}"
+        db = sqlite3.connect(place, uri=True, timeout=_BUSY, isolation_level=None, check_same_thread=False)
         try:
+            _bound(db)
             _check(db, path)
         except BaseException:
             db.close()
@@ -114,24 +116,15 @@ def _foreign(path: Path) -> StudioError:
     return StudioError(f"{path.name} is not a session of the studio.")
 
 
-def _open(path: Path, mode: str) -> sqlite3.Connection:
-    db = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode={mode}",
-        uri=True, timeout=_BUSY, isolation_level=None, check_same_thread=False,
-    )  # fmt: skip
-    try:
-        db.text_factory = _text
-        db.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
-        db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
-        for pragma in ("trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0", "cache_size=-2000"):
-            db.execute(f"PRAGMA {pragma}")
-        deadline = time.monotonic() + _PATIENCE
-        db.set_progress_handler(lambda: time.monotonic() > deadline, 1_000_000)
-        db.execute("PRAGMA application_id").fetchone()
-    except BaseException:
-        db.close()
-        raise
-    return db
+def _bound(db: sqlite3.Connection) -> None:
+    """Nothing in a file takes more than its share."""
+    db.text_factory = _text
+    db.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+    db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
+    for pragma in ("trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0", "cache_size=-2000"):
+        db.execute(f"PRAGMA {pragma}")
+    deadline = time.monotonic() + _PATIENCE
+    db.set_progress_handler(lambda: time.monotonic() > deadline, 1_000_000)
 
 
 def _text(raw: bytes) -> str:

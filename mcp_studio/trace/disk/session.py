@@ -242,9 +242,7 @@ class Session:
 
     async def body(self, entry: WireMessage) -> bytes:
         """The whole body, also of what is large, without blocking the event loop."""
-        if isinstance(entry.held, bytes):
-            return entry.held
-        return await asyncio.to_thread(entry.held)
+        return entry.held if isinstance(entry.held, bytes) else await asyncio.to_thread(entry.held)
 
     def reader(self) -> Reader:
         """For another thread."""

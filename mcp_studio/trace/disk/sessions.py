@@ -65,12 +65,8 @@ def describe(path: Path) -> SessionInfo:
     info = SessionInfo(path, path.stem, bytes=size_of(path))
     running = is_locked(lock_of(path))
     try:
-        db = format.connect(path)
-        try:
-            with format.as_studio_errors(path):
-                info = _read(db, info)
-        finally:
-            db.close()
+        with contextlib.closing(format.connect(path)) as db, format.as_studio_errors(path):
+            info = _read(db, info)
     except StudioError as error:
         return info._replace(problem=" ".join(part for part in (error.message, error.hint) if part))
     return info._replace(state="running" if running else "crashed" if info.ended is None else "ended")

@@ -45,10 +45,6 @@ class _Block:
         self.ends: array[int] = array("I")
         self.data = bytearray()
 
-    @property
-    def full(self) -> bool:
-        return len(self.ends) >= _BLOCK_ENTRIES or len(self.data) >= _BLOCK_BYTES
-
 
 class SessionFile:
     """A session's file while it is written. It is made at once.
@@ -81,7 +77,7 @@ class SessionFile:
         self._block = _Block(1)
         self._lost = 0
         self._grown = 0
-        self._prune()
+        sessions.prune(folder, most_bytes, time.time() - max_age)
         sessions.tidy(folder)
 
     def write(self, batch: Batch, lost: int = 0) -> None:
@@ -105,7 +101,7 @@ class SessionFile:
             raise
         if self._grown > _PRUNE:
             self._grown = 0
-            self._prune()
+            sessions.prune(self._folder, self._most, time.time() - self._age)
         if self._used() > self._most:
             self._trim()
 
@@ -126,9 +122,10 @@ class SessionFile:
     # ------------------------------------------------------------------ inside a transaction
 
     def _add_entries(self, batch: Batch) -> None:
-        if self._block.full or batch.first != self.newest + 1:
-            self._block = _Block(batch.first)
         block = self._block
+        full = len(block.ends) >= _BLOCK_ENTRIES or len(block.data) >= _BLOCK_BYTES
+        if full or batch.first != self.newest + 1:
+            block = self._block = _Block(batch.first)
         for name in CODES:
             block.columns[name] += batch.columns[name]
             self._grown += len(batch.columns[name])
@@ -174,9 +171,6 @@ class SessionFile:
         self._db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", list(values.items()))
 
     # ------------------------------------------------------------------ bounds
-
-    def _prune(self) -> None:
-        sessions.prune(self._folder, self._most, time.time() - self._age)
 
     def _used(self) -> int:
         pages, free, size = (self._db.execute(f"PRAGMA {name}").fetchone()[0] for name in _SIZES)
@@ -287,8 +281,7 @@ class Writer:
         if self._thread is not None:
             self._queue.put(None)
             self._thread.join(timeout)
-            return not self._thread.is_alive() and not self.failed
-        return not self.failed
+        return not self.failed and not (self._thread and self._thread.is_alive())
 
     # ------------------------------------------------------------------ in the thread
 

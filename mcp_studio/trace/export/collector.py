@@ -46,7 +46,6 @@ _BATCH = 500
 _TIME = 10.0
 """Seconds for one batch; within them a collector that is busy gets it once more, after some pauses."""
 _ANSWER = 64 * KB
-_INSTALL = "Try: pip install 'mcp-studio[otlp]'"
 _IDS = ("traceId", "spanId", "parentSpanId")
 _EXCERPT = 300
 
@@ -216,7 +215,8 @@ def write(source: Source) -> Iterator[bytes]:
 
 
 def _missing() -> UsageError:
-    return UsageError("This needs OpenTelemetry's exporter, which is not installed.", hint=_INSTALL)
+    hint = "Try: pip install 'mcp-studio[otlp]'"
+    return UsageError("This needs OpenTelemetry's exporter, which is not installed.", hint=hint)
 
 
 def _metrics(meters: Sequence[Meter], since: int, now: int) -> MetricsData:

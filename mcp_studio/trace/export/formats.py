@@ -1,4 +1,6 @@
-"""What a recording can be exported as: a summary for people, spans, and the lines of bundles; and writing it."""
+"""What a recording can be exported as: a summary for people, an HTTP archive, spans, and the lines of bundles; and
+writing it.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +8,21 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, NamedTuple
+from urllib.parse import parse_qsl
 
+from mcp_studio import __version__
 from mcp_studio.errors import UsageError
-from mcp_studio.jsontext import mapping
+from mcp_studio.jsontext import Json, dumps, mapping
 from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
 from mcp_studio.trace import message as bits
 from mcp_studio.trace.export import collector, jsonl
 from mcp_studio.trace.export.item import Item, Progress, Source, run
-from mcp_studio.trace.message import Recording
+from mcp_studio.trace.message import DIRECTIONS, KINDS, Columns, Recording
+from mcp_studio.trace.server_tap import HttpEntry, read
 
 _BACKTICKS = re.compile("`+")
 _EXCHANGES = 2_000
@@ -92,6 +98,81 @@ def _clock(seconds: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(seconds)) + f".{int(seconds * 1000) % 1000:03}"
 
 
+_HEAD = KINDS.index("http") | DIRECTIONS.index("out") << 4
+_MOST = 1_000
+"""Entries of one exchange: the stream of a connection may carry any number."""
+
+
+def write_har(source: Source) -> Iterator[bytes]:
+    """One entry of an archive for each exchange that something chosen is of. Each frame of an event stream stands in
+    the answer as an event; what HAR has no place for begins with an underscore, as it wants it.
+
+    Raises:
+        UsageError: nothing that was chosen went over HTTP.
+    """
+    exchanges, done = _http_exchanges(source.columns), set[int]()
+    if not any(number in exchanges for number in source.numbers):
+        raise UsageError("None of it went over HTTP, and an HTTP archive has nothing else.")
+    head = {"version": "1.2", "creator": {"name": "mcp-studio", "version": __version__}, "comment": source.title}
+    yield b'{"log":%b,"entries":[' % dumps(head)[:-1]
+    for number in source.paced():
+        numbers = exchanges.get(number, [0])
+        if numbers[0] and numbers[0] not in done:
+            yield (b",\n" if done else b"\n") + dumps(_entry([source.item(one) for one in numbers]))
+            done.add(numbers[0])
+    yield b"\n]}}\n"
+
+
+def _http_exchanges(columns: Columns) -> dict[int, list[int]]:
+    """For each entry of an exchange all entries of it, the head of its request first."""
+    found: dict[int, list[int]] = {}
+    newest: dict[tuple[int, int], list[int]] = {}
+    for row, exchange in enumerate(columns.exchange):
+        key, number = (columns.server[row], exchange), columns.first + row
+        if exchange and columns.kind[row] == _HEAD:
+            newest[key] = []  # each connection counts its exchanges from 1
+        if (entries := newest.get(key)) is not None and len(entries) < _MOST:
+            found[number] = entries
+            entries.append(number)
+    return found
+
+
+def _entry(items: Sequence[Item]) -> Json:
+    """One exchange, by the specification of HAR 1.2."""
+    heads = [item for item in items if item.kind == "http" and item.direction == "in"]
+    sent, came = ([one.body for one in items if one.kind != "http" and one.direction == way] for way in DIRECTIONS[:2])
+    request, response = read(items[0].body), read(heads[0].body) if heads else HttpEntry("", [], b"")
+    method, _, url = request.line.partition(" ")
+    status, _, words = response.line.partition(" ")
+    begin, answered, end = (one.time for one in (items[0], (heads or items[-1:])[0], items[-1]))
+    wait, receive = (round(max(0.0, ms) * 1000, 3) for ms in (answered - begin, end - answered))
+    posted, asked = b"".join((request.body, *sent)), parse_qsl(url.partition("?")[2], keep_blank_values=True)
+    joint = b"data: %b\n\n" if "text/event-stream" in response.header("content-type").lower() else b"%b"
+    body = b"".join((response.body, *(joint % one for one in came)))
+    out, text = (part.decode("utf-8", "backslashreplace") for part in (posted, body))
+    sends = {"postData": {"mimeType": request.header("content-type"), "text": out}} if posted else {}
+    content = {"size": len(body), "mimeType": response.header("content-type"), "text": text}
+    common: dict[str, Json] = {"httpVersion": "HTTP/1.1", "cookies": [], "headersSize": -1}
+    return {
+        "startedDateTime": datetime.fromtimestamp(begin, UTC).isoformat(timespec="milliseconds"),
+        "time": round(wait + receive, 3),
+        "request": {"method": method, "url": url, "headers": _pairs(request.headers), "queryString": _pairs(asked),
+                    "bodySize": len(posted), **sends, **common},
+        "response": {"status": int(status) if status.isdecimal() else 0,
+                     "statusText": words if status.isdecimal() else response.line or "There was no answer.",
+                     "headers": _pairs(response.headers), "content": content, "bodySize": len(body),
+                     "redirectURL": response.header("location"), **common},
+        "cache": {},
+        "timings": {"send": 0, "wait": wait, "receive": receive},
+        "_server": items[0].server,
+        "_numbers": [item.number for item in items],
+    }  # fmt: skip
+
+
+def _pairs(pairs: Iterable[tuple[str, str]]) -> Json:
+    return [{"name": name, "value": value} for name, value in pairs]
+
+
 _BUFFER = 1 << 20
 
 
@@ -111,6 +192,7 @@ FORMATS: Mapping[str, Format] = {
         Format("bundle", "mcptrace", "everything, compressed: opens anywhere, and can be played", jsonl.write_bundle),
         Format("jsonl", "jsonl", "everything, one JSON object on each line", jsonl.write),
         Format("otlp", "otlp.jsonl", "requests as OpenTelemetry spans, as a collector takes them", collector.write),
+        Format("har", "har", "HTTP exchanges, for what reads HTTP archives", write_har),
         Format("markdown", "md", "a summary for people: a row for each request, what the lint found", write_report),
     )
 }
@@ -144,7 +226,8 @@ async def export(
         if isinstance(target, Path):
             _to_file(write(source), target)
         else:
-            _to_stream(write(source), target)
+            target.writelines(write(source))
+            target.flush()
 
     try:
         return await run(recording, numbers, redactor, consume, title=title, told=told)
@@ -152,12 +235,6 @@ async def export(
         raise UsageError(f"{target} is there already.", hint="Name another file; nothing is overwritten.") from None
     except OSError as problem:
         raise UsageError(f"{target} cannot be written: {problem.strerror or problem}.") from None
-
-
-def _to_stream(parts: Iterator[bytes], out: IO[bytes]) -> None:
-    for part in parts:
-        out.write(part)
-    out.flush()
 
 
 def _to_file(parts: Iterator[bytes], target: Path) -> None:
@@ -168,7 +245,7 @@ def _to_file(parts: Iterator[bytes], target: Path) -> None:
     handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
     try:
         with os.fdopen(handle, "wb", buffering=_BUFFER) as out:
-            _to_stream(parts, out)
+            out.writelines(parts)
         os.replace(draft, target)
     finally:
         draft.unlink(missing_ok=True)

@@ -180,8 +180,6 @@ def _present(numbers: Iterable[int] | None, first: int, end: int) -> Sequence[in
     """The chosen ones, ascending, once each, as far as they are there."""
     if numbers is None:
         return range(first, end)
-    if isinstance(numbers, range) and numbers.step == 1:
-        return range(max(first, numbers.start), min(end, numbers.stop))
     known = array("I", sorted(set(numbers)))
     return known[bisect_left(known, first) : bisect_left(known, end)]
 
@@ -239,7 +237,7 @@ async def run(
 
     def pace(done: int, total: int) -> None:
         if stopped:
-            raise _Stopped
+            raise InterruptedError
         if told is not None and (done % _CHUNK == 0 or done == total):
             loop.call_soon_threadsafe(told, done, total)
 
@@ -265,10 +263,6 @@ async def run(
         if not leave:
             await asyncio.wait((waiting,))
         raise
-
-
-class _Stopped(Exception):
-    """Nobody waits for the export any more."""
 
 
 async def _complete(recording: Recording) -> None:

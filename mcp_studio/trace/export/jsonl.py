@@ -12,7 +12,7 @@ from mcp_studio import __version__
 from mcp_studio.errors import LimitExceeded, UsageError
 from mcp_studio.jsontext import Json, JsonProblem, dumps, has_more_values, loads, loads_or, mapping
 from mcp_studio.trace.export.item import Item, Source
-from mcp_studio.trace.lint.rules import SEVERITIES, Finding
+from mcp_studio.trace.lint.rules import Finding, findings_from_json
 from mcp_studio.trace.message import ASKED, BY_HAND, DIRECTIONS, KINDS, MARKED, OUTCOMES, PROBE
 
 FORMAT = "mcp-studio-trace"
@@ -24,7 +24,7 @@ _GZIP_BITS = 31
 """Of zlib: the largest window, in the format of gzip."""
 _LATEST = 253_402_300_800
 """Seconds; from there on years have five digits."""
-_FINDINGS, _WORDS = 200, 4_000
+_WORDS = 4_000
 _PARTS = 300_000
 """Values and members of a line, at the most, that are made of it: a small file may have millions in a line."""
 
@@ -33,10 +33,10 @@ class BadLine(ValueError):
     """A line that cannot be used; says why."""
 
 
-def head_line(servers: Mapping[str, Json], title: str, by: str) -> bytes:
+def head_line(title: str, servers: Mapping[str, Json]) -> bytes:
     """The first line."""
-    head: dict[str, Json] = {"format": FORMAT, "version": VERSION, "made": time.time(), "by": by, "title": title}
-    return dumps({**head, "servers": dict(servers)}) + b"\n"
+    head = {"format": FORMAT, "version": VERSION, "made": time.time(), "by": f"mcp-studio {__version__}"}
+    return dumps({**head, "title": title, "servers": dict(servers)}) + b"\n"
 
 
 def line_of(item: Item) -> bytes:
@@ -57,20 +57,15 @@ def line_of(item: Item) -> bytes:
     if item.comment:
         known["comment"] = item.comment
     if item.findings:
-        known["findings"] = [_told(finding) for finding in item.findings]
+        facts = (zip(Finding._fields[:5], finding, strict=False) for finding in item.findings)
+        known["findings"] = [{name: text for name, text in pairs if text} for pairs in facts]
     return _with_body(known, item.body)
-
-
-def _told(finding: Finding) -> Json:
-    told = {"severity": finding.severity, "rule": finding.rule, "text": finding.text, "section": finding.section}
-    return {**told, "pointer": finding.pointer} if finding.pointer else told
 
 
 def _with_body(known: dict[str, Json], body: bytes) -> bytes:
     if not body:
         return dumps(known) + b"\n"
-    kind = known["kind"]
-    if b"\n" not in body and b"\r" not in body and _is_json(body, kind in ("request", "result", "error")):
+    if b"\n" not in body and b"\r" not in body and _is_json(body, known["kind"] in ("request", "result", "error")):
         return b"%b%b%b}\n" % (dumps(known)[:-1], _FRAME, body)
     try:
         known["text"] = body.decode()
@@ -125,14 +120,13 @@ def read_line(line: bytes) -> Item:
         or kind not in KINDS or direction not in DIRECTIONS or outcome not in ("", *OUTCOMES)
     ):  # fmt: skip
         raise BadLine("its `n`, `time`, `kind`, `direction` or `outcome` is missing or makes no sense")
-    size = _number(known, "size")
     return Item(
-        number, float(moment), _text(known, "server"), direction, kind, body, size or len(body),
+        number, float(moment), _text(known, "server"), direction, kind, body, _number(known, "size") or len(body),
         _text(known, "method"), _text(known, "target"),
         _number(known, "answer" if kind == "request" else "request"), outcome,
         _number(known, "under"), _number(known, "follows"), _number(known, "exchange"),
         sum(flag for name, flag in _FLAGS if known.get(name) is True),
-        findings=_findings(known.get("findings"), number), comment=_text(known, "comment"),
+        findings=findings_from_json(known.get("findings"), number), comment=_text(known, "comment"),
     )  # fmt: skip
 
 
@@ -183,22 +177,9 @@ def _number(known: Mapping[str, Json], name: str) -> int:
     return value if fits else 0
 
 
-def _findings(value: Json, number: int) -> tuple[Finding, ...]:
-    if not isinstance(value, list):
-        return ()
-    found: list[Finding] = []
-    for one in cast("list[Json]", value)[:_FINDINGS]:
-        known = mapping(one)
-        severity = known.get("severity")
-        if severity in SEVERITIES:
-            words = [_text(known, name) for name in ("rule", "text", "section", "pointer")]
-            found.append(Finding(severity, *words, number=number))
-    return tuple(found)
-
-
 def write(source: Source) -> Iterator[bytes]:
     """The line that says what the file is, and one line for each entry."""
-    yield head_line(source.servers, source.title, f"mcp-studio {__version__}")
+    yield head_line(source.title, source.servers)
     yield from map(line_of, source.items())
 
 

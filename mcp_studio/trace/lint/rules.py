@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import Literal, NamedTuple, cast
+from typing import Literal, NamedTuple
 
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, items_of, mapping
 
 Severity = Literal["error", "warning", "hint"]
 """`error`: the specification forbids it. `warning`: it should not be. `hint`: allowed, and worth a look."""
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "hint")
 """Worst first."""
+_FINDINGS, _LONGEST = 200, 4_000
+"""Findings of one message that are read from a file, and characters of each of their texts."""
 
 
 class Finding(NamedTuple):
@@ -50,12 +52,12 @@ def findings_to_json(findings: tuple[Finding, ...]) -> Json:
 
 
 def findings_from_json(value: Json, number: int) -> tuple[Finding, ...]:
-    """The findings of the entry with this number, as `findings_to_json` gave them; without what is none."""
+    """The findings of the entry with this number, as `findings_to_json` or an export has them; without what is none."""
     found: list[Finding] = []
-    for item in cast("list[Json]", value) if isinstance(value, list) else []:
-        parts = cast("list[Json]", item) if isinstance(item, list) else []
-        texts = [part for part in parts if isinstance(part, str)]
-        if len(texts) == len(parts) == 5 and texts[0] in SEVERITIES:
+    for item in items_of(value)[:_FINDINGS]:
+        parts = [mapping(item).get(name) for name in Finding._fields[:5]] if isinstance(item, dict) else items_of(item)
+        texts = [part[:_LONGEST] if isinstance(part, str) else "" for part in parts]
+        if len(texts) == 5 and texts[0] in SEVERITIES:
             found.append(Finding(texts[0], texts[1], texts[2], texts[3], texts[4], number))
     return tuple(found)
 

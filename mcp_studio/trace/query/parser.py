@@ -15,7 +15,7 @@ from mcp_studio.errors import UsageError
 from mcp_studio.schema.patterns import PatternError
 from mcp_studio.trace.message import BY_HAND, COMMENTED, DIRECTIONS, KINDS, MARKED, OUTCOMES, PROBE, SEVERITY
 from mcp_studio.trace.query import terms
-from mcp_studio.trace.query.terms import Query, Rows, Sought, Term, Test, TextTest
+from mcp_studio.trace.query.terms import Query, Sought, Term, TextTest
 
 LONGEST = 2_000
 """Characters of a query; longer ones are refused."""
@@ -217,10 +217,6 @@ def _flag_is(bits: int) -> Term:
     return terms.byte_is("flags", lambda value: bool(value & bits))
 
 
-def _severe(least: int) -> Term:
-    return terms.byte_is("flags", lambda value: value >> SEVERITY & 3 >= least)
-
-
 FAILED = terms.every((
     terms.either((_outcome_is("tool error", "error", "lost"), terms.kind_is(("error", "invalid", "stray")))),
     terms.opposite(_flag_is(PROBE)),
@@ -307,17 +303,10 @@ def _status(token: Token, now: float) -> Term:
     return _outcome_is(text)
 
 
-def _ms_is(sign: str, limit: float) -> Term:
+def _number_is(column: Literal["size", "time", "ms"], sign: str, limit: float) -> Term:
     compare = _COMPARISONS[sign]
-
-    def make(rows: Rows) -> Test:
-        return lambda row: (ms := rows.columns.ms(row)) is not None and compare(ms, limit)
-
-    return Term(make)
-
-
-def _number_is(column: Literal["size", "time"], sign: str, limit: float) -> Term:
-    compare = _COMPARISONS[sign]
+    if column == "ms":
+        return Term(lambda rows: lambda row: (ms := rows.columns.ms(row)) is not None and compare(ms, limit))
     return Term(lambda rows: lambda row: compare(getattr(rows.columns, column)[row], limit))
 
 
@@ -329,7 +318,7 @@ def _amount(token: Token, units: dict[str, float], bare: str, example: str) -> f
 
 
 def _ms(token: Token, now: float) -> Term:
-    return _ms_is(token.compare or ">=", _amount(token, _MS, "ms", "ms:>500, ms:<2s"))
+    return _number_is("ms", token.compare or ">=", _amount(token, _MS, "ms", "ms:>500, ms:<2s"))
 
 
 def _size(token: Token, now: float) -> Term:
@@ -339,7 +328,7 @@ def _size(token: Token, now: float) -> Term:
 def _compare(token: Token) -> Term:
     """`>500ms` or `>1MB` without a key: the unit says what it is."""
     if (ms := amount(token.value, _MS)) is not None:
-        return _ms_is(token.compare, ms)
+        return _number_is("ms", token.compare, ms)
     if (size := amount(token.value, _BYTES)) is not None:
         return _number_is("size", token.compare, size)
     hint = 'Units are us, ms, s, m, h and B, kB, MB, GB. Put quotes around text: "<b>".'
@@ -358,7 +347,8 @@ def _time(sign: str) -> Callable[[Token, float], Term]:
 
 
 def _finding(token: Token, now: float) -> Term:
-    return _severe(LEVELS[_one_of(token, "severity", tuple(LEVELS))])
+    least = LEVELS[_one_of(token, "severity", tuple(LEVELS))]
+    return terms.byte_is("flags", lambda value: value >> SEVERITY & 3 >= least)
 
 
 def _is(token: Token, now: float) -> Term:

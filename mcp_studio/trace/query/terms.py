@@ -109,22 +109,20 @@ def opposite(term: Term) -> Term:
 
 def name_is(column: NameColumn, test: TextTest) -> Term:
     """The server, method or target is so."""
-
-    def make(rows: Rows) -> Test:
-        numbers: array[int] = getattr(rows.columns, column)
-        meant = rows.named(column, test)
-        return lambda row: numbers[row] in meant
-
-    return Term(make)
+    return _one_of(column, lambda rows: rows.named(column, test))
 
 
 def byte_is(column: Literal["kind", "outcome", "flags"], meant: Callable[[int], bool]) -> Term:
     """A column of single bytes has one of some values."""
     values = frozenset(filter(meant, range(256)))
+    return _one_of(column, lambda rows: values)
 
+
+def _one_of(column: str, values: Callable[[Rows], frozenset[int]]) -> Term:
     def make(rows: Rows) -> Test:
         numbers: array[int] = getattr(rows.columns, column)
-        return lambda row: numbers[row] in values
+        meant = values(rows)
+        return lambda row: numbers[row] in meant
 
     return Term(make)
 

@@ -9,28 +9,10 @@ from typing import TypeVar, cast
 
 from mcp_studio.jsontext import Json, depth, items_of, mapping
 from mcp_studio.record import record
+from mcp_studio.schema import field as fields
 from mcp_studio.schema import place
 from mcp_studio.schema.check import equal, is_any_type, quick
-from mcp_studio.schema.field import (
-    AS_JSON,
-    Choice,
-    Choices,
-    Const,
-    Field,
-    Flag,
-    Form,
-    JsonField,
-    List,
-    Map,
-    Object,
-    SchemaProblem,
-    Text,
-    Union,
-    field_at,
-    json_types,
-    resolve_union,
-    starter,
-)
+from mcp_studio.schema.field import Field, SchemaProblem
 from mcp_studio.schema.keywords import REQUIRED
 from mcp_studio.schema.place import Path, path_of, pointer
 from mcp_studio.schema.text import from_text, to_text
@@ -162,7 +144,7 @@ class FormModel:
     in a place for JSON, cannot be in the value: it waits in `pending`, the place keeping its last value.
     """
 
-    def __init__(self, form: Form, value: Json = None, pending: Mapping[str, str] | None = None) -> None:
+    def __init__(self, form: fields.Form, value: Json = None, pending: Mapping[str, str] | None = None) -> None:
         self.form = form
         self.root = form.top
         self.history = History()
@@ -175,11 +157,11 @@ class FormModel:
         self._inner: dict[Path, int] = {}
         self._quick: tuple[SchemaProblem, ...] | None = None
         self._row_problems: RowProblems | None = None
-        start: Json = ([] if isinstance(self.root, List) else {}) if value is None else value
+        start: Json = ([] if isinstance(self.root, fields.List) else {}) if value is None else value
         self._state = State(start)
         places = {path_of(key, start): text for key, text in (pending or {}).items() if key}
         waiting = {path: text for path, text in places.items() if self.field_at(path) is not None or self.has(path)}
-        parts = frozenset(path for path in waiting if isinstance(self.field_at(path), AS_JSON))
+        parts = frozenset(path for path in waiting if isinstance(self.field_at(path), fields.AS_JSON))
         self._state = State(start, waiting, json_places=parts)
 
     # What there is
@@ -207,18 +189,18 @@ class FormModel:
 
     def field_at(self, path: Path) -> Field | None:
         """The field of a place, unions not followed; None where the schema says nothing of it."""
-        return field_at(self.root, path, self.value, self._state.chosen)
+        return fields.field_at(self.root, path, self.value, self._state.chosen)
 
     def settle(self, path: Path, field: Field, value: Json) -> Field:
         """Of a union the variant that is chosen at a place, or that the value is of; every other field as it is."""
-        if not isinstance(field, Union):
+        if not isinstance(field, fields.Union):
             return field
         chosen = self._state.chosen.get(path)
         key = (id(field), id(value), chosen)
         if key not in self._settled:  # field and value are kept, so that no others ever have their ids
             if len(self._settled) > _SETTLED:
                 self._settled.clear()
-            self._settled[key] = field, value, resolve_union(field, value, chosen)
+            self._settled[key] = field, value, fields.resolve_union(field, value, chosen)
         return self._settled[key][2]
 
     def text(self, row: Row) -> str:
@@ -226,7 +208,7 @@ class FormModel:
         if row.path in self.pending:
             return self.pending[row.path]
         value = self.get(row.path)
-        if value is None and (not isinstance(row.field, AS_JSON) or not self.has(row.path)):
+        if value is None and (not isinstance(row.field, fields.AS_JSON) or not self.has(row.path)):
             return ""
         return to_text(row.field, value)
 
@@ -265,7 +247,7 @@ class FormModel:
         index = self.row_at(path)
         if index is not None:
             return self.rows[self.inner_at(path, index)]
-        field = self.field_at(path) or JsonField("")
+        field = self.field_at(path) or fields.JsonField("")
         return Row(path, field, 0, "item" if path and isinstance(path[-1], int) else "field", field)
 
     def fold(self, paths: Iterable[Path], open: bool) -> None:
@@ -366,7 +348,7 @@ class FormModel:
     def type(self, row: Row, text: str) -> None:
         """Text was typed; blank takes the value away, where it may be absent."""
         field, typing = row.field, ("type", row.path)
-        if isinstance(field, JsonField) and not isinstance(row.given, JsonField):
+        if isinstance(field, fields.JsonField) and not isinstance(row.given, fields.JsonField):
             # What is typed may come to fit the rows; it is not taken out of the person's hands because of that.
             self._state = replace(self._state, json_places=self._state.json_places | {row.path})
         if not text and not row.stays:
@@ -375,7 +357,7 @@ class FormModel:
         try:
             value = self._blank(row) if not text else from_text(field, text)
         except ValueError:
-            if isinstance(field, AS_JSON):
+            if isinstance(field, fields.AS_JSON):
                 waiting = {**self.pending, row.path: text}
                 self._edit(replace(self._state, pending=waiting), row.path, typing=typing)
                 return
@@ -384,9 +366,9 @@ class FormModel:
 
     def _blank(self, row: Row) -> Json:
         """What an emptied place holds that cannot be absent."""
-        if isinstance(row.field, AS_JSON):
+        if isinstance(row.field, fields.AS_JSON):
             raise ValueError
-        return "" if isinstance(row.field, Text) else None
+        return "" if isinstance(row.field, fields.Text) else None
 
     def put(self, path: Path, value: Json, *, typing: Hashable = None) -> None:
         """Give a place a value; objects on the way are made.
@@ -401,7 +383,7 @@ class FormModel:
         """Take the value away: it is not sent. Items and entries become blank."""
         if row.stays:
             if row.path:
-                self.put(row.path, "" if isinstance(row.field, Text) else None)
+                self.put(row.path, "" if isinstance(row.field, fields.Text) else None)
             return
         state = self._read(row.path) if typing is not None else without(self._read(row.path), row.path)
         self._edit(replace(state, value=place.remove(state.value, row.path)), row.path, typing=typing)
@@ -417,7 +399,9 @@ class FormModel:
             above = path[:length]
             if place.get_or_none(value, above) is None and isinstance(path[length], str):
                 field = self.field_at(above)
-                begun = starter(resolve_union(field, None, self._state.chosen.get(above))) if field else None
+                begun = (
+                    fields.starter(fields.resolve_union(field, None, self._state.chosen.get(above))) if field else None
+                )
                 value = place.put(value, above, begun if isinstance(begun, dict) else {}, self._before(value, above))
         return place.put(value, path, new, self._before(value, path))
 
@@ -425,8 +409,8 @@ class FormModel:
         """The keys of the fields before this one, behind which a new key belongs; None where it comes last."""
         holder, field = path[:-1], self.field_at(path[:-1])
         if field is not None:
-            field = resolve_union(field, place.get_or_none(value, holder), self._state.chosen.get(holder))
-        names = [one.name for one in field.fields()] if isinstance(field, Object) else []
+            field = fields.resolve_union(field, place.get_or_none(value, holder), self._state.chosen.get(holder))
+        names = [one.name for one in field.fields()] if isinstance(field, fields.Object) else []
         return tuple(names[: names.index(str(path[-1]))]) if path and path[-1] in names else None
 
     # Flags, choices, variants
@@ -440,7 +424,7 @@ class FormModel:
 
     def chosen(self, row: Row) -> int:
         """The number of the chosen option or variant, -1 when it is none of them."""
-        if not isinstance(row.field, Union):
+        if not isinstance(row.field, fields.Union):
             value = self.get(row.path)
             options = enumerate(option_values(row.field) if self.has(row.path) else ())
             return next((index for index, one in options if equal(one, value)), -1)
@@ -450,7 +434,7 @@ class FormModel:
 
     def choose(self, row: Row, option: int) -> None:
         """Take an option of a choice, or a variant of a union."""
-        if isinstance(row.field, Union):
+        if isinstance(row.field, fields.Union):
             self._vary(row.path, row.field, self.chosen(row), option)
         else:
             self.put(row.path, option_values(row.field)[option])
@@ -458,7 +442,7 @@ class FormModel:
     def step(self, row: Row, by: int) -> None:
         """The option or variant after or before the chosen one."""
         field = row.field
-        count = len(field.variants) if isinstance(field, Union) else len(option_values(field))
+        count = len(field.variants) if isinstance(field, fields.Union) else len(option_values(field))
         at = self.chosen(row)
         self.choose(row, (at + by) % count if at >= 0 else 0 if by > 0 else count - 1)
 
@@ -474,7 +458,7 @@ class FormModel:
         kept = [item for item in items if not equal(item, value)]
         self.put(row.path, kept if len(kept) < len(items) else [*items, value])
 
-    def _vary(self, path: Path, field: Union, before: int, variant: int) -> None:
+    def _vary(self, path: Path, field: fields.Union, before: int, variant: int) -> None:
         """Choose another variant of a union: what fits it goes along, and the old one can be come back to."""
         if before == variant:
             return
@@ -491,9 +475,9 @@ class FormModel:
 
     # Lists and maps
 
-    def add(self, holder: Path, field: List, at: int) -> Path:
+    def add(self, holder: Path, field: fields.List, at: int) -> Path:
         """Add an item to a list; gives its place."""
-        return self.insert((*holder, at), starter(field.item(at) or JsonField("")))
+        return self.insert((*holder, at), fields.starter(field.item(at) or fields.JsonField("")))
 
     def insert(self, path: Path, value: Json) -> Path:
         """Put a new item in front of the one at a place."""
@@ -546,11 +530,11 @@ class FormModel:
         self._edit(replace(state, value=value), new)
         return new
 
-    def enter(self, holder: Path, field: Map, key: str) -> Path:
+    def enter(self, holder: Path, field: fields.Map, key: str) -> Path:
         """Add an entry to a map; gives its place."""
         path = (*holder, key)
         state = replace(self._read(path), folds={**self._state.folds, holder: True, path: True})
-        self._edit(replace(state, value=self._with(state.value, path, starter(field.of(key)))), path)
+        self._edit(replace(state, value=self._with(state.value, path, fields.starter(field.of(key)))), path)
         return path
 
     def key_problem(self, holder: Path, key: str, now: str | None) -> str:
@@ -563,35 +547,35 @@ class FormModel:
 
 def option_values(field: Field) -> list[Json]:
     """The values that can be chosen."""
-    if isinstance(field, (Choice, Choices)):
+    if isinstance(field, (fields.Choice, fields.Choices)):
         return [option.value for option in field.options]
-    if isinstance(field, Flag):
+    if isinstance(field, fields.Flag):
         return [True, False]
-    return [field.value] if isinstance(field, Const) else []
+    return [field.value] if isinstance(field, fields.Const) else []
 
 
 def _carried(value: object, into: Field, kept: object) -> Json:
     """The value of a variant that is chosen now: what fits it of the one before, and what it held when it was left."""
-    if isinstance(into, Object) and isinstance(value, dict):
+    if isinstance(into, fields.Object) and isinstance(value, dict):
         names = {field.name: field for field in into.fields()}
         before = cast("dict[str, Json]", value)
         same = {key: item for key, item in before.items() if key in names and takes(names[key], item)}
         if isinstance(kept, dict):
             return {**cast("dict[str, Json]", kept), **same}
-        begun = mapping(starter(into))
+        begun = mapping(fields.starter(into))
         return {key: same.get(key, begun.get(key)) for key in names if key in same or key in begun}
     if kept is not ABSENT:
         return cast("Json", kept)
-    return cast("Json", value) if value is not ABSENT and takes(into, cast("Json", value)) else starter(into)
+    return cast("Json", value) if value is not ABSENT and takes(into, cast("Json", value)) else fields.starter(into)
 
 
 def takes(field: Field, value: Json) -> bool:
     """Whether a value is of a kind that the field takes; what is in it is for the check."""
     if value is None:
-        return field.nullable or (isinstance(field, JsonField) and not field.types)
-    if isinstance(field, (Const, Choice)):
+        return field.nullable or (isinstance(field, fields.JsonField) and not field.types)
+    if isinstance(field, (fields.Const, fields.Choice)):
         return any(equal(one, value) for one in option_values(field))
-    kinds = json_types(field)
+    kinds = fields.json_types(field)
     return not kinds or is_any_type(kinds, value)
 
 

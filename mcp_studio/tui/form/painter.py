@@ -27,8 +27,7 @@ from mcp_studio.tui.form.choices import DropDown, Target
 from mcp_studio.tui.form.editors import take_key
 from mcp_studio.tui.form.model import FormModel
 from mcp_studio.tui.form.rows import MOST_CHILDREN, Row
-from mcp_studio.tui.views.glyphs import ASCII, glyphs
-from mcp_studio.tui.views.line import Piece, cut, fit, width_of
+from mcp_studio.tui.views.rows import ASCII, Piece, cut, fit, glyphs, width_of
 
 if TYPE_CHECKING:
     from mcp_studio.tui.form.view import FormView

@@ -14,7 +14,7 @@ from mcp_studio.schema.unions import label as label_of
 from mcp_studio.schema.unions import span
 from mcp_studio.tui.form.model import FormModel
 from mcp_studio.tui.form.rows import Row, Settle
-from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.rows import glyphs
 
 _BLANK = re.compile("[ \t\r\n]+")
 _SUMMARY_DEPTH = 3

@@ -26,7 +26,7 @@ from mcp_studio.tui.form.editors import AreaEditor, Overlay
 from mcp_studio.tui.form.model import FormModel
 from mcp_studio.tui.form.painter import Drawn, FormCanvas, Here, Painter
 from mcp_studio.tui.form.rows import Kind, Row
-from mcp_studio.tui.views.line import Piece
+from mcp_studio.tui.views.rows import Piece
 
 if TYPE_CHECKING:
     from mcp_studio.tui.screens.field_menu import FieldHelp

@@ -17,6 +17,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static, Tab, Tabs
 
 from mcp_studio.catalog.listing import KINDS, Entry, EntryKind, Ref
+from mcp_studio.jsontext import Json
 from mcp_studio.present import definition, servers, units
 from mcp_studio.protocol.views import PromptView, ResourceView, ToolView
 from mcp_studio.safetext import safe
@@ -25,9 +26,7 @@ from mcp_studio.session.groups import MARK
 from mcp_studio.tui.call_draft import draft_of
 from mcp_studio.tui.panes.pane import Pane
 from mcp_studio.tui.panes.tasks import TaskList
-from mcp_studio.tui.views.glyphs import glyphs
-from mcp_studio.tui.views.line import Line, Piece, cut, cut_inside, mark_matches, spread, width_of
-from mcp_studio.tui.views.virtual_list import VirtualList
+from mcp_studio.tui.views.rows import Line, Piece, VirtualList, cut, cut_inside, glyphs, mark_matches, spread, width_of
 
 TASKS = "tasks"
 TITLES: Mapping[str, tuple[str, str]] = {
@@ -459,6 +458,13 @@ class CatalogPane(Pane, scope="catalog"):
             self.app.say(f"Refreshing the lists of {units.plural(len(ready), 'server')}.")
         else:
             self.app.say("No server is connected, so there is nothing to refresh.", "warning")
+
+    def action_query(self) -> None:
+        """Ask for a part of what the list shows, as it came."""
+        from mcp_studio.tui.screens.query import Query
+
+        shown: list[Json] = [row.entry.view.raw for row in self.entries.rows if isinstance(row, Item)]
+        self.app.push_screen(Query(f"the list of {self.kind}s", lambda: shown))
 
     def action_copy(self) -> None:
         if (entry := self.current) is not None:

@@ -14,7 +14,7 @@ from textual.widgets import Static
 from mcp_studio.catalog.listing import KINDS
 from mcp_studio.present import connections, units
 from mcp_studio.tui.app import StudioApp
-from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.rows import glyphs
 
 _STATES = (("ok", "on", "$state-ready"), ("busy", "half", "$state-busy"), ("bad", "bad", "$state-failed"))
 _ACTIONS = {

@@ -22,9 +22,7 @@ from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.call_draft import CallDraft, draft_of
 from mcp_studio.tui.external import edit_file
-from mcp_studio.tui.views.glyphs import glyphs
-from mcp_studio.tui.views.line import Line, Piece, cut, spread
-from mcp_studio.tui.views.virtual_list import VirtualList
+from mcp_studio.tui.views.rows import Line, Piece, VirtualList, cut, glyphs, spread
 from mcp_studio.vault.base import beside
 
 if TYPE_CHECKING:
@@ -120,7 +118,7 @@ class SavedCalls:
 
     async def choose(self) -> None:
         """Choose one of all that are saved, and fill the form with it."""
-        from mcp_studio.tui.screens.choose import Choose
+        from mcp_studio.tui.screens.dialog import Choose
 
         rows, failed = await asyncio.to_thread(self.places.load)
         options = [(str(at), one.name, f"{one.ref}   {one.description or one.where}") for at, one in enumerate(rows)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
@@ -16,6 +17,8 @@ from textual.widget import Widget
 from textual.widgets import Button, ProgressBar, Static, Tab, Tabs
 
 from mcp_studio.call.call import Call, CallOutcome, Cancelled, Lost, Rejected, Succeeded, ToolFailed, wants_handshake
+from mcp_studio.call.query import query
+from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, dumps, mapping, printable
 from mcp_studio.present import blocks, connections, outcomes, units
 from mcp_studio.protocol.views import ToolView, app_of
@@ -23,16 +26,18 @@ from mcp_studio.safetext import safe
 from mcp_studio.tui import server_files
 from mcp_studio.tui.panes.pane import Pane
 from mcp_studio.tui.views.diff_view import DiffView
-from mcp_studio.tui.views.find import Findable
-from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.json_view import JsonView, marks_of
+from mcp_studio.tui.views.rows import glyphs
 from mcp_studio.tui.views.table_view import Row, TableView
+from mcp_studio.tui.views.text_view import Findable
 
 if TYPE_CHECKING:
     from mcp_studio.tui.call_draft import CallDraft
     from mcp_studio.tui.views.content_view import Cards  # imports Markdown, for 30 ms and 3 MB
 
-_TABS = {"text": "Text", "structured": "Structured", "table": "Table", "raw": "Raw", "diff": "Diff"}
+_TABS = {
+    "text": "Text", "structured": "Structured", "table": "Table", "query": "Query", "raw": "Raw", "diff": "Diff",
+}  # fmt: skip
 _PROBLEMS = 3
 COLOURS = {"ok": "$state-ready", "busy": "$state-busy", "bad": "bold $state-failed", "off": "$quiet"}
 GLYPHS = {"ok": "ok", "busy": "half", "bad": "bad", "off": "off"}
@@ -149,14 +154,14 @@ class ResultPane(Pane, scope="result"):
         has, value = blocks.structured(result)
         offered = {
             "text": True, "structured": has, "raw": True, "diff": self._before is not None,
-            "table": table_in(value) is not None,
+            "table": table_in(value) is not None, "query": bool(self._pinned),
         }  # fmt: skip
         for tab in self.tabs_line.query(Tab):
             tab.display = offered[tab.id or ""]
         found = blocks.blocks_of(result)
         # What says nothing as text is a tree first.
         is_data = has and (not found or found[0].text.lstrip()[:1] in ("{", "["))
-        best = "table" if offered["table"] else "structured" if is_data else "text"
+        best = "query" if self._pinned else "table" if offered["table"] else "structured" if is_data else "text"
         wanted = self._tabs.get(self._key, best)
         self.tabs_line.active = wanted if offered[wanted] else "text"
 
@@ -181,7 +186,9 @@ class ResultPane(Pane, scope="result"):
         self.place.remove_children()
         view = self._view(outcome) if shown else None
         key, rows = self.app.key_of, view.summary if isinstance(view, TableView) else ""
-        self.show_note(f"{rows} · {key('toggle_item')} sorts · {key('copy_as')} copies as CSV" if rows else "")
+        pinned = self._pinned if shown and self.tab == "query" else ""
+        note = f"{rows} · {key('toggle_item')} sorts · {key('copy_as')} copies as CSV" if rows else pinned
+        self.show_note(note)
         if view is not None:
             self.place.mount(view)
         elif isinstance(outcome, Lost):
@@ -209,6 +216,10 @@ class ResultPane(Pane, scope="result"):
                 return Findable(JsonView(dumps(result)))
             case "table" if (rows := table_in(value)) is not None:
                 return TableView(rows)
+            case "query":
+                found = JsonView()
+                self.run_worker(self._show_pinned(found, queried(result)), group="query", exclusive=True)
+                return Findable(found)
             case "diff":
                 comparison = DiffView()
                 self.call_after_refresh(comparison.show, self._before, result)
@@ -217,6 +228,18 @@ class ResultPane(Pane, scope="result"):
                 from mcp_studio.tui.views.content_view import content_view
 
                 return content_view(self._blocks(outcome), self._markdown)
+
+    @property
+    def _pinned(self) -> str:
+        """The query whose result is shown of each result of this entry."""
+        return str(self.app.studio.memory.drafts.get(f"query:{self._key}") or "")
+
+    async def _show_pinned(self, view: JsonView, value: Json) -> None:
+        """Show what the pinned query finds."""
+        try:
+            view.show(await asyncio.to_thread(lambda: dumps(query(value, self._pinned))))
+        except StudioError as error:
+            view.empty = f"{error.message} {error.hint}"
 
     def _blocks(self, outcome: CallOutcome) -> list[blocks.Block]:
         """The blocks of a result, and the page of its tool (MCP Apps); the words of a refusal."""
@@ -336,6 +359,24 @@ class ResultPane(Pane, scope="result"):
         self._draw_view()
         self.call_after_refresh(lambda: self.query(Findable).last().action_find())
 
+    def action_query(self) -> None:
+        """Ask for a part of the result; pinned, it is asked for again of each result of this entry."""
+        result = raw_of(self._outcome)
+        if self._opened is None or result is None:
+            self.app.say("There is no result to query.", "warning")
+            return
+        from mcp_studio.tui.screens.query import Query
+
+        ask = Query(str(self._opened.entry.ref), lambda: queried(result), self._pinned, pins=True)
+        self.app.push_screen(ask, self._pin)
+
+    def _pin(self, expression: str | None) -> None:
+        if expression is not None:
+            self.app.studio.memory.drafts.put(f"query:{self._key}", expression or None)
+            self._tabs.pop(self._key, None)
+            self._drawn = None
+            self.show(self._opened, self.call)
+
     def action_copy(self) -> None:
         """What no viewer copied itself: how the call ended."""
         if self._outcome is not None:
@@ -384,7 +425,7 @@ class ResultPane(Pane, scope="result"):
         self.app.attempt(self, self._speak_legacy(call.ref.server), "legacy")
 
     async def _speak_legacy(self, name: str) -> None:
-        from mcp_studio.tui.screens.choose import Choose
+        from mcp_studio.tui.screens.dialog import Choose
 
         options = [("now", "until the studio ends")]
         if server_files.ours(source := self.app.studio.manager.config(name).source):
@@ -403,6 +444,12 @@ def raw_of(outcome: CallOutcome | None) -> Json:
     if isinstance(outcome, Rejected):
         return {"code": outcome.code, "message": outcome.message, "data": outcome.data}
     return None
+
+
+def queried(result: Json) -> Json:
+    """What queries are about: the structured part of a result, where it has any."""
+    has, value = blocks.structured(result)
+    return value if has else result
 
 
 def table_in(value: Json) -> Sequence[Row] | None:

@@ -27,9 +27,7 @@ from mcp_studio.session.groups import MARK
 from mcp_studio.session.state import Status
 from mcp_studio.tui import server_files
 from mcp_studio.tui.panes.pane import Pane
-from mcp_studio.tui.views.glyphs import glyphs
-from mcp_studio.tui.views.line import Line, Piece, cut, fit, mark_matches, spread, width_of
-from mcp_studio.tui.views.virtual_list import VirtualList
+from mcp_studio.tui.views.rows import Line, Piece, VirtualList, cut, fit, glyphs, mark_matches, spread, width_of
 
 if TYPE_CHECKING:
     from mcp_studio.trace.postmortem import How, Mortem
@@ -103,7 +101,8 @@ class ServerRow(NamedTuple):
         if self.why and self.status.state == "failed":
             return (f"{self.by_hand} {self.why}".strip(), self.why)
         if self.why:
-            return f"{self.why}, {'restarted' if self.status.state == 'ready' else now}", now
+            now = f"restarted {now}" if self.status.state == "ready" else now
+            return f"{self.why}, {now}", now, now.split()[-1]
         return now, state.split()[-1]
 
     @property

@@ -20,9 +20,7 @@ from mcp_studio.session.tasks import Task
 from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts, section
-from mcp_studio.tui.views.glyphs import glyphs
-from mcp_studio.tui.views.line import Line, spread
-from mcp_studio.tui.views.virtual_list import VirtualList
+from mcp_studio.tui.views.rows import Line, VirtualList, glyphs, spread
 
 EMPTY = (
     "No tasks.\n\nA tool that takes long may become a task: its server works on, and is asked how far it is. "
@@ -114,8 +112,8 @@ class TaskDialog(Dialog[bool]):
     AUTO_FOCUS = "#back"
     every = 0.5
     choices = (
-        Choice("result", "Show the result", "primary"), Choice("poll", "Ask for it now"), Choice("cancel", "Cancel it"),
-        Choice("copy", "Copy"), Choice("back", "Close"),
+        Choice("result", "Show the result", "primary", True), Choice("poll", "Ask for it now"),
+        Choice("cancel", "Cancel it"), Choice("copy", "Copy"), Choice("back", "Close"),
     )  # fmt: skip
 
     def __init__(self, task: Task) -> None:
@@ -135,9 +133,6 @@ class TaskDialog(Dialog[bool]):
         self.query_one("#result", Button).disabled = not task.done
         self.query_one("#cancel", Button).disabled = task.done
         self.query_one("#facts", Static).update(details(task))
-
-    def action_result(self) -> None:
-        self.dismiss(True)
 
     def action_poll(self) -> None:
         with self.app.failing():

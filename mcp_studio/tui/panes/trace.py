@@ -16,7 +16,7 @@ from textual.widgets import Input, Static
 from mcp_studio.call.replay.plan import CALLS, Step, load, step_of
 from mcp_studio.catalog.listing import EntryKind, Ref
 from mcp_studio.errors import StudioError
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, loads_or
 from mcp_studio.safetext import safe
 from mcp_studio.schema.place import remove
 from mcp_studio.tap.desk import RemoteGate
@@ -28,7 +28,7 @@ from mcp_studio.trace.statistics import Numbers
 from mcp_studio.tui.panes.pane import Pane
 from mcp_studio.tui.views.exchange import ExchangeView
 from mcp_studio.tui.views.query_line import QueryLine
-from mcp_studio.tui.views.trace_table import TraceTable, rows_with
+from mcp_studio.tui.views.trace_table import TraceTable, name_of, rows_with
 
 if TYPE_CHECKING:
     from mcp_studio.trace.disk.session import Session
@@ -178,7 +178,8 @@ class TracePane(Pane, scope="trace"):
             parts += [query.error or f"{int(100 * query.done)}% searched"] if query.error or behind else []
             shown, table.empty = f"{table.row_count:,} of {kept:,}", _SEARCHING if behind else _NONE
         parts += [shown, f"{dropped:,} dropped"] if dropped else [shown]
-        parts += [f"{key('toggle_item')} unfolds lists"] if table.folded else []
+        folds = "unfolds" if table.folded else "folds" if query is None and not table.folds else ""
+        parts += [f"{key('toggle_item')} {folds} lists"] if folds else []
         if self._grows:
             parts.append("following" if table.following else f"{key('follow')} follows")
         parts += [f"{self._held} held"] if self._held else []
@@ -307,6 +308,16 @@ class TracePane(Pane, scope="trace"):
 
     async def _copy(self, entry: WireMessage) -> None:
         self.app.copy((await self.recording.body(entry)).decode("utf-8", "replace"))
+
+    def action_query(self) -> None:
+        """Ask for a part of the message."""
+        self._try(self._query)
+
+    async def _query(self, entry: WireMessage) -> None:
+        from mcp_studio.tui.screens.query import Query
+
+        body = await self.recording.body(entry)
+        self.app.push_screen(Query(name_of(entry), lambda: loads_or(body)))
 
     def action_compare(self) -> None:
         """Begin to compare the message, or compare with it."""

@@ -23,9 +23,7 @@ from mcp_studio.studio import Studio
 from mcp_studio.trace.message import LISTEN
 from mcp_studio.tui.panes.tasks import sign, words
 from mcp_studio.tui.screens.dialog import Choice, Confirm, Dialog
-from mcp_studio.tui.views.glyphs import glyphs
-from mcp_studio.tui.views.line import Line, cut, spread
-from mcp_studio.tui.views.virtual_list import VirtualList
+from mcp_studio.tui.views.rows import Line, VirtualList, cut, glyphs, spread
 
 
 class Row(NamedTuple):

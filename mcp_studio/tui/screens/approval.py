@@ -19,8 +19,7 @@ from mcp_studio.jsontext import pretty
 from mcp_studio.present.definition import cautions
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import Answer, InputRequest
-from mcp_studio.tui.screens.choose import Choose
-from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts, diff_lines, section
+from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog, Parts, diff_lines, section
 from mcp_studio.tui.screens.elicitation import LATER, RequestDialog
 from mcp_studio.tui.server_files import put_rule
 
@@ -38,8 +37,8 @@ class Approval(RequestDialog):
 
     AUTO_FOCUS = "#decline"
     choices = (
-        Choice("accept", "Run once", "error"), Choice("allow", "Always allow…"), Choice("decline", "Deny"),
-        Choice("edit", "Edit"), LATER,
+        Choice("accept", "Run once", "error", Answer("accept")), Choice("allow", "Always allow…"),
+        Choice("decline", "Deny"), Choice("edit", "Edit"), LATER,
     )  # fmt: skip
 
     def __init__(
@@ -75,9 +74,6 @@ class Approval(RequestDialog):
     def on_mount(self) -> None:
         self.query_one("#edit").display = self._edit is not None
         self.query_one("#allow").display = self._edit is not None or self._changed is not None
-
-    def action_accept(self) -> None:
-        self.dismiss(Answer("accept"))
 
     def action_decline(self) -> None:
         self.dismiss(Answer("decline", note=self.query_one("#note", Input).value.strip()))
@@ -136,7 +132,7 @@ class ProjectTrust(Dialog[bool]):
 
     TITLE = "Use the servers of this project?"
     AUTO_FOCUS = "#back"
-    choices = (Choice("yes", "Use it", "warning"), Choice("back", "Not now"))
+    choices = (Choice("yes", "Use it", "warning", True), Choice("back", "Not now"))
 
     def __init__(self, file: Untrusted) -> None:
         super().__init__()
@@ -151,9 +147,6 @@ class ProjectTrust(Dialog[bool]):
         for server in self._file.servers:
             parts += ["\n", (safe(server.name, 80), "bold $accent"), "\n", *what_starts(server)]
         yield Static(Content.assemble(*parts))
-
-    def action_yes(self) -> None:
-        self.dismiss(True)
 
 
 def what_starts(server: ServerConfig) -> Parts:

@@ -19,9 +19,8 @@ from mcp_studio.trace.message import Recording
 from mcp_studio.trace.query.parser import parse
 from mcp_studio.tui.form.json_editor import JsonArea
 from mcp_studio.tui.screens.dialog import Choice, Dialog
-from mcp_studio.tui.views.line import Line
+from mcp_studio.tui.views.rows import Line, VirtualList
 from mcp_studio.tui.views.trace_table import arrow
-from mcp_studio.tui.views.virtual_list import VirtualList
 
 if TYPE_CHECKING:
     from mcp_studio.tap.desk import RemoteGate
@@ -61,6 +60,10 @@ class Breakpoints(Dialog[None]):
         yield JsonArea()
         yield Horizontal(Static("after"), Input("0", id="after", compact=True, type="number"), Static("seconds"))
         yield Static(id="note", markup=False)
+
+    def on_mount(self) -> None:
+        if self._gate.waiting:
+            self.rows.focus()
 
     def look(self) -> None:
         """Show what is held now; what a person edits stays, until it is gone."""

@@ -1,123 +1,26 @@
-"""Choosing: one of some things from a list, which is searched by typing where it is long; a theme; a pane or tab."""
+"""Choosing a theme, and a pane or tab to jump to."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import ClassVar, NamedTuple
+from collections.abc import Iterable
 
 from textual import getters, on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.events import Key
 from textual.geometry import Offset
 from textual.screen import ModalScreen
 from textual.widget import Widget
-from textual.widgets import Input, OptionList, Static, Tab
+from textual.widgets import OptionList, Static, Tab
 from textual.widgets.option_list import Option
 
 from mcp_studio.safetext import safe
 from mcp_studio.tui.screens.dialog import Choice, Dialog
-from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.rows import glyphs
 
-_SEARCHED = 12
-"""Options from which on the list has a search."""
 _LETTERS = "asdfghjklqwertyuiopzxcvbnm"
-
-
-class Item(NamedTuple):
-    """One option; foreign text in it does no harm."""
-
-    id: str
-    title: str
-    note: str = ""
-    refused: str = ""
-    """Why it cannot be chosen now; empty when it can."""
-
-
-class Choose(Dialog[str]):
-    """Answers the id of the option that was chosen. Enter on an option takes it."""
-
-    DEFAULT_CLASSES = "-small"
-    choices = (Choice("submit", "Choose", "primary"), Choice("back", "Cancel"))
-    listed = "OptionList"
-
-    def __init__(self, title: str, options: Sequence[tuple[str, ...]], now: str = "", text: str = "") -> None:
-        """`options` are items, or their first parts; the cursor begins on the one that is chosen `now`."""
-        super().__init__(title)
-        self._text = text
-        self._items = [Item(*option) for option in options]
-        self._listed = self._items
-        self._now = now
-        self._list = OptionList(compact=True)
-        self.set_class(len(self._items) >= _SEARCHED, "-searched")
-
-    def body(self) -> Iterable[Widget]:
-        if self._text:
-            yield Static(Content(safe(self._text, 2_000, lines=True)), classes="gap")
-        if self.has_class("-searched"):
-            yield Input(placeholder="Search", id="search", compact=True)
-        yield self._list
-
-    def on_mount(self) -> None:
-        self._narrow("")
-        ids = [item.id for item in self._listed]
-        self._list.highlighted = ids.index(self._now) if self._now in ids else 0
-        self.query("#search, OptionList").first().focus()
-
-    def _narrow(self, words: str) -> None:
-        """List what has all these words; what has them in its title comes first, what is refused last."""
-        wanted = words.casefold()
-        texts = [(f"{item.title} {item.note}".casefold(), item) for item in self._items]
-        found = [item for text, item in texts if all(word in text for word in wanted.split())]
-        self._listed = sorted(found, key=lambda item: (bool(item.refused), wanted not in item.title.casefold()))
-        self._list.clear_options()
-        self._list.add_options(Option(_prompt(item), disabled=bool(item.refused)) for item in self._listed)
-        self._list.action_first()
-
-    @on(Input.Changed)
-    def search(self, event: Input.Changed) -> None:
-        self._narrow(event.value)
-
-    @on(Input.Submitted)
-    @on(OptionList.OptionSelected)
-    def action_submit(self) -> None:
-        at = self._list.highlighted
-        if at is not None and not self._listed[at].refused:
-            self.dismiss(self._listed[at].id)
-
-
-def _prompt(item: Item) -> Content:
-    note = item.refused or item.note
-    return Content.assemble(safe(item.title, 200), (f"  {safe(note, 100)}" if note else "", "$quiet"))
-
-
-class TickList(OptionList):
-    """Rows that space or enter ticks, or no longer. Textual's `SelectionList` tells them apart by colour alone."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("space", "select", show=False)]
-
-    def show(self, rows: Iterable[tuple[Content, bool | None]]) -> None:
-        """Show rows that are ticked, or not, or with None cannot be."""
-        self._rows = [*rows]
-        self.set_options(Option(self._line(at), disabled=row[1] is None) for at, row in enumerate(self._rows))
-        self.action_first()
-
-    @property
-    def ticked(self) -> list[int]:
-        """The numbers of the rows that are ticked."""
-        return [at for at, (_, ticked) in enumerate(self._rows) if ticked]
-
-    def _line(self, at: int) -> Content:
-        text, ticked = self._rows[at]
-        return Content.assemble(f"[{glyphs().dash if ticked is None else 'x' if ticked else ' '}] ", text)
-
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        text, ticked = self._rows[event.option_index]
-        self._rows[event.option_index] = text, not ticked
-        self.replace_option_prompt_at_index(event.option_index, self._line(event.option_index))
 
 
 class ThemePicker(Dialog[None]):

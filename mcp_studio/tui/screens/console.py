@@ -20,14 +20,11 @@ from mcp_studio.session.raw import RawConnection, RawExchange, RawSender
 from mcp_studio.trace.lint.methods import CLIENT_REQUESTS
 from mcp_studio.trace.message import WireMessage
 from mcp_studio.tui.form.json_editor import JsonArea
-from mcp_studio.tui.screens.choose import Choose
-from mcp_studio.tui.screens.dialog import Choice, Dialog
-from mcp_studio.tui.views.find import Findable
-from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog
 from mcp_studio.tui.views.json_view import JsonView
-from mcp_studio.tui.views.line import Line, spread
+from mcp_studio.tui.views.rows import Line, VirtualList, glyphs, spread
+from mcp_studio.tui.views.text_view import Findable
 from mcp_studio.tui.views.trace_table import arrow, clock
-from mcp_studio.tui.views.virtual_list import VirtualList
 
 _HISTORY = 50
 _ALONE = "No handshake"

@@ -21,9 +21,8 @@ from mcp_studio.trace.message import Recording
 from mcp_studio.tui.call_draft import form_of
 from mcp_studio.tui.form.editors import AreaEditor
 from mcp_studio.tui.screens.dialog import Choice, Dialog
-from mcp_studio.tui.views.find import Findable
-from mcp_studio.tui.views.glyphs import glyphs
-from mcp_studio.tui.views.text_view import TextView
+from mcp_studio.tui.views.rows import glyphs
+from mcp_studio.tui.views.text_view import Findable, TextView
 
 _DRAFT = "copy:form"
 _AT_ONCE = 20_000

@@ -1,30 +1,35 @@
-"""The base of every dialog: a box with a title, a body that scrolls, and buttons below it."""
+"""The base of every dialog: a box with a title, a body that scrolls, and buttons below it; and those that only ask: yes
+or no, and which of some things.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
-from textual import getters
+from textual import getters, on
 from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
-from textual.binding import ActiveBinding, BindingType
+from textual.binding import ActiveBinding, Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.events import Key
 from textual.screen import ModalScreen
 from textual.widget import Widget
-from textual.widgets import Button, Footer, Input, Static, Tabs
+from textual.widgets import Button, Footer, Input, OptionList, Static, Tabs
 from textual.widgets.button import ButtonVariant
+from textual.widgets.option_list import Option
 
 from mcp_studio.safetext import safe
 from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.app import StudioApp
-from mcp_studio.tui.views.find import SearchView
-from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.rows import glyphs
+from mcp_studio.tui.views.text_view import SearchView
 
+_SEARCHED = 12
+"""Options from which on the list has a search."""
 T = TypeVar("T")
 Part = str | tuple[str, str]
 Parts = list[Part]
@@ -42,11 +47,12 @@ _MOVES = {"up": "cursor_up", "down": "cursor_down", "pageup": "page_up", "pagedo
 
 
 class Choice(NamedTuple):
-    """A button of a dialog; it runs `action_<action>`."""
+    """A button of a dialog; it runs `action_<action>`, or leaves with an answer."""
 
     action: str
     label: str
     variant: ButtonVariant = "default"
+    answer: Any = None
 
 
 class Dialog(ModalScreen[T]):
@@ -120,7 +126,11 @@ class Dialog(ModalScreen[T]):
     async def on_button_pressed(self, event: Button.Pressed) -> None:
         event.stop()
         if time.monotonic() >= self.deaf_until:
-            await self.run_action(event.button.id or "back")
+            answers = {choice.action: choice.answer for choice in self.choices}
+            if (answer := answers.get(event.button.id or "")) is not None:
+                self.dismiss(answer)
+            else:
+                await self.run_action(event.button.id or "back")
 
     async def on_key(self, event: Key) -> None:
         """A letter that no widget took presses the button that has it; arrows move what is seen."""
@@ -221,7 +231,7 @@ class Confirm(Dialog[bool]):
     DEFAULT_CLASSES = "-small"
 
     def __init__(self, title: str, text: str, yes: str, *, destroys: bool = False) -> None:
-        self.choices = (Choice("yes", yes, "error" if destroys else "primary"), Choice("back", "Cancel"))
+        self.choices = (Choice("yes", yes, "error" if destroys else "primary", True), Choice("back", "Cancel"))
         super().__init__(title)
         self._text = text
         self._destroys = destroys
@@ -232,8 +242,98 @@ class Confirm(Dialog[bool]):
     def on_mount(self) -> None:
         self.query_one("#back" if self._destroys else "#yes").focus()
 
-    def action_yes(self) -> None:
-        self.dismiss(True)
+
+class Item(NamedTuple):
+    """One option; foreign text in it does no harm."""
+
+    id: str
+    title: str
+    note: str = ""
+    refused: str = ""
+    """Why it cannot be chosen now; empty when it can."""
+
+
+class Choose(Dialog[str]):
+    """Answers the id of the option that was chosen. Enter on an option takes it."""
+
+    DEFAULT_CLASSES = "-small"
+    choices = (Choice("submit", "Choose", "primary"), Choice("back", "Cancel"))
+    listed = "OptionList"
+
+    def __init__(self, title: str, options: Sequence[tuple[str, ...]], now: str = "", text: str = "") -> None:
+        """`options` are items, or their first parts; the cursor begins on the one that is chosen `now`."""
+        super().__init__(title)
+        self._text = text
+        self._items = [Item(*option) for option in options]
+        self._listed = self._items
+        self._now = now
+        self._list = OptionList(compact=True)
+        self.set_class(len(self._items) >= _SEARCHED, "-searched")
+
+    def body(self) -> Iterable[Widget]:
+        if self._text:
+            yield Static(Content(safe(self._text, 2_000, lines=True)), classes="gap")
+        if self.has_class("-searched"):
+            yield Input(placeholder="Search", id="search", compact=True)
+        yield self._list
+
+    def on_mount(self) -> None:
+        self._narrow("")
+        ids = [item.id for item in self._listed]
+        self._list.highlighted = ids.index(self._now) if self._now in ids else 0
+        self.query("#search, OptionList").first().focus()
+
+    def _narrow(self, words: str) -> None:
+        """List what has all these words; what has them in its title comes first, what is refused last."""
+        wanted = words.casefold()
+        texts = [(f"{item.title} {item.note}".casefold(), item) for item in self._items]
+        found = [item for text, item in texts if all(word in text for word in wanted.split())]
+        self._listed = sorted(found, key=lambda item: (bool(item.refused), wanted not in item.title.casefold()))
+        self._list.clear_options()
+        self._list.add_options(Option(_prompt(item), disabled=bool(item.refused)) for item in self._listed)
+        self._list.action_first()
+
+    @on(Input.Changed)
+    def search(self, event: Input.Changed) -> None:
+        self._narrow(event.value)
+
+    @on(Input.Submitted)
+    @on(OptionList.OptionSelected)
+    def action_submit(self) -> None:
+        at = self._list.highlighted
+        if at is not None and not self._listed[at].refused:
+            self.dismiss(self._listed[at].id)
+
+
+def _prompt(item: Item) -> Content:
+    note = item.refused or item.note
+    return Content.assemble(safe(item.title, 200), (f"  {safe(note, 100)}" if note else "", "$quiet"))
+
+
+class TickList(OptionList):
+    """Rows that space or enter ticks, or no longer. Textual's `SelectionList` tells them apart by colour alone."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("space", "select", show=False)]
+
+    def show(self, rows: Iterable[tuple[Content, bool | None]]) -> None:
+        """Show rows that are ticked, or not, or with None cannot be."""
+        self._rows = [*rows]
+        self.set_options(Option(self._line(at), disabled=row[1] is None) for at, row in enumerate(self._rows))
+        self.action_first()
+
+    @property
+    def ticked(self) -> list[int]:
+        """The numbers of the rows that are ticked."""
+        return [at for at, (_, ticked) in enumerate(self._rows) if ticked]
+
+    def _line(self, at: int) -> Content:
+        text, ticked = self._rows[at]
+        return Content.assemble(f"[{glyphs().dash if ticked is None else 'x' if ticked else ' '}] ", text)
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        text, ticked = self._rows[event.option_index]
+        self._rows[event.option_index] = text, not ticked
+        self.replace_option_prompt_at_index(event.option_index, self._line(event.option_index))
 
 
 def section(title: str, lines: Iterable[Part]) -> Iterator[Part]:

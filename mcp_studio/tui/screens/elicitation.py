@@ -21,10 +21,11 @@ from mcp_studio.schema.place import path_of, remove
 from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.tui.form.view import FormView
 from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts
-from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.rows import glyphs
 from mcp_studio.urls import judge
 
-DECLINE, CANCEL, LATER = Choice("decline", "Decline"), Choice("cancel", "Cancel"), Choice("back", "Later")
+DECLINE = Choice("decline", "Decline", answer=Answer("decline"))
+CANCEL, LATER = Choice("cancel", "Cancel", answer=Answer("cancel")), Choice("back", "Later")
 _ADDRESS = 10_000
 """Characters of an address that are shown."""
 
@@ -72,12 +73,6 @@ class RequestDialog(Dialog[Answer]):
     def foreign(self, text: str, most: int = 4_000) -> Static:
         """Words of the server, behind a bar that no text of it can draw."""
         return Static(Content(safe(text, most, lines=True)), classes="foreign")
-
-    def action_decline(self) -> None:
-        self.dismiss(Answer("decline"))
-
-    def action_cancel(self) -> None:
-        self.dismiss(Answer("cancel"))
 
     def action_back(self) -> None:
         self.app.say(f"It stays pending; {self.app.key_of('pending')} opens it again.")
@@ -151,7 +146,7 @@ class UrlElicitation(RequestDialog):
     wants = "requests that you open a page"
     choices = (
         Choice("open_page", "Open in browser", "primary"), Choice("copy", "Copy"),
-        Choice("done", "Done"), DECLINE, CANCEL, LATER,
+        Choice("done", "Done", answer=Answer("accept")), DECLINE, CANCEL, LATER,
     )  # fmt: skip
     state = getters.query_one("#state", Static)
 
@@ -211,7 +206,3 @@ class UrlElicitation(RequestDialog):
         self.app.studio.inbox.page_opened(self.request)
         if not self.request.reply.done():
             self.look()
-
-    def action_done(self) -> None:
-        """The page is done: the call can be sent again."""
-        self.dismiss(Answer("accept"))

@@ -23,7 +23,7 @@ from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.views.diff_view import DiffView
 from mcp_studio.tui.views.exchange import ExchangeView, ends_of
-from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.rows import glyphs
 from mcp_studio.tui.views.trace_table import name_of
 
 _LARGEST = 8_000_000

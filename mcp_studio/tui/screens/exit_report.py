@@ -13,9 +13,8 @@ from mcp_studio.safetext import safe
 from mcp_studio.trace.message import Recording, WireMessage
 from mcp_studio.trace.postmortem import Mortem, command_of
 from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts
-from mcp_studio.tui.views.find import Findable
-from mcp_studio.tui.views.glyphs import glyphs
-from mcp_studio.tui.views.text_view import TextView
+from mcp_studio.tui.views.rows import glyphs
+from mcp_studio.tui.views.text_view import Findable, TextView
 from mcp_studio.tui.views.trace_table import arrow, clock, name_of
 
 _HEAD = "b $accent"

@@ -15,8 +15,7 @@ from mcp_studio.config.clients import client_named, targets
 from mcp_studio.config.exporters import Export, export
 from mcp_studio.errors import StudioError
 from mcp_studio.safetext import safe
-from mcp_studio.tui.screens.choose import TickList
-from mcp_studio.tui.screens.dialog import Choice, Dialog, diff_lines, section
+from mcp_studio.tui.screens.dialog import Choice, Dialog, TickList, diff_lines, section
 
 
 class ExportServers(Dialog[None]):

@@ -11,28 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads, mapping, printable
 from mcp_studio.safetext import safe
+from mcp_studio.schema import field as fields
 from mcp_studio.schema.examples import example, valid
-from mcp_studio.schema.field import (
-    AS_JSON,
-    Choice,
-    Choices,
-    Const,
-    Field,
-    Flag,
-    Form,
-    JsonField,
-    List,
-    Map,
-    Object,
-    Text,
-    Union,
-    is_secret,
-)
+from mcp_studio.schema.field import Field
 from mcp_studio.schema.form import build
 from mcp_studio.schema.place import NoPlace, Path
 from mcp_studio.schema.text import key_of
 from mcp_studio.tui.external import GROUP, NoEditor, edit_outside, find_editor
-from mcp_studio.tui.screens.choose import Choose
+from mcp_studio.tui.screens.dialog import Choose
 from mcp_studio.tui.screens.insert import InsertFile, Paste, When, kind_of, shape
 
 if TYPE_CHECKING:
@@ -79,7 +65,7 @@ class FieldHelp:
 
     def _asked(self) -> str:
         """The entry that the field's format asks for: it comes first."""
-        format = self._field.format if isinstance(self._field, Text) else ""
+        format = self._field.format if isinstance(self._field, fields.Text) else ""
         if kind_of(format) is not None:
             return "Insert a date or time…"
         if format in ("uuid", "guid"):
@@ -92,7 +78,7 @@ class FieldHelp:
         values = [("Default", field.default)] * field.has_default
         for title, value in (*values, *(("Example", one) for one in field.examples[:_EXAMPLES])):
             yield Entry(f"{title}: {printable(value, indent=None)[:200]}", partial(self._put, value))
-        put, whole = self._put, Form(root=field)
+        put, whole = self._put, fields.Form(root=field)
         yield Entry("Example value", lambda: put(example(whole, "typical").value), "made from the schema")
         refused = "an item cannot be absent" if row.stays else "" if self._model.has(row.path) else "it is not sent now"
         yield Entry("Omit", self._omit, "it is not sent", refused)
@@ -105,15 +91,18 @@ class FieldHelp:
     def _inserts(self) -> Iterator[Entry]:
         """What is put into the field."""
         field = self._field
-        takes_text = isinstance(field, Text) or (isinstance(field, JsonField) and field.words)
+        takes_text = isinstance(field, fields.Text) or (isinstance(field, fields.JsonField) and field.words)
         refused = "" if takes_text else "the field takes no text"
-        copied = "" if is_secret(field) else self._app.clipboard
+        copied = "" if fields.is_secret(field) else self._app.clipboard
         yield Entry("Paste…", lambda: self.paste(copied), "JSON or text")
         completions = self._form.completions
         offers = "" if completions.possible else "the server offers nothing here"
         yield Entry("Complete", completions.ask, "what the server offers", offers)
         yield Entry("Insert a file…", self._file, "as text or base64", refused)
         yield Entry("Insert a date or time…", self._when, "tomorrow 09:00, +3d", refused)
+        piped = self._app.piped
+        take, none = (lambda: self._put(piped[0]), "") if piped else (lambda: None, "no query was made")
+        yield Entry("Insert what the query found", take, safe(piped[0], 60) if piped else "", none)
         yield Entry("Insert a UUID", lambda: self._put(str(uuid.uuid4())), "", refused)
         fill = partial(choose_example, self._app, self._model.form, lambda value: self._put(value, ()))
         yield Entry("Fill the whole form with an example…", fill)
@@ -126,10 +115,11 @@ class FieldHelp:
             no_editor = ""
         except NoEditor as problem:
             no_editor = problem.message.rstrip(".")
-        chosen = "it is chosen here" if isinstance(self._field, (Flag, Choice, Const)) else ""
+        chosen = "it is chosen here" if isinstance(self._field, (fields.Flag, fields.Choice, fields.Const)) else ""
         yield Entry("Edit in $EDITOR", self.edit, self._app.key_of("editor"), no_editor or chosen)
-        yield Entry("Edit as JSON…", self._edit_json, "", "" if isinstance(self._field, AS_JSON) else "it is not JSON")
-        secret = "" if is_secret(self._field) else "it is no secret"
+        not_json = "" if isinstance(self._field, fields.AS_JSON) else "it is not JSON"
+        yield Entry("Edit as JSON…", lambda: self.paste(self._before(as_json=True), "Edit as JSON:"), "", not_json)
+        secret = "" if fields.is_secret(self._field) else "it is no secret"
         yield Entry("Hide the secret" if form.revealed else "Show the secret", form.toggle_revealed, "", secret)
         has = "" if self._model.has(self._path) else "there is none"
         yield Entry("Copy the value", self._copy, "", has)
@@ -152,7 +142,7 @@ class FieldHelp:
     # Dialogs
 
     def _when(self) -> None:
-        kind = kind_of(self._field.format) if isinstance(self._field, Text) else None
+        kind = kind_of(self._field.format) if isinstance(self._field, fields.Text) else None
         self._app.push_screen(When(self._name, kind or "date-time"), self._put_text)
 
     def _file(self) -> None:
@@ -175,9 +165,6 @@ class FieldHelp:
         value = self._model.get(self._path)
         self._app.copy(value if isinstance(value, str) else printable(value))
 
-    def _edit_json(self) -> None:
-        self.paste(self._before(as_json=True), "Edit as JSON:")
-
     # The editor
 
     def edit(self) -> None:
@@ -186,7 +173,9 @@ class FieldHelp:
 
     async def _visit(self) -> None:
         value, field = self._model.get(self._path), self._field
-        as_json = isinstance(value, (dict, list)) or isinstance(field, (Object, Map, List, Union, Choices))
+        as_json = isinstance(value, (dict, list)) or isinstance(
+            field, (fields.Object, fields.Map, fields.List, fields.Union, fields.Choices)
+        )
         media_type = "application/json" if as_json else str(mapping(field.schema).get("contentMediaType", ""))
         text = await edit_outside(self._app, self._name, media_type, self._before(as_json=as_json))
         if text is None:
@@ -217,13 +206,13 @@ class FieldHelp:
 
 
 _EMPTY: tuple[tuple[tuple[type[Field], ...], str, Json], ...] = (
-    ((Text,), "Empty text", ""),
-    ((List, Choices), "Empty list", []),
-    ((Object, Map), "Empty object", {}),
+    ((fields.Text,), "Empty text", ""),
+    ((fields.List, fields.Choices), "Empty list", []),
+    ((fields.Object, fields.Map), "Empty object", {}),
 )
 
 
-def choose_example(app: StudioApp, form: Form, take: Callable[[Json], object]) -> None:
+def choose_example(app: StudioApp, form: fields.Form, take: Callable[[Json], object]) -> None:
     """Choose one of some examples for a whole form, and take its value."""
 
     async def choose() -> None:

@@ -12,7 +12,7 @@ from textual.widgets.option_list import Option
 
 from mcp_studio.tui.actions import Action, spell_all
 from mcp_studio.tui.screens.dialog import Choice, Dialog
-from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.rows import glyphs
 
 _KEYS = 16
 """Cells of the column with keys."""

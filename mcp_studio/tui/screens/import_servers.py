@@ -26,8 +26,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.studio import Studio
 from mcp_studio.tui import server_files
 from mcp_studio.tui.screens.approval import what_starts
-from mcp_studio.tui.screens.choose import TickList
-from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts, TickList
 from mcp_studio.tui.screens.vault import offered
 
 _NOTHING = (

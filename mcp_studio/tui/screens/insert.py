@@ -32,7 +32,7 @@ from mcp_studio.schema.text import from_text
 from mcp_studio.tui.form.editors import AreaEditor
 from mcp_studio.tui.form.model import LARGEST, takes
 from mcp_studio.tui.screens.dialog import Choice, Dialog, T
-from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.rows import glyphs
 
 
 class InsertDialog(Dialog[T]):

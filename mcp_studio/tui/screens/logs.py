@@ -15,12 +15,9 @@ from mcp_studio.protocol.versions import LOG_LEVELS
 from mcp_studio.safetext import safe
 from mcp_studio.search.names import words_of
 from mcp_studio.session.logs import LogMessage, set_level
-from mcp_studio.tui.screens.choose import Choose
-from mcp_studio.tui.screens.dialog import Choice, Dialog
-from mcp_studio.tui.views.glyphs import glyphs
-from mcp_studio.tui.views.line import Line, Piece, cut, fit, mark_matches, width_of
+from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog
+from mcp_studio.tui.views.rows import Line, Piece, VirtualList, cut, fit, glyphs, mark_matches, width_of
 from mcp_studio.tui.views.trace_table import clock
-from mcp_studio.tui.views.virtual_list import VirtualList
 
 _EMPTY = "No log messages. Servers send them during calls, some only once a level was asked for."
 _FILTERED = "No message has this level and all these words."

@@ -26,12 +26,11 @@ from mcp_studio.safetext import safe
 from mcp_studio.studio import Studio
 from mcp_studio.tui.call_draft import CallDraft
 from mcp_studio.tui.panes.result import COLOURS, GLYPHS, raw_of
-from mcp_studio.tui.screens.choose import TickList
-from mcp_studio.tui.screens.dialog import Choice, RunDialog
+from mcp_studio.tui.screens.dialog import Choice, RunDialog, TickList
 from mcp_studio.tui.screens.statistics import histogram, times_line
 from mcp_studio.tui.views.diff_view import DiffView
-from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.json_view import JsonView
+from mcp_studio.tui.views.rows import glyphs
 
 _ERRORS = 3
 """Errors of a load test that are told."""

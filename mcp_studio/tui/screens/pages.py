@@ -17,8 +17,8 @@ from mcp_studio.jsontext import dumps
 from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.tui.screens.dialog import Choice, Dialog
-from mcp_studio.tui.views.find import Findable
 from mcp_studio.tui.views.json_view import JsonView
+from mcp_studio.tui.views.text_view import Findable
 
 
 class Pages(Dialog[None]):

@@ -21,7 +21,7 @@ from mcp_studio.present.browser import open_page
 from mcp_studio.safetext import safe
 from mcp_studio.tui.actions import PANES, scoped, spell_all
 from mcp_studio.tui.panes.catalog import NameFilter, name_of
-from mcp_studio.tui.views.line import cut, mark_matches, spread
+from mcp_studio.tui.views.rows import cut, mark_matches, spread
 
 if TYPE_CHECKING:
     from mcp_studio.tui.main_screen import MainScreen

@@ -20,9 +20,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.trace.message import Recording
 from mcp_studio.tui.screens.dialog import Choice, RunDialog
 from mcp_studio.tui.screens.exchange import Compare, Side
-from mcp_studio.tui.views.glyphs import glyphs
-from mcp_studio.tui.views.line import Line, fit, spread
-from mcp_studio.tui.views.virtual_list import VirtualList
+from mcp_studio.tui.views.rows import Line, VirtualList, fit, glyphs, spread
 
 _DEAD = ("disabled", "failed", "needs_auth", "stopping")
 _LOOKS = {"same": ("ok", "ok"), "differs": ("changed", "warn"), "new": ("new", "accent"), "failed": ("bad", "bad")}

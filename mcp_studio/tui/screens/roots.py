@@ -28,7 +28,7 @@ from mcp_studio.tui.form.view import FormView
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.screens.server_entry import sound, table_schema
 from mcp_studio.tui.server_files import keep_roots
-from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.rows import glyphs
 
 
 @cache

@@ -19,9 +19,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.search.method import Hit, Scope, SearchProblem
 from mcp_studio.tui.panes.catalog import RISKS, name_of
 from mcp_studio.tui.screens.dialog import Choice, Dialog
-from mcp_studio.tui.views.glyphs import glyphs
-from mcp_studio.tui.views.line import Line, Piece, cut, cut_inside, mark_matches, spread, width_of
-from mcp_studio.tui.views.virtual_list import VirtualList
+from mcp_studio.tui.views.rows import Line, Piece, VirtualList, cut, cut_inside, glyphs, mark_matches, spread, width_of
 
 MODES = {
     "auto": "auto", "substring": "names", "regex": "regex", "bm25": "words", "okapi": "okapi", "semantic": "meaning",

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import shlex
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from textual.content import Content
-from textual.dom import DOMNode
 from textual.widget import Widget
 from textual.widgets import Button, Static
 
@@ -26,7 +25,7 @@ from mcp_studio.toolset.tokens import account
 from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.tui.panes.result import COLOURS
 from mcp_studio.tui.screens.dialog import Choice, Dialog, Part, section
-from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.rows import glyphs
 
 _STDERR_LINES = 200
 """Newest lines shown."""
@@ -40,16 +39,22 @@ _SUBSCRIPTIONS = {
 }  # fmt: skip
 
 
+_ACTIONS = {
+    "repeat": "Reconnect", "edit": "Edit", "sign_in": "Sign in", "token": "Token", "roots": "Roots",
+    "server_logs": "Log messages", "console": "Console", "exit_report": "Exit report",
+    "unexpected_output": "Unexpected output", "export_servers": "Write to…",
+}  # fmt: skip
+"""Actions of the servers pane, which knows the server, and their buttons."""
+
+
 class ServerDetails(Dialog[str]):
     """Drawn anew when the server's state changes; answers the action that the person wants done with it."""
 
     DEFAULT_CLASSES = "-broad"
     every = 0.5
     choices = (
-        Choice("repeat", "Reconnect"), Choice("edit", "Edit"), Choice("sign_in", "Sign in"), Choice("token", "Token"),
-        Choice("roots", "Roots"), Choice("server_logs", "Log messages"), Choice("console", "Console"),
-        Choice("exit_report", "Exit report"), Choice("unexpected_output", "Unexpected output"),
-        Choice("export_servers", "Write to…"), Choice("copy", "Copy all"), Choice("back", "Close"),
+        *(Choice(action, label, answer=action) for action, label in _ACTIONS.items()),
+        Choice("copy", "Copy all"), Choice("back", "Close"),
     )  # fmt: skip
 
     def __init__(self, server: str) -> None:
@@ -73,13 +78,6 @@ class ServerDetails(Dialog[str]):
         found = await asyncio.to_thread(account, self.app.studio.catalog.listing(self._server, "tool").entries)
         if found.tools:
             self._tokens = [("tokens", f"{found.total:,} for the definitions of its tools ({found.tokenizer})")]
-
-    async def run_action(self, action: str, namespaces: Mapping[str, DOMNode] | None = None) -> None:
-        """Most buttons stand for an action of the servers pane, which knows the server."""
-        if hasattr(self, f"action_{action}"):
-            await super().run_action(action, namespaces)
-        else:
-            self.dismiss(action)
 
     def action_copy(self) -> None:
         self.app.copy(self._text)
@@ -141,7 +139,7 @@ def _metrics(studio: Studio, name: str, status: Status) -> Iterator[str]:
     prices = prices_of(studio.catalog.listing(name, "tool").entries, studio.manager.config(name).trust)
     some = [one for one in metrics.metrics_of(studio.numbers, prices, {}) if one.of.server == name]
     for row in [metrics.HEADS, *map(metrics.figures_row, some[:_USED])] if some else ():
-        yield f"{row[0]:<18.18}{''.join(f'{cell:>7}' for cell in row[1:])}"
+        yield f"{row[0]:<18.18}{''.join(f'{cell:>9}' for cell in row[1:])}"
     if some:
         yield " · ".join(metrics.server_facts(some[0], time.time() * (status.state == "ready")))
 

@@ -26,7 +26,7 @@ from mcp_studio.tui.form.view import FormView
 from mcp_studio.tui.screens import server_entry
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.screens.vault import offered
-from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.rows import glyphs
 from mcp_studio.vault.base import beside
 
 _PAUSE = 0.15

@@ -22,9 +22,7 @@ from mcp_studio.trace.disk.sessions import SessionInfo, delete, sessions
 from mcp_studio.trace.export.bundle import open_file
 from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.screens.dialog import Choice, Confirm, Dialog
-from mcp_studio.tui.views.glyphs import glyphs
-from mcp_studio.tui.views.line import Line, cut
-from mcp_studio.tui.views.virtual_list import VirtualList
+from mcp_studio.tui.views.rows import Line, VirtualList, cut, glyphs
 
 _ABOUT = {
     "here": "It is being recorded here, now.",
@@ -50,6 +48,8 @@ class Sessions(Dialog[Opened]):
     TITLE = "Sessions"
     DEFAULT_CLASSES = "-large"
     BINDINGS: ClassVar[list[BindingType]] = bindings("sessions")
+    AUTO_FOCUS = "VirtualList"
+    every = 3.0
     choices = (Choice("open", "Open", "primary"), Choice("delete", "Delete", "error"), Choice("back", "Close"))
 
     def __init__(self, shown: Path | None) -> None:
@@ -63,9 +63,9 @@ class Sessions(Dialog[Opened]):
         yield Static(id="note", markup=False)
         yield Input(placeholder="Or a file: the path of a session or bundle", compact=True)
 
-    def on_mount(self) -> None:
-        self.rows.focus()
-        self.run_worker(self._fill())
+    def look(self) -> None:
+        """Sessions begin, grow and end while this is open."""
+        self.run_worker(self._fill(), group="fill", exclusive=True)
 
     async def _fill(self) -> None:
         folder = self.app.studio.paths.state / "trace"

@@ -26,12 +26,9 @@ from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.session.state import Status
 from mcp_studio.tui import server_files
 from mcp_studio.tui.app import StudioApp
-from mcp_studio.tui.screens.choose import Choose
-from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts
+from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog, Parts
 from mcp_studio.tui.screens.token import Exchanges, TokenView
-from mcp_studio.tui.views.glyphs import glyphs
-from mcp_studio.tui.views.line import Line, spread
-from mcp_studio.tui.views.virtual_list import VirtualList
+from mcp_studio.tui.views.rows import Line, VirtualList, glyphs, spread
 from mcp_studio.urls import judge
 
 _NO_TOKENS = {
@@ -89,7 +86,7 @@ class SignInDialog(Dialog[Answer]):
         Choice("send", "Send it", "primary"), Choice("send_all", "Send all"),
         Choice("open_page", "Open page", "primary"), Choice("take", "Use it", "primary"), Choice("copy", "Copy"),
         Choice("keep", "Keep tokens elsewhere"), Choice("token", "Token"), Choice("exchanges", "Exchanges"),
-        Choice("cancel", "Cancel"), Choice("decline", "Decline"), Choice("back", "Later"),
+        Choice("cancel", "Cancel"), Choice("decline", "Decline", answer=Answer("decline")), Choice("back", "Later"),
     )  # fmt: skip
     every = 1.0
     offered: ClassVar[dict[str, tuple[str, ...]]] = {
@@ -375,10 +372,6 @@ class SignInDialog(Dialog[Answer]):
         """Stop it; nothing is kept."""
         if self._run is not None:
             self._run.cancel()
-
-    def action_decline(self) -> None:
-        """Do not sign in for what is waiting."""
-        self.dismiss(Answer("decline"))
 
     def action_back(self) -> None:
         """Out of a field, else leave; what has begun goes on."""

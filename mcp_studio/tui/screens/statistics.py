@@ -19,8 +19,8 @@ from mcp_studio.safetext import safe
 from mcp_studio.trace.message import OTHER, Recording
 from mcp_studio.trace.statistics import EXACT, NAMED, Durations, Numbers, Tally, Target
 from mcp_studio.tui.screens.dialog import Choice, Dialog
-from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.query_line import quoted
+from mcp_studio.tui.views.rows import glyphs
 from mcp_studio.tui.views.trace_table import took_text
 
 _PAUSE, _SOON = 1.0, 0.02

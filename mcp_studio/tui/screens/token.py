@@ -14,11 +14,9 @@ from mcp_studio.jsontext import pretty
 from mcp_studio.present import units
 from mcp_studio.present.accounts import account_rows, claim_rows
 from mcp_studio.safetext import safe
-from mcp_studio.tui.screens.choose import Choose
-from mcp_studio.tui.screens.dialog import Choice, Confirm, Dialog, Parts
-from mcp_studio.tui.views.find import Findable
-from mcp_studio.tui.views.glyphs import glyphs
-from mcp_studio.tui.views.text_view import TextView
+from mcp_studio.tui.screens.dialog import Choice, Choose, Confirm, Dialog, Parts
+from mcp_studio.tui.views.rows import glyphs
+from mcp_studio.tui.views.text_view import Findable, TextView
 
 _LABEL, _CLAIMS = 12, 8_000
 """Cells of a label, and characters of the claims of one token."""
@@ -35,7 +33,7 @@ class TokenView(Dialog[bool]):
     DEFAULT_CLASSES = "-large"
     every = 1.0
     choices = (
-        Choice("refresh", "Renew", "primary"), Choice("sign_in", "Sign in", "primary"), Choice("copy", "Copy"),
+        Choice("refresh", "Renew", "primary"), Choice("sign_in", "Sign in", "primary", True), Choice("copy", "Copy"),
         Choice("sign_out", "Sign out"), Choice("forget", "Forget…"), Choice("back", "Close"),
     )  # fmt: skip
 
@@ -128,9 +126,6 @@ class TokenView(Dialog[bool]):
         if await self.app.push_screen_wait(Confirm("Copy the access token?", text, "Copy it", destroys=True)):
             studio = self.app.studio
             self.app.copy(await studio.signing.accounts.token(studio.manager.config(self._server)), "the token")
-
-    def action_sign_in(self) -> None:
-        self.dismiss(True)
 
 
 class Exchanges(Dialog[None]):

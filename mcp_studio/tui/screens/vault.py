@@ -20,8 +20,7 @@ from mcp_studio.present import units
 from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
 from mcp_studio.tui.app import StudioApp
-from mcp_studio.tui.screens.choose import Choose
-from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog
 from mcp_studio.vault.base import beside
 from mcp_studio.vault.file import file_in
 from mcp_studio.vault.keyring import move

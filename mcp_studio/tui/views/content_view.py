@@ -24,10 +24,9 @@ from mcp_studio.present.blocks import Block
 from mcp_studio.protocol.views import reach_lines, reach_of
 from mcp_studio.safetext import safe
 from mcp_studio.tui.actions import bindings
-from mcp_studio.tui.views.find import Findable
-from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.image import ImageView
-from mcp_studio.tui.views.text_view import TextView
+from mcp_studio.tui.views.rows import glyphs
+from mcp_studio.tui.views.text_view import Findable, TextView
 
 CARDS_MOST = 100
 IMAGES_MOST = 20

@@ -17,9 +17,7 @@ from mcp_studio.present.units import plural
 from mcp_studio.safetext import safe
 from mcp_studio.trace.diff import USUAL, Difference, Ignore, diff, path_text
 from mcp_studio.tui.actions import bindings
-from mcp_studio.tui.views.glyphs import glyphs
-from mcp_studio.tui.views.line import Line
-from mcp_studio.tui.views.virtual_list import CursorView
+from mcp_studio.tui.views.rows import CursorView, Line, glyphs
 
 _LINES_MOST = 2_000
 """Lines of a value that are shown, and of two texts that are put together."""

@@ -24,13 +24,10 @@ from mcp_studio.trace.lint.rules import SEVERITIES, Finding, Severity
 from mcp_studio.trace.message import MARKED, Columns, Recording, WireMessage
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.trace.tree import request_of, tree, walk
-from mcp_studio.tui.views.find import Findable
-from mcp_studio.tui.views.glyphs import glyphs
 from mcp_studio.tui.views.json_view import JsonView
-from mcp_studio.tui.views.line import Piece, fit
-from mcp_studio.tui.views.text_view import TextView
+from mcp_studio.tui.views.rows import Piece, VirtualList, fit, glyphs
+from mcp_studio.tui.views.text_view import Findable, TextView
 from mcp_studio.tui.views.trace_table import NAMES, arrow, clock, codes, rows_with, took_text, words_of
-from mcp_studio.tui.views.virtual_list import VirtualList
 
 _AROUND = 5.0
 """Seconds before and after an exchange in which what its server printed is shown with it."""

@@ -25,7 +25,7 @@ from textual.widget import Widget
 
 from mcp_studio.safetext import safe
 from mcp_studio.tui.framework import PICTURE
-from mcp_studio.tui.views.glyphs import ASCII, glyphs
+from mcp_studio.tui.views.rows import ASCII, glyphs
 
 if TYPE_CHECKING:
     from textual_image.renderable import TGPImage

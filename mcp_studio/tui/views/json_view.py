@@ -14,7 +14,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
 from itertools import islice
-from typing import ClassVar, NamedTuple, cast
+from typing import ClassVar, NamedTuple
 
 from rich.cells import cell_len
 from textual import events
@@ -24,11 +24,10 @@ from mcp_studio.jsontext import Json
 from mcp_studio.present.units import plural, size
 from mcp_studio.safetext import safe
 from mcp_studio.schema.field import SchemaProblem
+from mcp_studio.schema.place import has, path_of, pointer
 from mcp_studio.tui.actions import bindings
-from mcp_studio.tui.views.find import SearchView
-from mcp_studio.tui.views.glyphs import glyphs
-from mcp_studio.tui.views.line import Line, Piece, break_rows, cut, fit, make_safe, mark_pieces, width_of
-from mcp_studio.tui.views.virtual_list import CursorView
+from mcp_studio.tui.views.rows import CursorView, Piece, break_rows, cut, fit, glyphs, make_safe, mark_pieces, width_of
+from mcp_studio.tui.views.text_view import SearchView
 
 KEY, STRING, NUMBER, CONSTANT, MARK = "json--key", "json--string", "json--number", "json--constant", "json--mark"
 _BREAKS = re.compile(r"\s*[\r\n]\s*")
@@ -321,27 +320,14 @@ def marks_of(problems: Iterable[SchemaProblem], value: Json) -> dict[str, str]:
     """What is wrong with a value, by the JSON pointers of parts of it that are there, as `JsonView.show` takes it."""
     found: dict[str, str] = {}
     for problem in problems:
-        pointer = _existing(value, problem.pointer)
-        missing = problem.pointer[len(pointer) :].lstrip("/")
+        path = path_of(problem.pointer, value)
+        while path and not has(value, path):
+            path = path[:-1]
+        place = pointer(*path)
+        missing = problem.pointer[len(place) :].lstrip("/")
         text = f"{missing} {problem.message}".strip()
-        text = text if pointer in found else f"{glyphs().bad} {text}"
-        found[pointer] = f"{found[pointer]}; {text}" if pointer in found else text
+        found[place] = f"{found[place]}; {text}" if place in found else f"{glyphs().bad} {text}"
     return found
-
-
-def _existing(value: Json, pointer: str) -> str:
-    """The longest part of a pointer that leads to something."""
-    way = ""
-    for part in pointer.split("/")[1:]:
-        key = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(value, dict) and key in value:
-            value = value[key]
-        elif isinstance(value, list) and key.isdigit() and int(key) < len(cast("list[Json]", value)):
-            value = value[int(key)]
-        else:
-            break
-        way += f"/{part}"
-    return way
 
 
 class JsonView(SearchView, CursorView):
@@ -506,7 +492,7 @@ class JsonView(SearchView, CursorView):
         """Cells in front of a row: two a level, but never more than half of the width."""
         return min(2 * self._json.levels[row], self.row_width // 2)
 
-    def render_row(self, index: int, width: int, selected: bool) -> Line:
+    def render_row(self, index: int, width: int, selected: bool) -> list[Piece]:
         note = ""
         if self._marks and self._json.owner(index) == index and (wrong := self._marks.get(self._json.pointer(index))):
             note = f"  {safe(wrong, 200)}"

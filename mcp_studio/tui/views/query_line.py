@@ -19,7 +19,7 @@ from textual.widgets import Input, Static
 from mcp_studio.safetext import safe
 from mcp_studio.trace.message import KINDS, Recording
 from mcp_studio.trace.query.parser import ALIASES, KEYS, QueryError
-from mcp_studio.tui.views.glyphs import glyphs
+from mcp_studio.tui.views.rows import glyphs
 
 _HINT = "words  server:  tool:  status:error  >500ms  since:10m  /regex/  not  or"
 _MOST = 12

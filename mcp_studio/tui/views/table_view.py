@@ -17,8 +17,7 @@ from mcp_studio.jsontext import Json, printable
 from mcp_studio.present.units import plural
 from mcp_studio.safetext import safe
 from mcp_studio.tui.actions import bindings
-from mcp_studio.tui.views.glyphs import glyphs
-from mcp_studio.tui.views.line import cut
+from mcp_studio.tui.views.rows import cut, glyphs
 
 Row = Mapping[str, Json]
 ROWS_MOST = 10_000

@@ -21,9 +21,7 @@ from mcp_studio.trace.message import DIRECTIONS, KINDS, Columns, Recording, Wire
 from mcp_studio.trace.query.parser import parse
 from mcp_studio.trace.search import Search
 from mcp_studio.trace.server_tap import beginning
-from mcp_studio.tui.views.glyphs import glyphs
-from mcp_studio.tui.views.line import Line, Piece, fit
-from mcp_studio.tui.views.virtual_list import CursorView
+from mcp_studio.tui.views.rows import CursorView, Line, Piece, fit, glyphs
 
 _DEEPEST = 3
 """Levels by which a request that came under another is moved to the right."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import tracemalloc
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -26,9 +27,8 @@ class Sink:
     def __init__(self) -> None:
         self.size = 0
 
-    def write(self, data: bytes) -> int:
-        self.size += len(data)
-        return len(data)
+    def writelines(self, parts: Iterable[bytes]) -> None:
+        self.size += sum(map(len, parts))
 
     def flush(self) -> None:
         """Nothing waits."""

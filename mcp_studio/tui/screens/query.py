@@ -1,0 +1,89 @@
+"""Asking for a part of a result, a list or a message, or for another shape of it, by a JMESPath expression."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+
+from textual import getters, on
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from mcp_studio.call.query import query
+from mcp_studio.errors import StudioError
+from mcp_studio.jsontext import Json, dumps
+from mcp_studio.present import units
+from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.views.json_view import JsonView
+from mcp_studio.tui.views.text_view import Findable
+
+_PAUSE = 0.15
+"""Seconds without a key after which an expression is evaluated."""
+_HINT = "JMESPath: items[0].name, items[?price > `10`].name, length(items); @ is all of it"
+
+
+class Query(Dialog[str]):
+    """Shows what the expression finds while it is typed; answers the expression that is to be pinned.
+
+    Args:
+        load: gives the value, in a thread; may raise StudioError.
+        begin: the expression to begin with.
+        pins: it can be pinned.
+    """
+
+    DEFAULT_CLASSES = "-large"
+    AUTO_FOCUS = "Input"
+    choices = (
+        Choice("take", "Use in a form", "primary"), Choice("pin", "Pin to the tool"), Choice("copy", "Copy"),
+        Choice("back", "Close"),
+    )  # fmt: skip
+    field = getters.query_one(Input)
+    view = getters.query_one(JsonView)
+
+    def __init__(self, what: str, load: Callable[[], Json], begin: str = "", *, pins: bool = False) -> None:
+        super().__init__(f"Query of {what}")
+        self._load, self._begin, self._pins = load, begin, pins
+        self._whole: list[Json] = []
+        """The value, once it is loaded."""
+        self.found: list[Json] = []
+        """What the expression finds; empty where it is wrong."""
+
+    def body(self) -> Iterable[Widget]:
+        yield Input(self._begin, placeholder=_HINT, compact=True)
+        yield Static(id="note", markup=False)
+        yield Findable(JsonView())
+
+    def on_mount(self) -> None:
+        self.query_one("#pin").display = self._pins
+
+    @on(Input.Changed)
+    def look(self) -> None:
+        """Evaluate what is typed, once the person pauses."""
+        self.found = []
+        self.run_worker(self._ask(self.field.value.strip() or "@"), group="query", exclusive=True)
+
+    async def _ask(self, expression: str) -> None:
+        await asyncio.sleep(_PAUSE)
+        try:
+            self._whole = self._whole or [await asyncio.to_thread(self._load)]
+            found = await asyncio.to_thread(query, self._whole[0], expression)
+            text = await asyncio.to_thread(dumps, found)
+        except StudioError as error:
+            self.note(f"{error.message} {error.hint}", "bad")
+        else:
+            self.found = [found]
+            self.note(units.size(len(text)) if found is not None else "It finds nothing: null.", "quiet")
+            self.view.show(text)
+
+    @on(Input.Submitted)
+    def action_take(self) -> None:
+        """Keep what is found for the field menu of a form."""
+        if self.found:
+            self.app.piped = self.found
+            self.app.say(f"The menu of a field ({self.app.key_of('field_menu')}) inserts it now.")
+            self.dismiss(None)
+
+    def action_pin(self) -> None:
+        """Every result of the tool shows what the expression finds; no expression ends that."""
+        if self.found:
+            self.dismiss(self.field.value.strip())
