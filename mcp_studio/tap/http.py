@@ -11,8 +11,7 @@ import os
 import re
 import signal
 import socket
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from contextlib import aclosing
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from mcp_studio.errors import StudioError
 from mcp_studio.tap.gate import Decision, error_answer, id_of
 from mcp_studio.tap.recorder import Flow, Recorder
-from mcp_studio.transport.base import HeaderList, Headers, HttpRequest, HttpResponse
+from mcp_studio.transport.base import HeaderList, HttpRequest, HttpResponse
 from mcp_studio.transport.sse import SseParser
 from mcp_studio.transport.stdio import frame_of
 
@@ -29,22 +28,17 @@ if TYPE_CHECKING:
 
     from mcp_studio.transport.http_client import Client
 
-_NEVER = re.compile(rb"(?!)")
 _EVENT_END = re.compile(rb"\n\r?\n|\r\r")
 """A blank line (HTML standard, server-sent events)."""
 _HOPS = frozenset(
-    "host accept-encoding connection keep-alive proxy-connection proxy-authenticate proxy-authorization te trailer"
-    " transfer-encoding upgrade expect content-length".split()
+    b"host accept-encoding connection keep-alive proxy-connection proxy-authenticate proxy-authorization te trailer"
+    b" transfer-encoding upgrade expect content-length".split()
 )
 """Headers about one connection (RFC 9110 7.6.1), and those that are made anew."""
 _CLIENTS = 500
 """Sessions and connections that are told apart at a time."""
-Receive = Callable[[], Coroutine[Any, Any, dict[str, Any]]]
+Raw = list[tuple[bytes, bytes]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
-
-
-class Cut(Exception):
-    """The connection to the client ends here, in whatever it is."""
 
 
 class HttpTap:
@@ -56,8 +50,9 @@ class HttpTap:
 
     def __init__(self, client: Client, recorder: Callable[[], Recorder]) -> None:
         self.client, self._recorder, self._main = client, recorder, recorder()
-        self.numbers = count(1)
-        self._recorders: OrderedDict[object, Recorder] = OrderedDict()
+        self._numbers = count(1)
+        self.recorders: dict[object, Recorder] = {}
+        """By session, or by connection for a client that has none; what was used last is last."""
 
     async def serve(self, port: int, ready: Callable[[str], None]) -> None:
         """Serve on loopback until a signal ends it; `ready` gets the URL to put into the client.
@@ -67,52 +62,30 @@ class HttpTap:
         """
         import uvicorn
 
-        tap, url = self._main.tap, self.client.url
-        # The protocol is named because only then asyncio switches Nagle's algorithm off (40 ms per answer otherwise).
-        with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:
-            try:
-                listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                listening.bind(("127.0.0.1", port))
-                listening.listen(256)
-            except OSError as problem:
-                raise StudioError(f"Port {port} cannot be used: {os.strerror(problem.errno or 0)}.") from None
-            port = listening.getsockname()[1]
-            tap.note(f"listening on port {port} for {url.copy_with(query=None)}")
-            config = uvicorn.Config(
-                self, http="h11", ws="none", lifespan="off", log_config=None, log_level="critical",
-                server_header=False, date_header=False, proxy_headers=False, timeout_graceful_shutdown=0,
-                h11_max_incomplete_event_size=self._main.limits.headers,
-            )  # fmt: skip
-            for number in (signal.SIGINT, signal.SIGTERM):  # uvicorn ends at them, and then raises them once more
-                signal.signal(number, lambda *_: None)
-            ready(f"http://127.0.0.1:{port}{url.path}")
-            await uvicorn.Server(config).serve([listening])
-        for recorder in self._recorders.values():
+        url = self.client.url
+        try:  # made anew from its number, it knows its protocol: only then asyncio switches Nagle's algorithm off
+            listening = socket.socket(fileno=socket.create_server(("127.0.0.1", port), backlog=256).detach())
+        except OSError as problem:
+            raise StudioError(f"Port {port} cannot be used: {os.strerror(problem.errno or 0)}.") from None
+        port = listening.getsockname()[1]
+        self._main.note(f"listening on port {port} for {url.copy_with(query=None)}")
+        config = uvicorn.Config(
+            self, http="h11", ws="none", lifespan="off", log_config=None, log_level="critical", server_header=False,
+            date_header=False, proxy_headers=False, timeout_graceful_shutdown=0,
+        )  # fmt: skip
+        for number in (signal.SIGINT, signal.SIGTERM):  # uvicorn ends at them, and then raises them once more
+            signal.signal(number, lambda *_: None)
+        ready(f"http://127.0.0.1:{port}{url.path}")
+        await uvicorn.Server(config).serve([listening])
+        for recorder in self.recorders.values():
             recorder.tap.ended()
 
-    def recorder_of(self, key: object) -> Recorder:
-        """That of a session, or of a connection of a client that has none."""
-        recorder = self._recorders.pop(key, None) or self._recorder()
-        self.begins(key, recorder)
-        return recorder
-
-    def begins(self, key: object, recorder: Recorder) -> None:
-        """A session is recorded there; what comes on the same connection without it is another client's."""
-        for other in [other for other, known in self._recorders.items() if known is recorder]:
-            del self._recorders[other]
-        self._recorders[key] = recorder
-        if len(self._recorders) > _CLIENTS:
-            self._recorders.popitem(last=False)
-
-    def ends(self, key: object) -> None:
-        """Its client has ended it."""
-        if recorder := self._recorders.pop(key, None):
-            recorder.tap.ended()
-
-    async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+    async def __call__(
+        self, scope: dict[str, Any], receive: Callable[[], Coroutine[Any, Any, Any]], send: Send
+    ) -> None:
         """One request."""
-        head, query = _texts(scope["headers"]), scope["query_string"]
-        named, hosts = dict(head), [f"{host}:{scope['server'][1]}" for host in ("127.0.0.1", "localhost")]
+        named, port = dict(_texts(scope["headers"])), scope["server"][1]
+        hosts = f"127.0.0.1:{port}", f"localhost:{port}"
         if named.get("host") not in hosts or named.get("origin", hosts[0]).rpartition("//")[2] not in hosts:
             # Before the body: no web page may reach it.
             return await _say(send, 403, b"The tap answers to clients on this computer alone.\n")
@@ -123,117 +96,138 @@ class HttpTap:
             more = message.get("more_body", False)
         if more:
             return await _say(send, 413, b"The message is larger than the limit called message.\n")
+        key, method, query = (
+            named.get("mcp-session-id") or tuple(scope["client"]),
+            scope["method"],
+            scope["query_string"],
+        )
+        recorder = self.recorders[key] = self.recorders.pop(key, None) or self._recorder()
+        if len(self.recorders) > _CLIENTS:
+            self.recorders.pop(next(iter(self.recorders))).tap.ended()
         url, body = self.client.url.copy_with(raw_path=scope["raw_path"] + b"?" * bool(query) + query), bytes(content)
-        mcp = url.path == self.client.url.path or b'"jsonrpc"' in body or "event-stream" in named.get("accept", "")
-        request = HttpRequest(next(self.numbers), scope["method"], str(url), head, body, "" if mcp else "beside MCP")
-        recorder = self.recorder_of(named.get("mcp-session-id") or tuple(scope["client"]))
-        work = asyncio.create_task(_Exchange(self, recorder, send, request).run(url))
-        left = asyncio.create_task(receive())
-        await asyncio.wait((work, left), return_when=asyncio.FIRST_COMPLETED)
+        purpose = "" if url.path == self.client.url.path or b'"jsonrpc"' in body else "beside MCP"
+        request = HttpRequest(next(self._numbers), method, str(url), _texts(scope["headers"]), body, purpose)
+        exchange = _Exchange(self, recorder, key, send, request, url)
+        work, left = asyncio.create_task(exchange.run()), asyncio.create_task(receive())
+        left.add_done_callback(lambda _: work.cancel())  # its client cancels by leaving
+        await asyncio.wait((work,))
         left.cancel()
-        if work.done():
+        if not work.cancelled():
             return work.result()
-        work.cancel()  # its client cancels by leaving
         if (identity := id_of(body)) is not None:
             recorder.tap.gave_up(identity)
+        await exchange.begin(200, [])  # what has no end is cut off
 
 
 class _Exchange:
     """One request, and the way back."""
 
-    def __init__(self, tap: HttpTap, recorder: Recorder, send: Send, request: HttpRequest) -> None:
-        self._tap, self._recorder, self._send, self._request = tap, recorder, send, request
-        self._number, self._purpose = request.exchange, request.purpose
+    def __init__(
+        self, tap: HttpTap, recorder: Recorder, key: object, send: Send, request: HttpRequest, url: httpx2.URL
+    ) -> None:
+        self._tap, self._recorder, self._key, self._send, self._request = tap, recorder, key, send, request
+        self._url, self._head = url, _texts(_kept((name.encode(), value.encode()) for name, value in request.headers))
         self._begun = False
-        self._body = b""
-        """Of the answer, where that is no stream."""
+        self._sent = asyncio.Event()
+        """The request is on its way, or was in vain."""
+        self._answering: asyncio.Task[None] | None = None
 
-    async def run(self, url: httpx2.URL) -> None:
+    async def run(self) -> None:
         """Pass it on, and its answer back."""
-        client, body = self._tap.client, self._request.body
-        frame = b"" if self._purpose else frame_of(body)
-        self._recorder.tap.http_request(self._request._replace(body=b"" if frame else body))
-        recorder = self._recorder
-        decision = Decision()
-        if frame and recorder.gate.closed and (caught := recorder.judge("out", frame, self._number)):
-            decision = await caught
-        elif frame and not recorder.gate.closed:
-            recorder.record("out", frame, self._number)
-        if decision.action == "answer":
-            return await self._answer(200, decision.frame)
-        if decision.action == "drop":
-            await asyncio.Event().wait()  # the client hears nothing as long as it waits
-        if decision.action == "cut":
-            await self._begin(200, [])
-            raise Cut
+        number, recorder, body = self._request.exchange, self._recorder, self._request.body
+        frame, task = self._frame(body), asyncio.current_task()
+        recorder.tap.http_request(self._request._replace(body=b"" if frame else body))
+        self._cut = lambda: task and task.cancel()
+        flow = Flow(recorder, "out", None, self._frame, _instead, self._pass_on, self._cut, self._answer, number)
+        flow.begun += body
         try:
-            request = client.request(self._request.method, url, _kept(self._request.headers), decision.frame or body)
-            async with aclosing(await client.transport.handle_async_request(request)) as response:
-                await self._respond(response)
-        except client.problems as problem:
-            why = f"{client.url.scheme}://{client.place} cannot be reached: {problem}".rstrip(": ")
-            self._recorder.tap.http_response(HttpResponse(self._number, 0, "", (), why, purpose=self._purpose))
+            await flow.finish()
+            if flow.lost:
+                await asyncio.Event().wait()  # the client hears nothing as long as it waits
+            if self._answering:
+                await self._answering
+        except self._tap.client.problems as problem:
+            url = self._tap.client.url
+            why = f"{url.scheme}://{self._tap.client.place} cannot be reached: {problem}".rstrip(": ")
+            recorder.tap.http_response(HttpResponse(number, 0, "", (), why, purpose=self._request.purpose))
             if self._begun:
-                raise Cut from None
-            identity = id_of(frame)
-            await self._answer(502, f"{why}\n".encode() if identity is None else error_answer(identity, why))
+                return  # what has no end is cut off
+            if (identity := id_of(frame)) is None:
+                return await _say(self._send, 502, f"{why}\n".encode())
+            recorder.record("in", answer := error_answer(identity, why), number)
+            await _say(self._send, 502, answer)
 
-    async def _answer(self, status: int, body: bytes) -> None:
-        """Answer in the server's place."""
-        if body.startswith(b"{"):
-            self._recorder.record("in", body, self._number)
-        await _say(self._send, status, body)
+    def _frame(self, body: bytes) -> bytes:
+        return b"" if self._request.purpose else frame_of(body)
 
-    async def _respond(self, response: httpx2.Response) -> None:
-        head, recorder, task = _texts(response.headers.raw), self._recorder, asyncio.current_task()
-        facts = HttpResponse(self._number, response.status_code, response.reason_phrase, head, purpose=self._purpose)
-        if not self._purpose:
-            recorder.tap.http_response(facts)
-        session = dict(self._request.headers).get("mcp-session-id")
-        if self._request.method == "DELETE" and response.is_success:
-            self._tap.ends(session)
-        elif begun := response.headers.get("mcp-session-id", session):
-            self._tap.begins(begun, recorder)
-        streams = response.headers.get("content-type", "").lower().startswith("text/event-stream")
-        length = () if streams or recorder.gate.closed else ("content-length",)  # what is edited has another one
-        await self._begin(response.status_code, _kept(head, length))
-        end, read, made = (_EVENT_END, self._event, _event_with) if streams else (_NEVER, self._whole, _instead)
-        cut = lambda: task and task.cancel()  # noqa: E731
-        flow = Flow(recorder, "in", end, read, made, self._write, cut, self._number)
-        flow.back = self._post
-        async for data in response.aiter_raw():
-            await flow.feed(data)
-        await flow.finish()
-        if flow.lost:
-            await asyncio.Event().wait()
-        if self._purpose:
-            recorder.tap.http_response(facts._replace(body=self._body))
-        await self._write(b"", more=False)
+    async def _answer(self, frame: bytes) -> None:
+        await _say(self._send, 200, frame)
+
+    async def _pass_on(self, body: bytes) -> None:
+        """Send the request; returns once it is under way: what is done with it then takes its time."""
+        self._answering = asyncio.create_task(self._respond(body))
+        self._answering.add_done_callback(lambda _: self._sent.set())
+        await self._sent.wait()
+
+    async def _trace(self, event: str, _: object) -> None:
+        if event == "http11.send_request_body.complete":
+            self._sent.set()
 
     async def _post(self, frame: bytes) -> None:
         """Answer what the server has asked on a stream, in the place of the client."""
         client = self._tap.client
-        request = client.request("POST", client.url, _kept(self._request.headers), frame)
-        async with aclosing(await client.transport.handle_async_request(request)):
-            pass
+        request = client.request("POST", client.url, self._head, frame)
+        await (await client.transport.handle_async_request(request)).aclose()
 
-    async def _begin(self, status: int, head: HeaderList) -> None:
-        self._begun = True
-        lines = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in head]
-        await self._send({"type": "http.response.start", "status": status, "headers": lines})
+    async def _respond(self, body: bytes) -> None:
+        client, recorder, number = self._tap.client, self._recorder, self._request.exchange
+        request = client.request(self._request.method, self._url, self._head, body)
+        request.extensions["trace"] = self._trace
+        async with aclosing(await client.transport.handle_async_request(request)) as response:
+            raw, code, reason = response.headers.raw, response.status_code, response.reason_phrase
+            facts = HttpResponse(number, code, reason, _texts(raw), purpose=self._request.purpose)
 
-    async def _write(self, data: bytes, more: bool = True) -> None:
-        await self._send({"type": "http.response.body", "body": data, "more_body": more})
+            def whole(body: bytes) -> bytes:
+                """The frame that a body is."""
+                frame = self._frame(body)
+                recorder.tap.http_response(facts._replace(body=b"" if frame else body))
+                return frame
 
-    def _whole(self, body: bytes) -> bytes:
-        """The frame that a body is."""
-        self._body = body
-        return b"" if self._purpose else frame_of(body)
+            if session := response.headers.get(
+                "mcp-session-id"
+            ):  # what else comes on its connection is of another client
+                self._tap.recorders[session] = self._tap.recorders.pop(self._key, recorder)
+            flow = Flow(recorder, "in", None, whole, _instead, self._write, self._cut, exchange=number)
+            if response.headers.get("content-type", "").lower().startswith("text/event-stream"):
+                recorder.tap.http_response(facts)
+                flow.end, flow.read, flow.made, flow.back = _EVENT_END, self._event, _event_with, self._post
+            # What is edited has another length.
+            length = () if flow.end or recorder.gate.closed else (b"content-length",)
+            await self.begin(code, _kept(raw, length))
+            async for data in response.aiter_raw():
+                await flow.feed(data)
+            await flow.finish()
+            if flow.lost:
+                await asyncio.Event().wait()
+            await self._send({"type": "http.response.body"})
+
+    async def begin(self, status: int, head: Raw) -> None:
+        """Write the head of the answer, once."""
+        if not self._begun:
+            self._begun = True
+            await self._send({"type": "http.response.start", "status": status, "headers": head})
+
+    async def _write(self, data: bytes) -> None:
+        await self._send({"type": "http.response.body", "body": data, "more_body": True})
 
     def _event(self, event: bytes) -> bytes:
         """The frame in an event."""
-        found = [one.data for one in SseParser(self._recorder.limits.message).feed(event)]
-        return frame_of(found[0]) if found and isinstance(found[0], bytes) else b""
+        found = next(SseParser(self._recorder.limits.message).feed(event), None)
+        return frame_of(found.data) if found and isinstance(found.data, bytes) else b""
+
+
+def _instead(_: bytes, frame: bytes) -> bytes:
+    return frame
 
 
 async def _say(send: Send, status: int, body: bytes) -> None:
@@ -244,20 +238,16 @@ async def _say(send: Send, status: int, body: bytes) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-def _instead(_: bytes, frame: bytes) -> bytes:
-    return frame
-
-
 def _event_with(event: bytes, frame: bytes) -> bytes:
     """An event with other data."""
     kept = [line for line in event.splitlines() if line and not line.startswith(b"data")]
     return b"\n".join((*kept, *(b"data: " + line for line in frame.splitlines()))) + b"\n\n"
 
 
-def _kept(head: Headers, also: Collection[str] = ()) -> HeaderList:
+def _kept(head: Iterable[tuple[bytes, bytes]], also: Iterable[bytes] = ()) -> Raw:
     """The headers that go on."""
     return [(name, value) for name, value in head if name.lower() not in _HOPS or name.lower() in also]
 
 
 def _texts(head: Iterable[tuple[bytes, bytes]]) -> HeaderList:
-    return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in head]
+    return [(name.decode("latin-1"), value.decode("utf-8", "replace")) for name, value in head]
