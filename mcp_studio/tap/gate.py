@@ -1,20 +1,23 @@
-"""Messages on their way that something happens to: breakpoints for a person, faults by a rule."""
+"""Messages on their way that something happens to: breakpoints for a person, faults by a rule.
+
+What a tap in another process holds stands in small files, where a studio sees it and decides about it.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from random import Random
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, cast, get_args
 
-from mcp_studio.config.model import Problem
-from mcp_studio.config.table import Table, read_file
 from mcp_studio.errors import UsageError
 from mcp_studio.jsontext import Json, dumps, items_of, loads_or, mapping
 from mcp_studio.limits import MB
+from mcp_studio.paths import read_object, write_object
 from mcp_studio.protocol.events import RequestId
 from mcp_studio.protocol.message import Request, parse
 from mcp_studio.protocol.versions import INTERNAL_ERROR
@@ -27,6 +30,10 @@ from mcp_studio.trace.store import TraceStore
 
 MOST_HELD, MOST_BYTES = 100, 64 * MB
 """Messages that are held at a time, and their bytes; further ones go on."""
+_POLL = 0.15
+"""Seconds between two looks for an order."""
+_OLD = 86_400.0
+"""Seconds after which files go that a killed process has left."""
 HOLD = 30.0
 """Seconds for which a message is held unless a person decides: clients give up a call after 60."""
 
@@ -110,25 +117,6 @@ class Fault(NamedTuple):
             why, identity = "a fault of the tap", id_of(frame)
             return None if identity is None else Decision("answer", error_answer(identity, why, int(self.value)))
         return Decision(delay=self.value) if self.kind == "delay" else Decision(self.kind)
-
-
-def faults_in(file: Path) -> list[Fault]:
-    """The rules in the `[[fault]]` tables of a file: `kind`, `value`, `rate` and `query`.
-
-    Raises:
-        UsageError: it cannot be read, or has something else.
-    """
-    problems, texts = list[Problem](), list[str]()
-    document = read_file(file.expanduser(), problems, required=True)
-    table = Table(document.values if document else {}, str(file), "", problems)
-    for row in table.rows("fault"):
-        signs = zip(("", "=", "@", " "), map(row.take, ("kind", "value", "rate", "query")), strict=True)
-        texts.append("".join(f"{sign}{part}" for sign, part in signs if part is not None))
-        row.refuse_rest()
-    table.refuse_rest()
-    if problems:
-        raise UsageError(str(problems[0]))
-    return [Fault.parse(text) for text in texts]
 
 
 def error_answer(identity: RequestId, why: str, code: int = INTERNAL_ERROR) -> bytes:
@@ -265,3 +253,78 @@ def _restored(edited: Json, shown: Json, real: Json) -> Json:
     if rows[0] and len(rows[0]) == len(rows[1]):
         return [_restored(*items) for items in zip(*rows, strict=True)]
     return edited
+
+
+async def serve(gate: Gate, folder: Path, session: Callable[[], str]) -> None:
+    """Write what is held, and take orders, until it is cancelled.
+
+    Args:
+        session: the name of the session that is recorded; empty as long as it has none.
+    """
+    shown = dict[str, Json]()
+    try:
+        while True:
+            await asyncio.sleep(_POLL)
+            state: dict[str, Json] = {"breakpoints": [*gate.breakpoints], "held": [list(one) for one in gate.waiting]}
+            with suppress(OSError):  # a disk that refuses leaves it to the timeout
+                if (name := session()) and state != shown:
+                    write_object(folder / f"{name}.json", state)
+                    shown = state
+                if name:
+                    _obey(gate, folder, name)
+    finally:
+        with suppress(OSError):
+            (folder / f"{session()}.json").unlink()
+
+
+def _obey(gate: Gate, folder: Path, session: str) -> None:
+    """Take the orders to a process, the oldest first; and what killed processes have left goes."""
+    for file in sorted(folder.iterdir()):
+        if not file.name.startswith(f"{session}.") or file.suffix != ".order":
+            if time.time() - file.stat().st_mtime > _OLD:
+                file.unlink()
+            continue
+        order = read_object(file)
+        file.unlink()
+        match order:
+            case {"breakpoints": breakpoints}:
+                with suppress(UsageError):
+                    gate.set(map(str, items_of(breakpoints)))
+            case {"number": int(number), "action": str(action), "frame": str(frame), "delay": float() | int() as delay}:
+                gate.decide(number, Decision(cast("Action", action), frame.encode(), delay))
+            case _:
+                pass
+
+
+class RemoteGate:
+    """That of another process, by the session that it records."""
+
+    def __init__(self, folder: Path, session: str) -> None:
+        self._folder, self._session = folder, session
+
+    @property
+    def breakpoints(self) -> tuple[str, ...]:
+        """See `Gate.breakpoints`."""
+        return tuple(map(str, self._rows("breakpoints")))
+
+    @property
+    def waiting(self) -> list[Waiting]:
+        """See `Gate.waiting`."""
+        found = [Waiting(*items_of(row)) for row in self._rows("held")]
+        return [one for one in found if one.until > time.time()]  # its process may have been killed
+
+    def set(self, breakpoints: Iterable[str]) -> None:
+        """See `Gate.set`; it is done soon."""
+        self._order({"breakpoints": [*breakpoints]})
+
+    def decide(self, number: int, decision: Decision) -> bool:
+        """See `Gate.decide`; it is done soon."""
+        text = decision.frame.decode("utf-8", "replace")
+        self._order({"number": number, "action": decision.action, "frame": text, "delay": decision.delay})
+        return True
+
+    def _rows(self, key: str) -> list[Json]:
+        return items_of(read_object(self._folder / f"{self._session}.json").get(key))
+
+    def _order(self, order: dict[str, Json]) -> None:
+        write_object(self._folder / f"{self._session}.{time.time_ns():020}-{os.getpid()}.order", order)

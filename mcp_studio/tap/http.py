@@ -17,7 +17,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from mcp_studio.errors import StudioError
-from mcp_studio.tap.gate import Decision, error_answer, id_of
+from mcp_studio.tap.gate import error_answer, id_of
 from mcp_studio.tap.recorder import Flow, Recorder
 from mcp_studio.transport.base import HeaderList, HttpRequest, HttpResponse
 from mcp_studio.transport.sse import SseParser
@@ -38,6 +38,7 @@ _HOPS = frozenset(
 _CLIENTS = 500
 """Sessions and connections that are told apart at a time."""
 Raw = list[tuple[bytes, bytes]]
+Receive = Callable[[], Coroutine[Any, Any, dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 
@@ -90,23 +91,19 @@ class HttpTap:
             # Before the body: no web page may reach it.
             return await _say(send, 403, b"The tap answers to clients on this computer alone.\n")
         content, more = bytearray(), True
-        while more and len(content) <= self._main.limits.message:
+        while more:
             message = await receive()
             content += message.get("body", b"")
             more = message.get("more_body", False)
-        if more:
-            return await _say(send, 413, b"The message is larger than the limit called message.\n")
-        key, method, query = (
-            named.get("mcp-session-id") or tuple(scope["client"]),
-            scope["method"],
-            scope["query_string"],
-        )
+            if message["type"] == "http.disconnect" or len(content) > self._main.limits.message:
+                return await _say(send, 413, b"The message is larger than the limit called message.\n")
+        key, query = named.get("mcp-session-id") or tuple(scope["client"]), scope["query_string"]
         recorder = self.recorders[key] = self.recorders.pop(key, None) or self._recorder()
         if len(self.recorders) > _CLIENTS:
             self.recorders.pop(next(iter(self.recorders))).tap.ended()
         url, body = self.client.url.copy_with(raw_path=scope["raw_path"] + b"?" * bool(query) + query), bytes(content)
         purpose = "" if url.path == self.client.url.path or b'"jsonrpc"' in body else "beside MCP"
-        request = HttpRequest(next(self._numbers), method, str(url), _texts(scope["headers"]), body, purpose)
+        request = HttpRequest(next(self._numbers), scope["method"], str(url), _texts(scope["headers"]), body, purpose)
         exchange = _Exchange(self, recorder, key, send, request, url)
         work, left = asyncio.create_task(exchange.run()), asyncio.create_task(receive())
         left.add_done_callback(lambda _: work.cancel())  # its client cancels by leaving
@@ -139,7 +136,7 @@ class _Exchange:
         recorder.tap.http_request(self._request._replace(body=b"" if frame else body))
         self._cut = lambda: task and task.cancel()
         flow = Flow(recorder, "out", None, self._frame, _instead, self._pass_on, self._cut, self._answer, number)
-        flow.begun += body
+        await flow.feed(body)
         try:
             await flow.finish()
             if flow.lost:

@@ -19,6 +19,7 @@ from mcp_studio.trace.message import WireMessage
 from mcp_studio.trace.server_tap import ServerTap, outgoing
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.transport.base import Tasks
+from mcp_studio.transport.stdio import WriterClosed
 
 Say = Callable[[str], None]
 """Tells the person something, in a sentence."""
@@ -106,16 +107,16 @@ class Flow:
     """Takes an answer, which goes the other way."""
     exchange: int = 0
     """That of HTTP."""
-    begun: bytearray = field(default_factory=bytearray)
-    """The unit that has begun."""
     lost: bool = False
     """Whether a message was dropped."""
+    _begun: bytearray = field(default_factory=bytearray)
+    """The unit that has begun."""
     _searched: int = 0
     """How far it was searched for its end."""
     _dropped: int = 0
     """Bytes before it, which have passed: it is larger than a message may be."""
-    _torn: bool = False
-    """The last unit had no end."""
+    _held: bool = False
+    """It passes only when it is whole."""
     _between: asyncio.Event = field(default_factory=asyncio.Event)
     """No unit has passed in part."""
     _tasks: Tasks = field(default_factory=lambda: Tasks(lambda *_: None))
@@ -125,28 +126,25 @@ class Flow:
 
     async def feed(self, data: bytes) -> None:
         """Take the next bytes; returns when they are written, or held."""
-        held, fresh = self._holds, bytes(self.begun) + data if self._between.is_set() else data
-        self.begun += data
-        if not held:
-            await self._pass(fresh)  # first: to search and record it takes its time
-        while self.end and (found := self.end.search(self.begun, self._searched)):
-            await self._take(found.end(), held)
-        size = len(self.begun)
+        if not self._begun and not self._dropped:
+            self._held = self.recorder.gate.closed
+        if not self._held:
+            await self._pass(data)  # first: to search and record it takes its time
+        self._begun += data
+        while self.end and (found := self.end.search(self._begun, self._searched)):
+            await self._take(found.end())
+        size = len(self._begun)
         self._searched = max(0, size - 3)
         if size > self.recorder.limits.message:
-            if held:
-                await self._pass(bytes(self.begun))
-            self._dropped, self._searched, self.begun = self._dropped + size, 0, bytearray()
-        if not (self.begun or self._dropped):
+            if self._held:
+                await self._pass(bytes(self._begun))
+            self._dropped, self._searched, self._held, self._begun = self._dropped + size, 0, False, bytearray()
+        if self._held or not (self._begun or self._dropped):
             self._between.set()
 
     async def finish(self) -> None:
         """The sender has ended: pass on what is left, and wait for what is held."""
-        held = self._holds
-        await self.feed(b"")
-        self._torn = bool(self.begun or self._dropped)
-        await self._take(len(self.begun), held)
-        self._between.set()
+        await self._take(len(self._begun))
         try:
             await self._tasks.end(1.0, grace=LONGEST)
         finally:
@@ -154,7 +152,7 @@ class Flow:
 
     async def tear(self) -> None:
         """End the line that has passed in part: the rest of it will not come."""
-        if self._torn or not self._between.is_set():
+        if not self._between.is_set():
             self._between.set()
             await self.write(b"\n")
 
@@ -163,22 +161,18 @@ class Flow:
         await self._between.wait()
         await self.write(self.made(unit, frame) if frame else unit)
 
-    @property
-    def _holds(self) -> bool:
-        return self.recorder.gate.closed and self._between.is_set()
-
     async def _pass(self, data: bytes) -> None:
         self._between.clear()
         await self.write(data)
 
-    async def _take(self, size: int, held: bool) -> None:
-        recorder, unit, whole = self.recorder, bytes(self.begun[:size]), self._dropped + size
-        del self.begun[:size]
+    async def _take(self, size: int) -> None:
+        recorder, unit, whole = self.recorder, bytes(self._begun[:size]), self._dropped + size
+        del self._begun[:size]
         self._searched = self._dropped = 0
         if large := whole > recorder.limits.message:
             recorder.note(f"a message of {size_text(whole)} went by: it is larger than what is recorded")
-        frame = self.read(b"" if large else unit)
-        if not held:
+        frame = b"" if large else self.read(unit)
+        if not self._held:
             if frame:
                 recorder.record(self.way, frame, self.exchange)
         elif frame and (caught := recorder.judge(self.way, frame, self.exchange)):
@@ -188,7 +182,7 @@ class Flow:
 
     async def _follow(self, caught: Awaitable[Decision], unit: bytes) -> None:
         decision = await caught
-        with suppress(OSError):  # the receiver has left meanwhile
+        with suppress(OSError, WriterClosed):  # the receiver has left meanwhile
             if decision.action == "release":
                 await self.insert(decision.frame, unit)
             elif decision.action == "answer" and self.back is not None:

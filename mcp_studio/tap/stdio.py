@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import re
 import shlex
 import signal
-from collections.abc import Sequence
-from contextlib import suppress
+import stat
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing, closing, suppress
 
 from mcp_studio.tap.recorder import Flow, Recorder, Say
 from mcp_studio.transport.guard import GuardedChild, StartFailure, guard
-from mcp_studio.transport.stdio import DRAIN, LEFTOVERS, STDERR_LINE, cannot_start, frame_of, how_it_ended
+from mcp_studio.transport.stdio import (
+    DRAIN,
+    LEFTOVERS,
+    STDERR_LINE,
+    PipeWriter,
+    WriterClosed,
+    cannot_start,
+    frame_of,
+    how_it_ended,
+)  # fmt: skip
 from mcp_studio.vault.base import beside
 
 _CHUNK = 1 << 16
@@ -54,10 +65,9 @@ def _pass_on(child: GuardedChild, number: int) -> None:
 
 
 class _Writer:
-    """Writes to a pipe, file or terminal in threads: others may share it, so it must not be made to not block."""
+    """Writes to a file or terminal as `PipeWriter` does to a pipe, in threads: others may share it."""
 
     def __init__(self, fd: int) -> None:
-        os.set_blocking(fd, True)
         self._file = open(fd, "wb", 0)
         self._lock = asyncio.Lock()
         self.close = self._file.close
@@ -66,6 +76,28 @@ class _Writer:
         async with self._lock:
             while data and not self._file.closed:
                 data = data[await beside(self._file.write, data) :]
+
+
+async def _pieces(source: int) -> AsyncGenerator[bytes]:
+    """What comes from a pipe, file or terminal, which belongs to this from now on."""
+    with os.fdopen(source, "rb", 0) as file:
+        if not _is_pipe(source):
+            while data := await beside(file.read, _CHUNK):
+                yield data
+            return
+        reader = asyncio.StreamReader(_CHUNK)
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), file
+        )
+        with closing(transport):
+            while data := await reader.read(_CHUNK):
+                yield data
+
+
+def _is_pipe(fd: int) -> bool:
+    """Whether it is ours alone: files and terminals that others may share must not be made to not block."""
+    mode = os.fstat(fd).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
 class _Wires:
@@ -82,7 +114,8 @@ class _Wires:
         """Until the program has ended and what it wrote was passed on; its exit code, None where that is not known."""
         child, recorder, outlet = self._child, self._recorder, os.dup(1)
         os.dup2(2, 1)  # what else is printed is no answer
-        self._to_server, self._to_client = _Writer(child.stdin_fd), _Writer(outlet)
+        self._to_server = await PipeWriter.open(child.stdin_fd, math.inf)
+        self._to_client = await PipeWriter.open(outlet, math.inf) if _is_pipe(outlet) else _Writer(outlet)
         self._asking = Flow(recorder, "out", _END, _asked, _line, self._to_server.write, self._cut)
         self._answering = Flow(recorder, "in", _END, self._printed, _line, self._to_client.write, self._cut)
         self._asking.back, self._answering.back = self._answering.insert, self._asking.insert
@@ -108,21 +141,20 @@ class _Wires:
     async def _tell(self, failure: str) -> None:
         """Answer what the server can answer no more because of us."""
         self._say(failure)
-        with suppressOSError:
+        with suppress(OSError, WriterClosed):
             await self._answering.tear()
             for frame in self._recorder.lost(failure):
                 await self._answering.insert(frame)
 
     async def _pump(self, source: int, flow: Flow) -> None:
         try:
-            os.set_blocking(source, True)
-            with os.fdopen(source, "rb", 0) as file:
-                while data := await beside(file.read, _CHUNK):
+            async with aclosing(_pieces(source)) as pieces:
+                async for data in pieces:
                     await flow.feed(data)
             if flow.back is not None:
                 self._recorder.gate.open()
             await flow.finish()
-        except OSError:
+        except (OSError, WriterClosed):
             pass  # whoever is at the other end reads no more, which is told by closing this one
         except Exception as problem:  # the client is told what it costs
             self._why = f"{type(problem).__name__}: {problem}"

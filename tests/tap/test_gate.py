@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mcp_studio.paths import Paths
-from mcp_studio.tap.desk import RemoteGate
-from mcp_studio.tap.gate import Decision, Waiting
-from tests.cli.kit import RAW, cli
+from mcp_studio.tap.gate import Decision, RemoteGate, Waiting
+from tests.cli.kit import RAW
 from tests.support import wait_until
 from tests.tap.kit import Tapped, answer, recorded, request, running, tapped
 
@@ -174,42 +172,3 @@ async def test_a_fault_cuts_the_connection_and_says_so() -> None:
         assert client.hear() is None
         assert client.process.wait(60) == 1
         assert client.process.stderr is not None and b"The connection was cut" in client.process.stderr.read()
-
-
-RULES = """
-[[fault]]
-kind = "error"
-value = -7
-query = "tool:search"
-
-[[fault]]
-kind = "drop"
-rate = 1
-query = "method:ping"
-"""
-
-
-async def test_faults_stand_in_a_file_too(tmp_path: Path) -> None:
-    file = tmp_path / "faults.toml"
-    file.write_text(RULES)
-    with tapped("--faults", str(file), "--fault", "drop method:tools/list", server=["cat"]) as client:
-        client.say(request(1, "ping"), request(2, "tools/list"), request(3, "tools/call", name="search"))
-        assert (client.hear() or {})["error"]["code"] == -7
-
-
-@pytest.mark.parametrize(
-    ("rules", "says"),
-    [
-        ('[[fault]]\nkind = "explode"', "`explode` is no fault"),
-        ('[[fault]]\nkind = "drop"\nrtae = 1', "fault[0].rtae: is not a known key. Did you mean `rate`?"),
-        ("fault = 3", "must be written as [[fault]] tables"),
-        ("[[fault", "It is not valid TOML"),
-        (None, "There is no such file"),
-    ],
-)
-def test_a_wrong_file_of_faults_is_one_sentence(tmp_path: Path, rules: str | None, says: str) -> None:
-    file = tmp_path / "faults.toml"
-    if rules is not None:
-        file.write_text(rules)
-    done = cli("tap", "--faults", str(file), "--", "cat")
-    assert done.code == 2 and says in done.err and "Traceback" not in done.err

@@ -221,10 +221,7 @@ async def test_a_fault_answers_with_an_error() -> None:
 
 
 async def test_a_server_behind_tls_is_verified(tmp_path: Path) -> None:
-    ca = Authority(tmp_path)
-    async with RawServer(echo, ca.server()) as raw, httpx2.AsyncClient() as client:
-        with before(raw.url, "--ca", str(ca.file)) as server:
-            assert (await client.post(server.url, json=CALL)).json() == PAID
+    async with RawServer(echo, Authority(tmp_path).server()) as raw, httpx2.AsyncClient() as client:
         with before(raw.url) as server:
             came = await client.post(server.url, json=CALL)
             assert came.status_code == 502 and "certificate" in came.json()["error"]["message"].lower()

@@ -21,8 +21,7 @@ from mcp_studio.config.table import nearest
 from mcp_studio.errors import UsageError
 from mcp_studio.paths import Paths
 from mcp_studio.redact import Redactor
-from mcp_studio.tap.desk import serve
-from mcp_studio.tap.gate import HOLD, Fault, Gate, faults_in
+from mcp_studio.tap.gate import HOLD, Fault, Gate, serve
 from mcp_studio.tap.http import HttpTap
 from mcp_studio.tap.recorder import Recorder
 from mcp_studio.tap.stdio import tap_program
@@ -39,7 +38,7 @@ def run(out: Output) -> int:
     if bool(url) == (options.command is not None) or options.words:
         hint = "mcp-studio tap -- COMMAND ARGS…, or mcp-studio tap --listen PORT --to URL"
         raise UsageError("Which server?", hint=hint)
-    server = targets.adjusted(targets.from_url(url), options) if url else _program(options.command or [])
+    server = targets.from_url(url) if url else _program(options.command or [])
     name = options.value("--name") or (urlsplit(url).hostname or targets.NAME if url else Path(server.command).stem)
     config = targets.configuration(options, Paths.default(), replace(server, name=name))
     targets.learn(config, out)
@@ -90,7 +89,6 @@ async def _tap(config: Config, server: ServerConfig, out: Output) -> int:
     store = TraceStore(redactor, settings.limits, disk)
     store.troubled.connect(out.warn)
     faults = [Fault.parse(text) for text in options.values("--fault")]
-    faults += [fault for file in options.values("--faults") for fault in faults_in(Path(file))]
     gate = Gate(redactor, faults, options.value("--seed"), options.seconds("--hold") or HOLD)
     gate.set(options.values("--break"))
     recorder = partial(Recorder, store, gate, redactor, server.name, settings.limits, out.warn)

@@ -23,7 +23,7 @@ from mcp_studio.tui.views.rows import Line, VirtualList
 from mcp_studio.tui.views.trace_table import arrow
 
 if TYPE_CHECKING:
-    from mcp_studio.tap.desk import RemoteGate
+    from mcp_studio.tap.gate import RemoteGate
 
 
 class Breakpoints(Dialog[None]):
