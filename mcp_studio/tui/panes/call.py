@@ -459,7 +459,7 @@ class CallPane(Pane, scope="call"):
         """
         studio, ref = self.app.studio, draft.entry.ref
         call = draft.begin(studio, fresh=fresh)
-        if draft.value and not hidden:
+        if not hidden and (draft.value or studio.memory.drafts.get(draft.key)):
             studio.memory.drafts.put(draft.key, draft.value, hidden=draft.secrets)
         studio.memory.history.follow(call, ref, draft.sent, origin="studio", hidden=draft.secrets | hidden)
         if ref.kind == "template":  # the studio knows of the URI that came of it only
