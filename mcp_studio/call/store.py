@@ -16,7 +16,7 @@ from mcp_studio.session.state import at_most
 from mcp_studio.vault.base import file_lock
 
 _LOCK_PATIENCE = 2.0
-_PATIENCE = 1.0
+_PATIENCE = 3.0
 
 Choose = Callable[[list[bytes]], Sequence[bytes]]
 """Gives those of all lines, oldest first, that stay."""
