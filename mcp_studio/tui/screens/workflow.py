@@ -166,7 +166,7 @@ class WorkflowDialog(RunDialog):
     @on(VirtualList.Chosen, "#steps")
     def show_messages(self, event: VirtualList.Chosen) -> None:
         """Leave for the messages of a step, in the trace."""
-        if self._run is not None and not self.has_class("-running"):
+        if self._run is not None and event.row[1].began and not self.has_class("-running"):
             self.dismiss(f'comment:"run {self._run.id}: {event.row[1].path}"')
 
     async def _fill(self, node: StepRun) -> None:
