@@ -23,8 +23,7 @@ from mcp_studio.jsontext import Json, JsonProblem, dumps, items_of, loads, mappi
 from mcp_studio.limits import KB, MB
 from mcp_studio.paths import write_atomically
 from mcp_studio.registry.record import LONGEST_NAME, PINNED, Pinned, ToolRecord, listed_by, record_of, tags_of
-from mcp_studio.registry.sql import postgres_storage, sqlite_storage
-from mcp_studio.registry.storage import JsonStorage, MemoryStorage, Storage, StorageProblem, Uses, merged, used
+from mcp_studio.registry.storage import MemoryStorage, Storage, Uses, merged, open_storage, used
 from mcp_studio.safetext import safe
 from mcp_studio.search.engine import Listed
 from mcp_studio.search.index import SearchIndex, Worker
@@ -33,8 +32,6 @@ from mcp_studio.search.usage import Usage
 from mcp_studio.vault.base import in_thread
 
 log = logging.getLogger(__name__)
-ENTRY_POINTS = "mcp_studio.registry"
-"""The group of entry points: the scheme of an address -> a callable that takes the address and makes a `Storage`."""
 BATCH = 10_000
 """Records that a storage is given at once."""
 _LARGEST = 256 * MB
@@ -68,34 +65,6 @@ class SearchAnswer(NamedTuple):
     """What the asker should know: what was not looked at, and why."""
     method: str = ""
     """What served, where `auto` was asked for."""
-
-
-def open_storage(address: str | Path) -> Storage:
-    """A storage by its address: a file (`.json`, `.sqlite`, `.db`), `postgresql://…`, or what a package adds.
-
-    Raises:
-        StorageProblem: there is none of this kind, or what it needs is missing.
-    """
-    text = str(address)
-    scheme, colon, _ = text.partition(":")
-    if scheme in ("postgresql", "postgres") and colon:
-        return postgres_storage(text)
-    if Path(text).suffix in (".sqlite", ".sqlite3", ".db"):
-        return sqlite_storage(Path(text).expanduser())
-    if Path(text).suffix == ".json" or isinstance(address, Path):
-        return JsonStorage(Path(text).expanduser())
-    from importlib import metadata
-
-    for point in metadata.entry_points(group=ENTRY_POINTS, name=scheme):
-        try:
-            return point.load()(text)
-        except StorageProblem:
-            raise
-        except Exception as problem:  # foreign code
-            message = f"The storage {scheme!r} of a package cannot be opened: {type(problem).__name__}: {problem}"
-            raise StorageProblem(message) from None
-    hint = "There are FILE.json, FILE.sqlite, postgresql://HOST/DATABASE, and what packages add."
-    raise StorageProblem(f"There is no storage for {scheme!r}.", hint=hint)
 
 
 def copy(source: Storage, target: Storage) -> int:

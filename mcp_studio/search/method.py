@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import NamedTuple, Protocol
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import accumulate
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from mcp_studio.catalog.listing import Entry, EntryKind, Ref
 from mcp_studio.errors import UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.record import record
+
+T = TypeVar("T")
 
 
 class Document(NamedTuple):
@@ -202,3 +206,41 @@ class MethodInfo(NamedTuple):
     """Why it cannot be used, in a sentence, with what to do about it."""
     package: str = ""
     """The package that it came with; empty for our own."""
+
+
+class Rows(Generic[T]):
+    """A method that has a row for each document."""
+
+    def __init__(self) -> None:
+        self._rows: dict[Ref, T] = {}
+        self._made: Any = None
+        """What was made of the rows, until there are others."""
+
+    def _row(self, document: Document) -> T:
+        raise NotImplementedError
+
+    def add(self, documents: Sequence[Document]) -> None:
+        """Take documents; one that is there is replaced."""
+        self._rows.update((document.ref, self._row(document)) for document in documents)
+        self._made = None
+
+    def remove(self, refs: Collection[Ref]) -> None:
+        """Forget documents; those that are not there do not matter."""
+        for ref in refs:
+            self._rows.pop(ref, None)
+        self._made = None
+
+
+class Joined:
+    """The texts of many rows as one: to look through that takes a tenth of the time."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.text = "\n".join(texts)
+        self._starts = [*accumulate((len(text) + 1 for text in texts), initial=0)]
+
+    def rows(self, find: Callable[[int], int]) -> Iterator[int]:
+        """The rows in which something is found: `find` says where, from a place on; below 0 where it is not."""
+        row, end = 0, len(self._starts) - 1
+        while row < end and (place := find(self._starts[row])) >= 0:
+            row = bisect_right(self._starts, place)
+            yield row - 1

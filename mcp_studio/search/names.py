@@ -16,8 +16,7 @@ from typing import NamedTuple
 from mcp_studio.catalog.listing import KINDS, Ref
 from mcp_studio.search.fields import fields
 from mcp_studio.search.index_file import Arrays, Redact, packed, unpacked
-from mcp_studio.search.method import BY_LETTERS, BY_LIKENESS, LONGEST, Answer, Document, Query, Scope, Scored
-from mcp_studio.search.rows import Joined, Rows
+from mcp_studio.search.method import BY_LETTERS, BY_LIKENESS, LONGEST, Answer, Document, Joined, Query, Rows, Scored
 from mcp_studio.search.tokens import stem
 
 LONGEST_NAME = 200
@@ -262,7 +261,7 @@ class Substring(Rows[Row]):
 
     def search(self, query: Query) -> Answer:
         """All that have every word, the best first; an address in full finds exactly that."""
-        if exact := self._addressed(query.text.strip(), query.scope):
+        if exact := self._addressed(query):
             return Answer([Scored(ref, 2.0, BY_LETTERS) for ref in exact[: query.limit]], len(exact))
         if self._made is None or self._made[0] != query.scope:
             refs = sorted((ref for ref in self._rows if query.scope.has(ref)), key=lambda ref: (*ref[1:], ref.kind))
@@ -287,10 +286,11 @@ class Substring(Rows[Row]):
             total += len(places)
         return Answer(hits, total, note)
 
-    def _addressed(self, text: str, scope: Scope) -> list[Ref]:
+    def _addressed(self, query: Query) -> list[Ref]:
         """What is called so in full."""
-        refs = [Ref(kind, server, name) for server, name in addresses(text) for kind in KINDS]
-        return sorted((ref for ref in refs if ref in self._rows and scope.has(ref)), key=lambda ref: (*ref[1:], ref[0]))
+        refs = [Ref(kind, server, name) for server, name in addresses(query.text.strip()) for kind in KINDS]
+        known = (ref for ref in refs if ref in self._rows and query.scope.has(ref))
+        return sorted(known, key=lambda ref: (*ref[1:], ref[0]))
 
 
 _LONGEST = 40

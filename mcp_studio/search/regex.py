@@ -10,8 +10,7 @@ from typing import NamedTuple
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.schema.patterns import Pattern, PatternError, TooSlow
 from mcp_studio.search.fields import fields
-from mcp_studio.search.method import Answer, Document, Query, Reason, Scored, SearchProblem, order
-from mcp_studio.search.rows import Joined, Rows
+from mcp_studio.search.method import Answer, Document, Joined, Query, Reason, Rows, Scored, SearchProblem, order
 from mcp_studio.search.why import LONGEST_STRETCH, STRETCHED, field_texts, stretch
 
 LONGEST = 200

@@ -17,7 +17,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from mcp_studio.registry.record import ToolRecord
-from mcp_studio.registry.registry import ToolRegistry, open_storage
+from mcp_studio.registry.registry import ToolRegistry
+from mcp_studio.registry.storage import open_storage
 from tests.bench.search import DATA, catalogues
 
 

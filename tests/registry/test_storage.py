@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from mcp_studio.registry.record import ToolRecord
-from mcp_studio.registry.registry import ToolRegistry, copy, open_storage
-from mcp_studio.registry.storage import JsonStorage, StorageProblem, Uses
+from mcp_studio.registry.registry import ToolRegistry, copy
+from mcp_studio.registry.storage import JsonStorage, StorageProblem, Uses, open_storage
 from tests.registry.kit import tools
 from tests.search.index_kit import package
 from tests.support import ROOT
@@ -46,7 +46,7 @@ def test_use_that_others_have_counted_is_not_lost_by_a_save(address: str) -> Non
 WRITER = """
 import sys
 from mcp_studio.registry.record import ToolRecord
-from mcp_studio.registry.registry import open_storage
+from mcp_studio.registry.storage import open_storage
 from mcp_studio.registry.storage import Uses
 storage = open_storage(sys.argv[1])
 for number in range(25):

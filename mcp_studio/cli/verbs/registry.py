@@ -14,7 +14,8 @@ from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import printable
 from mcp_studio.present.units import plural
 from mcp_studio.registry.record import PINNED, Pinned, ToolRecord, record_of
-from mcp_studio.registry.registry import ToolRegistry, copy, open_storage
+from mcp_studio.registry.registry import ToolRegistry, copy
+from mcp_studio.registry.storage import open_storage
 from mcp_studio.studio import Studio
 
 _ASKING = ("list", "search", "show", "stats", "export")
