@@ -49,7 +49,7 @@ class Limits:
     stderr: int = 256 * KB
     """The newest standard error output kept per server."""
     stray: int = 20
-    """Stray standard output lines kept per server; the rest is counted."""
+    """Lines of unexpected standard output kept per server; the rest is counted."""
     pages: int = 100
     """Pages of one listing."""
     items: int = 10_000
