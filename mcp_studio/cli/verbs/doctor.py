@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -155,10 +156,10 @@ def _wrong(studio: Studio, server: ServerConfig, status: Status) -> dict[str, Js
 # For people
 
 _ROWS: dict[str, tuple[str, Callable[[Any], str]]] = {
-    "source": ("from", str), "argv": ("argv", " ".join), "cwd": ("cwd", str), "environment": ("environment", ", ".join),
-    "sandbox": ("sandbox", str), "url": ("url", str), "headers": ("headers", ", ".join), "tls": ("tls", str),
-    "transport": ("transport", lambda kind: connections.KIND_NAMES[kind]), "proxy": ("proxy", str),
-    "access": ("signed in", str),
+    "source": ("from", str), "argv": ("command", shlex.join), "cwd": ("cwd", str),
+    "environment": ("environment", ", ".join), "sandbox": ("sandbox", str), "url": ("url", str),
+    "headers": ("headers", ", ".join), "tls": ("tls", str), "proxy": ("proxy", str), "access": ("signed in", str),
+    "transport": ("transport", lambda kind: connections.KIND_NAMES[kind]),
     "serverInfo": ("server", lambda info: f"{info.get('name', '?')} {info.get('version', '')}"),
     "capabilities": ("it declares", servers.capabilities), "clientCapabilities": ("we declare", servers.capabilities),
 }  # fmt: skip
