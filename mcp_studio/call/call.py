@@ -266,7 +266,7 @@ class Call:
     """For how long a person was asked since it was sent, in milliseconds."""
     answered: bool = False
     """The server has answered a request of it, if only by asking for input."""
-    changed: Signal[Call] = field(default_factory=Signal["Call"])
+    changed: Signal[Call] = field(default_factory=lambda: Signal())
     over: asyncio.Event = field(default_factory=asyncio.Event)
     """Set with the end of it all: nothing more will be found out about the result."""
     task: asyncio.Task[None] | None = None

@@ -12,11 +12,10 @@ from typing import Literal, NamedTuple
 
 from mcp_studio.call.call import Call, Denied
 from mcp_studio.call.history import number
-from mcp_studio.call.secrets import walk
 from mcp_studio.catalog.listing import Entry, Ref
 from mcp_studio.config.model import RISKS, PolicyRule, Risk, ToolRule, Verdict
 from mcp_studio.config.settings import fingerprint
-from mcp_studio.jsontext import Json, mapping
+from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.redact import is_secret_name
 from mcp_studio.session.inbox import Answer, InputRequest, Recent
@@ -245,16 +244,24 @@ def _raised(risk: Risk, texts: Sequence[_Text]) -> tuple[Risk, tuple[str, ...]]:
 def _texts(arguments: Json) -> tuple[list[_Text], bool]:
     """The leaves of the arguments, those in lists also without their indexes, and whether that is all that is there."""
     texts, whole = list[_Text](), True
-    for count, (path, value) in enumerate(walk(arguments)):
-        if count >= _PLACES:
-            return texts, False
-        if not path or isinstance(value, (dict, list)):
-            continue
-        text = value if isinstance(value, str) else json.dumps(value)
-        whole = whole and len(text) <= _READ
-        names = (".".join(map(str, path)), ".".join(part for part in path if isinstance(part, str)))
-        texts += [(name, text[:_READ]) for name in dict.fromkeys(names)]
-    return texts, whole
+    todo: list[tuple[str, str, Json]] = [("", "", arguments)]
+    for _ in range(_PLACES):
+        if not todo:
+            break
+        name, plain, value = todo.pop()
+        if isinstance(value, dict):
+            members = reversed(mapping(value).items())
+            todo += [(f"{name}.{key}", f"{plain}.{key}", below) for key, below in members]
+        elif isinstance(value, list):
+            items = items_of(value)
+            todo += [(f"{name}.{at}", plain, items[at]) for at in range(len(items) - 1, -1, -1)]
+        elif name:
+            text = value if isinstance(value, str) else json.dumps(value)
+            whole = whole and len(text) <= _READ
+            texts.append((name[1:], text[:_READ]))
+            if plain != name:
+                texts.append((plain[1:], text[:_READ]))
+    return texts, whole and not todo
 
 
 @lru_cache(4_096)
