@@ -28,6 +28,8 @@ _PUSHED = re.compile(
     r"|missing required client capabilit"
 )
 """What servers say, by their SDK, when their code still asks by a request, which 2026-07-28 does not have."""
+CANCELLING = 2.0
+"""Seconds for telling a server that a call, or the task that it became, is not wanted any more."""
 _READ = 2_000
 """Characters of each text of a failed tool that are looked at."""
 
@@ -326,6 +328,15 @@ class Call:
         if self.task is not None:
             await self.over.wait()
         return self.outcome or Cancelled()
+
+    async def join(self) -> CallOutcome:
+        """The same; if who waits is cancelled, so is the call, and the server is told before this ends."""
+        try:
+            return await self.wait()
+        finally:
+            self.cancel()
+            if self.outcome is None and self.task is not None:
+                await asyncio.wait((self.task,), timeout=CANCELLING)
 
     def on_progress(self, done: float, total: float | None, message: str) -> None:
         """Take progress from the session."""

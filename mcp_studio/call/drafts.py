@@ -57,7 +57,7 @@ class Drafts:
             self._saver.soon()
 
     async def close(self) -> None:
-        """Write what has not been written yet, if the disk takes it soon."""
+        """Write what has not been written yet."""
         await self._saver.finish()
 
     async def _save(self) -> None:

@@ -194,7 +194,7 @@ class History:
         self.changed.emit(past.ref)
 
     async def close(self) -> None:
-        """Wait until all is written, if the disk takes it soon."""
+        """Wait until all is written."""
         await self._saver.finish()
 
     async def _save(self) -> None:

@@ -12,10 +12,11 @@ from typing import Literal, NamedTuple
 
 from mcp_studio.call.call import Call, Denied
 from mcp_studio.call.history import number
+from mcp_studio.call.secrets import parts_of
 from mcp_studio.catalog.listing import Entry, Ref
 from mcp_studio.config.model import RISKS, PolicyRule, Risk, ToolRule, Verdict
 from mcp_studio.config.settings import fingerprint
-from mcp_studio.jsontext import Json, items_of, mapping
+from mcp_studio.jsontext import Json, mapping
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.redact import is_secret_name
 from mcp_studio.session.inbox import Answer, InputRequest, Recent
@@ -225,9 +226,9 @@ def _profile(tool: ToolView) -> Profile:
     )
 
 
-def prices_of(tools: Iterable[Entry], trusted: bool) -> dict[Ref, float]:
-    """What a call of each tool costs, where a trusted server declares it."""
-    views = [(one.ref, one.view) for one in tools if trusted and isinstance(one.view, ToolView)]
+def prices_of(tools: Iterable[Entry]) -> dict[Ref, float]:
+    """What a call of each of these tools of trusted servers costs, where that is declared."""
+    views = [(one.ref, one.view) for one in tools if isinstance(one.view, ToolView)]
     return {ref: cost for ref, view in views if (cost := _profile(view).cost)}
 
 
@@ -249,18 +250,13 @@ def _texts(arguments: Json) -> tuple[list[_Text], bool]:
         if not todo:
             break
         name, plain, value = todo.pop()
-        if isinstance(value, dict):
-            members = reversed(mapping(value).items())
-            todo += [(f"{name}.{key}", f"{plain}.{key}", below) for key, below in members]
-        elif isinstance(value, list):
-            items = items_of(value)
-            todo += [(f"{name}.{at}", plain, items[at]) for at in range(len(items) - 1, -1, -1)]
+        if isinstance(value, (dict, list)):
+            keyed, inside = isinstance(value, dict), reversed(parts_of(value))
+            todo += [(f"{name}.{part}", f"{plain}.{part}" if keyed else plain, below) for part, below in inside]
         elif name:
             text = value if isinstance(value, str) else json.dumps(value)
             whole = whole and len(text) <= _READ
-            texts.append((name[1:], text[:_READ]))
-            if plain != name:
-                texts.append((plain[1:], text[:_READ]))
+            texts += [(one[1:], text[:_READ]) for one in dict.fromkeys((name, plain))]
     return texts, whole and not todo
 
 

@@ -180,11 +180,7 @@ class Toolset:
         call = studio.caller.call_tool(
             record.ref, arguments, origin="program", approved=self._approved, timeouts=self._timeouts
         )
-        try:
-            outcome = await call.wait()
-        except asyncio.CancelledError:
-            call.cancel()
-            raise
+        outcome = await call.join()
         if not isinstance(outcome, Succeeded):
             raise failure(outcome)
         return outcome.result if self._options.get("raw") else text_of(outcome.result)
