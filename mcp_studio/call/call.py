@@ -51,7 +51,7 @@ class CallOutcome:
     """What is wrong with the answer, in words; an answer with problems is still shown."""
     notes: tuple[str, ...] = ()
     """What is good to know about the answer, in words."""
-    sensitive: Mapping[str, int] = field(default_factory=dict[str, int])
+    sensitive: Mapping[str, int] = field(default_factory=lambda: {})
     """How many secrets and personal data of each kind the filter of results found in it."""
 
 
@@ -201,9 +201,9 @@ def problems_of(method: str, result: Json) -> tuple[str, ...]:
     """What the result of tools/call, resources/read or prompts/get lacks or has wrong."""
     if not isinstance(result, dict):
         return ()
-    answer, found = mapping(result), list[str]()
-    if method == "tools/call" and not isinstance(answer.get("isError", False), bool):
-        found.append("isError is neither true nor false.")
+    answer = mapping(result)
+    flawed = method == "tools/call" and not isinstance(answer.get("isError", False), bool)
+    found = ["isError is neither true nor false."] if flawed else []
     member = _MEMBERS.get(method)
     items = answer.get(member) if member else []
     if not isinstance(items, list):

@@ -30,7 +30,7 @@ from mcp_studio.call.call import (
     outcome_of,
 )
 from mcp_studio.call.filter import ResultFilter
-from mcp_studio.call.policy import Judgement, Origin, Policy, consent, prices_of, tool_of
+from mcp_studio.call.policy import Judgement, Origin, Policy, consent, prices_of
 from mcp_studio.call.secrets import SecretArguments
 from mcp_studio.call.skills import SkillReader
 from mcp_studio.catalog.catalog import Catalog
@@ -235,12 +235,12 @@ class Caller:
         return () if call.stays else self.groups.others(call.ref.server, call.ref.name, tried)
 
     def _judge(self, ref: Ref, arguments: Json, origin: Origin, counts: bool = True) -> Judgement:
-        entries = self.catalog.find(ref)
-        for secret in self._secret.of(tool_of(entries), arguments):
+        entries, trusted = self.catalog.find(ref), self.manager.config(ref.server).trust
+        judgement = self.policy.judge(ref, entries, arguments, origin=origin, trusted=trusted, counts=counts)
+        for secret in self._secret.of(judgement.tool, arguments):
             # Before it is written: as an approval that waits, or when it is denied.
             self.manager.redactor.learn(secret)
-        trusted = self.manager.config(ref.server).trust
-        return self.policy.judge(ref, entries, arguments, origin=origin, trusted=trusted, counts=counts)
+        return judgement
 
     async def _send(self, call: Call, tool: ToolView | None) -> Reply:
         """Send a call and drive it to the answer of its last round.

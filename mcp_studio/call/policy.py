@@ -99,10 +99,7 @@ class Policy:
 
     def profile(self, ref: Ref, tool: ToolView | None, trusted: bool) -> Profile:
         """What is known of a tool."""
-        if tool is not None and trusted:
-            found = _profile(tool)
-        else:
-            found = Profile("high" if tool is not None and tool.destructive else "medium")
+        found = _profile(tool) if tool and trusted else Profile("high" if tool and tool.destructive else "medium")
         for rule in self._tools:
             if fnmatchcase(str(ref), rule.tools):
                 found = found._replace(
@@ -125,9 +122,9 @@ class Policy:
             entries: what the server lists under the name.
             counts: the call is made now where it may be: rules with a number of calls count it.
         """
-        if entries and all(entry.excluded for entry in entries):
-            return Judgement("deny", entries[0].problem, unusable=True)
         tool = tool_of(entries)
+        if entries and all([entry.excluded for entry in entries]):
+            return Judgement("deny", entries[0].problem, unusable=True, tool=tool)
         profile = self.profile(ref, tool, trusted)
         texts, whole = _texts(arguments) if arguments else (list[_Text](), True)
         too_often = partial(self._recent.too_often, counts=counts)
@@ -244,19 +241,18 @@ def _raised(risk: Risk, texts: Sequence[_Text]) -> tuple[Risk, tuple[str, ...]]:
 
 def _texts(arguments: Json) -> tuple[list[_Text], bool]:
     """The leaves of the arguments, those in lists also without their indexes, and whether that is all that is there."""
-    texts, whole = list[_Text](), True
+    texts: list[_Text] = []
     todo: list[tuple[str, str, Json]] = [("", "", arguments)]
-    for _ in range(_PLACES):
-        if not todo:
-            break
-        name, plain, value = todo.pop()
+    whole, left = True, _PLACES
+    while todo and left:
+        (name, plain, value), left = todo.pop(), left - 1
         if isinstance(value, (dict, list)):
             keyed, inside = isinstance(value, dict), reversed(parts_of(value))
             todo += [(f"{name}.{part}", f"{plain}.{part}" if keyed else plain, below) for part, below in inside]
         elif name:
             text = value if isinstance(value, str) else json.dumps(value)
             whole = whole and len(text) <= _READ
-            texts += [(one[1:], text[:_READ]) for one in dict.fromkeys((name, plain))]
+            texts += [(one[1:], text[:_READ]) for one in {name: 0, plain: 0}]
     return texts, whole and not todo
 
 
