@@ -126,7 +126,7 @@ _ANCHOR = re.compile(
     # its anchor (`~`): else each `word` of a text would be looked at closely.
     rb"k(?:(?:(?<!progresstok)en|ey)~|ia[0-9a-z]{16}|-[\w-]{16})|c(?:ret|redential|ookie|lient_?assertion)~|w(?:or)?d~"
     rb"|z(?:ation~|a[\w-]{20})|b(?:earer |asic )|phrase~|verifier~|g(?:h[pousr]_|ithub_pat_|lpat-)"
-    rb"|yj[\w-]{9}|://|-(?:----begin|(?<=xox[a-z]-))"
+    rb"|yj[\w-]{9}|/(?<=:/)/|-(?:----begin|(?<=xox[a-z]-))"
     # What follows `=` is looked at before what precedes it: most have no such letter before them.
     rb"|=(?<=[eghnty]=)(?:(?<=code=)|(?<=key=)|(?<=sig=)|(?<=signature=)|(?<=auth=)|(?<=state=)|(?<=session=)"
     rb"|(?<=ticket=)|(?<=jwt=)|(?<=assertion=))|%3d(?<=[eghnty]%3d)|\\u003d(?<=[eghnty]\\u003d)"
@@ -224,7 +224,8 @@ class Redactor:
 
     def bytes(self, data: bytes) -> bytes:
         """The same bytes with secrets replaced; JSON stays JSON, and bytes without secrets are the same object."""
-        spans = sorted((*self._found(data), *self._learned(data)))
+        found = self._found(data) if len(data) > SLICE or self._anchor.search(data.lower()) else ()
+        spans = sorted((*found, *self._learned(data)))
         if not spans:
             return data
         parts: list[bytes] = []
@@ -308,13 +309,13 @@ class Redactor:
                     continue
                 if span := self._secret_at(data, found[0], since + found.start()):
                     yield span
-                    if found[0] != b"://":  # the value of a parameter may go on behind the user of an address
+                    if found[0] != b"//":  # the value of a parameter may go on behind the user of an address
                         done = span[1]
 
     def _secret_at(self, data: bytes, word: bytes, start: int) -> _Span | None:
         """The secret value that an anchor at a place announces, if it does."""
         end = start + len(word)
-        if word == b"://":
+        if word == b"//":
             return _span(_USERINFO.match(data, end))
         if word == b"bearer ":
             return _span(_BEARER.match(data, start), 1)

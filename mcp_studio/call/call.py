@@ -28,6 +28,8 @@ _PUSHED = re.compile(
     r"|missing required client capabilit"
 )
 """What servers say, by their SDK, when their code still asks by a request, which 2026-07-28 does not have."""
+CANCELLING = 2.0
+"""Seconds for telling a server that a call, or the task that it became, is not wanted any more."""
 _READ = 2_000
 """Characters of each text of a failed tool that are looked at."""
 
@@ -49,7 +51,7 @@ class CallOutcome:
     """What is wrong with the answer, in words; an answer with problems is still shown."""
     notes: tuple[str, ...] = ()
     """What is good to know about the answer, in words."""
-    sensitive: Mapping[str, int] = field(default_factory=dict[str, int])
+    sensitive: Mapping[str, int] = field(default_factory=lambda: {})
     """How many secrets and personal data of each kind the filter of results found in it."""
 
 
@@ -199,9 +201,9 @@ def problems_of(method: str, result: Json) -> tuple[str, ...]:
     """What the result of tools/call, resources/read or prompts/get lacks or has wrong."""
     if not isinstance(result, dict):
         return ()
-    answer, found = mapping(result), list[str]()
-    if method == "tools/call" and not isinstance(answer.get("isError", False), bool):
-        found.append("isError is neither true nor false.")
+    answer = mapping(result)
+    flawed = method == "tools/call" and not isinstance(answer.get("isError", False), bool)
+    found = ["isError is neither true nor false."] if flawed else []
     member = _MEMBERS.get(method)
     items = answer.get(member) if member else []
     if not isinstance(items, list):
@@ -266,7 +268,7 @@ class Call:
     """For how long a person was asked since it was sent, in milliseconds."""
     answered: bool = False
     """The server has answered a request of it, if only by asking for input."""
-    changed: Signal[Call] = field(default_factory=Signal["Call"])
+    changed: Signal[Call] = field(default_factory=lambda: Signal())
     over: asyncio.Event = field(default_factory=asyncio.Event)
     """Set with the end of it all: nothing more will be found out about the result."""
     task: asyncio.Task[None] | None = None
@@ -326,6 +328,15 @@ class Call:
         if self.task is not None:
             await self.over.wait()
         return self.outcome or Cancelled()
+
+    async def join(self) -> CallOutcome:
+        """The same; if who waits is cancelled, so is the call, and the server is told before this ends."""
+        try:
+            return await self.wait()
+        finally:
+            self.cancel()
+            if self.outcome is None and self.task is not None:
+                await asyncio.wait((self.task,), timeout=CANCELLING)
 
     def on_progress(self, done: float, total: float | None, message: str) -> None:
         """Take progress from the session."""

@@ -15,6 +15,7 @@ from typing import Any, TypedDict, Unpack, cast
 from mcp_studio.call.audit import Audit
 from mcp_studio.call.cache import ResourceCache
 from mcp_studio.call.call import (
+    CANCELLING,
     Call,
     CallOutcome,
     Cancelled,
@@ -29,7 +30,7 @@ from mcp_studio.call.call import (
     outcome_of,
 )
 from mcp_studio.call.filter import ResultFilter
-from mcp_studio.call.policy import Judgement, Origin, Policy, consent, tool_of
+from mcp_studio.call.policy import Judgement, Origin, Policy, consent, prices_of
 from mcp_studio.call.secrets import SecretArguments
 from mcp_studio.call.skills import SkillReader
 from mcp_studio.catalog.catalog import Catalog
@@ -59,8 +60,6 @@ _LARGE = 32 * 1024
 """Bytes; a larger result is filtered in a thread."""
 _CHECKED = 2 * MB
 """Larger results are not checked."""
-_CANCELLING = 2.0
-"""Seconds for telling the server that a task is not wanted any more."""
 
 
 class CallOptions(TypedDict, total=False):
@@ -135,6 +134,11 @@ class Caller:
         """Start reading a resource or getting a prompt; `fresh` takes no earlier answer that was kept."""
         call = Call(ref, method, params, fresh=fresh)
         return self._begin(call, self._get(call))
+
+    def prices(self, *servers: str) -> dict[Ref, float]:
+        """What a call of each tool of these servers costs, where one declares it that is trusted."""
+        trusted = [name for name in servers if self.manager.config(name).trust]
+        return prices_of(self.catalog.entries("tool", trusted))
 
     async def complete(self, ref: Ref, argument: str, value: str, known: Mapping[str, str]) -> Completion:
         """Ask for the values of an argument of a prompt, or of a variable of a template.
@@ -231,12 +235,12 @@ class Caller:
         return () if call.stays else self.groups.others(call.ref.server, call.ref.name, tried)
 
     def _judge(self, ref: Ref, arguments: Json, origin: Origin, counts: bool = True) -> Judgement:
-        entries = self.catalog.find(ref)
-        for secret in self._secret.of(tool_of(entries), arguments):
+        entries, trusted = self.catalog.find(ref), self.manager.config(ref.server).trust
+        judgement = self.policy.judge(ref, entries, arguments, origin=origin, trusted=trusted, counts=counts)
+        for secret in self._secret.of(judgement.tool, arguments):
             # Before it is written: as an approval that waits, or when it is denied.
             self.manager.redactor.learn(secret)
-        trusted = self.manager.config(ref.server).trust
-        return self.policy.judge(ref, entries, arguments, origin=origin, trusted=trusted, counts=counts)
+        return judgement
 
     async def _send(self, call: Call, tool: ToolView | None) -> Reply:
         """Send a call and drive it to the answer of its last round.
@@ -441,7 +445,7 @@ class _Sending:
         except asyncio.CancelledError:
             # Nobody waits any more: the server is told, in a bounded time, even while this is cancelled.
             cancelling = asyncio.get_running_loop().create_task(tasks.cancel_noting(*task.key))
-            await asyncio.wait((cancelling,), timeout=_CANCELLING)
+            await asyncio.wait((cancelling,), timeout=CANCELLING)
             raise
 
     async def _watch(self, task: Task, deadline: Deadline) -> Task:

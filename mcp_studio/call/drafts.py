@@ -36,6 +36,8 @@ class Drafts:
             key: (one, frozenset()) for key, one in _read(file).items()
         }
         self._saver = Saver(self._save, _DELAY)
+        self.close = self._saver.finish
+        """Writes what has not been written yet."""
 
     def get(self, key: str) -> Json:
         """The draft, or None."""
@@ -55,10 +57,6 @@ class Drafts:
             del self._drafts[next(iter(self._drafts))]
         if before[0] != value:
             self._saver.soon()
-
-    async def close(self) -> None:
-        """Write what has not been written yet, if the disk takes it soon."""
-        await self._saver.finish()
 
     async def _save(self) -> None:
         await asyncio.to_thread(self._write, self._drafts.copy())
@@ -94,5 +92,4 @@ class Memory:
 
     async def close(self) -> None:
         """Write what has not been written yet."""
-        await self.drafts.close()
-        await self.history.close()
+        await asyncio.gather(self.drafts.close(), self.history.close())

@@ -144,6 +144,8 @@ class History:
         self._journal = Journal(file, lambda lines: newest(lines, keep))
         self._waiting: list[tuple[Past, Collection[str]]] = []
         self._saver = Saver(self._save)
+        self.close = self._saver.finish
+        """Writes what has not been written yet."""
 
     def follow(self, call: Call, ref: Ref, arguments: Json, *, origin: Origin, hidden: Collection[str] = ()) -> None:
         """Keep a call once it has ended.
@@ -192,10 +194,6 @@ class History:
         except OSError as problem:
             raise StudioError(f"The history cannot be written: {problem.strerror or problem}.") from None
         self.changed.emit(past.ref)
-
-    async def close(self) -> None:
-        """Wait until all is written, if the disk takes it soon."""
-        await self._saver.finish()
 
     async def _save(self) -> None:
         batch, self._waiting = self._waiting, []

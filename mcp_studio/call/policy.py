@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from mcp_studio.call.call import Call, Denied
 from mcp_studio.call.history import number
-from mcp_studio.call.secrets import walk
+from mcp_studio.call.secrets import parts_of
 from mcp_studio.catalog.listing import Entry, Ref
 from mcp_studio.config.model import RISKS, PolicyRule, Risk, ToolRule, Verdict
 from mcp_studio.config.settings import fingerprint
@@ -99,10 +99,7 @@ class Policy:
 
     def profile(self, ref: Ref, tool: ToolView | None, trusted: bool) -> Profile:
         """What is known of a tool."""
-        if tool is not None and trusted:
-            found = _profile(tool)
-        else:
-            found = Profile("high" if tool is not None and tool.destructive else "medium")
+        found = _profile(tool) if tool and trusted else Profile("high" if tool and tool.destructive else "medium")
         for rule in self._tools:
             if fnmatchcase(str(ref), rule.tools):
                 found = found._replace(
@@ -125,9 +122,9 @@ class Policy:
             entries: what the server lists under the name.
             counts: the call is made now where it may be: rules with a number of calls count it.
         """
-        if entries and all(entry.excluded for entry in entries):
-            return Judgement("deny", entries[0].problem, unusable=True)
         tool = tool_of(entries)
+        if entries and all([entry.excluded for entry in entries]):
+            return Judgement("deny", entries[0].problem, unusable=True, tool=tool)
         profile = self.profile(ref, tool, trusted)
         texts, whole = _texts(arguments) if arguments else (list[_Text](), True)
         too_often = partial(self._recent.too_often, counts=counts)
@@ -226,9 +223,9 @@ def _profile(tool: ToolView) -> Profile:
     )
 
 
-def prices_of(tools: Iterable[Entry], trusted: bool) -> dict[Ref, float]:
-    """What a call of each tool costs, where a trusted server declares it."""
-    views = [(one.ref, one.view) for one in tools if trusted and isinstance(one.view, ToolView)]
+def prices_of(tools: Iterable[Entry]) -> dict[Ref, float]:
+    """What a call of each of these tools of trusted servers costs, where that is declared."""
+    views = [(one.ref, one.view) for one in tools if isinstance(one.view, ToolView)]
     return {ref: cost for ref, view in views if (cost := _profile(view).cost)}
 
 
@@ -244,17 +241,19 @@ def _raised(risk: Risk, texts: Sequence[_Text]) -> tuple[Risk, tuple[str, ...]]:
 
 def _texts(arguments: Json) -> tuple[list[_Text], bool]:
     """The leaves of the arguments, those in lists also without their indexes, and whether that is all that is there."""
-    texts, whole = list[_Text](), True
-    for count, (path, value) in enumerate(walk(arguments)):
-        if count >= _PLACES:
-            return texts, False
-        if not path or isinstance(value, (dict, list)):
-            continue
-        text = value if isinstance(value, str) else json.dumps(value)
-        whole = whole and len(text) <= _READ
-        names = (".".join(map(str, path)), ".".join(part for part in path if isinstance(part, str)))
-        texts += [(name, text[:_READ]) for name in dict.fromkeys(names)]
-    return texts, whole
+    texts: list[_Text] = []
+    todo: list[tuple[str, str, Json]] = [("", "", arguments)]
+    whole, left = True, _PLACES
+    while todo and left:
+        (name, plain, value), left = todo.pop(), left - 1
+        if isinstance(value, (dict, list)):
+            keyed, inside = isinstance(value, dict), reversed(parts_of(value))
+            todo += [(f"{name}.{part}", f"{plain}.{part}" if keyed else plain, below) for part, below in inside]
+        elif name:
+            text = value if isinstance(value, str) else json.dumps(value)
+            whole = whole and len(text) <= _READ
+            texts += [(one[1:], text[:_READ]) for one in {name: 0, plain: 0}]
+    return texts, whole and not todo
 
 
 @lru_cache(4_096)

@@ -159,10 +159,7 @@ class Reloader:
         else:
             request = Subject(ref, values)
             call = self.caller.start(ref, request.method, request.params, fresh=True)
-        try:
-            outcome = await call.wait()
-        finally:
-            call.cancel()  # where nobody waits for it any more
+        outcome = await call.join()
         made = PinnedAnswer(saved.name, "new", said_of(outcome), outcome.ms, (), accepted)
         if (answer := answer_of(outcome)) is None:
             return made._replace(verdict="failed", said=made.said or OUTCOMES[type(outcome)])

@@ -29,10 +29,11 @@ def walk(value: Json) -> Iterator[tuple[Path, Json]]:
     while todo:
         path, item = todo.pop()
         yield path, item
-        todo += [((*path, part), below) for part, below in reversed(_parts(item))]
+        todo += [((*path, part), below) for part, below in reversed(parts_of(item))]
 
 
-def _parts(value: Json) -> list[tuple[str | int, Json]]:
+def parts_of(value: Json) -> list[tuple[str | int, Json]]:
+    """Members or items of a value, with their names or indexes."""
     if isinstance(value, dict):
         return list(cast("dict[str | int, Json]", value).items())
     return list(enumerate(cast("list[Json]", value))) if isinstance(value, list) else []
@@ -49,7 +50,7 @@ def secret_places(form: Form, value: Json) -> frozenset[str]:
         field = resolve_union(outer, item)
         if (_secret(field) or _secret(outer)) and item not in (None, ""):
             places.add(pointer(*path))
-        for part, below in _parts(item):
+        for part, below in parts_of(item):
             if (next_field := inner(field, part)) is not None:
                 todo.append((next_field, below, (*path, part)))
     return frozenset(places)
@@ -116,7 +117,7 @@ def changed(value: Json, change: Callable[[Path, Json], object], path: Path = ()
     if made is not value or not isinstance(value, (dict, list)):
         return made
     members: dict[str | int, object] = {}
-    for part, below in _parts(value):  # a comprehension would be another frame
+    for part, below in parts_of(value):  # a comprehension would be another frame
         if (new := changed(below, change, (*path, part))) is not GONE:
             members[part] = new
     return members if isinstance(value, dict) else [*members.values()]

@@ -16,7 +16,6 @@ from mcp_studio.session.state import at_most
 from mcp_studio.vault.base import file_lock
 
 _LOCK_PATIENCE = 2.0
-_PATIENCE = 3.0
 
 Choose = Callable[[list[bytes]], Sequence[bytes]]
 """Gives those of all lines, oldest first, that stay."""
@@ -113,10 +112,10 @@ class Saver:
             self._task = asyncio.get_running_loop().create_task(self._run())
 
     async def finish(self) -> None:
-        """Wait until all is written, if the disk takes it soon."""
+        """Wait until all is written, be the disk slow: the thread that writes would be waited for all the same."""
         self._hurry.set()
         if self._task is not None:
-            await asyncio.wait((self._task,), timeout=_PATIENCE)
+            await asyncio.wait((self._task,))
         self._hurry.clear()
 
     async def _run(self) -> None:

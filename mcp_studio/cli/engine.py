@@ -30,8 +30,6 @@ from mcp_studio.session.state import Status, at_most, until
 from mcp_studio.studio import Studio
 from mcp_studio.trace.postmortem import Mortem
 
-_CANCELLING = 2.0
-"""Seconds for telling a server that its call is cancelled."""
 _BETWEEN = 1 / 9
 """Seconds between two lines of progress: nine, and the last one, are ten in any second."""
 
@@ -207,7 +205,7 @@ async def outcome_of(call: Call, out: Output) -> CallOutcome:
     known = manager.status(server).warnings
     out.asker.unless_answered(lambda: call.as_task is not None and call.cancel())
     try:
-        outcome = await call.wait()
+        outcome = await call.join()
         out.note(*outcomes.attempts(call))
         out.server = call.ref.server
         if call.tried:
@@ -216,11 +214,6 @@ async def outcome_of(call: Call, out: Output) -> CallOutcome:
         if isinstance(outcome, Lost) and outcome.sent:
             out.ending = await ending_of(call, manager)
         return outcome
-    except asyncio.CancelledError:
-        call.cancel()
-        if call.task is not None:
-            await asyncio.wait((call.task,), timeout=_CANCELLING)
-        raise
     finally:
         disconnect()
         narration.end()

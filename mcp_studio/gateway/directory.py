@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from fnmatch import fnmatchcase
-from hashlib import sha256
 from typing import Any, NamedTuple, cast
 from urllib.parse import quote, unquote
 
@@ -19,10 +17,8 @@ from mcp_studio.config.model import GatewaySettings
 from mcp_studio.jsontext import Json
 from mcp_studio.safetext import hidden_in, safe
 from mcp_studio.schema.uritemplate import fits
+from mcp_studio.toolset.toolset import usable_names
 
-LONGEST = 64
-"""Characters of a name: the APIs of models take no longer ones."""
-_UNUSABLE = re.compile(r"[^A-Za-z0-9_-]")
 _SHOWN = 20_000
 """Characters of a title or description that are passed on."""
 _EXACT = frozenset(
@@ -143,22 +139,9 @@ class Directory:
         return Offer(name, entry, definition)
 
     def _names(self, refs: Iterable[Ref]) -> dict[Ref, str]:
-        """Names that no two share.
-
-        All that would be called the same carry a mark of their own instead, so that none of them stands in the place
-        of another, whichever was there first.
-        """
-        wished = {ref: self._wish(ref) for ref in refs}
-        counts = Counter(wished.values())
-        marked = {ref: _marked(name, ref) for ref, name in wished.items() if counts[name] > 1 or name in self._own}
-        taken = set(marked.values())
-        return {ref: marked.get(ref, name) for ref, name in wished.items() if ref in marked or name not in taken}
-
-    def _wish(self, ref: Ref) -> str:
-        settings = self._settings
-        name = settings.rename.get(str(ref)) or settings.prefix.replace("{server}", ref.server) + ref.name
-        usable = _UNUSABLE.sub("_", name)
-        return usable if 0 < len(usable) <= LONGEST else _marked(usable, ref)
+        rename, prefix = self._settings.rename, self._settings.prefix
+        wished = {ref: rename.get(str(ref)) or prefix.replace("{server}", ref.server) + ref.name for ref in refs}
+        return usable_names(wished, self._own)
 
 
 def matches(name: str, patterns: Iterable[str]) -> bool:
@@ -187,11 +170,6 @@ def readable(value: Json, depth: int = _DEPTH, *, exact: bool = False) -> Json:
     if any(map(hidden_in, value)):
         raise ValueError("it has characters that nobody can see")
     return {key: readable(item, depth - 1, exact=exact or key in _EXACT) for key, item in value.items()}
-
-
-def _marked(name: str, ref: Ref) -> str:
-    mark = sha256(f"{ref.server}\0{ref.name}".encode("utf-8", "surrogatepass")).hexdigest()[:12]
-    return f"{name[: LONGEST - 13]}_{mark}"
 
 
 def _addresses(refs: Iterable[Ref]) -> dict[Ref, str]:

@@ -17,8 +17,6 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from mcp_studio.call.policy import prices_of
-from mcp_studio.catalog.listing import Ref
 from mcp_studio.gateway.clients import Client, Keys
 from mcp_studio.gateway.gateway import Gateway
 from mcp_studio.gateway.server import GatewayServer
@@ -141,10 +139,7 @@ class Guard:
         """Figures of the servers as everywhere in the studio, and of the clients."""
         studio, clients = self._gateway.studio, self._gateway.clients
         studio.numbers.look(_COUNTING)
-        prices = dict[Ref, float]()
-        for name in studio.manager.names():
-            trusted = studio.manager.config(name).trust
-            prices |= prices_of(studio.catalog.listing(name, "tool").entries, trusted)
+        prices = studio.caller.prices(*studio.manager.names())
         lines = [*prometheus(meters_of(metrics_of(studio.numbers, prices, {})))]
         for name, kind, about, value in (
             ("requests_total", "counter", "Requests of a client.", lambda one: one.total),

@@ -38,7 +38,7 @@ def metrics_of(
 
     Args:
         numbers: after a `look`.
-        prices: what one call of a tool costs, where that is declared (`call.policy.prices_of`).
+        prices: what one call of a tool costs, where that is declared (`Caller.prices`).
         errors: of each server, most often first.
         methods: each method too.
     """

@@ -53,7 +53,9 @@ class _GatedTransport:
 
     async def send(self, out: Outgoing) -> None:
         caught = self._recorder.judge("out", out.frame) if self._gate.closed else None
-        decision = await caught if caught else Decision()
+        if caught is None:
+            return await self._inner.send(out)
+        decision = await caught
         if decision.action == "answer":
             self._tap.received(decision.frame)
             self._sink.frame(decision.frame)

@@ -6,7 +6,7 @@ import asyncio
 import re
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, Self, TypedDict, Unpack
 
 from mcp_studio.call.call import Succeeded
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.load import load
 from mcp_studio.config.model import Config, ServerConfig, Timeouts
 from mcp_studio.config.secrets import secret_values
@@ -142,9 +143,8 @@ class Toolset:
         """The definitions of its tools for Anthropic's Messages API."""
         return self._definitions("input_schema")
 
-    def _definitions(self, schema: str) -> list[dict[str, Any]]:
-        tools = self.get_tools()
-        return [{"name": one.name, "description": one.description, schema: one.input_schema} for one in tools]
+    def _definitions(self, key: str) -> list[dict[str, Any]]:
+        return [{"name": one.name, "description": one.description, key: one.input_schema} for one in self.get_tools()]
 
     # ------------------------------------------------------------------ what kinds have of their own
 
@@ -158,8 +158,7 @@ class Toolset:
 
     async def _listed(self, again: bool = False) -> list[ToolRecord]:
         """Its tools; read anew where they are to be `again`."""
-        manager, found = self._studio.manager, list[ToolRecord]()
-        self.problems = {}
+        manager, found, self.problems = self._studio.manager, list[ToolRecord](), {}
         for name in manager.names():
             if again and manager.status(name).state == "ready":
                 manager.refresher.again(name)
@@ -180,11 +179,7 @@ class Toolset:
         call = studio.caller.call_tool(
             record.ref, arguments, origin="program", approved=self._approved, timeouts=self._timeouts
         )
-        try:
-            outcome = await call.wait()
-        except asyncio.CancelledError:
-            call.cancel()
-            raise
+        outcome = await call.join()
         if not isinstance(outcome, Succeeded):
             raise failure(outcome)
         return outcome.result if self._options.get("raw") else text_of(outcome.result)
@@ -197,15 +192,10 @@ class Toolset:
             raise NotConnected(f"The {type(self).__name__} is not connected.", hint=hint)
 
     def _take(self, records: Iterable[ToolRecord]) -> None:
-        chosen = {one.name: one for one in records if self._wanted(one)}
-        wished = {name: self._options.get("prefix", "") + self._name(one) for name, one in chosen.items()}
-        usable = {name: re.sub(r"[^A-Za-z0-9_-]", "_", wish) for name, wish in wished.items()}
-        counts = Counter(name[:LONGEST] for name in usable.values())
-        self._functions = {}
-        for name, short in usable.items():
-            if len(short) > LONGEST or counts[short[:LONGEST]] > 1:  # all that would be called the same are marked
-                short = f"{short[: LONGEST - 9]}_{sha256(name.encode()).hexdigest()[:8]}"
-            self._functions[short] = function_of(chosen[name], short, partial(self._called, chosen[name]))
+        chosen = {one.ref: one for one in records if self._wanted(one)}
+        names = usable_names({ref: self._options.get("prefix", "") + self._name(one) for ref, one in chosen.items()})
+        made = [(name, chosen[ref]) for ref, name in names.items()]
+        self._functions = {name: function_of(one, name, partial(self._called, one)) for name, one in made}
 
     def _wanted(self, record: ToolRecord) -> bool:
         wanted = self._options.get("filter", "*")
@@ -348,6 +338,25 @@ class StudioToolset(Toolset):
 
     def _name(self, record: ToolRecord) -> str:
         return record.ref.flat
+
+
+def usable_names(wished: Mapping[Ref, str], taken: Collection[str] = ()) -> dict[Ref, str]:
+    """Names that models can use and no two share, nor one with those that are `taken`.
+
+    All that would be called the same carry a mark of their own instead, so that none of them stands in the place
+    of another, whichever was there first.
+    """
+
+    def marked(name: str, ref: Ref) -> str:
+        mark = sha256(f"{ref.server}\0{ref.name}".encode("utf-8", "surrogatepass")).hexdigest()[:12]
+        return f"{name[: LONGEST - 13]}_{mark}"
+
+    usable = {ref: re.sub(r"[^A-Za-z0-9_-]", "_", wish) for ref, wish in wished.items()}
+    names = {ref: name if 0 < len(name) <= LONGEST else marked(name, ref) for ref, name in usable.items()}
+    counts = Counter(names.values())
+    marks = {ref: marked(name, ref) for ref, name in names.items() if counts[name] > 1 or name in taken}
+    used = set(marks.values())
+    return {ref: marks.get(ref, name) for ref, name in names.items() if ref in marks or name not in used}
 
 
 def text_of(result: Json) -> str:

@@ -51,12 +51,12 @@ class Capture:
         columns = self.columns
         columns.size.append(min(entry.size, _MOST))
         columns.server.append(columns.servers[entry.server])
-        columns.method.append(0)
-        columns.target.append(0)
+        columns.method.append(columns.methods[entry.method])
+        columns.target.append(columns.targets[entry.target])
         columns.kind.append(_KINDS[entry.direction, entry.kind])
         columns.exchange.append(entry.exchange if entry.exchange < _MOST else 0)
-        columns.flags.append(0)
-        columns.outcome.append(0)
+        columns.flags.append(entry.probe * bits.PROBE)
+        columns.outcome.append(_OUTCOMES["open"] if entry.kind == "request" else 0)
         columns.link.append(0)
         columns.time.append(entry.time)  # the last one: another thread counts rows by it
 

@@ -254,26 +254,23 @@ class ServerTap:
 
     def sent(self, frame: bytes, exchange: int = 0) -> None:
         """A frame goes out."""
-        entry = self.store.add(self.server, "out", "invalid", frame, exchange=exchange)
         out = self._coming.pop(frame, None)
         if out is None:
-            self._sent_by_hand(entry, frame)
+            self._sent_by_hand(self.store.add(self.server, "out", "invalid", frame, exchange=exchange), frame)
             return
-        entry.method, entry.id = out.method, out.id
-        # The target stands in the frame: where nothing of that was secret, the target is not either.
-        entry.target = out.target if entry.body is frame else self._redactor.text(out.target)
-        entry.probe = out.method == "server/discover"
+        kind: MessageKind = "error" if out.kind == "response" else out.kind
+        if kind == "error" and not isinstance(parse(frame).messages[0], Failure):
+            kind = "result"
+        entry = self.store.add(
+            self.server, "out", kind, frame, out.method, out.target, out.id, exchange=exchange,
+            probe=out.method == "server/discover",
+        )  # fmt: skip
         if out.kind == "request" and out.id is not None:
-            entry.kind = "request"
             span = self._open[out.id] = self.store.opened(entry)
             if self._rounds.opened(out.id, span):
                 self.store.revised(entry)
         elif out.kind == "response" and out.id is not None:
-            entry.kind = "error" if isinstance(parse(frame).messages[0], Failure) else "result"
             self._answered(self._asked, out.id, entry)
-        else:
-            entry.kind = "notification"
-            self.store.revised(entry)
         self._lint.sent(entry, out)
 
     def received(self, frame: bytes, exchange: int = 0) -> None:
@@ -290,9 +287,7 @@ class ServerTap:
         """An HTTP request, secrets redacted; one of signing in says what it is for, and is nothing for the lint."""
         first = f"{request.method} {self._redactor.url(request.url)}"
         text = http_text(first, request.headers, request.body, self._redactor)
-        entry = self.store.add(self.server, "out", "http", text, exchange=request.exchange)
-        entry.method, entry.target = request.method, request.purpose
-        self.store.revised(entry)
+        self.store.add(self.server, "out", "http", text, request.method, request.purpose, exchange=request.exchange)
         if not request.purpose:
             self._lint.http_request(request)
 
@@ -300,9 +295,8 @@ class ServerTap:
         """An HTTP response, or why there was none."""
         first = f"{response.status} {response.reason}".rstrip() if response.status else f"failed: {response.error}"
         text = http_text(self.clean(first), response.headers, response.body, self._redactor)
-        entry = self.store.add(self.server, "in", "http", text, exchange=response.exchange)
-        entry.method, entry.target = text.split(b"\n", 1)[0].decode("utf-8", "replace")[:80], response.purpose
-        self.store.revised(entry)
+        line = text.split(b"\n", 1)[0].decode("utf-8", "replace")[:80]
+        entry = self.store.add(self.server, "in", "http", text, line, response.purpose, exchange=response.exchange)
         self._lint.http_response(entry, response)
 
     def stray(self, line: bytes) -> None:
@@ -404,6 +398,7 @@ class ServerTap:
             if isinstance(message, Request) and message is messages[0]:
                 parent = asker(self._open.values(), entry.exchange)
                 _remember(self._asked, message.id, self.store.opened(entry, parent), _ASKED)
+                self.store.revised(entry)
             elif isinstance(message, (Response, Failure)) and message.id is not None:
                 if span := self._open.get(message.id):
                     self._rounds.close(message.id, span, message)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from mcp_studio.config.model import Settings
 from mcp_studio.limits import DEFAULT, Limits
+from mcp_studio.protocol.events import RequestId
 from mcp_studio.redact import Redactor
 from mcp_studio.signal import Signal
 from mcp_studio.trace import message as bits
@@ -227,8 +228,9 @@ class TraceStore:
     # ------------------------------------------------------------------ writing
 
     def add(
-        self, server: str, direction: Direction, kind: MessageKind, body: bytes, *, exchange: int = 0
-    ) -> WireMessage:
+        self, server: str, direction: Direction, kind: MessageKind, body: bytes, method: str = "", target: str = "",
+        identity: RequestId | None = None, *, exchange: int = 0, probe: bool = False,
+    ) -> WireMessage:  # fmt: skip
         """Redact, number and keep one entry. The body of a large one is empty until it is redacted.
 
         Whoever changes the entry afterwards calls `revised`.
@@ -242,7 +244,11 @@ class TraceStore:
         self.total += 1
         self.revision += 1
         clean = self._redactor.bytes(body) if size <= LARGE else b""
-        entry = WireMessage(self.total, time.time(), server, direction, kind, clean, size, exchange=exchange)
+        if target and clean is not body:  # it stands in the body: where nothing of that was secret, it is not either
+            target = self._redactor.text(target)
+        entry = WireMessage(
+            self.total, time.time(), server, direction, kind, clean, size, method, target, identity, exchange, probe
+        )
         self._window.add(entry)
         self._capture.append(entry)
         if size > LARGE:
@@ -262,12 +268,11 @@ class TraceStore:
         self._changed(0)
 
     def opened(self, request: WireMessage, parent: Span | None = None) -> Span:
-        """Begin the span of a request."""
+        """Begin the span of a request; `revised` where that was not added as one, or comes under another."""
         span = Span(
             request.number, request.server, request.direction, request.method, request.target, request, parent=parent
         )
         request.span = span
-        self.revised(request)
         if parent is not None and not parent.asked:
             parent.asked = True
             self.revised(parent.request)

@@ -39,8 +39,6 @@ _CACHED = 1_000
 _CHECK = "`mcp-studio workflow check` shows all."
 _LARGE = 256 * KB
 """Bytes of a result that is read in a thread."""
-_CANCELLING = 2.0
-"""Seconds for telling a server that its call is cancelled."""
 
 
 class AssertFailed(StudioError):
@@ -402,12 +400,7 @@ class Run:
         node.call, node.attempts = call, node.attempts + 1
         disconnect = call.changed.connect(lambda one: self._asked(node, one))
         try:
-            return await call.wait()
-        except asyncio.CancelledError:
-            call.cancel()
-            if call.task is not None:
-                await asyncio.wait((call.task,), timeout=_CANCELLING)
-            raise
+            return await call.join()
         finally:
             disconnect()
             if call.number:

@@ -10,7 +10,7 @@ from datetime import date, timedelta
 import pytest
 
 from mcp_studio.call.call import Call, TimedOut
-from mcp_studio.call.policy import Judgement, Origin, Policy, Profile, consent, prices_of
+from mcp_studio.call.policy import Judgement, Origin, Policy, Profile, consent
 from mcp_studio.catalog.listing import Change, Entry, Ref
 from mcp_studio.config.model import PolicyRule, Risk, ToolRule, Verdict
 from mcp_studio.config.settings import fingerprint
@@ -213,7 +213,10 @@ async def test_the_time_and_cost_that_a_trusted_server_declares_for_a_tool_hold(
         await studio.call_tool(Ref("tool", "s", "echo"), {"text": "a"}).wait()
     assert isinstance(outcome, TimedOut) and "0.2" in outcome.limit
     studio.numbers.look(math.inf)
-    tools = studio.catalog.listing("s", "tool").entries
-    rows = metrics_of(studio.numbers, prices_of(tools, trusted=True), {})
+    rows = metrics_of(studio.numbers, studio.caller.prices("s"), {})
     assert {one.of.target: one.cost for one in rows} == {"": 2, "wait": 2, "echo": None}
-    assert not prices_of(tools, trusted=False), "what a server without trust says of its prices is not believed"
+
+
+async def test_what_a_server_without_trust_says_of_its_prices_is_not_believed() -> None:
+    async with opened(stdio([sys.executable, "-c", SLOW, str(SERVERS)])) as studio:
+        assert studio.catalog.entries("tool") and not studio.caller.prices("s")

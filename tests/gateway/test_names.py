@@ -7,7 +7,8 @@ import pytest
 from mcp_studio.catalog.catalog import Catalog
 from mcp_studio.catalog.listing import Listing, Ref, salvage
 from mcp_studio.config.model import GatewaySettings
-from mcp_studio.gateway.directory import LONGEST, Directory
+from mcp_studio.gateway.directory import Directory
+from mcp_studio.toolset.toolset import LONGEST
 
 
 def directory(lists: dict[str, list[str]], /, **settings: object) -> tuple[Catalog, Directory]:

@@ -20,17 +20,18 @@ from tests.trace.test_sign_ins import PURPOSE, signed_in
 def talk() -> TraceStore:
     """A call with progress, and an elicitation that a person answers."""
     store = TraceStore(Redactor())
-    asked = store.add("s", "out", "request", b'{"id":1,"params":{"_meta":{"progressToken":1}}}')
-    asked.method, asked.target, asked.id, asked.time = "tools/call", "ask", 1, 100.0
+    asked = store.add("s", "out", "request", b'{"id":1,"params":{"_meta":{"progressToken":1}}}', "tools/call", "ask", 1)
+    asked.time = 100.0
     span = store.opened(asked)
     for step, token in ((1, 1), (2, 1), (1, 99)):
         body = b'{"params":{"progressToken":%d,"progress":%d,"total":3}}' % (token, step)
         progress = store.add("s", "in", "notification", body)
         progress.method, progress.time = "notifications/progress", 100.0 + step / 10
         store.revised(progress)
-    question = store.add("s", "in", "request", b"{}")
-    question.method, question.time = "elicitation/create", 100.4
+    question = store.add("s", "in", "request", b"{}", "elicitation/create")
+    question.time = 100.4
     inner = store.opened(question, span)
+    store.revised(question)
     said = store.add("s", "out", "result", b"{}")
     said.time = 100.78
     store.settled(inner, said, False)
@@ -65,8 +66,8 @@ def test_a_timeline_has_the_call_its_progress_and_its_elicitation_on_one_scale()
 
 def test_what_is_open_reaches_to_now() -> None:
     store = TraceStore(Redactor())
-    asked = store.add("s", "out", "request", b"{}")
-    asked.method, asked.time = "tools/call", 100.0
+    asked = store.add("s", "out", "request", b"{}", "tools/call")
+    asked.time = 100.0
     store.opened(asked)
     drawing = Drawing(timeline(store, 1), 107.0)
     assert (drawing.begin, drawing.end) == (100.0, 107.0)
@@ -117,6 +118,7 @@ def anything(chance: Random) -> TraceStore:
         store.revised(entry)
         if kind == "request":
             spans.append(store.opened(entry, chance.choice(spans) if spans and chance.random() < 0.5 else None))
+            store.revised(entry)
         elif kind in ("result", "error") and spans:
             store.settled(chance.choice(spans), entry, kind == "error")
     columns = store.columns

@@ -36,9 +36,7 @@ def store_of(count: int, entries: int = 1_000) -> TraceStore:
 
 def add(store: TraceStore, count: int, server: str = "files") -> None:
     for _ in range(count):
-        made = store.add(server, "out", "request", b"{}")
-        made.method, made.target = "tools/call", f"tool {made.number}"
-        store.revised(made)
+        store.add(server, "out", "request", b"{}", "tools/call", f"tool {store.total + 1}")
 
 
 def row(store: TraceStore, place: int, width: int = 118) -> str:
@@ -51,8 +49,7 @@ OUTCOMES = ("ok", "tool error", "error", "cancelled", "lost", "open")
 
 
 def called(store: TraceStore, outcome: str) -> Span:
-    asked = store.add("github", "out", "request", b"{}")
-    asked.method, asked.target = "tools/call", "evil\x1b[2J"
+    asked = store.add("github", "out", "request", b"{}", "tools/call", "evil\x1b[2J")
     span = store.opened(asked)
     if outcome in ("cancelled", "lost"):
         store.gave_up(span, outcome)
@@ -102,9 +99,9 @@ def test_a_row_shows_marks_findings_rounds_and_what_a_request_came_under() -> No
     assert "round" not in row(talk.store, 2) and "↳ round 2 tools/call" in row(talk.store, len(talk.store) - 2)
     store = TraceStore(Redactor())
     outer = called(store, "open")
-    inner = store.add("s", "in", "request", b"{}")
-    inner.method = "elicitation/create"
+    inner = store.add("s", "in", "request", b"{}", "elicitation/create")
     store.opened(inner, outer)
+    store.revised(inner)
     assert "└ elicitation/create" in row(store, 1)
     store.mark(1, True)
     store.comment(2, "look")

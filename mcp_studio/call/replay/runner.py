@@ -169,10 +169,7 @@ class Replayer:
         scripts.append(script.answer)
         try:
             if step.method in CALLS and (call := self._call(step, server, params, recorded)) is not None:
-                try:
-                    outcome = await call.wait()
-                finally:
-                    call.cancel()  # where nobody waits for it any more
+                outcome = await call.join()
                 return outcome, answer_of(outcome)
             event = (await connection.request(step.method, params)).event
             if isinstance(event, Answered):

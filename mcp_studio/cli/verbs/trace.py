@@ -319,7 +319,8 @@ def _prices(config: Config) -> dict[Ref, float]:
     """What a call of each tool costs, as trusted servers said of it last."""
     memories, prices = Memories(Paths.default().state / "servers"), dict[Ref, float]()
     for name, server in config.servers.items():
-        prices |= prices_of(salvage(name, "tool", memories.recall(server).listings.get("tool", ())), server.trust)
+        if server.trust:
+            prices |= prices_of(salvage(name, "tool", memories.recall(server).listings.get("tool", ())))
     return prices
 
 

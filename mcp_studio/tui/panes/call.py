@@ -19,7 +19,6 @@ from textual.widget import Widget
 from textual.widgets import Button, Checkbox, Static, Tab, Tabs
 
 from mcp_studio.call.call import Call
-from mcp_studio.call.policy import prices_of
 from mcp_studio.catalog.listing import KINDS, Change, Entry, Ref
 from mcp_studio.errors import StudioError, Unreachable
 from mcp_studio.jsontext import Json, dumps, mapping
@@ -591,8 +590,7 @@ def _summary(studio: Studio, name: str) -> Iterator[str]:
         counts = {kind: len(listing(name, kind).entries) for kind in KINDS}
         offers = [units.plural(count, kind) for kind, count in counts.items() if count]
         yield f"offers {', '.join(offers) or 'nothing'}"
-    prices = prices_of(studio.catalog.listing(name, "tool").entries, config.trust)
-    for one in metrics.metrics_of(studio.numbers, prices, {}):
+    for one in metrics.metrics_of(studio.numbers, studio.caller.prices(name), {}):
         if one.of.server == name and not one.of.method:
             times = (("p50", one.tally.p50), ("p95", one.tally.p95))
             facts = [units.plural(one.tally.count, "request"), f"{one.tally.errors:,} failed" * bool(one.tally.errors)]

@@ -11,7 +11,6 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Button, Static
 
-from mcp_studio.call.policy import prices_of
 from mcp_studio.catalog.listing import KINDS, Listing
 from mcp_studio.config.model import Kind, ServerConfig
 from mcp_studio.jsontext import mapping, printable
@@ -136,8 +135,8 @@ def _parts(studio: Studio, name: str, tokens: Iterable[tuple[str, str]]) -> Iter
 
 def _metrics(studio: Studio, name: str, status: Status) -> Iterator[str]:
     """The figures of the server, and of what was used of it most often."""
-    prices = prices_of(studio.catalog.listing(name, "tool").entries, studio.manager.config(name).trust)
-    some = [one for one in metrics.metrics_of(studio.numbers, prices, {}) if one.of.server == name]
+    rows = metrics.metrics_of(studio.numbers, studio.caller.prices(name), {})
+    some = [one for one in rows if one.of.server == name]
     for row in [metrics.HEADS, *map(metrics.figures_row, some[:_USED])] if some else ():
         yield f"{row[0]:<18.18}{''.join(f'{cell:>9}' for cell in row[1:])}"
     if some:
