@@ -8,8 +8,8 @@ from textual.widgets import Input
 
 from mcp_studio.paths import Paths
 from mcp_studio.trace.store import TraceStore
-from mcp_studio.tui.screens.by_hand import Console
 from mcp_studio.tui.screens.calls import CopyAs
+from mcp_studio.tui.screens.console import Console
 from mcp_studio.tui.screens.dialog import Confirm
 from mcp_studio.tui.screens.exchange import Comment, Compare, ExchangeDialog, Resend
 from mcp_studio.tui.screens.exit_report import ExitReport

@@ -522,7 +522,7 @@ class ServersPane(Pane, scope="servers"):
     def action_console(self) -> None:
         """Send any message to it by hand."""
         if name := self._chosen():
-            from mcp_studio.tui.screens.by_hand import Console
+            from mcp_studio.tui.screens.console import Console
 
             self.app.push_screen(Console(name))
 

@@ -382,7 +382,7 @@ class TracePane(Pane, scope="trace"):
     async def _repeat(self, entry: WireMessage) -> None:
         step = self._call_of(entry)
         if step is None:
-            from mcp_studio.tui.screens.by_hand import Console
+            from mcp_studio.tui.screens.console import Console
 
             body = await self.recording.body(entry)
             self.app.push_screen(Console(entry.server, body.decode("utf-8", "replace")))
@@ -466,7 +466,7 @@ class TracePane(Pane, scope="trace"):
 
     def action_breakpoints(self) -> None:
         """Say which messages are held, and decide about each."""
-        from mcp_studio.tui.screens.by_hand import Breakpoints
+        from mcp_studio.tui.screens.breakpoints import Breakpoints
 
         gate = self._gate
         if isinstance(gate, RemoteGate) and self._session is not None:
