@@ -196,7 +196,9 @@ class ResultPane(Pane, scope="result"):
 
     def _take_focus(self) -> None:
         """Focus what there is now, unless the person has gone elsewhere meanwhile."""
-        if self.has_focus_within or self.screen.focused is None:
+        if not all(view.is_mounted for view in self.place.children):
+            self.call_after_refresh(self._take_focus)
+        elif not self.place.has_focus_within and (self.has_focus_within or self.screen.focused is None):
             self.screen.set_focus(self.entry_point())
 
     def _view(self, outcome: CallOutcome) -> Widget:
