@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import shlex
 import time
 from collections.abc import Callable, Iterator
@@ -48,6 +49,8 @@ _INSTRUCTIONS = 3_000
 _COLOURS = {"ok": "$state-ready", "busy": "$state-busy", "bad": "$state-failed", "off": "$quiet"}
 _WHOLE = ""
 """Under this pointer the text of the JSON tab is kept while it is no JSON."""
+_DEEP = re.compile(r"(?<!\S)(/[^/\s]+){3,}(?=(/[^/\s]+){3}(?!\S))")
+"""What is left out of a long path: all but its last three names."""
 _PAUSE = 0.15
 """Seconds without a key after which the value is checked against its whole schema."""
 _RESULTS = 64 << 20
@@ -583,7 +586,7 @@ def _summary(studio: Studio, name: str) -> Iterator[str]:
     if status.error is not None and (help := connections.hint(status.error)):
         yield help
     target = clean.url(written.url) if written.url else clean.text(shlex.join((written.command, *written.args)))
-    yield f"\n{safe(target, 1_000)}"
+    yield f"\n{_DEEP.sub('…', safe(target, 1_000))}"
     if status.state == "ready":
         info, listing = mapping(status.server_info), studio.catalog.listing
         title = safe(f"{info.get('title') or info.get('name') or ''} {info.get('version') or ''}".strip(), 200)
