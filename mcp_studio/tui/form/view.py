@@ -434,7 +434,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
                 self.screen.focus_next()
         elif editor is None and character and character.isalnum():
             # Left to others, words meant for a field would open panes and dialogs.
-            self.refuse("Nothing is typed here: enter or space opens, tab goes on.")
+            self.refuse("This field takes no text: enter or space opens it.")
         else:
             return False
         return True
@@ -502,7 +502,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
 
     def on_area_editor_too_long(self, event: AreaEditor.TooLong) -> None:
         event.stop()
-        self.refuse(f"{len(event.text):,} characters are too much to be edited here. Insert a file instead.")
+        self.refuse(f"{len(event.text):,} characters are too many to edit here. Insert a file instead.")
 
     def typed(self) -> None:
         """Take over what the editor of the current row holds."""

@@ -145,7 +145,7 @@ class CallPane(Pane, scope="call"):
         step = {"tab": 1, "shift+tab": -1}.get(event.key)
         if step is not None and at is not None and 0 <= at + step < len(stops):
             event.stop()
-            stops[at + step].focus()
+            self.screen.set_focus(stops[at + step])
 
     # Showing a server
 
@@ -194,7 +194,7 @@ class CallPane(Pane, scope="call"):
         if self.draft is not None and self.draft.form.fields:
             self.form.begin()
         else:
-            self.button.focus()
+            self.screen.set_focus(self.button)
             submit = submit or entry.ref.kind in ("resource", "prompt")
         if submit:
             self.action_submit()
@@ -337,7 +337,7 @@ class CallPane(Pane, scope="call"):
         await self.place.remove_children()
         await self.place.mount_all(views)
         if focus:
-            self.entry_point().focus()
+            self.screen.set_focus(self.entry_point())
 
     def step_back(self) -> bool:
         """From another tab to the form."""
@@ -418,9 +418,9 @@ class CallPane(Pane, scope="call"):
         if draft is None:
             self.app.say("No tool selected. Move the cursor in the catalog (2).", "warning")
         elif self.running:
-            self.app.say("It is still running; the result pane (4) shows its progress and cancels it.", "warning")
+            self.app.say("The call is still running; the result pane (4) shows its progress and cancels it.", "warning")
         elif draft.entry.excluded:
-            self.app.say(f"It must not be called: {draft.entry.problem}", "warning")
+            self.app.say(f"This call is not allowed: {draft.entry.problem}", "warning")
         else:
             self.run_worker(partial(self._check_then, draft, then, again), group="call", exclusive=True)
 
@@ -435,7 +435,7 @@ class CallPane(Pane, scope="call"):
             self._refuse(draft, wrong, again)
             return
         if name in studio.manager.names() and studio.manager.status(name).state in ("idle", "connecting"):
-            self.app.say(f"It is sent as soon as {safe(name, 60)} is connected.")
+            self.app.say(f"The call is sent as soon as {safe(name, 60)} is connected.")
             await studio.manager.settle(name)
         if draft is self.draft:
             then(draft)
@@ -560,7 +560,7 @@ class CallPane(Pane, scope="call"):
     def action_example(self) -> None:
         """Fill the form with an example made from the schema."""
         if self.draft is None or not self.draft.form.fields:
-            self.app.say("It has no arguments that could be filled in.", "warning")
+            self.app.say("There are no arguments to fill in.", "warning")
             return
         from mcp_studio.tui.screens.field_menu import choose_example
 

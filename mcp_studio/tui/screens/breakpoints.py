@@ -105,7 +105,7 @@ class Breakpoints(Dialog[None]):
             self.note(f"{error.message} {error.hint}", "bad")
             return
         self._gate.set([text] if text else [])
-        self.note("Its messages are held from now on." if text else "Nothing is held any more.")
+        self.note("Messages that match are held from now on." if text else "No message is held from now on.")
         self.rows.focus()
 
     def action_release(self) -> None:
@@ -144,7 +144,7 @@ class Breakpoints(Dialog[None]):
         except ValueError:
             delay = -1.0
         if not 0 <= delay <= LONGEST:
-            self.note(f"It can be delayed by 0 to {LONGEST:,} seconds.", "bad")
+            self.note(f"The delay must be 0 to {LONGEST:,} seconds.", "bad")
         elif not self._shown or not self._gate.decide(self._shown, Decision(action, frame, delay)):
             self.note("No message is held.", "bad")
         else:

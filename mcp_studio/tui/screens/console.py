@@ -137,7 +137,7 @@ class Console(Dialog[None]):
 
     def _where(self) -> tuple[str, str]:
         if self._bare is not None:
-            return "half", "connected without a handshake: nothing is sent but what you write"
+            return "half", "connected without a handshake: only what you write is sent"
         status = self.app.studio.manager.status(self._server)
         if status.state == "ready":
             return "on", f"connected, {status.version}"

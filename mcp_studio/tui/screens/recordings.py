@@ -172,9 +172,9 @@ def new_file(folder: str, what: str, ending: str) -> Path:
 
 
 _ABOUT = {
-    "here": "It is being recorded here, now.",
+    "here": "This studio is recording it now.",
     "running": "Another studio is recording it at this moment.",
-    "ended": "It was ended properly.",
+    "ended": "The studio that recorded it ended properly.",
     "crashed": "The studio that recorded it was killed or crashed; at most its last quarter second is missing.",
     "unreadable": "It cannot be read.",
 }

@@ -9,7 +9,7 @@ from functools import partial
 from typing import ClassVar
 
 from rich.console import Console, ConsoleOptions, RenderResult
-from rich.markdown import ImageItem, Markdown
+from rich.markdown import Markdown
 from rich.theme import Theme
 from textual import events
 from textual.app import App, ComposeResult
@@ -48,12 +48,11 @@ _SIGNS = (
 """A heading with an empty line below it, bold, a link, a fence, a table, a list: two of them make Markdown."""
 
 _LOOKS = {
-    **dict.fromkeys(("h1", "h2"), "bold $text-primary"), **dict.fromkeys(("h3", "h4", "h5", "h6"), "bold $foreground"),
-    **dict.fromkeys(("code", "code_block", "item.bullet", "item.number", "list"), "$text-accent"),
-    **dict.fromkeys(("block_quote", "hr", "link_url"), "$quiet"), "link": "underline $text-primary",
-    "table.border": "$pane-border", "table.header": "bold $text-primary",
+    **dict.fromkeys(("h1", "h2", "table.header"), ("bold", "text-primary")), "link": ("underline", "text-primary"),
+    **dict.fromkeys(("code", "code_block", "item.bullet", "item.number"), ("", "text-accent")),
+    **dict.fromkeys(("block_quote", "hr", "link_url", "table.border"), ("", "quiet")),
 }  # fmt: skip
-"""How Markdown looks, by the names that Rich has for its parts."""
+"""By the names that Rich has for the parts of Markdown: attributes, and a variable of the theme."""
 
 
 def content_view(found: Sequence[Block], markdown: bool | None = None) -> Widget:
@@ -194,26 +193,21 @@ class Card(Vertical):
 class MarkdownText(Markdown):
     """Markdown as one renderable of Rich: Textual's widget has one for each block, and takes 2 s for 12 KB of a README.
 
-    Line breaks stay as they are. A link is its text and its address: no terminal can open what a server wrote.
+    Line breaks stay as they are. A link is its text and its address: no terminal can open what a server wrote. An image
+    is its alternative text.
     """
-
-    elements: ClassVar = {name: kind for name, kind in Markdown.elements.items() if kind is not ImageItem}
 
     def __init__(self, text: str, app: App[object]) -> None:
         super().__init__(text, "ansi_dark" if app.current_theme.dark else "ansi_light", hyperlinks=False)
         self._app = app
         for token in self.parsed:
             for child in token.children or ():
-                if child.type == "softbreak":
-                    child.type = "hardbreak"
+                child.type = {"softbreak": "hardbreak", "image": "text"}.get(child.type, child.type)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        with console.use_theme(Theme({f"markdown.{name}": self._style(look) for name, look in _LOOKS.items()})):
+        variables, styles = self._app.theme_variables, dict[str, str]()
+        for name, (attributes, colour) in _LOOKS.items():
+            opaque = Color.parse(variables["background"]) + Color.parse(variables[colour])
+            styles[f"markdown.{name}"] = f"{attributes} {opaque.hex}"
+        with console.use_theme(Theme(styles)):
             yield from super().__rich_console__(console, options)
-
-    def _style(self, look: str) -> str:
-        """A style of Rich for one that names a variable of the theme."""
-        variables = self._app.theme_variables
-        *attributes, name = look.split("$")
-        colour = Color.parse(variables["background"]) + Color.parse(variables[name])
-        return f"{''.join(attributes)} {colour.hex}"
