@@ -39,7 +39,7 @@ async def test_a_workflow_is_loaded_run_step_by_step_and_run_again_from_a_step(t
         dialog = await stage.dialog(WorkflowDialog)
         dialog.file.value = str(file)
         await stage.press("enter")
-        await stage.shows("✗ .*", "shelf.toml cannot be read: Invalid value", "Edit +Close")
+        await stage.shows("Invalid", "Edit +Close")
         file.write_text(PLAN.replace('"demo.list_books"', '"demo.list_bookz"'))
         dialog.load()
         await stage.shows(

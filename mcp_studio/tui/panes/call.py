@@ -120,7 +120,7 @@ class CallPane(Pane, scope="call"):
             return next((widget for widget in self.place.walk_children(Widget) if widget.focusable), self.tabs_line)
         if self.server:
             return self.query_one("#server-repeat")
-        return self.form if self.draft is not None and self.draft.form.fields else self.button
+        return self.form.entry_point() if self.draft is not None and self.draft.form.fields else self.button
 
     @property
     def tab(self) -> str:
@@ -145,7 +145,7 @@ class CallPane(Pane, scope="call"):
         step = {"tab": 1, "shift+tab": -1}.get(event.key)
         if step is not None and at is not None and 0 <= at + step < len(stops):
             event.stop()
-            self.screen.set_focus(stops[at + step])
+            self.screen.set_focus(self.form.entry_point() if stops[at + step] is self.form else stops[at + step])
 
     # Showing a server
 
