@@ -115,8 +115,7 @@ class Export(Dialog[None]):
         try:
             done = await (self._send(part) if self._sends else self._save(part))
         except (StudioError, OSError) as error:
-            text = f"{error.message} {error.hint}" if isinstance(error, StudioError) else str(error)
-            self.note(text, "bad")
+            self.note(f"{error.message} {error.hint}" if isinstance(error, StudioError) else str(error), "bad")
         else:
             self.app.say(done)
             self.dismiss(None)

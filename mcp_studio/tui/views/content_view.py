@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markdown import Markdown
+from rich.segment import Segment
 from rich.theme import Theme
 from textual import events
 from textual.app import App, ComposeResult
@@ -190,24 +191,27 @@ class Card(Vertical):
             yield Static(Content(safe(text, _TEXT_MOST, lines=True)))
 
 
-class MarkdownText(Markdown):
+class MarkdownText:
     """Markdown as one renderable of Rich: Textual's widget has one for each block, and takes 2 s for 12 KB of a README.
 
     Line breaks stay as they are. A link is its text and its address: no terminal can open what a server wrote. An image
-    is its alternative text.
+    is its alternative text. Textual asks for its height before it draws it, so what was drawn is kept.
     """
 
     def __init__(self, text: str, app: App[object]) -> None:
-        super().__init__(text, "ansi_dark" if app.current_theme.dark else "ansi_light", hyperlinks=False)
+        self._markdown = Markdown(text, "ansi_dark" if app.current_theme.dark else "ansi_light", hyperlinks=False)
         self._app = app
-        for token in self.parsed:
+        self._drawn: tuple[object, list[Segment]] = None, []
+        for token in self._markdown.parsed:
             for child in token.children or ():
                 child.type = {"softbreak": "hardbreak", "image": "text"}.get(child.type, child.type)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        variables, styles = self._app.theme_variables, dict[str, str]()
-        for name, (attributes, colour) in _LOOKS.items():
-            opaque = Color.parse(variables["background"]) + Color.parse(variables[colour])
-            styles[f"markdown.{name}"] = f"{attributes} {opaque.hex}"
-        with console.use_theme(Theme(styles)):
-            yield from super().__rich_console__(console, options)
+        if (key := (options.max_width, self._app.theme)) != self._drawn[0]:
+            variables, styles = self._app.theme_variables, dict[str, str]()
+            for name, (look, colour) in _LOOKS.items():
+                opaque = Color.parse(variables["background"]) + Color.parse(variables[colour])
+                styles[f"markdown.{name}"] = f"{look} {opaque.hex}"
+            with console.use_theme(Theme(styles)):
+                self._drawn = key, [*console.render(self._markdown, options)]
+        return self._drawn[1]
