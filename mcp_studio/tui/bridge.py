@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -38,7 +37,6 @@ class Bridge:
         self.waiting: asyncio.Handle | None = None
         """Posts what has changed; None while nothing has."""
         self._last = 0.0
-        self._disconnects: list[Callable[[], None]] = []
 
     def open(self) -> None:
         """Start listening. Everything is told once: it may have changed since the panes were made."""
@@ -52,15 +50,9 @@ class Bridge:
             "trace": [studio.trace.changed],
         }
         for store, changes in signals.items():
-            self._disconnects += [change.connect(partial(self._note, store)) for change in changes]
+            for change in changes:
+                change.connect(partial(self._note, store))
             self._note(store)
-
-    def close(self) -> None:
-        """Stop listening; nothing is posted any more."""
-        for disconnect in self._disconnects:
-            disconnect()
-        if self.waiting:
-            self.waiting.cancel()
 
     def _note(self, store: Store, which: object = None) -> None:
         self._changed.add(store)

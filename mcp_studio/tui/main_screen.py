@@ -195,7 +195,6 @@ class MainScreen(Screen[None]):
 
     def on_unmount(self) -> None:
         self._answer_passphrases(None)
-        self.bridge.close()
 
     # What changed
 
@@ -338,7 +337,7 @@ class MainScreen(Screen[None]):
         if self.maximized not in (None, pane):
             self.minimize()
         self.set_class(pane is self.trace, "-trace")
-        pane.entry_point().focus()
+        self.set_focus(pane.entry_point())  # at once: what is typed next belongs to it
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
         """The trace, where it lies over the other panes, goes when another pane has the focus."""
@@ -389,8 +388,10 @@ class MainScreen(Screen[None]):
         self.action_next_pane(-1)
 
     def action_next_tab(self, step: int = 1) -> None:
-        if self.focused_pane is None or not self.focused_pane.turn_tab(step):
+        if self.focused_pane is None or (tabs := self.focused_pane.tabs) is None:
             self.app.say("This pane has no tabs.")
+        else:
+            (tabs.action_next_tab if step > 0 else tabs.action_previous_tab)()
 
     def action_previous_tab(self) -> None:
         self.action_next_tab(-1)

@@ -79,7 +79,7 @@ async def keep_roots(studio: Studio, name: str, roots: tuple[Root, ...]) -> str:
     studio.manager.supervisor(name).set_roots(roots)
     if ours(where):
         return f"{name} has its new roots; they are saved in {where.file}."
-    why = f"{where.file} is not ours to write" if where.file else "its entry is in no file"
+    why = f"{where.file} belongs to another program" if where.file else "its entry is in no file"
     return f"{name} has its new roots until you quit: {why}."
 
 

@@ -49,7 +49,7 @@ async def test_a_form_is_answered_and_put_off_without_losing_what_was_typed() ->
         await stage.shows("Not sent: name")
         await stage.type("Ad")
         await stage.press("escape")
-        await stage.told("It stays pending; ! opens it again.")
+        await stage.told("The request stays pending; ! opens it again.")
         for pane in ("2", "4"):  # neither here does esc answer or cancel
             await stage.press(pane, "escape", "escape")
         await stage.shows("1 pending")

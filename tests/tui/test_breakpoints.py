@@ -8,7 +8,7 @@ import json
 from textual.widgets import Input
 
 from mcp_studio.call.call import Lost, Succeeded
-from mcp_studio.tui.screens.by_hand import Breakpoints
+from mcp_studio.tui.screens.breakpoints import Breakpoints
 from mcp_studio.tui.screens.recordings import Sessions
 from tests.studio_support import text
 from tests.support import wait_until

@@ -96,10 +96,10 @@ async def test_the_question_about_a_tool_that_changed_shows_how_and_always_accep
         await stage.press("ctrl+j")
         await stage.dialog(Approval)
         await stage.shows(
-            "Its definition is not what was accepted", '-  "description": "Old words."', r"\+  .*New words"
+            "The definition differs from the accepted one", '-  "description": "Old words."', r"\+  .*New words"
         )
         await stage.press("a")
-        await stage.shows("No rule allows it before")
+        await stage.shows("Each of these accepts the change")
         await stage.studio.call_tool(Ref("tool", "lists", "change"), {}, approved=True).wait()
         await stage.until(lambda: "version 3" in str(stage.studio.catalog.find(words)[0].view.raw), "another change")
         await stage.press("enter")
@@ -109,7 +109,7 @@ async def test_the_question_about_a_tool_that_changed_shows_how_and_always_accep
         await stage.dialog(Approval)
         await stage.shows("New words, version 3")
         await stage.press("a")
-        await stage.shows("No rule allows it before", "Accept the change, and make no rule")
+        await stage.shows("Each of these accepts the change", "Accept the change, and make no rule")
         await stage.press("enter")  # the first one: no rule
         await stage.until(lambda: getattr(stage.main.result.call, "outcome", None), "an outcome")
         (entry,) = stage.studio.catalog.find(words)

@@ -67,7 +67,7 @@ async def test_a_narrow_result_shows_its_tabs_whole_and_of_its_status_what_fits(
 async def test_markdown_is_rendered_hostile_text_is_seen_and_what_is_wrong_is_marked() -> None:
     async with on_stage(demo(), size=(100, 45)) as stage:
         await called(stage, "show_markdown")
-        await stage.shows("The Paper Lantern", "│ poetry", "small bookshop with slow trains")
+        await stage.shows("The Paper Lantern", "poetry +2", "small bookshop with slow trains")
         assert "**small**" not in stage.text
         await stage.main.result.run_action("markdown")
         await stage.shows(r"\*\*small\*\* bookshop", "# The Paper Lantern")
@@ -75,7 +75,7 @@ async def test_markdown_is_rendered_hostile_text_is_seen_and_what_is_wrong_is_ma
         await called(stage, "show_markdown")
         await stage.shows(r"\*\*small\*\* bookshop")
         await stage.main.result.run_action("markdown")
-        await stage.shows("│ poetry")
+        await stage.shows("poetry +2")
 
         await called(stage, "show_wrong_structure")
         await stage.shows("! structuredContent/open must be true or false")
@@ -95,7 +95,7 @@ async def test_markdown_is_rendered_hostile_text_is_seen_and_what_is_wrong_is_ma
 async def test_blocks_of_every_kind_are_cards_that_keys_go_through_and_act_on(tmp_path: Path) -> None:
     async with on_stage(demo(), size=(110, 70)) as stage:
         await called(stage, "show_every_block")
-        await stage.shows("for user, priority 0.9", "│ poetry", "image · image/png", "▀▀▀")
+        await stage.shows("for user, priority 0.9", "poetry +2", "image · image/png", "▀▀▀")
         cards = stage.main.result.query_one(Cards)
         kinds = [cards.block.kind]
         for _ in range(7):

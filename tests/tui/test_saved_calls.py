@@ -198,7 +198,7 @@ async def test_a_task_goes_on_in_the_background_and_is_polled_shown_cancelled_an
             await stage.press("right_square_bracket")
         await stage.shows("◐ work", "Details")
         await stage.press("d")
-        await stage.told("It is not over yet; x cancels it.")
+        await stage.told("The task is still running; x cancels it.")
         task = stage.studio.tasks.all()[0]
         while not stage.studio.tasks.all()[0].done:
             await stage.press("r")

@@ -21,9 +21,9 @@ from mcp_studio.config.save import put_server
 from mcp_studio.limits import Limits
 from mcp_studio.paths import Paths
 from mcp_studio.protocol.versions import VERSIONS
-from mcp_studio.tui.screens import by_hand as console
-from mcp_studio.tui.screens.by_hand import Console
+from mcp_studio.tui.screens import console
 from mcp_studio.tui.screens.clients import ExportServers, FirstStart, ImportServers
+from mcp_studio.tui.screens.console import Console
 from mcp_studio.tui.screens.exit_report import ExitReport, UnexpectedOutput
 from mcp_studio.tui.screens.logs import Logs
 from mcp_studio.tui.screens.server_details import ServerDetails

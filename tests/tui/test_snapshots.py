@@ -43,6 +43,7 @@ from mcp_studio.studio import Studio
 from mcp_studio.trace.disk.sessions import SessionInfo
 from mcp_studio.trace.postmortem import Ending, Mortem
 from mcp_studio.tui.app import StudioApp
+from mcp_studio.tui.call_draft import draft_of
 from mcp_studio.tui.main_screen import MainScreen
 from mcp_studio.tui.panes.tasks import TaskDialog
 from mcp_studio.tui.screens.approval import Approval, ProjectTrust
@@ -54,6 +55,7 @@ from mcp_studio.tui.screens.exchange import Compare, Side
 from mcp_studio.tui.screens.exit_report import ExitReport
 from mcp_studio.tui.screens.field_menu import FieldHelp
 from mcp_studio.tui.screens.insert import InsertFile, Paste, When
+from mcp_studio.tui.screens.many_calls import CallOn
 from mcp_studio.tui.screens.recordings import Sessions
 from mcp_studio.tui.screens.result_parts import Picture
 from mcp_studio.tui.screens.sampling import Sampling
@@ -406,7 +408,7 @@ PICTURES: dict[str, dict[str, Scene]] = {
         "search": search, "palette": palette, "help": does("help"), "theme": does("change_theme"), "jump": does("jump"),
         "first-start": pushed(lambda _: FirstStart()), "import": pushed(lambda _: ImportServers()),
         "passphrase": pushed(lambda _: Passphrase("Tokens and secrets will be stored in a file.", new=True)),
-        "trust": pushed(trust),
+        "trust": pushed(trust), "workflow": does("workflows"),
     },
     "servers": {
         "details": at("servers", "open"), "edit": at("servers", "edit"), "add": at("servers", "add"),
@@ -414,7 +416,7 @@ PICTURES: dict[str, dict[str, Scene]] = {
         "roots": at("servers", "roots"), "console": at("servers", "console"), "logs": at("servers", "server_logs"),
         "unexpected-output": at("servers", "unexpected_output"), "pages": at("catalog", "pages"),
         "sign-in": pushed(lambda pilot: SignInDialog(main_of(pilot).app.studio.manager.config("search"))),
-        "token": token, "exchanges": pushed(exchanges),
+        "token": token, "exchanges": pushed(exchanges), "export-servers": at("servers", "export_servers"),
     },
     "call": {
         "copy-as": at("call", "copy_as"), "paste-call": at("call", "paste_call"), "load-test": at("call", "load_test"),
@@ -422,12 +424,14 @@ PICTURES: dict[str, dict[str, Scene]] = {
         "picture": pushed(image), "task": pushed(lambda _: TaskDialog(TASKS[0])),
         "insert-file": pushed(lambda pilot: InsertFile("title", title_field(pilot), 1000)),
         "paste": pushed(lambda pilot: Paste("Paste into title", title_field(pilot), "Slow Trains")),
-        "when": when,
+        "when": when, "query": at("result", "query"),
+        "call-on": pushed(lambda pilot: CallOn(draft_of(book_of(pilot)), ["shop", "sqlite"])),
     },
     "trace": {
         "statistics": at("trace", "details"), "exchange": at("trace", "open"), "comment": at("trace", "edit"),
         "resend": at("trace", "resend_now"), "export": at("trace", "save"), "compare": pushed(compare),
         "exit-report": pushed(lambda _: ExitReport("sqlite")), "sessions": sessions,
+        "breakpoints": at("trace", "breakpoints"),
     },
     "requests": {
         "elicitation": pushed(lambda _: Elicitation(form_request(), ago)),

@@ -8,8 +8,8 @@ from textual.widgets import Input
 
 from mcp_studio.paths import Paths
 from mcp_studio.trace.store import TraceStore
-from mcp_studio.tui.screens.by_hand import Console
 from mcp_studio.tui.screens.calls import CopyAs
+from mcp_studio.tui.screens.console import Console
 from mcp_studio.tui.screens.dialog import Confirm
 from mcp_studio.tui.screens.exchange import Comment, Compare, ExchangeDialog, Resend
 from mcp_studio.tui.screens.exit_report import ExitReport
@@ -78,7 +78,7 @@ async def test_an_exchange_opens_in_tabs_and_is_marked_and_commented() -> None:
         await stage.dialog(ExchangeDialog)
         await stage.shows("tools/call echo · raw · request", '"hello"', "Timeline +Request +Response")
         for key, words in (
-            ("]", "No HTTP headers"), ("]", "Output 3"), ("]", "Nothing is wrong with it"), ("]", "├─+ .*ms ┤"),
+            ("]", "did not go over HTTP"), ("]", "Output 3"), ("]", "lint found nothing wrong"), ("]", "├─+ .*ms ┤"),
             ("[", "Findings"), ("[", "spawned|started|connected|process"),
         ):  # fmt: skip
             await stage.press(key)
@@ -120,7 +120,7 @@ async def test_messages_are_followed_copied_and_compared() -> None:
         await stage.press("=")
         await stage.until(lambda: "= compares with tools/call echo" in note(stage), "the first one")
         await stage.press("up", "=")
-        await stage.told("Both are of one exchange")
+        await stage.told("Both messages belong to one exchange")
         await stage.press("=", *["up"] * 2, "=")
         await stage.dialog(Compare)
         await stage.shows("2 differences|1 difference", "hello", "howdy")
@@ -150,7 +150,7 @@ async def test_calls_go_back_to_their_form_and_other_messages_to_the_console() -
         await stage.press("5", "space")
         await at(stage, "tools/list")
         await stage.press("c")
-        await stage.told("It belongs to no call")
+        await stage.told("This message belongs to no call")
         await stage.press("enter")
         await stage.dialog(ExchangeDialog)
         await stage.press("r")
@@ -182,7 +182,7 @@ async def test_refreshes_of_lists_are_one_row_until_the_person_unfolds_them() ->
         await stage.press("slash", *"method:*/list", "enter")
         await stage.until(lambda: table.row_count == 16, "what a query finds is not folded")
         await stage.press("space")
-        await stage.told("Nothing is folded while a query is in force.")
+        await stage.told("Nothing is folded while a query filters the trace.")
 
 
 def sessions_here() -> list[Path]:
@@ -199,10 +199,10 @@ async def test_a_past_session_is_opened_searched_and_left_while_the_present_one_
         await stage.until(lambda: len(sessions_here()) == 2, "both sessions")
         await stage.main.run_action("pane_trace")
         await pane.run_action("go_live")
-        await stage.told("This is what is being recorded now.")
+        await stage.told("The trace already shows what is being recorded now.")
         await stage.press("o")
         dialog = await stage.dialog(Sessions)
-        await stage.shows(r"Began +Lasted +Messages", "this one", "It is being recorded here, now")
+        await stage.shows(r"Began +Lasted +Messages", "this one", "This studio is recording it now")
         await stage.press("d")
         await stage.told("cannot be deleted")
         field = dialog.query_one(Input)
@@ -211,7 +211,7 @@ async def test_a_past_session_is_opened_searched_and_left_while_the_present_one_
         await stage.press("enter")
         await stage.until(lambda: stage.app.screen is dialog and "no.mcptrace" in stage.text, "why not")
         await stage.press("shift+tab", "down")
-        await stage.shows("It was ended properly.")
+        await stage.shows("The studio that recorded it ended properly.")
         await stage.press("enter")
         await stage.shows("5 Session of .+, ended")
         await stage.until(lambda: note(stage).startswith(f"{earlier.total} ·"), "all of the past session")

@@ -33,12 +33,15 @@ wait = "Is this the shelf?"
 
 async def test_a_workflow_is_loaded_run_step_by_step_and_run_again_from_a_step(tmp_path: Path) -> None:
     file = tmp_path / "shelf.toml"
-    file.write_text(PLAN.replace('"demo.list_books"', '"demo.list_bookz"'))
+    file.write_text("name = ")
     async with on_stage(stdio(demo_stdio(), "demo", trust=True), size=(120, 40)) as stage:
         await stage.main.run_action("workflows")
         dialog = await stage.dialog(WorkflowDialog)
         dialog.file.value = str(file)
         await stage.press("enter")
+        await stage.shows("Invalid", "Edit +Close")
+        file.write_text(PLAN.replace('"demo.list_books"', '"demo.list_bookz"'))
+        dialog.load()
         await stage.shows(
             "Workflow: shelf", r"shelf.toml:8:1: step books", "Did you mean list_books", "○ demo.list_bookz"
         )

@@ -371,7 +371,7 @@ class Items:
         rows = enumerate(form.model.rows)
         at = next((at for at, row in rows if row.kind == "add" and row.path == holder), None)
         if at is None:
-            form.refuse("There are as many entries as are allowed.")
+            form.refuse("No more entries are allowed.")
             return
         form.go(at)
         self._overlay.name("", "the key of the new entry")

@@ -169,13 +169,13 @@ class JsonEditor(Vertical):
 
     def on_area_editor_too_long(self, event: AreaEditor.TooLong) -> None:
         event.stop()
-        self.notify(f"{len(event.text):,} characters are too much to be edited here.", severity="warning")
+        self.notify(f"{len(event.text):,} characters are too many to edit here.", severity="warning")
 
     def _tell(self, problem: JsonProblem | LimitExceeded | None) -> None:
         self.area.show_problem(problem)
         notes: list[SchemaProblem] = []
         if self._too_large:
-            notes.append(SchemaProblem("", "It is too large to be edited here.", "warning"))
+            notes.append(SchemaProblem("", "The value is too large to edit here.", "warning"))
         if problem is not None and not (isinstance(problem, JsonProblem) and self.area.has_room(problem)):
             notes.append(SchemaProblem("", str(problem)))
         lines: list[Content] = []

@@ -542,7 +542,7 @@ class FormModel:
         there = self.get(holder)
         if key != now and isinstance(there, dict) and key in there:
             return "There is an entry with this key already."
-        return "" if key else "A key is needed."
+        return "" if key else "A key is required."
 
 
 def option_values(field: Field) -> list[Json]:

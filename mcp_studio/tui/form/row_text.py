@@ -105,7 +105,7 @@ def help_text(row: Row, *, current: bool, filled: bool, seen: bool) -> str:
     """
     known = row.given
     if row.kind == "other":
-        return "The schema says nothing of it; it is sent too." if current else ""
+        return "The schema does not describe this value; it is sent too." if current else ""
     title = "" if row.kind == "item" or _letters(known.title) == _letters(known.name) else plain(known.title)
     shape = current and not seen and filled
     meaning = ": ".join(part for part in (title, plain(known.description)) if part)

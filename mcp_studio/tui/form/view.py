@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from textual import events
 from textual.app import ComposeResult
@@ -256,11 +256,10 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
 
     # Walking
 
-    def focus(self, scroll_visible: bool = True) -> Self:
-        """Give the focus to the current row."""
+    def entry_point(self) -> Widget:
+        """The widget that gets the focus when the form is gone to: the editor of the current row, else the rows."""
         self._canvas.can_focus = self._canvas.can_focus or self._overlay.editor is None
-        (self._overlay.editor or self._canvas).focus(scroll_visible)
-        return self
+        return self._overlay.editor or self._canvas
 
     def begin(self) -> None:
         """Take the focus, on the first row that is no heading of others."""
@@ -434,7 +433,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
                 self.screen.focus_next()
         elif editor is None and character and character.isalnum():
             # Left to others, words meant for a field would open panes and dialogs.
-            self.refuse("Nothing is typed here: enter or space opens, tab goes on.")
+            self.refuse("This field takes no text: enter or space opens it.")
         else:
             return False
         return True
@@ -502,7 +501,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
 
     def on_area_editor_too_long(self, event: AreaEditor.TooLong) -> None:
         event.stop()
-        self.refuse(f"{len(event.text):,} characters are too much to be edited here. Insert a file instead.")
+        self.refuse(f"{len(event.text):,} characters are too many to edit here. Insert a file instead.")
 
     def typed(self) -> None:
         """Take over what the editor of the current row holds."""

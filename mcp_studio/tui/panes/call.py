@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import shlex
 import time
 from collections.abc import Callable, Iterator
@@ -47,6 +48,8 @@ _INSTRUCTIONS = 3_000
 _COLOURS = {"ok": "$state-ready", "busy": "$state-busy", "bad": "$state-failed", "off": "$quiet"}
 _WHOLE = ""
 """Under this pointer the text of the JSON tab is kept while it is no JSON."""
+_DEEP = re.compile(r"(?<!\S)(/[^/\s]+){3,}(?=(/[^/\s]+){3}(?!\S))")
+"""What is left out of a long path: all but its last three names."""
 _PAUSE = 0.15
 """Seconds without a key after which the value is checked against its whole schema."""
 _RESULTS = 64 << 20
@@ -116,7 +119,7 @@ class CallPane(Pane, scope="call"):
             return next((widget for widget in self.place.walk_children(Widget) if widget.focusable), self.tabs_line)
         if self.server:
             return self.query_one("#server-repeat")
-        return self.form if self.draft is not None and self.draft.form.fields else self.button
+        return self.form.entry_point() if self.draft is not None and self.draft.form.fields else self.button
 
     @property
     def tab(self) -> str:
@@ -141,7 +144,7 @@ class CallPane(Pane, scope="call"):
         step = {"tab": 1, "shift+tab": -1}.get(event.key)
         if step is not None and at is not None and 0 <= at + step < len(stops):
             event.stop()
-            stops[at + step].focus()
+            self.screen.set_focus(self.form.entry_point() if stops[at + step] is self.form else stops[at + step])
 
     # Showing a server
 
@@ -190,7 +193,7 @@ class CallPane(Pane, scope="call"):
         if self.draft is not None and self.draft.form.fields:
             self.form.begin()
         else:
-            self.button.focus()
+            self.screen.set_focus(self.button)
             submit = submit or entry.ref.kind in ("resource", "prompt")
         if submit:
             self.action_submit()
@@ -333,7 +336,7 @@ class CallPane(Pane, scope="call"):
         await self.place.remove_children()
         await self.place.mount_all(views)
         if focus:
-            self.entry_point().focus()
+            self.screen.set_focus(self.entry_point())
 
     def step_back(self) -> bool:
         """From another tab to the form."""
@@ -414,9 +417,9 @@ class CallPane(Pane, scope="call"):
         if draft is None:
             self.app.say("No tool selected. Move the cursor in the catalog (2).", "warning")
         elif self.running:
-            self.app.say("It is still running; the result pane (4) shows its progress and cancels it.", "warning")
+            self.app.say("The call is still running; the result pane (4) shows its progress and cancels it.", "warning")
         elif draft.entry.excluded:
-            self.app.say(f"It must not be called: {draft.entry.problem}", "warning")
+            self.app.say(f"This call is not allowed: {draft.entry.problem}", "warning")
         else:
             self.run_worker(partial(self._check_then, draft, then, again), group="call", exclusive=True)
 
@@ -431,7 +434,7 @@ class CallPane(Pane, scope="call"):
             self._refuse(draft, wrong, again)
             return
         if name in studio.manager.names() and studio.manager.status(name).state in ("idle", "connecting"):
-            self.app.say(f"It is sent as soon as {safe(name, 60)} is connected.")
+            self.app.say(f"The call is sent as soon as {safe(name, 60)} is connected.")
             await studio.manager.settle(name)
         if draft is self.draft:
             then(draft)
@@ -556,7 +559,7 @@ class CallPane(Pane, scope="call"):
     def action_example(self) -> None:
         """Fill the form with an example made from the schema."""
         if self.draft is None or not self.draft.form.fields:
-            self.app.say("It has no arguments that could be filled in.", "warning")
+            self.app.say("There are no arguments to fill in.", "warning")
             return
         from mcp_studio.tui.screens.field_menu import choose_example
 
@@ -582,7 +585,7 @@ def _summary(studio: Studio, name: str) -> Iterator[str]:
     if status.error is not None and (help := connections.hint(status.error)):
         yield help
     target = clean.url(written.url) if written.url else clean.text(shlex.join((written.command, *written.args)))
-    yield f"\n{safe(target, 1_000)}"
+    yield f"\n{_DEEP.sub('…', safe(target, 1_000))}"
     if status.state == "ready":
         info, listing = mapping(status.server_info), studio.catalog.listing
         title = safe(f"{info.get('title') or info.get('name') or ''} {info.get('version') or ''}".strip(), 200)

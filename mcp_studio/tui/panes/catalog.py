@@ -404,7 +404,7 @@ class CatalogPane(Pane, scope="catalog"):
     @on(VirtualList.Chosen, "#entries")
     @on(Input.Submitted, "#filter")
     def action_open(self) -> None:
-        self.entries.focus()
+        self.screen.set_focus(self.entries)
         row = self.entries.row
         if isinstance(row, Heading):
             self.action_toggle_item()
@@ -434,7 +434,7 @@ class CatalogPane(Pane, scope="catalog"):
         """End the filter, else show all servers again; False where there is nothing to step back from."""
         if self.filter.value or self.filter.has_focus:
             self._end_filter()
-            self.entries.focus()
+            self.screen.set_focus(self.entries)
         elif self.server:
             self.post_message(self.ScopeLifted())
         else:

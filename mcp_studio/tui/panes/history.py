@@ -135,7 +135,7 @@ class SavedCalls:
             return
         if not row.large:
             self.pane.fill({} if row.arguments is None else row.arguments)
-            self.pane.entry_point().focus()
+            self.pane.screen.set_focus(self.pane.entry_point())
         if row.loss:
             self.app.say(row.loss, "warning")
         elif run:
@@ -155,7 +155,7 @@ class SavedCalls:
             return
         shown = fill(saved, secrets=False)
         self.pane.fill(shown.arguments, found[0])
-        self.pane.entry_point().focus()
+        self.pane.screen.set_focus(self.pane.entry_point())
         self._filled[ref] = saved
         if run:
             await self._run(saved, found[0])

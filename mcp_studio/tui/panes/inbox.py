@@ -162,7 +162,7 @@ class InboxController:
         request.answer(answer.action, answer.content, note=answer.note)
         if request.kind not in ("approval", "sign_in"):
             self._newest, key = (request, answer), self._app.key_of("palette")
-            self._app.say(f"{_WORDS[answer.action]}. {key} Answer rule gives this answer by itself from now on.")
+            self._app.say(f"{_WORDS[answer.action]}. {key} Answer rule repeats this answer automatically.")
 
     def _withdraw(self) -> None:
         """The request is gone while its dialog is open."""

@@ -51,13 +51,6 @@ class Pane(Vertical):
         """The tabs of the pane, where it has any."""
         return self.query_one_optional(Tabs)
 
-    def turn_tab(self, step: int) -> bool:
-        """Go to the next or previous tab; False where there are none."""
-        tabs = self.tabs
-        if tabs is not None:
-            (tabs.action_next_tab if step > 0 else tabs.action_previous_tab)()
-        return tabs is not None
-
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """In a field the key that opens one is a letter."""
         return action != "find" or not isinstance(self.screen.focused, Input)

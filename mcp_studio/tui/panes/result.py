@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 _TABS = {
     "text": "Text", "structured": "Structured", "table": "Table", "query": "Query", "raw": "Raw", "diff": "Diff",
 }  # fmt: skip
-_PROBLEMS = 3
+_PROBLEMS, _JSON = 3, ("{", "[", '{"', "[{", '["', "[[", "{}", "[]")
+"""Problems of an answer that are told; how text begins that is JSON."""
 COLOURS = {"ok": "$state-ready", "busy": "$state-busy", "bad": "bold $state-failed", "off": "$quiet"}
 GLYPHS = {"ok": "ok", "busy": "half", "bad": "bad", "off": "off"}
 """Colour and sign of how a call goes."""
@@ -153,7 +154,7 @@ class ResultPane(Pane, scope="result"):
             tab.display = offered[tab.id or ""]
         found = blocks.blocks_of(result)
         # What says nothing as text is a tree first.
-        is_data = has and (not found or found[0].text.lstrip()[:1] in ("{", "["))
+        is_data = has and (not found or found[0].text.lstrip()[:2].rstrip() in _JSON)
         best = "query" if self._pinned else "table" if offered["table"] else "structured" if is_data else "text"
         wanted = self._tabs.get(self._key, best)
         self.tabs_line.active = wanted if offered[wanted] else "text"
@@ -196,7 +197,9 @@ class ResultPane(Pane, scope="result"):
 
     def _take_focus(self) -> None:
         """Focus what there is now, unless the person has gone elsewhere meanwhile."""
-        if self.has_focus_within or self.screen.focused is None:
+        if not all(view.is_mounted for view in self.place.children):
+            self.call_after_refresh(self._take_focus)
+        elif not self.place.has_focus_within and (self.has_focus_within or self.screen.focused is None):
             self.screen.set_focus(self.entry_point())
 
     def _view(self, outcome: CallOutcome) -> Widget:
@@ -311,7 +314,7 @@ class ResultPane(Pane, scope="result"):
             yield what, "$accent"
         watched = self.app.studio.subscriptions.get(name, call.ref.name) if call.ref.kind == "resource" else None
         if watched is not None and watched.unread:
-            again = f"updated since it was read; {self.app.key_of('repeat')} reads it again."
+            again = f"The resource has changed since it was read; {self.app.key_of('repeat')} reads it again."
             yield f"{glyphs().watched} {again}", "$accent"
 
     # What the person does
@@ -408,7 +411,7 @@ class ResultPane(Pane, scope="result"):
         """Reconnect the server of this call in the legacy era."""
         call, manager = self.call, self.app.studio.manager
         if call is None or call.ref.server not in manager.names() or not manager.status(call.ref.server).modern:
-            self.app.say("There is no result here of a server that speaks the modern era.", "warning")
+            self.app.say("No result of a server in the modern era is shown.", "warning")
             return
         self.app.attempt(self, self._speak_legacy(call.ref.server), "legacy")
 

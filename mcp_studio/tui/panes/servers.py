@@ -356,7 +356,7 @@ class ServersPane(Pane, scope="servers"):
 
     @on(Input.Submitted, "#server-filter")
     def filter_taken(self) -> None:
-        self.list.focus()
+        self.screen.set_focus(self.list)
 
     def action_find(self) -> None:
         self.filter.display = True
@@ -366,7 +366,7 @@ class ServersPane(Pane, scope="servers"):
         if self.filter.display:
             self.filter.value = ""
             self.filter.display = False
-            self.list.focus()
+            self.screen.set_focus(self.list)
         elif self._scope:
             self.scope_to("")
         else:
@@ -522,7 +522,7 @@ class ServersPane(Pane, scope="servers"):
     def action_console(self) -> None:
         """Send any message to it by hand."""
         if name := self._chosen():
-            from mcp_studio.tui.screens.by_hand import Console
+            from mcp_studio.tui.screens.console import Console
 
             self.app.push_screen(Console(name))
 

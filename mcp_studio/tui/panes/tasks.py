@@ -23,8 +23,8 @@ from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts, section
 from mcp_studio.tui.views.rows import Line, VirtualList, glyphs, spread
 
 EMPTY = (
-    "No tasks.\n\nA tool that takes long may become a task: its server works on, and is asked how far it is. "
-    "Tick “Run as a task” in the call pane of tools that leave it to you."
+    "No tasks.\n\nA tool that takes long can run as a task: its server works on it, and the studio asks for its state. "
+    "Tick “Run as a task” in the call pane, where a tool leaves the choice to you."
 )
 
 _STATES: Mapping[str, tuple[str, str]] = {
@@ -82,14 +82,14 @@ class TaskList(VirtualList[Task]):
         if (task := self.row) is not None and not task.done:
             self.app.attempt(self, self.app.studio.tasks.cancel(*task.key))
         elif task is not None:
-            self.app.say("There is nothing to cancel: it is over.")
+            self.app.say("The task has ended: there is nothing to cancel.")
 
     def action_delete(self) -> None:
         """Take it off the list, once nothing more will come of it."""
         if (task := self.row) is not None and task.done:
             self.app.studio.tasks.remove(*task.key)
         elif task is not None:
-            self.app.say(f"It is not over yet; {self.app.key_of('cancel')} cancels it.", "warning")
+            self.app.say(f"The task is still running; {self.app.key_of('cancel')} cancels it.", "warning")
 
     def action_copy(self) -> None:
         if (task := self.row) is not None:
@@ -163,10 +163,10 @@ def details(task: Task) -> Content:
     mark, look = sign(task)
     parts: Parts = [(f"{mark} {state(task)}", _COLOURS[look]), f"  {safe(task.gone or task.message, 300)}\n"]
     if not task.followed and not task.done:
-        parts.append(("The server lists it; it is asked for only when you ask.\n", "$quiet"))
+        parts.append(("The server lists this task; the studio asks for it only when you do.\n", "$quiet"))
     parts.append("\n")
     parts += [f"  {name:<9} {value}\n" for name, value in _facts(task) if value]
-    parts += section("What the server does wrong", ((safe(text, 300), "$text-warning") for text in task.problems))
+    parts += section("Findings", ((safe(text, 300), "$text-warning") for text in task.problems))
     if task.steps:
         parts.append(("\nTimeline\n", "bold $accent"))
     for step in task.steps:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _EMPTY = "Nothing has crossed the wire yet. Connect a server, and every message appears here."
 _EMPTY_PAST = "Nothing was recorded in this session."
 _NONE, _SEARCHING = "No message matches the query; esc ends it.", "Nothing found yet."
-_NO_CALL = "It belongs to no call of a tool, prompt or resource."
+_NO_CALL = "This message belongs to no call of a tool, prompt or resource."
 _EVERY = 0.5
 """Seconds between two looks at what the border and the exchange beside the table say."""
 _DONE = 0.99
@@ -128,7 +128,7 @@ class TracePane(Pane, scope="trace"):
         """Show only what a query wants."""
         if text:
             self.query_line.put(text)
-            self.table.focus()
+            self.screen.set_focus(self.table)
 
     def show_message(self, number: int) -> None:
         """Put the cursor on a message of what is being recorded now."""
@@ -203,7 +203,7 @@ class TracePane(Pane, scope="trace"):
     @on(Input.Submitted)
     def _leave_query(self) -> None:
         self.query_line.display = self.table.search is not None
-        self.table.focus()
+        self.screen.set_focus(self.table)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Enter and the search are the table's; the exchange beside it has its own."""
@@ -217,7 +217,7 @@ class TracePane(Pane, scope="trace"):
         """End the query, else leave an earlier session."""
         if self.query_line.display:
             self.query_line.put("")
-            self.table.focus()
+            self.screen.set_focus(self.table)
         elif self._session is not None:
             self.action_go_live()
         else:
@@ -252,7 +252,7 @@ class TracePane(Pane, scope="trace"):
     def action_toggle_item(self) -> None:
         """Fold refreshes of lists, or unfold them."""
         if self.table.search is not None:
-            self.app.say("Nothing is folded while a query is in force.")
+            self.app.say("Nothing is folded while a query filters the trace.")
         else:
             self.table.toggle_folds()
             self._show_notes()
@@ -331,7 +331,7 @@ class TracePane(Pane, scope="trace"):
         if base is None:
             self.app.say(f"Now select another message: {self.app.key_of('compare')} compares it with {side.name}.")
         elif base == side:
-            self.app.say("Both are of one exchange: not compared.")
+            self.app.say("Both messages belong to one exchange: there is nothing to compare.")
         else:
             self.app.push_screen(Compare(base, side))
         self._show_notes()
@@ -382,7 +382,7 @@ class TracePane(Pane, scope="trace"):
     async def _repeat(self, entry: WireMessage) -> None:
         step = self._call_of(entry)
         if step is None:
-            from mcp_studio.tui.screens.by_hand import Console
+            from mcp_studio.tui.screens.console import Console
 
             body = await self.recording.body(entry)
             self.app.push_screen(Console(entry.server, body.decode("utf-8", "replace")))
@@ -395,7 +395,7 @@ class TracePane(Pane, scope="trace"):
         self.post_message(self.FillRequested(self._ref(step), value))
         if hidden:
             names = ", ".join(safe(path_text(place), 60) for place in hidden[:3])
-            self.app.say(f"Not in the recording, being secret: {names}.")
+            self.app.say(f"Secrets are not recorded: enter {names}.")
 
     def action_resend_now(self) -> None:
         """Send the same once more, and compare the responses."""
@@ -406,7 +406,7 @@ class TracePane(Pane, scope="trace"):
             if step is not None and step.method not in UNTIMED:
                 self.app.push_screen(Resend(self.recording, step))
             else:
-                self.app.say("It belongs to no request of ours that could be sent again.", "warning")
+                self.app.say("This message belongs to no request that can be re-sent.", "warning")
 
     def action_resend_many(self) -> None:
         """Send what is marked, what the query shows, or everything once more."""
@@ -444,7 +444,7 @@ class TracePane(Pane, scope="trace"):
     def action_go_live(self) -> None:
         """Back to what is being recorded now."""
         if self._session is None:
-            self.app.say("This is what is being recorded now.")
+            self.app.say("The trace already shows what is being recorded now.")
         else:
             self._show((None, "Trace"))
 
@@ -466,7 +466,7 @@ class TracePane(Pane, scope="trace"):
 
     def action_breakpoints(self) -> None:
         """Say which messages are held, and decide about each."""
-        from mcp_studio.tui.screens.by_hand import Breakpoints
+        from mcp_studio.tui.screens.breakpoints import Breakpoints
 
         gate = self._gate
         if isinstance(gate, RemoteGate) and self._session is not None:

@@ -98,7 +98,7 @@ class Activity(Dialog[InputRequest | Call]):
     def _request(self) -> InputRequest | None:
         if (row := self.rows.row) is not None and isinstance(row.thing, InputRequest):
             return row.thing
-        self.app.say("The cursor is on no request.", "warning")
+        self.app.say("No request is selected.", "warning")
         return None
 
     def action_decline(self) -> None:
@@ -109,7 +109,7 @@ class Activity(Dialog[InputRequest | Call]):
     def action_decline_all(self) -> None:
         if (request := self._request()) is not None:
             inbox, server = self.app.studio.inbox, request.server
-            text = f"{units.plural(inbox.waiting(server), 'request')} of {safe(server, 60)} are answered with decline."
+            text = f"{units.plural(inbox.waiting(server), 'request')} of {safe(server, 60)} will be declined."
             confirm = Confirm("Decline all?", text, "Decline all")
             self.app.push_screen(confirm, lambda yes: inbox.decline_all(server) if yes else None)
 

@@ -65,14 +65,14 @@ class Approval(RequestDialog):
         difference = [*diff(tool.change.before, tool.view.raw)] if tool and tool.change else []
         facts: Parts = [
             ("What the server says of its tools is a hint, not a guarantee.\n", "$quiet"),
-            *section("Its definition is not what was accepted", diff_lines(difference)),
+            *section("The definition differs from the accepted one", diff_lines(difference)),
             "\nArguments\n",
             safe(pretty(self.request.arguments), _SHOWN, lines=True),
         ]
         head = (f"{'! ' if risky else ''}{reasons}\n", "bold $risk-destructive" if risky else "bold")
         said = safe(self.request.message, _SHOWN, lines=True)
         yield Static(Content.assemble(head, *(facts if self.request.server else [f"\n{said}\n"])))
-        yield Input(placeholder="Note for whoever wants the call", id="note", compact=True)
+        yield Input(placeholder="Note to the caller, optional", id="note", compact=True)
 
     def on_mount(self) -> None:
         self.query_one("#edit").display = self._edit is not None
@@ -106,11 +106,11 @@ class Approval(RequestDialog):
         }
         options = [(name, title) for name, (_, title) in rules.items() if self._edit is not None]
         file = studio.paths.config_file
-        text = f"But for that until the studio ends, rules are written into {file}, as [[policy]] before all others."
+        text = f"All but the rule until the studio ends are written into {file}, as [[policy]] before all others."
         if changed is not None:
             options.insert(0, ("accept", "Accept the change, and make no rule"))
             rules_too = text * (self._edit is not None)
-            text = f"No rule allows it before the change is accepted, which each of these does. {rules_too}"
+            text = f"Each of these accepts the change, without which no rule allows the tool. {rules_too}"
         offered = Choose("Always allow", options, "accept" if changed else "exactly", text)
         if not (chosen := await self.app.push_screen_wait(offered)):
             return

@@ -31,8 +31,6 @@ from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.views.rows import Findable, TextView, glyphs
 
 _DRAFT = "copy:form"
-_AT_ONCE = 20_000
-"""Characters that are read without a thread."""
 _KINDS: dict[str, tuple[EntryKind, ...]] = {
     "tool": ("tool",), "prompt": ("prompt",), "resource": ("resource", "template"), "": ("tool", "prompt"),
 }  # fmt: skip
@@ -132,7 +130,7 @@ class PasteCall(Dialog[tuple[Entry, Json]]):
         lines = [] if text.strip() else [(EXPECTED, "$quiet")]
         try:
             if text.strip():
-                pasted = read_paste(text) if len(text) <= _AT_ONCE else await asyncio.to_thread(read_paste, text)
+                pasted = await asyncio.to_thread(read_paste, text)
                 lines.append((f"{signs.ok} {safe(pasted.says(), 600)}", "$state-ready"))
                 if (target := self._target(pasted)) is None:
                     raise ValueError("No server lists it.")
@@ -232,7 +230,7 @@ class SaveCall(FillIn):
             "name": {"type": "string", "minLength": 1, "maxLength": 80},
             "description": {"type": "string"},
             "for": {"oneOf": _WHERE, "description": f"the project: {self._folders.project}"},
-            "pinned": {"type": "boolean", "description": "watch mode makes it again after changes"},
+            "pinned": {"type": "boolean", "description": "watch mode repeats it after changes"},
         }
         properties |= {title: {"type": "string", "description": _SECRET} for title in self._rows}
         return {"type": "object", "properties": properties, "required": ["name", "for"]}

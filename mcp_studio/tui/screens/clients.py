@@ -150,7 +150,7 @@ class FirstStart(ImportServers):
         yield Static(_WELCOME, classes="gap", markup=False)
         yield from super().body()
         palette, search, help = (self.app.key_of(name) for name in ("palette", "search", "help"))
-        keys = f"{palette} does everything by name, {search} searches, {help} says what can be done."
+        keys = f"{palette} finds every action by name, {search} searches, {help} shows what you can do here."
         yield Static(keys, id="keys", classes="quiet", markup=False)
 
     def on_mount(self) -> None:

@@ -84,7 +84,7 @@ class RequestDialog(Dialog[Answer]):
         return Static(Content(safe(text, most, lines=True)), classes="foreign")
 
     def action_back(self) -> None:
-        self.app.say(f"It stays pending; {self.app.key_of('pending')} opens it again.")
+        self.app.say(f"The request stays pending; {self.app.key_of('pending')} opens it again.")
         self.dismiss(None)
 
 
@@ -106,7 +106,7 @@ class Elicitation(RequestDialog):
         if names or may_hold_secrets(self._form):
             warning = f"{names or 'A field'} looks like a secret. A server should not request passwords in a form."
         elif re.search(_SECRETS, self.request.message):
-            warning = "It speaks of a secret. A server should not request passwords or tokens in a form."
+            warning = "Its message mentions a secret. A server should not request passwords or tokens in a form."
         for text in (warning, *self._form.problems[:3]):
             if text:
                 yield Static(Content(f"{glyphs().warning} {safe(text, 300)}"), classes="bad gap")
@@ -206,7 +206,7 @@ class UrlElicitation(RequestDialog):
     def action_copy(self) -> None:
         self.app.copy(self._page.url)
         if self._page.refusal:
-            self.refuse("It stays pending: an address that must not be opened is only copied.")
+            self.refuse("The request stays pending: this address must not be opened, only copied.")
         else:
             self._consent()
 
@@ -236,7 +236,7 @@ class AnswerRuleDialog(Dialog[None]):
     def body(self) -> Iterable[Widget]:
         request, accepted = self._request, self._answer.action == "accept"
         kind = questions.KINDS[request.kind]
-        about = f"From now on a {kind} request of {safe(request.server, 60)} is answered by itself; the trace says so."
+        about = f"From now on a {kind} request of {safe(request.server, 60)} is answered by rule; the trace says so."
         yield Static(Content(about), classes="quiet gap")
         every = "this schema" if request.kind == "elicitation" else "every one of its kind"
         scopes = [(every, "every"), *([("this call", "tool")] if request.subject else [])]

@@ -115,8 +115,7 @@ class Export(Dialog[None]):
         try:
             done = await (self._send(part) if self._sends else self._save(part))
         except (StudioError, OSError) as error:
-            text = f"{error.message} {error.hint}" if isinstance(error, StudioError) else str(error)
-            self.note(text, "bad")
+            self.note(f"{error.message} {error.hint}" if isinstance(error, StudioError) else str(error), "bad")
         else:
             self.app.say(done)
             self.dismiss(None)
@@ -172,9 +171,9 @@ def new_file(folder: str, what: str, ending: str) -> Path:
 
 
 _ABOUT = {
-    "here": "It is being recorded here, now.",
+    "here": "This studio is recording it now.",
     "running": "Another studio is recording it at this moment.",
-    "ended": "It was ended properly.",
+    "ended": "The studio that recorded it ended properly.",
     "crashed": "The studio that recorded it was killed or crashed; at most its last quarter second is missing.",
     "unreadable": "It cannot be read.",
 }

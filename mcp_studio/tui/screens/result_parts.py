@@ -173,7 +173,7 @@ async def _open_link(app: StudioApp, uri: str) -> None:
         app.say(page.refusal, "warning")
         return
     both = [f"The network knows it as {safe(page.ascii_host, 300)}."] if page.ascii_host != page.host else []
-    lines = (f"It leads to {safe(page.host, 300)}.", *both, *page.warnings, "", safe(uri, _ADDRESS))
+    lines = (f"The link leads to {safe(page.host, 300)}.", *both, *page.warnings, "", safe(uri, _ADDRESS))
     if await app.push_screen_wait(Confirm(_QUESTION, "\n".join(lines), "Open")):
         await _open(app, page.url, "The page")
 
@@ -185,7 +185,7 @@ async def _open_app(app: StudioApp, block: blocks.Block) -> None:
     lines = (
         f"{safe(block.uri, 500)} is a page that the server wrote.",
         "In the browser it runs its own scripts, without the studio: it shows, but gets no data.",
-        "It is held to what it declares:", *(f"  {safe(line, 500)}" for line in reach_lines(reach)),
+        "The page may reach only what it declares:", *(f"  {safe(line, 500)}" for line in reach_lines(reach)),
     )  # fmt: skip
     if await app.push_screen_wait(Confirm(_QUESTION, "\n".join(lines), "Open")):
         await _hand_over(app, "app.html", _encoded(held_page(block.text, reach)), "The page")
@@ -201,7 +201,7 @@ async def _open_file(app: StudioApp, block: blocks.Block) -> None:
     try:
         data = blocks.decode(block)
     except ValueError as problem:
-        app.say(f"It cannot be opened: {problem}.", "warning")
+        app.say(f"The block cannot be opened: {problem}.", "warning")
         return
     await _hand_over(app, f"{block.kind}.{ending}", data, "The file")
 

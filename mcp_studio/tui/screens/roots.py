@@ -113,7 +113,7 @@ class Roots(Dialog[None]):
 def _about(studio: Studio, server: str) -> str:
     capabilities = studio.manager.config(server).capabilities
     if isinstance(capabilities, dict) and "roots" not in capabilities:
-        return "Its entry declares capabilities without roots: it gets no answer when it asks for them."
+        return "Its entry declares capabilities without roots: the server gets no answer when it asks for them."
     if studio.manager.status(server).modern:
         return "The server asks for them during a call (2026-07-28); it is not told when they change."
     return "The server is told at once that they have changed, and may ask for them."

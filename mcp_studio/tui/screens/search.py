@@ -65,7 +65,7 @@ class Search(Dialog[tuple[Ref, bool]]):
 
     def body(self) -> Iterable[Widget]:
         question, names = self._question, self.app.studio.manager.names()
-        yield Input(question.text, placeholder="what should it do?", compact=True)
+        yield Input(question.text, placeholder="a name, or what the tool should do", compact=True)
         modes = [(f"Mode: {title}", mode) for mode, title in MODES.items()]
         kinds = [("Kinds: all", ""), *((f"Kinds: {kind}s", kind) for kind in KINDS)]
         servers = [("Servers: all", ""), *((Content(f"Server: {safe(name, 40)}"), name) for name in names)]

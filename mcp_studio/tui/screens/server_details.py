@@ -108,7 +108,7 @@ def _parts(studio: Studio, name: str, tokens: Iterable[tuple[str, str]]) -> Iter
             yield safe(f"{status.error.hint}\n" if status.error.hint else "", 600, lines=True)
         yield from connections.http_parts(status.error)
     wrong = ledger.uncovered(status.warnings)
-    yield from section("What it does wrong", [(safe(text, 600), "$text-warning") for text in wrong])
+    yield from section("Warnings", [(safe(text, 600), "$text-warning") for text in wrong])
     facts = (*_facts(config, status), *_standing(studio, config), *tokens)
     yield from ("\n", *(f"  {name:<10}{text}\n" for name, text in facts))
     supervisor = studio.manager.supervisor(name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import ClassVar, cast
 from weakref import WeakKeyDictionary
 
@@ -88,7 +88,7 @@ class SignInDialog(Dialog[Answer]):
         Choice("keep", "Keep tokens elsewhere"), Choice("token", "Token"), Choice("exchanges", "Exchanges"),
         Choice("cancel", "Cancel"), Choice("decline", "Decline", answer=Answer("decline")), Choice("back", "Later"),
     )  # fmt: skip
-    every = 1.0
+    every = 0.2
     offered: ClassVar[dict[str, tuple[str, ...]]] = {
         "before": ("begin", "step_by_step", "keep"),
         "refused": ("keep",),
@@ -114,7 +114,6 @@ class SignInDialog(Dialog[Answer]):
         waits = f" · {request.subject} is waiting" if request and request.subject else ""
         super().__init__(f"Sign in to {config.name}{waits}")
         self._config = config
-        self._server = config.name
         self._request = request
         self._run: SignIn | None = None
         self._kept = ""
@@ -122,7 +121,6 @@ class SignInDialog(Dialog[Answer]):
         self._refusal: StudioError | None = None
         """Why they cannot be kept where they should be."""
         self._state = ""
-        self._disconnect: Callable[[], None] = lambda: None
 
     @property
     def default(self) -> str:
@@ -139,24 +137,16 @@ class SignInDialog(Dialog[Answer]):
         yield Input(placeholder="client secret, if it has one", id="client-secret", password=True, compact=True)
 
     def on_mount(self) -> None:
-        if (running := self.app.studio.signing.running(self._server)) is not None:
+        if (running := self.app.studio.signing.running(self._config.name)) is not None:
             self._follow(running)
         else:
             self.run_worker(self._look_up_place(), group="place", exclusive=True)
 
-    def on_unmount(self) -> None:
-        self._disconnect()
-
     def _follow(self, run: SignIn) -> None:
-        self._disconnect()
         self._run = run
-        self._disconnect = run.changed.connect(self._changed)
         for field in self.query(Input):
             field.value = self.drafts.get(run, {}).get(field.id, "")
         self.look()
-
-    def _changed(self, run: SignIn) -> None:
-        self.call_later(self.look)
 
     @on(Input.Changed)
     def keep_draft(self, event: Input.Changed) -> None:
@@ -169,7 +159,7 @@ class SignInDialog(Dialog[Answer]):
     def _status(self) -> Status | None:
         """None where the server was removed meanwhile."""
         manager = self.app.studio.manager
-        return manager.status(self._server) if self._server in manager.names() else None
+        return manager.status(self._config.name) if self._config.name in manager.names() else None
 
     @property
     def _reason(self) -> str:
@@ -178,7 +168,7 @@ class SignInDialog(Dialog[Answer]):
             return " ".join(filter(None, (self._request.message, *self._request.reasons)))
         status = self._status
         if status is not None and status.state == "ready":
-            return "It is connected. This replaces a sign-in that is there already."
+            return "The server is connected. Signing in replaces the tokens that it has."
         return status.error.message if status is not None and status.error else ""
 
     @property
@@ -305,7 +295,7 @@ class SignInDialog(Dialog[Answer]):
         try:
             if not self._config.auth.alone:  # the passphrase of an encrypted file comes before the browser
                 await signing.accounts.unlock()
-            self._follow(signing.sign_in(self._server, step_by_step=step_by_step))
+            self._follow(signing.sign_in(self._config.name, step_by_step=step_by_step))
         except StudioError as error:
             self.refuse(f"{error.message} {error.hint}")
 
@@ -366,7 +356,7 @@ class SignInDialog(Dialog[Answer]):
         await self._look_up_place()
 
     def action_token(self) -> None:
-        show_token(self.app, self._server)
+        show_token(self.app, self._config.name)
 
     def action_cancel(self) -> None:
         """Stop it; nothing is kept."""
@@ -379,9 +369,9 @@ class SignInDialog(Dialog[Answer]):
             self.query_one("#back").focus()
             return
         if self._run is not None and not self._run.over:
-            self.app.say(f"Signing in to {safe(self._server, 60)} goes on; its action Sign in shows it.")
+            self.app.say(f"Signing in to {safe(self._config.name, 60)} goes on; its action Sign in shows it.")
         elif self._request is not None and not self._request.reply.done():
-            self.app.say(f"It stays pending; {self.app.key_of('pending')} opens it again.")
+            self.app.say(f"The request stays pending; {self.app.key_of('pending')} opens it again.")
         self.dismiss(None)
 
 
@@ -441,7 +431,7 @@ def _client(run: SignIn) -> Parts:
 def _ended(run: SignIn) -> Parts:
     """Why it failed, what should have been sent, and what was."""
     mark, look = (glyphs().bad, "$state-failed") if run.state == "failed" else (glyphs().dot, "$quiet")
-    message, hint = (run.error.message, run.error.hint) if run.error is not None else ("It was cancelled.", "")
+    message, hint = (run.error.message, run.error.hint) if run.error is not None else ("The sign-in was cancelled.", "")
     parts: Parts = [(f"{mark} {safe(message, 1_500, lines=True)}\n", look)]
     failed = [step for step in run.steps if step.state == "failed"]
     hints = dict.fromkeys((hint, *(step.hint for step in failed)))
@@ -450,7 +440,7 @@ def _ended(run: SignIn) -> Parts:
         sent = f"{safe(newest.method, 20)} {safe(newest.url, 600)} {glyphs().sent} {newest.status or 'no answer'}"
         beginning = "\n".join(safe(newest.response, 1_200, lines=True).split("\n")[:_LINES])
         parts += [f"\n{sent}\n", (f"{beginning}\n", "$quiet")]
-    return [*parts, "Nothing of it is stored.\n"]
+    return [*parts, "Nothing was stored.\n"]
 
 
 def _done(run: SignIn, status: Status | None) -> Parts:

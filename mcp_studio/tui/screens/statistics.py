@@ -78,10 +78,8 @@ def rows_of(numbers: Numbers, tab: str) -> list[StatRow]:
 
 def query_of(server: str, method: str, target: str) -> str:
     """The query for the calls of one tool, prompt or resource, or of one method where no target is named."""
-    kind = NAMED.get(method)
-    if kind is None or target in ("", OTHER):
-        return query(server=server, method=method, target=target or OTHER)
-    return query(server=server, **{kind: target})
+    kind = NAMED.get(method) if target not in ("", OTHER) else None
+    return query(server=server, **({kind: target} if kind else {"method": method, "target": target or OTHER}))
 
 
 def query(**wanted: str) -> str:

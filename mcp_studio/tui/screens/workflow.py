@@ -11,6 +11,7 @@ from textual.containers import Horizontal
 from textual.widget import Widget
 from textual.widgets import Button, Input, Static
 
+from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import Json, dumps, mapping
 from mcp_studio.present import units
 from mcp_studio.safetext import safe
@@ -61,8 +62,8 @@ class WorkflowDialog(RunDialog):
     def body(self) -> Iterable[Widget]:
         last = str(self.app.studio.memory.drafts.get(_FILE) or "")
         yield Input(last, placeholder="The path of a workflow: TOML or JSON; enter loads it", id="file", compact=True)
-        yield FormView(empty="It takes no inputs.")
-        steps = VirtualList[Row](_draw, key=lambda row: row[1].path, id="steps", empty="No workflow is loaded.")
+        yield FormView(empty="The workflow takes no inputs.")
+        steps = VirtualList[Row](_draw, key=lambda row: row[1].path, id="steps", empty="No steps.")
         yield Horizontal(steps, Findable(JsonView()))
         yield Static(id="note", markup=False)
 
@@ -80,7 +81,12 @@ class WorkflowDialog(RunDialog):
         self.app.attempt(self, self._load(), "load")
 
     async def _load(self) -> None:
-        self._workflow = workflow = await asyncio.to_thread(Workflow.load, self._path)
+        self._workflow = self._run = None
+        try:
+            self._workflow = workflow = await asyncio.to_thread(Workflow.load, self._path)
+        except ConfigError as error:
+            self.note(f"{error.message} {error.hint}", "bad")
+            return
         self.app.studio.memory.drafts.put(_FILE, self._path)
         form = build(workflow.inputs or {})
         self.form.show(form, defaults(form) if self.form.model.form.schema != form.schema else self.form.value)

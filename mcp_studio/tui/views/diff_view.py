@@ -102,11 +102,9 @@ class DiffView(CursorView):
 def rows_of(one: Difference) -> Iterator[DiffRow]:
     """A difference: its place, and below it what was there and what is there now."""
     place, look = path_text(one.path) or "the whole value", _LOOKS[one.kind]
-    if one.kind == "more":
-        yield DiffRow("", "There are more differences; the rest is not compared.", look)
-        return
-    if one.kind == "moved":
-        yield DiffRow("", f"{place}  moved from {path_text(one.was)}", look)
+    if one.kind in ("more", "moved"):
+        moved = f"{place}  moved from {path_text(one.was)}"
+        yield DiffRow("", moved if one.kind == "moved" else "There are more differences, which are not compared.", look)
         return
     yield DiffRow("", f"{place}  {'another type' if one.kind == 'type' else one.kind}", look)
     old = [] if one.kind == "added" else _lines(one.before)

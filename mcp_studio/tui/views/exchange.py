@@ -290,9 +290,9 @@ class Drawing:
 
 _TEXTS = {"http": heads_text, "output": printed_text, "findings": findings_text}
 _EMPTY = {
-    "request": "It has no body.", "response": "There is no response.",
-    "http": "No HTTP headers: it did not go over HTTP.", "output": "The server printed nothing around that time.",
-    "findings": "Nothing is wrong with it, as far as the lint can see.",
+    "request": "The message has no body.", "response": "There is no response.",
+    "http": "The message did not go over HTTP.", "output": "The server printed nothing around that time.",
+    "findings": "The lint found nothing wrong.",
 }  # fmt: skip
 _TABS = {
     "when": "Timeline", "request": "Request", "response": "Response", "http": "HTTP", "output": "Output",

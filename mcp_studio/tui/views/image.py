@@ -100,13 +100,8 @@ def draw(data: bytes, width: int, height: int, *, ascii: bool = False) -> list[S
     Raises:
         ImageProblem: it is none, or too large.
     """
-    image = _opened(data)
-    try:
-        across, down = _fitting(image.size, width, height)
-        small = _thinned(image, across, down * 2).convert("RGBA").resize((across, down * 2))
-    except (OSError, ValueError, SyntaxError, MemoryError) as problem:
-        raise ImageProblem(f"it cannot be drawn: {problem}") from None
-    pixels = small.load()
+    across, down, small = _shrunk(data, width, height, (1, 2))
+    pixels = small.resize((across, down * 2)).load()
     return [Strip([_cell(pixels[x, 2 * y], pixels[x, 2 * y + 1], ascii) for x in range(across)]) for y in range(down)]
 
 
@@ -134,12 +129,7 @@ def picture(data: bytes, width: int, height: int, library: type[TGPImage]) -> li
     Raises:
         ImageProblem: it is none, or too large.
     """
-    image = _opened(data)
-    try:
-        across, down = _fitting(image.size, min(width, _PICTURE_COLUMNS), height)
-        small = _thinned(image, across * _CELL[0], down * _CELL[1]).convert("RGBA")
-    except (OSError, ValueError, SyntaxError, MemoryError) as problem:
-        raise ImageProblem(f"it cannot be drawn: {problem}") from None
+    across, down, small = _shrunk(data, min(width, _PICTURE_COLUMNS), height, _CELL)
     console = Console(file=io.StringIO())
     room = console.options.update(width=across, height=down)
     rows = console.render(library(small, "auto", "auto"), room)
@@ -171,10 +161,18 @@ def _opened(data: bytes) -> Any:
     return image
 
 
-def _thinned(image: Any, across: int, down: int) -> Any:
-    """Some points of a large image, in the colours as they are stored: quick, and no second copy in memory."""
-    finer = (min(image.width, across * _FINER), min(image.height, down * _FINER))
-    return image if finer == image.size else image.resize(finer, 0)
+def _shrunk(data: bytes, width: int, height: int, cell: tuple[int, int]) -> tuple[int, int, Any]:
+    """Cells across and rows down that an image takes, and the image.
+
+    Of a large one some points, in the colours as they are stored: quick, and no second copy in memory.
+    """
+    image = _opened(data)
+    across, down = _fitting(image.size, width, height)
+    finer = (min(image.width, across * cell[0] * _FINER), min(image.height, down * cell[1] * _FINER))
+    try:
+        return across, down, (image if finer == image.size else image.resize(finer, 0)).convert("RGBA")
+    except (OSError, ValueError, SyntaxError, MemoryError) as problem:
+        raise ImageProblem(f"it cannot be drawn: {problem}") from None
 
 
 def _fitting(size: tuple[int, int], width: int, height: int) -> tuple[int, int]:

@@ -27,9 +27,9 @@ _MOST = 12
 _SAMPLE = 20_000
 """Newest entries in which values are looked for."""
 _WORDS = {
-    "error": "what went wrong, in whatever way",
+    "error": "everything that failed",
     "marked": "what you marked",
-    "not": "what follows is not so",
+    "not": "not what follows",
     "or": "one of two",
 }
 _EXAMPLES = {

@@ -331,20 +331,17 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
             return name
         if (found := self._looks.get((name, on_cursor))) is not None:
             return found
-        base = self.get_component_rich_style("view--cursor") if on_cursor else self.rich_style
-        if not name:
-            self._looks[name, on_cursor] = base
-            return base
-        full_name = name if "--" in name else f"view--{name}"
-        own = self.get_component_rich_style(full_name, partial=True)
-        if on_cursor and self.has_focus:
+        style = self.get_component_rich_style("view--cursor") if on_cursor else self.rich_style
+        if name:
+            full_name = name if "--" in name else f"view--{name}"
+            own = self.get_component_rich_style(full_name, partial=True)
             # The cursor's colours are made for each other; any other text colour may vanish on them.
-            blended = Style()
-        else:
-            whole = self.get_component_rich_style(full_name)
-            blended = Style(color=whole.color, bgcolor=whole.bgcolor if own.bgcolor and not on_cursor else None)
-        self._looks[name, on_cursor] = base + blended + own.without_color
-        return self._looks[name, on_cursor]
+            if not (on_cursor and self.has_focus):
+                whole = self.get_component_rich_style(full_name)
+                style += Style(color=whole.color, bgcolor=whole.bgcolor if own.bgcolor and not on_cursor else None)
+            style += own.without_color
+        self._looks[name, on_cursor] = style
+        return style
 
     def notify_style_update(self) -> None:
         """Theme, focus or classes have changed."""
@@ -627,7 +624,7 @@ class Findable(Vertical, Generic[View], can_focus=False):
 
     def action_find(self) -> None:
         self.add_class("-finding")
-        self.line.focus()
+        self.screen.set_focus(self.line)
 
     def action_next_match(self) -> None:
         self.view.find_next(1)
@@ -641,7 +638,7 @@ class Findable(Vertical, Generic[View], can_focus=False):
     def action_back(self) -> None:
         self.line.value = ""
         self.remove_class("-finding")
-        self.view.focus()
+        self.screen.set_focus(self.view)
 
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:
@@ -652,7 +649,7 @@ class Findable(Vertical, Generic[View], can_focus=False):
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:
         event.stop()
-        self.view.focus()
+        self.screen.set_focus(self.view)
 
     @on(SearchView.Searched)
     def _searched(self, event: SearchView.Searched) -> None:

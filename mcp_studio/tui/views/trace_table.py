@@ -61,7 +61,7 @@ class Widths(NamedTuple):
 
 def widths_for(width: int) -> Widths:
     """What fits in so many cells: always direction, server, method and ms, then time, status, size and target."""
-    clock = 12 if width >= 100 else 8 if width >= 56 else 0
+    clock = 13 if width >= 100 else 8 if width >= 56 else 0
     status = 13 if width >= 90 else 1
     size = 7 if width >= 70 else 0
     server, ms = 14 if width >= 140 else 10, 7 if width >= 80 else 6
@@ -77,7 +77,7 @@ def widths_for(width: int) -> Widths:
 def header(cells: Widths) -> str:
     """The names of the columns."""
     names = (
-        fit("Time", cells.time), " ", fit("Server", cells.server),
+        fit(" " * (cells.time > 12) + "Time", cells.time), " ", fit("Server", cells.server),
         fit("Method" if cells.target else "Method, target", cells.method), fit("Target", cells.target),
         fit("ms", cells.ms, right=True), fit("Size", cells.size, right=True),
         fit("Status" if cells.status > 1 else "", cells.status),
@@ -95,9 +95,9 @@ def draw(recording: Recording, row: int, cells: Widths) -> list[Piece]:
     way: Piece = (signs.by_hand, "out") if flags & bits.BY_HAND else arrow(direction)
     look = "dim" if kind in ("result", "error") or not method else "strong" if kind == "request" else ""
     named = _indented(columns, row, safe(method, 120) or kind)
-    about = _about(recording, row, kind, max(cells.target, cells.method))
-    if not cells.target:  # what it is about shares the column
-        named = f"{named} {about}"
+    about = _about(recording, row, kind, cells.target + cells.method)
+    if not cells.target or not method:  # what it is about begins in the same column
+        named, about = f"{named} {about}", ""
     ms, took = columns.ms(row), ""
     if outcome and kind in ("request", "result", "error"):
         took = signs.more if outcome == "open" else signs.dash
@@ -106,7 +106,7 @@ def draw(recording: Recording, row: int, cells: Widths) -> list[Piece]:
     spare = 0 if about or not cells.target else cells.target + 2
     return _line(
         _remarks((flags,)),
-        (fit(clock(columns.time[row], cells.time >= 12), cells.time), "dim"),
+        (fit(clock(columns.time[row], cells.time > 12), cells.time, right=True), "dim"),
         way,
         (fit(safe(_text(columns, "server", row), 80), cells.server), ""),
         (fit(named, cells.method + spare), look),
@@ -128,7 +128,7 @@ def draw_refreshes(recording: Recording, row: int, count: int, cells: Widths) ->
     server = safe(", ".join(servers), 80) if len(servers) == 1 else units.plural(len(servers), "server")
     return _line(
         _remarks(columns.flags[at] for at in rows),
-        (fit(clock(columns.time[row], cells.time >= 12), cells.time), "dim"),
+        (fit(clock(columns.time[row], cells.time > 12), cells.time, right=True), "dim"),
         (signs.folded, "dim"),
         (fit(server, cells.server), "dim"),
         (fit(f"{count:,} list messages", cells.method), "dim"),

@@ -1,40 +1,29 @@
-"""Messages by hand: the console of one server, which sends what is written and lists what comes back; and messages on
-their way that wait for a person.
-"""
+"""The console of a server: it sends what is written, malformed or not, and lists what comes back."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from textual import getters, on
-from textual.containers import Horizontal
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Button, Input, Static, TextArea
+from textual.widgets import Button, Static, TextArea
 
-from mcp_studio.errors import LimitExceeded, StudioError, UsageError
-from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, loads_or, mapping, printable
+from mcp_studio.errors import LimitExceeded, StudioError
+from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping, printable
 from mcp_studio.present import connections, units
 from mcp_studio.protocol.events import NONE, request
 from mcp_studio.protocol.message import Malformed, Notification, Request, parse
 from mcp_studio.protocol.versions import LATEST_HANDSHAKE
 from mcp_studio.safetext import safe
 from mcp_studio.session.raw import RawConnection, RawExchange, RawSender
-from mcp_studio.tap.gate import LONGEST, Action, Decision, Gate, Waiting
 from mcp_studio.trace.lint.methods import CLIENT_REQUESTS
-from mcp_studio.trace.message import Recording, WireMessage
-from mcp_studio.trace.query.parser import parse as parse_query
+from mcp_studio.trace.message import WireMessage
 from mcp_studio.tui.form.json_editor import JsonArea
 from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.rows import Findable, Line, VirtualList, glyphs, spread
 from mcp_studio.tui.views.trace_table import arrow, clock
-
-if TYPE_CHECKING:
-    from mcp_studio.tap.desk import RemoteGate
-
 
 _HISTORY = 50
 _ALONE = "No handshake"
@@ -148,7 +137,7 @@ class Console(Dialog[None]):
 
     def _where(self) -> tuple[str, str]:
         if self._bare is not None:
-            return "half", "connected without a handshake: nothing is sent but what you write"
+            return "half", "connected without a handshake: only what you write is sent"
         status = self.app.studio.manager.status(self._server)
         if status.state == "ready":
             return "on", f"connected, {status.version}"
@@ -292,128 +281,3 @@ def verdict(text: str) -> tuple[bool, str]:
     if _HIDDEN in text:
         return False, f"{words}; {_HIDDEN} stands for a secret that the trace does not keep"
     return True, words
-
-
-class Breakpoints(Dialog[None]):
-    """Says which messages are held, and decides about each; filled anew while it is open.
-
-    Args:
-        gate: of the studio's own connections, or of a tap in another process.
-        recording: has the entries of the messages that it holds.
-        where: whose messages they are.
-    """
-
-    DEFAULT_CLASSES = "-large"
-    choices = (
-        Choice("release", "Release", "primary"), Choice("drop", "Drop", "error"), Choice("answer", "Answer"),
-        Choice("cut", "Cut the connection"), Choice("back", "Close"),
-    )  # fmt: skip
-    AUTO_FOCUS = "#query"
-    every = 0.2
-    rows = getters.query_one(VirtualList)
-    editor = getters.query_one(JsonArea)
-
-    def __init__(self, gate: Gate | RemoteGate, recording: Recording, where: str) -> None:
-        super().__init__(f"Breakpoints of {where}")
-        self._gate, self._recording = gate, recording
-        self._shown = 0
-        """The number of the message that the editor has."""
-        self._text = ""
-
-    def body(self) -> Iterable[Widget]:
-        query = " or ".join(self._gate.breakpoints)
-        hint = "tool:search dir:out, or another query; empty: nothing"
-        yield Horizontal(Static("Hold"), Input(query, placeholder=hint, id="query", compact=True))
-        yield VirtualList[Waiting](self._draw, key=lambda one: one.number, empty="No message is held.")
-        yield JsonArea()
-        yield Horizontal(Static("after"), Input("0", id="after", compact=True, type="number"), Static("seconds"))
-        yield Static(id="note", markup=False)
-
-    def on_mount(self) -> None:
-        if self._gate.waiting:
-            self.rows.focus()
-
-    def look(self) -> None:
-        """Show what is held now; what a person edits stays, until it is gone."""
-        self.rows.show(self._gate.waiting)
-        self._show()
-
-    @on(VirtualList.Highlighted)
-    def _show(self) -> None:
-        row: Waiting | None = self.rows.row
-        entry = self._recording.entry(row.number) if row is not None else None
-        number, body = (entry.number, entry.body) if entry is not None else (0, b"")
-        if number != self._shown:
-            value = loads_or(body, exact=True)
-            self._text = body.decode("utf-8", "replace") if value is None else printable(value)
-            self._shown, self.editor.text = number, self._text
-            self.note("")
-
-    def _draw(self, row: Waiting, width: int, selected: bool) -> Line:
-        entry, left = self._recording.entry(row.number), (f"{max(0.0, row.until - time.time()):>4.0f} s  ", "warn")
-        if entry is None:
-            return [left, ("…", "dim")]
-        named = safe(f" {entry.server} {entry.kind} {entry.method} {entry.target}", width)
-        return [left, arrow(entry.direction), (named, "")]
-
-    def action_submit(self) -> object:
-        """A query that was typed and holds nothing yet comes first."""
-        field = self.query_one("#query", Input)
-        if field.has_focus and field.value.strip() != " or ".join(self._gate.breakpoints):
-            return self._set()
-        return super().action_submit()
-
-    @on(Input.Submitted, "#query")
-    def _set(self) -> None:
-        """Hold the messages of the query from now on."""
-        text = self.query_one("#query", Input).value.strip()
-        try:
-            parse_query(text)
-        except UsageError as error:
-            self.note(f"{error.message} {error.hint}", "bad")
-            return
-        self._gate.set([text] if text else [])
-        self.note("Its messages are held from now on." if text else "Nothing is held any more.")
-        self.rows.focus()
-
-    def action_release(self) -> None:
-        """Let it go on, as it stands in the editor."""
-        self._decide("release", self._edited)
-
-    def action_drop(self) -> None:
-        """It goes nowhere."""
-        self._decide("drop")
-
-    def action_cut(self) -> None:
-        """It ends the connection."""
-        self._decide("cut")
-
-    def action_answer(self) -> None:
-        """Answer a request in the place of who should; what stands in the editor is the answer."""
-        request = mapping(loads_or(self._text.encode()))
-        if "id" not in request or "method" not in request:
-            self.note("Only a request can be answered.", "bad")
-        elif self._edited:
-            self._decide("answer", self._edited)
-        else:
-            answer: Json = {"jsonrpc": "2.0", "id": request["id"], "result": {}}
-            self.editor.text = printable(answer)
-            self.note("Write the answer in the editor, and press Answer again.")
-
-    @property
-    def _edited(self) -> bytes:
-        """What was made of the message; empty where it is as it came."""
-        text = self.editor.text
-        return b"" if text == self._text else text.encode("utf-8", "replace")
-
-    def _decide(self, action: Action, frame: bytes = b"") -> None:
-        try:
-            delay = float(self.query_one("#after", Input).value or 0)
-        except ValueError:
-            delay = -1.0
-        if not 0 <= delay <= LONGEST:
-            self.note(f"It can be delayed by 0 to {LONGEST:,} seconds.", "bad")
-        elif not self._shown or not self._gate.decide(self._shown, Decision(action, frame, delay)):
-            self.note("No message is held.", "bad")
-        else:
-            self.note("Done." if not delay else f"It is done in {delay:g} s.")
