@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcp_studio.config.model import Config
 from mcp_studio.paths import Paths
@@ -85,7 +85,7 @@ def first_frame(*, plain: bool) -> Generator[None]:
         return
     import termios
 
-    signal.signal(signal.SIGTERM, _end)
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     before = termios.tcgetattr(terminal)
     inward, outward, control, local, *rest = before
     inward &= ~(termios.IXON | termios.ICRNL)
@@ -108,10 +108,6 @@ def first_frame(*, plain: bool) -> Generator[None]:
             terminal.write("\x1b[?1049l\x1b[?25h")
             terminal.flush()
             termios.tcsetattr(terminal, termios.TCSANOW, before)
-
-
-def _end(number: int, frame: object) -> NoReturn:
-    sys.exit(128 + number)
 
 
 async def _open(config: Config, paths: Paths) -> tuple[int, BaseException | None, Redactor]:

@@ -150,13 +150,10 @@ class SignInDialog(Dialog[Answer]):
     def _follow(self, run: SignIn) -> None:
         self._disconnect()
         self._run = run
-        self._disconnect = run.changed.connect(self._changed)
+        self._disconnect = run.changed.connect(lambda _: self.call_later(self.look))
         for field in self.query(Input):
             field.value = self.drafts.get(run, {}).get(field.id, "")
         self.look()
-
-    def _changed(self, run: SignIn) -> None:
-        self.call_later(self.look)
 
     @on(Input.Changed)
     def keep_draft(self, event: Input.Changed) -> None:
