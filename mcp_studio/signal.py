@@ -14,9 +14,9 @@ class Signal(Generic[T]):
     __slots__ = ("_listeners",)
 
     def __init__(self) -> None:
-        self._listeners: list[Callable[[T], None]] = []
+        self._listeners: list[Callable[[T], object]] = []
 
-    def connect(self, listener: Callable[[T], None]) -> Callable[[], None]:
+    def connect(self, listener: Callable[[T], object]) -> Callable[[], None]:
         """Add a listener; the returned function removes it again (any number of times)."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None

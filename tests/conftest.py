@@ -79,7 +79,10 @@ settings.register_profile("studio", deadline=None, derandomize=bool(os.environ.g
 settings.load_profile("studio")
 
 
-LONGEST = ("hostile.py", "hostile_asking.py", "conformance.py", "bad_input.py", "board.py", "forms_asked.py")
+LONGEST = (
+    *("any_terminal", "attacks", "bad_input", "conformance", "durable", "hostile_asking", "hostile_failures"),
+    *("main_screen", "result", "saved_calls", "servers", "snapshots", "trace"),
+)
 """Files that begin first, so that at the end no process is left alone with one."""
 
 
@@ -104,7 +107,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest files first, the others in their order."""
-    items.sort(key=lambda item: item.path.name.removeprefix("test_") not in LONGEST)
+    items.sort(key=lambda item: item.path.stem.removeprefix("test_") not in LONGEST)
 
 
 def pytest_collection_finish() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Literal, NamedTuple
 
-from mcp_studio.trace.message import DIRECTIONS, GREETINGS, KINDS, Columns, Recording
+from mcp_studio.trace.message import DIRECTIONS, GREETINGS, KINDS, Columns, Recording, WireMessage
 
 Relation = Literal["root", "asked", "round", "task", "retry", "step", "http", "note"]
 """What a node is to the one above it: a question of the server, the next round of its conversation, a request about
@@ -55,6 +55,26 @@ def walk(node: Node) -> Iterator[tuple[int, Node]]:
         at, one = todo.pop()
         yield at, one
         todo += [(at + 1, child) for child in reversed(one.children)]
+
+
+def family_of(recording: Recording, number: int) -> list[int]:
+    """All that belongs to what an entry belongs to: requests and their answers, HTTP heads, notes."""
+    columns, found = recording.columns, tree(recording, number)
+    numbers = {number} if found is None else {node.number for _, node in walk(found)}
+    rows = (one - columns.first for one in tuple(numbers))
+    numbers.update(columns.link[row] for row in rows if 0 <= row < len(columns) and columns.link[row])
+    return sorted(numbers)
+
+
+def ends_of(recording: Recording, entry: WireMessage) -> tuple[WireMessage, WireMessage | None]:
+    """The request that an entry belongs to, or the entry itself, and its answer."""
+    columns = recording.columns
+    number = request_of(columns, entry.number)
+    request = recording.entry(number) if number is not None else None
+    if request is None:
+        return entry, None
+    link = columns.link[request.number - columns.first] if request.kind == "request" else 0
+    return request, recording.entry(link) if link else None
 
 
 def parent_of(columns: Columns, number: int) -> int:

@@ -14,7 +14,7 @@ from textual.dom import DOMNode
 from textual.events import DescendantFocus, MouseDown, MouseMove
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Footer, Static, Tab
+from textual.widgets import Static, Tab
 
 from mcp_studio.catalog.listing import Entry, Ref
 from mcp_studio.jsontext import Json, mapping
@@ -26,7 +26,7 @@ from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.bridge import Bridge, StudioChanged
 from mcp_studio.tui.panes.call import CallPane
 from mcp_studio.tui.panes.catalog import CatalogPane
-from mcp_studio.tui.panes.header import StudioHeader
+from mcp_studio.tui.panes.header import KeyBar, StudioHeader
 from mcp_studio.tui.panes.history import HistoryList
 from mcp_studio.tui.panes.inbox import InboxController
 from mcp_studio.tui.panes.pane import Pane
@@ -104,7 +104,8 @@ class Layout:
         """Give every pane the size of the style sheet again."""
         self._sizes.clear()
         for border in _BORDERS.values():
-            self._screen.query_one(f"#{border.name}").styles.reset()
+            styles = self._screen.query_one(f"#{border.name}").styles
+            styles.width = styles.height = styles.max_height = None
 
     def grab(self, x: int, y: int) -> bool:
         """Take the border at a place of the screen; False where there is none."""
@@ -173,7 +174,7 @@ class MainScreen(Screen[None]):
                 yield CallPane()
                 yield ResultPane()
         yield TracePane()
-        yield Footer(show_command_palette=False)
+        yield KeyBar()
         yield Static("The terminal is too small (needs 40x10).", id="too-small")
 
     def on_mount(self) -> None:
@@ -343,7 +344,8 @@ class MainScreen(Screen[None]):
         """The trace, where it lies over the other panes, goes when another pane has the focus."""
         if (pane := self.focused_pane) is not None:
             self.set_class(pane is self.trace and self.has_class("-trace"), "-trace")
-            self.set_class(pane in (self.call, self.result), "-desk")
+            # It matters on a slim screen alone: elsewhere the style of all widgets would be found anew for nothing.
+            self.set_class(pane in (self.call, self.result), "-desk", update=self.has_class("-slim"))
             self.call_after_refresh(self._preview)
 
     def on_mouse_down(self, event: MouseDown) -> None:

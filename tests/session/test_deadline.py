@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
 from typing import Any
 
 import pytest
@@ -29,15 +28,16 @@ class Clock(asyncio.SelectorEventLoop):
 
     def _run_once(self) -> None:
         loop: Any = self
-        if not loop._ready and loop._scheduled:
-            self.now = max(self.now, loop._scheduled[0].when())
+        due = [timer.when() for timer in loop._scheduled if not timer.cancelled()]
+        if due and not loop._ready:
+            self.now = max(self.now, min(due))
         super()._run_once()  # type: ignore[misc]
 
 
-def run(coro: Coroutine[Any, Any, None]) -> None:
-    """Run with such a clock: a busy machine makes no difference."""
-    with asyncio.Runner(loop_factory=Clock) as runner:
-        runner.run(coro)
+@pytest.fixture(scope="module")
+def anyio_backend() -> tuple[str, dict[str, object]]:
+    """A loop with such a clock: a busy machine makes no difference."""
+    return "asyncio", {"loop_factory": Clock}
 
 
 async def test_the_idle_limit_passes_without_a_sign_of_life() -> None:

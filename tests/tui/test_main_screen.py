@@ -10,6 +10,7 @@ from textual.widgets import Button, Input, Select, Tab
 
 from mcp_studio.call.call import Succeeded
 from mcp_studio.config.model import Settings
+from mcp_studio.tui.panes.header import KeyBar
 from mcp_studio.tui.screens.dialog import Confirm
 from mcp_studio.tui.screens.search import Search
 from mcp_studio.tui.screens.studio import Help, Jump, ThemePicker
@@ -127,6 +128,24 @@ async def test_borders_are_dragged_and_the_arrangement_is_remembered(home: Path)
         await stage.press("ctrl+p", *"first size", "enter")
         await stage.until(lambda: stage.main.query_one("#side").size.width != 50, "the first sizes")
         assert json.loads(file.read_bytes())["tabs"]["catalog"] == "resource"
+
+
+async def test_keys_at_the_bottom_are_pressed_by_the_mouse_say_what_they_do_and_are_never_cut() -> None:
+    async with on_stage(raw()) as stage:
+        await stage.press("2")
+        await stage.shows(r" ⏎ Open  / Filter  esc Back  \^q Quit  \^p Palette  \? Help  \^f Search *$")
+        bar = stage.main.query_one(KeyBar)
+        line = stage.text.splitlines()[-1]
+        await stage.pilot.hover(bar, offset=(line.index("? Help"), 0))
+        await stage.until(lambda: bar.tooltip == "Help for this pane", "what the key does")
+        await stage.pilot.hover(bar, offset=(100, 0))
+        await stage.until(lambda: bar.tooltip is None, "nothing where no key is")
+        await stage.pilot.click(bar, offset=(line.index("Help"), 0))
+        await stage.dialog(Help)
+        await stage.shows(r"\^j Do it  esc Close ")
+        await stage.press("escape")
+        await stage.pilot.resize_terminal(50, 20)
+        await stage.shows(r" ⏎ Open  / Filter  esc Back  \^q Quit  \^p Palette *$")
 
 
 async def test_jump_badges_lead_there() -> None:

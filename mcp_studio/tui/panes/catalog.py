@@ -112,7 +112,6 @@ class CatalogPane(Pane, scope="catalog"):
     """Tabs with counts, a filter, one list, and a legend."""
 
     number = 2
-    filter = getters.query_one("#filter", Input)
     entries = getters.query_one("#entries", VirtualList)
     legend = getters.query_one("#legend", Static)
 
@@ -210,7 +209,7 @@ class CatalogPane(Pane, scope="catalog"):
         self.query_one(Tabs).active = self.kind = ref.kind
         self._folded.discard(ref.server)
         self.server = ref.server if self.server == ref.server else ""
-        self._end_filter()
+        self.end_filter()
         self._fill()
         if not self.entries.go_to((ref, 0)):
             self.entries.go_to((ref, 1))
@@ -426,24 +425,16 @@ class CatalogPane(Pane, scope="catalog"):
             self._fill()
             self.entries.go_to(server)
 
-    def action_find(self) -> None:
-        self.filter.display = True
-        self.screen.set_focus(self.filter)  # at once: what is typed next belongs to it
-
     def step_back(self) -> bool:
         """End the filter, else show all servers again; False where there is nothing to step back from."""
         if self.filter.value or self.filter.has_focus:
-            self._end_filter()
+            self.end_filter()
             self.screen.set_focus(self.entries)
         elif self.server:
             self.post_message(self.ScopeLifted())
         else:
             return False
         return True
-
-    def _end_filter(self) -> None:
-        self.filter.value = ""
-        self.filter.display = False
 
     def action_repeat(self) -> None:
         """Refresh the lists."""

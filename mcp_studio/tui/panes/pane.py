@@ -25,6 +25,8 @@ class Pane(Vertical):
     number: ClassVar[int] = 0
     scope: ClassVar[Scope]
     ALLOW_MAXIMIZE = True
+    filter = getters.query_one(Input)
+    """Of a pane that has one; shown while it is used."""
 
     def __init_subclass__(cls, scope: Scope) -> None:
         cls.scope = scope
@@ -54,6 +56,23 @@ class Pane(Vertical):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """In a field the key that opens one is a letter."""
         return action != "find" or not isinstance(self.screen.focused, Input)
+
+    def action_find(self) -> None:
+        self.filter.display = True
+        self.screen.set_focus(self.filter)  # at once: what is typed next belongs to it
+
+    def end_filter(self) -> None:
+        """Show everything again."""
+        self.filter.value = ""
+        self.filter.display = False
+
+    def on_descendant_focus(self) -> None:
+        """Show in the frame whether the focus is inside; `:focus-within` would style all that is inside anew, too."""
+        if self.has_focus_within != self.has_class("-focused"):
+            self.set_class(self.has_focus_within, "-focused", update=False)
+            self.app.stylesheet.apply(self)
+
+    on_descendant_blur = on_descendant_focus
 
     def step_back(self) -> bool:
         """One step back inside the pane; False where there is nothing to step back from."""

@@ -348,7 +348,8 @@ class ResultPane(Pane, scope="result"):
             return
         self.tabs_line.active = "raw"
         self._draw_view()
-        self.call_after_refresh(lambda: self.query(Findable).last().action_find())
+        # It may not have its line yet.
+        self.call_after_refresh((found := self.query(Findable).last()).call_later, found.action_find)
 
     def action_query(self) -> None:
         """Ask for a part of the result; pinned, it is asked for again of each result of this entry."""

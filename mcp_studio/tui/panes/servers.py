@@ -136,7 +136,6 @@ class ServersPane(Pane, scope="servers"):
 
     number = 1
     list = getters.query_one("#server-list", VirtualList)
-    filter = getters.query_one("#server-filter", Input)
 
     @dataclass
     class Selected(Message):
@@ -358,14 +357,9 @@ class ServersPane(Pane, scope="servers"):
     def filter_taken(self) -> None:
         self.screen.set_focus(self.list)
 
-    def action_find(self) -> None:
-        self.filter.display = True
-        self.screen.set_focus(self.filter)  # at once: what is typed next belongs to it
-
     def step_back(self) -> bool:
         if self.filter.display:
-            self.filter.value = ""
-            self.filter.display = False
+            self.end_filter()
             self.screen.set_focus(self.list)
         elif self._scope:
             self.scope_to("")

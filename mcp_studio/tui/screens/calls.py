@@ -106,7 +106,7 @@ class PasteCall(Dialog[tuple[Entry, Json]]):
     def __init__(self, shown: Entry | None) -> None:
         super().__init__()
         self._shown_entry = shown
-        self._ready: tuple[Entry, Json] | None = None
+        self._pasted: tuple[Entry, Json] | None = None
 
     def body(self) -> Iterable[Widget]:
         yield AreaEditor()
@@ -126,7 +126,7 @@ class PasteCall(Dialog[tuple[Entry, Json]]):
 
     async def _read(self, text: str) -> None:
         """Say what it is, where it goes, or why it goes nowhere."""
-        self._ready, signs = None, glyphs()
+        self._pasted, signs = None, glyphs()
         lines = [] if text.strip() else [(EXPECTED, "$quiet")]
         try:
             if text.strip():
@@ -134,12 +134,12 @@ class PasteCall(Dialog[tuple[Entry, Json]]):
                 lines.append((f"{signs.ok} {safe(pasted.says(), 600)}", "$state-ready"))
                 if (target := self._target(pasted)) is None:
                     raise ValueError("No server lists it.")
-                self._ready = target, pasted.value(form_of(target))
+                self._pasted = target, pasted.value(form_of(target))
                 lines.append((f"{signs.sent} {safe(target.ref)}", ""))
                 lines += [(f"{signs.dot} {safe(remark, 300)}", "") for remark in pasted.remarks]
         except ValueError as problem:
             lines.append((f"{signs.warning} {safe(problem, 600)}", "$state-busy"))
-        self.query_one("#submit", Button).disabled = self._ready is None
+        self.query_one("#submit", Button).disabled = self._pasted is None
         verdict = Content("\n").join(Content.styled(text, look) for text, look in lines)
         self.query_one("#verdict", Static).update(verdict)
 
@@ -159,8 +159,8 @@ class PasteCall(Dialog[tuple[Entry, Json]]):
         return found[0] if found else None
 
     def action_submit(self) -> None:
-        if self._ready is not None:
-            self.dismiss(self._ready)
+        if self._pasted is not None:
+            self.dismiss(self._pasted)
 
 
 Value = dict[str, Json]

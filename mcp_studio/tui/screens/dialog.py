@@ -6,25 +6,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from textual import getters, on
 from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
-from textual.binding import ActiveBinding, Binding, BindingType
+from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.events import Key
 from textual.screen import ModalScreen
 from textual.widget import Widget
-from textual.widgets import Button, Footer, Input, OptionList, Static, Tabs
+from textual.widgets import Button, Input, OptionList, Static, Tabs
 from textual.widgets.button import ButtonVariant
 from textual.widgets.option_list import Option
 
 from mcp_studio.safetext import safe
 from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.app import StudioApp
+from mcp_studio.tui.panes.header import KeyBar
 from mcp_studio.tui.views.rows import SearchView, glyphs
 
 _SEARCHED = 12
@@ -98,17 +98,12 @@ class Dialog(ModalScreen[T]):
             with Horizontal(id="buttons"):
                 for letter, choice in zip(letters(self.choices), self.choices, strict=True):
                     yield Button(underlined(choice.label, letter), id=choice.action, variant=choice.variant)
-        yield Footer(show_command_palette=False)
+        yield KeyBar(self._label)
 
-    @property
-    def active_bindings(self) -> dict[str, ActiveBinding]:
-        """The footer calls the keys of the default button and of the way out as their buttons are called."""
-        found, labels = super().active_bindings, {choice.action: choice.label for choice in self.choices}
-        buttons = {"submit": self.default, "back": "back"}
-        for key, active in found.items():
-            if label := labels.get(buttons.get(active.binding.action, "")):
-                found[key] = active._replace(binding=replace(active.binding, description=label))
-        return found
+    def _label(self, action: str) -> str:
+        """The keys of the default button and of the way out are called as their buttons are."""
+        button = {"submit": self.default, "back": "back"}.get(action)
+        return next((choice.label for choice in self.choices if choice.action == button), "")
 
     def look(self) -> None:
         """Show everything as it is now."""

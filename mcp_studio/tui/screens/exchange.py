@@ -25,11 +25,12 @@ from mcp_studio.safetext import safe
 from mcp_studio.trace.diff import Ignore, value_of
 from mcp_studio.trace.message import MARKED, Recording, WireMessage
 from mcp_studio.trace.store import TraceStore
+from mcp_studio.trace.tree import ends_of
 from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.screens.dialog import Choice, Dialog, RunDialog
 from mcp_studio.tui.views.diff_view import DiffView
-from mcp_studio.tui.views.exchange import ExchangeView, ends_of
+from mcp_studio.tui.views.exchange import ExchangeView
 from mcp_studio.tui.views.rows import Line, VirtualList, fit, glyphs, spread
 from mcp_studio.tui.views.trace_table import name_of
 

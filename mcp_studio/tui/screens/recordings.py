@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from array import array
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import ClassVar, NamedTuple
@@ -25,7 +24,7 @@ from mcp_studio.trace.export.bundle import open_file
 from mcp_studio.trace.export.collector import PATH, send
 from mcp_studio.trace.export.formats import FORMATS, export
 from mcp_studio.trace.message import MARKED, Columns, Recording, WireMessage
-from mcp_studio.trace.tree import tree, walk
+from mcp_studio.trace.tree import family_of
 from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.external import file_stem
 from mcp_studio.tui.screens.dialog import Choice, Confirm, Dialog
@@ -149,19 +148,9 @@ class Export(Dialog[None]):
             self.dismiss(None)
 
 
-def family_of(recording: Recording, number: int) -> array[int]:
-    """All that belongs to what an entry belongs to: requests and their answers, HTTP heads, notes."""
-    columns = recording.columns
-    found = tree(recording, number)
-    numbers = {number} if found is None else {node.number for _, node in walk(found)}
-    rows = (one - columns.first for one in tuple(numbers))
-    numbers.update(columns.link[row] for row in rows if 0 <= row < len(columns) and columns.link[row])
-    return array("I", sorted(numbers))
-
-
-def marked(columns: Columns) -> array[int]:
+def marked(columns: Columns) -> list[int]:
     """The entries that a person has marked."""
-    return array("I", (number for number, flags in enumerate(columns.flags, columns.first) if flags & MARKED))
+    return [number for number, flags in enumerate(columns.flags, columns.first) if flags & MARKED]
 
 
 def new_file(folder: str, what: str, ending: str) -> Path:
@@ -281,9 +270,8 @@ def _state(info: SessionInfo) -> str:
 
 def _draw(info: SessionInfo, width: int, selected: bool) -> Line:
     signs, state = glyphs(), _state(info)
-    sign, look = {"here": (signs.on, "ok"), "running": (signs.half, "ok"), "ended": (signs.ok, "dim")}.get(
-        state, (signs.bad, "bad")
-    )
+    looks = {"here": (signs.on, "ok"), "running": (signs.half, "ok"), "ended": (signs.ok, "dim")}
+    sign, look = looks.get(state, (signs.bad, "bad"))
     lasted = "" if not info.began or info.ended is None else units.seconds(max(0.0, info.ended - info.began))
     names = ", ".join(info.servers)
     figures = f" {when(info.began):<17} {lasted:>7} {info.entries:>9,} {units.size(info.bytes):>8}  "

@@ -82,11 +82,8 @@ class Search(Dialog[tuple[Ref, bool]]):
     def on_mount(self) -> None:
         self.set_focus(self.field)
         self.field.action_select_all()
-        self._disconnect = self.app.studio.index.changed.connect(self._index_changed)
+        self._disconnect = self.app.studio.index.changed.connect(lambda _: self.call_later(self._ask))
         self._ask()
-
-    def _index_changed(self, nothing: None) -> None:
-        self.call_later(self._ask)
 
     def on_unmount(self) -> None:
         self._disconnect()

@@ -66,9 +66,9 @@ class ServerForm(Dialog[ServerConfig]):
     def __init__(self, old: ServerConfig | None, drafts: dict[str, Draft]) -> None:
         super().__init__(f"Edit {old.name}" if old else "Add a server")
         self._old = old
-        self._name = old.name if old else ""
+        self._server = old.name if old else ""
         self._drafts = drafts
-        self._draft = drafts.get(self._name) or self._blank()
+        self._draft = drafts.get(self._server) or self._blank()
         self._unread: Timer | None = None
 
     def _blank(self) -> Draft:
@@ -79,7 +79,7 @@ class ServerForm(Dialog[ServerConfig]):
         if self._old is None:
             yield TextArea(self._draft.pasted, placeholder=_PLACEHOLDER, compact=True, id="paste")
         yield FormView(server_entry.server_form(), self._draft.value)
-        places = server_files.places_of(self.app.studio, self._name)
+        places = server_files.places_of(self.app.studio, self._server)
         options = [(Content(safe(place.file, 300)), place) for place in places]
         yield Horizontal(
             Label("Saved in", classes="label"),
@@ -92,7 +92,7 @@ class ServerForm(Dialog[ServerConfig]):
         self.query_one("#import_servers").display = self._old is None
         self.form.show(server_entry.server_form(), self._draft.value, self._draft.pending)
         self._show_warnings()
-        if self._name in self._drafts:
+        if self._server in self._drafts:
             self.note("This was typed earlier, and is not saved yet.", "quiet")
         if self._old is None:
             self.query_one(TextArea).focus()
@@ -101,9 +101,9 @@ class ServerForm(Dialog[ServerConfig]):
 
     def action_back(self) -> None:
         draft = self._draft._replace(value=self.form.value, pending=self.form.pending)
-        self._drafts.pop(self._name, None)
+        self._drafts.pop(self._server, None)
         if draft != self._blank():
-            self._drafts[self._name] = draft
+            self._drafts[self._server] = draft
         self.dismiss(None)
 
     # What is typed
@@ -216,16 +216,16 @@ class ServerForm(Dialog[ServerConfig]):
         place, name = self.query_one(Select).value, servers[0].name
         assert isinstance(place, Source)
         try:
-            if name in self.app.studio.manager.names() and name != self._name:
+            if name in self.app.studio.manager.names() and name != self._server:
                 raise ConfigError(f"There is a server {name} already; choose another name.", key="/name")
             ready = await offered(self, self.app.studio.redactor, servers)
             for server in ready or ():
-                await server_files.save(self.app.studio, server, self._name, place)
+                await server_files.save(self.app.studio, server, self._server, place)
         except StudioError as problem:
             self._tell(problem)
             return
         if ready:
-            self._drafts.pop(self._name, None)
+            self._drafts.pop(self._server, None)
             self.dismiss(ready[0])
 
     def action_import_servers(self) -> None:
@@ -239,7 +239,7 @@ class ServerForm(Dialog[ServerConfig]):
 
     def action_start_over(self) -> None:
         """Empty the form, or show the server as it is saved."""
-        self._drafts.pop(self._name, None)
+        self._drafts.pop(self._server, None)
         self._draft = self._blank()
         for area in self.query("#paste").results(TextArea):
             area.text = ""

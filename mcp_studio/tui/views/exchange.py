@@ -23,7 +23,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.trace.lint.rules import SEVERITIES, Finding, Severity
 from mcp_studio.trace.message import MARKED, Columns, Recording, WireMessage
 from mcp_studio.trace.store import TraceStore
-from mcp_studio.trace.tree import request_of, tree, walk
+from mcp_studio.trace.tree import ends_of, tree, walk
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.rows import Findable, Piece, TextView, VirtualList, fit, glyphs
 from mcp_studio.tui.views.trace_table import NAMES, arrow, clock, codes, rows_with, took_text, words_of
@@ -84,17 +84,6 @@ def exchange_of(recording: Recording, entry: WireMessage) -> Exchange:
 
     heads = (row for row in heads if columns.exchange[row] in wanted)
     return Exchange(request, response, entries(heads), entries(printed))
-
-
-def ends_of(recording: Recording, entry: WireMessage) -> tuple[WireMessage, WireMessage | None]:
-    """The request, or the entry itself, and its answer."""
-    columns = recording.columns
-    number = request_of(columns, entry.number)
-    request = recording.entry(number) if number is not None else None
-    if request is None:
-        return entry, None
-    link = columns.link[request.number - columns.first] if request.kind == "request" else 0
-    return request, recording.entry(link) if link else None
 
 
 # As text

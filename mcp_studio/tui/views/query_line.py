@@ -200,10 +200,9 @@ class QueryLine(Vertical):
             self._help(wrong=True)
 
     def on_descendant_focus(self) -> None:
-        self._help()
-
-    def on_descendant_blur(self) -> None:
         self.call_later(self._help)
+
+    on_descendant_blur = on_descendant_focus
 
     def _help(self, wrong: bool = False) -> None:
         """Say what could come next, unless something else is wrong than the word that is being typed."""

@@ -525,10 +525,6 @@ class TraceTable(CursorView):
     def _turned(self) -> None:
         """The person scrolls: that ends following, unless it arrives at the end."""
         self.following = False
-        self.call_later(self._arrived)
-
-    def _arrived(self) -> None:
-        if self.top >= self.max_scroll_y:
-            self.action_last()
+        self.call_later(lambda: self.action_last() if self.top >= self.max_scroll_y else None)
 
     on_mouse_scroll_up = on_mouse_scroll_down = on_scroll_up = on_scroll_down = on_scroll_to = _turned
