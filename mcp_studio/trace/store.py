@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from mcp_studio.config.model import Settings
+from mcp_studio.jsontext import Json, dumps
 from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.redact import Redactor
 from mcp_studio.signal import Signal
@@ -268,15 +269,14 @@ class TraceStore:
         )
         request.span = span
         self.revised(request)
-        if parent is not None and not parent.asked:
+        if parent is not None and request.direction == "in" and not parent.asked:
             parent.asked = True
             self.revised(parent.request)
         return span
 
-    def settled(self, span: Span, response: WireMessage, failed: bool, *, tool: bool = False) -> None:
-        """Put the answer into its span; `failed` where it is an error, `tool` where the tool says that it failed."""
-        span.response = response
-        span.outcome = "tool error" if tool else "error" if failed else "ok"
+    def settled(self, span: Span, response: WireMessage, outcome: Outcome) -> None:
+        """Put the answer into its span."""
+        span.response, span.outcome = response, outcome
         response.span, response.method, response.target = span, span.method, span.target
         response.probe |= span.request.probe
         self.revised(span.request)
@@ -286,6 +286,16 @@ class TraceStore:
         """Nobody waits for the answer of a span any more."""
         span.outcome = outcome
         self.revised(span.request)
+
+    def begin(self, method: str, target: str, params: Json, parent: Span | None = None) -> Span:
+        """Begin the span of what crosses no wire, such as a step of a workflow: its entries have no direction."""
+        entry = self.add("", "none", "request", dumps({"method": method, "params": params}))
+        entry.method, entry.target = method, self._redactor.text(target)
+        return self.opened(entry, parent)
+
+    def end(self, span: Span, outcome: Outcome, answer: Json) -> None:
+        """End such a span; `answer` has `result` or `error`."""
+        self.settled(span, self.add("", "none", "error" if outcome == "error" else "result", dumps(answer)), outcome)
 
     def ledger(self, server: str) -> Ledger:
         """What the lint has found on a server."""
