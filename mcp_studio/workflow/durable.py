@@ -65,8 +65,8 @@ class DurableRuns:
         self._name, self._loop = name or f"{_RUN}{_PROCESS}", asyncio.get_running_loop()
         self.begun: Signal[Run] = Signal()
         """A run, or an item or branch of one, is about to go on here."""
-        self.awaited: Signal[str] = Signal()
-        """The name of a worker that has begun something of a run that goes on here, and has not ended it."""
+        self.held: Signal[str] = Signal()
+        """Why something does not go on, in a sentence: a worker has it, or nobody said whether to do it again."""
         self._tasks: set[asyncio.Task[Any]] = set()
         self._open: dict[str, StepRun] = {}
         """What has items or branches that are not done, by run and path: those that are done here come under it."""
@@ -132,7 +132,8 @@ class DurableRuns:
         )
         workers = {one.executor_id for one in children if not one.executor_id.startswith(_RUN)} - {found.executor_id}
         for name in workers:  # they take it up again by themselves: they may be alive
-            self.awaited.emit(name)
+            said = f"It waits for the worker {name}, which has begun a part of it: where that has stopped"
+            self.held.emit(f"{said}, start it again by its name.")
         for one in children:
             if one.executor_id not in workers:
                 await dbos.resume_workflow_async(one.workflow_id, queue_name=one.queue_name)
@@ -172,15 +173,12 @@ class DurableRuns:
         await dbos.delete_schedule_async(name)
         if not cron:
             return
-        plan = self._plan(workflow, inputs)
+        more = {"schedule": cron, "context": self._plan(workflow, inputs)}
         try:
-            await dbos.create_schedule_async(
-                schedule_name=name, workflow_fn=self._scheduled, schedule=cron, context=plan
-            )
+            await dbos.create_schedule_async(schedule_name=name, workflow_fn=self._scheduled, **more)
         except self._dbos.error.DBOSException as problem:
-            raise UsageError(
-                f"{name} cannot be scheduled: {problem}", hint='Such as "0 * * * *", every hour.'
-            ) from None
+            hint = 'Such as "0 * * * *", every hour.'
+            raise UsageError(f"{name} cannot be scheduled: {problem}", hint=hint) from None
 
     def _plan(self, workflow: Workflow, inputs: dict[str, Json], identity: str = "") -> dict[str, Json]:
         return {"document": workflow.document, "file": workflow.file, "inputs": inputs, "run": identity}
@@ -214,7 +212,8 @@ class DurableRuns:
         node = StepRun(path=part["path"], index=0, above=self._open.get(f"{run.id}:{part['above']}"))
         try:
             await run.listed(steps)
-            return {"value": await run.part(node, steps, scope)}
+            ended = {"value": await run.part(node, steps, scope)}
+            return ended | ({"unmet": [run.unmet[0], packed(run.unmet[1])]} if run.unmet else {})
         except StudioError as error:
             return {"error": packed(error), "failed": run.blamed.path if run.blamed else node.path}
 
@@ -239,8 +238,10 @@ class DurableRuns:
                 return await work()
             if answer.action == "decline" and not answer.by.startswith("nobody"):
                 raise StudioError(f"{node.path} may have been done before its process ended, and was not done again.")
-            if not self._postponed.done():
-                why = f"Whether {node.path} is to be done again is not known: {answer.refusal}."
+            why = f"Whether {node.path} is to be done again is not known: {answer.refusal}."
+            if not self._name.startswith(_RUN):  # a worker, which goes on
+                self.held.emit(why)
+            elif not self._postponed.done():
                 self._postponed.set_exception(InputNeeded(why, hint="The run stays as it is: it can be resumed."))
             raise asyncio.CancelledError  # nothing is written: it can be asked again
 
@@ -274,6 +275,8 @@ class DurableRuns:
             value = unpacked(ended["error"]) if "error" in ended else ended["value"]
             if isinstance(value, StudioError) and not any(isinstance(one, StudioError) for one in found):
                 run.blamed = StepRun(path=ended["failed"], error=value)
+            if "unmet" in ended:
+                run.unmet = run.unmet or (ended["unmet"][0], unpacked(ended["unmet"][1]))
             run.ended(node, job.node, value)
             found.append(value)
         del self._open[f"{run.id}:{node.path}"]

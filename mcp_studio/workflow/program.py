@@ -28,9 +28,6 @@ from mcp_studio.workflow.records import Report, RunStore, read_snapshot
 from mcp_studio.workflow.run import ENDED, Run, StepRun
 
 _MARKS = {"done": "✓", "failed": "✗", "skipped": "–", "cancelled": "–"}
-_AWAITED = (
-    "It waits for the worker {}, which has begun a part of it: where that has stopped, start it again by its name."
-)
 _CHECK = "mcp-studio workflow check FILE|schema|runs|show RUN|diff RUN RUN"
 
 
@@ -181,12 +178,12 @@ class Program:
         name = self._value("--name") or socket.gethostname() if works else ""
         database = self._value("--database") or sqlite_address(studio.paths.state / "workflows.sqlite")
         async with DurableRuns(studio, database, name, approved="--yes" in options) as runs:
+            runs.held.connect(out.note)
             runs.begun.connect(lambda run: run.changed.connect(partial(self._narrate, run)) and None)
             if works:
                 out.note(f"{name} works on what is queued, until Ctrl-C")
                 await asyncio.Event().wait()
             if workflow is None:
-                runs.awaited.connect(lambda name: out.note(_AWAITED.format(name)))
                 identity = out.more["run"] = self._value("--resume")
                 return await self._ended(runs, runs.resume(identity), identity)
             if "--schedule" in options:

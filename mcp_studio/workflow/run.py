@@ -189,7 +189,8 @@ class Run:
         self._earlier = mapping(earlier)
         self._vars: list[dict[str, Json]] = []
         """The variables after each step of the plan's first level."""
-        self._unmet: StepRun | None = None
+        self.unmet: tuple[str, StudioError] | None = None
+        """Where an assert was not true and the run went on, and what it said: the first of them."""
         self.blamed: StepRun | None = None
         """The step whose failure comes up from step to step, or came last."""
         self._cache: dict[bytes, Json] = {}
@@ -261,9 +262,9 @@ class Run:
             scope = Scope({"input": self.inputs, "var": {}})
             last = await self._level(scope)
             root.output = self.output = self.workflow.output.value(scope) if self.workflow.output else last
-            self.blamed = self._unmet or self.blamed
-            if self._unmet and self._unmet.error:
-                raise self._unmet.error
+            if self.unmet:
+                self.blamed = StepRun(path=self.unmet[0], error=self.unmet[1])
+                raise self.unmet[1]
         self.failed = self.blamed if root.error and self.blamed and self.blamed.error is root.error else None
 
     def as_json(self) -> dict[str, Json]:
@@ -349,7 +350,7 @@ class Run:
         """Note a failure; it goes on where the step says so."""
         node.error, result.error = error, error.message
         if step.kind == "assert":
-            self._unmet = self._unmet or node
+            self.unmet = self.unmet or (node.path, error)
         if step.on_error == "stop":
             self.blamed = self.blamed if self.blamed and self.blamed.error is error else node
             self._end(node, "failed")
@@ -437,7 +438,7 @@ class Run:
         node.state = "waiting"
         self.changed.emit(node)
         subject = f"{self.workflow.name}: {node.path}"
-        asked = InputRequest("approval", "", text, subject=subject, reasons=("a step of a workflow waits for you",))
+        asked = InputRequest("approval", "", text, subject=subject, reasons=(text,))
         answer = await self.studio.inbox.ask(asked)
         node.state = "running"
         return answer
@@ -654,7 +655,8 @@ class Direct:
         if node.path not in self._record:
             raise StudioError(f"{node.path} was not done.")
         seconds, outcome = self._record[node.path]
-        node.began -= seconds
+        for one in (node, run.root):  # as long as it took then; the run as long as all of it
+            one.began -= seconds
         return unwrapped(outcome)
 
     async def items(

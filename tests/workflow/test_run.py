@@ -319,6 +319,15 @@ async def test_runs_are_kept_without_secrets_and_bounded(studio: Studio, tmp_pat
         with pytest.raises(UsageError):
             store.find(wrong)
     assert "hunter2" not in json.dumps(store.all())
+    run.root.began += 1
+    assert store.keep(run) and [one["id"] for one in store.all()].count(run.id) == 1
+    denying = studio.inbox.changed.connect(lambda one: one.answer("decline"))
+    for text, inputs in (('steps = [{ call = "s.echo" }]', {"strange": 1}), ('steps = [{ call = "s.once" }]', None)):
+        refused = Run(plan(text), studio, inputs)
+        await refused.execute()
+        assert refused.state == "failed" and not store.keep(refused)
+    denying()
+    assert store.find("last")["id"] == "id104"
 
 
 async def test_a_report_is_a_snapshot_and_junit(studio: Studio, tmp_path: Path) -> None:
