@@ -309,14 +309,13 @@ class _Handlers:
         return {"contents": [{"uri": uri, "mimeType": "application/json", "text": text}]}
 
 
-def start(connections: Iterable[str], writable: Iterable[str], names: str, port: int | None) -> int:
-    """Serve until the client leaves (stdio) or the process is told to end (HTTP); gives the exit code.
+def build(connections: Iterable[str], writable: Iterable[str] = (), names: str = "plain") -> ToolServer:
+    """The server of some databases.
 
     Args:
         connections: `NAME=ADDRESS` each; secrets as `${keyring:NAME}` or `${VARIABLE}`.
         writable: names of those that may be changed.
         names: `harness` puts `db_` before the names of tools.
-        port: of 127.0.0.1, 0 for any free one; None is standard input and output.
 
     Raises:
         UsageError: a connection is none.
@@ -344,4 +343,16 @@ def start(connections: Iterable[str], writable: Iterable[str], names: str, port:
     server.handlers |= {"resources/list": handlers.list_resources, "resources/read": handlers.read,
                         "resources/templates/list": handlers.list_templates}  # fmt: skip
     server.greeting["capabilities"] = {"tools": {}, "resources": {}}
-    return run(server, port)
+    return server
+
+
+def start(connections: Iterable[str], writable: Iterable[str], names: str, port: int | None) -> int:
+    """Serve until the client leaves (stdio) or the process is told to end (HTTP); gives the exit code.
+
+    Args:
+        port: of 127.0.0.1, 0 for any free one; None is standard input and output.
+
+    Raises:
+        StudioError: as `build`.
+    """
+    return run(build(connections, writable, names), port)
