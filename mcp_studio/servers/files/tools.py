@@ -307,7 +307,7 @@ class FileTools:
     def copy_file(self, source: FilePath, destination: FilePath) -> Change:
         """Copy a file or folder of at most 1 GB to a place where nothing is yet. Links in a folder stay links."""
         with self.roots.at(source) as old, self.roots.at(destination, follow=False, create=True) as new:
-            copied = _Copy(old.name)
+            copied = _Copy()
             if _free(old, new) == "directory":
                 copied.folder(old, new)
             else:
@@ -361,16 +361,14 @@ def _free(old: Place, new: Place) -> Kind:
 class _Copy:
     """A copy with its bounds and progress."""
 
-    def __init__(self, name: str) -> None:
-        self._name, self._left = name, _VISITS
-        self.size = 0
+    size, _left = 0, _VISITS
 
     def file(self, old: Place, new: Place) -> None:
         """Copy a file."""
         with one.opened(old) as file, one.made_whole(new, os.fstat(file.fileno()), replace=False) as copy:
             while chunk := file.read(MB):
                 self.size += copy.write(chunk)
-                report(self.size, f"Copying {shown(self._name)}")
+                report(self.size, f"Copying {shown(old.name)}")
                 if self.size > _COPIED:
                     raise StudioError(f"More than {size_text(_COPIED)} are not copied.")
 
@@ -410,6 +408,8 @@ class _Walk:
         """Which bound ended it."""
         self._what = what
         self._left_out = _glob(*exclude)
+        # Asking the clock costs more than comparing names does: only what can go back over a name needs it.
+        self._seconds = _PATIENCE if "*" in "".join(exclude) else None
 
     def over(self, folder: int, depth: int) -> Iterator[Found]:
         """What is below a folder."""
@@ -424,7 +424,7 @@ class _Walk:
             yield found
 
     def _wanted(self, path: str) -> bool:
-        return not self._left_out.fullmatch(path, timeout=_PATIENCE)
+        return not self._left_out.fullmatch(path, timeout=self._seconds)
 
 
 @contextmanager
