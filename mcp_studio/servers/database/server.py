@@ -227,15 +227,15 @@ class DatabaseTools:
             columns = [Kind(name=str(one[0]), type=found.type_of(one)) for one in cursor.description or ()]
             while (row := cursor.fetchone()) is not None:
                 values = [_plain(value) for value in row]
-                room -= len(printable(values, indent=None))
+                room -= len(repr(values))  # about as long as its JSON
                 if len(rows) == limit or room < 0:
                     cut = f"ended after {len(rows):,} rows" + (f", {size_text(_BYTES)}" if room < 0 else "")
                     found.stop(database)
                     break
                 rows.append(values)
-                for column, value in zip(columns, values, strict=True):
-                    if not column["type"] and value is not None:  # SQLite types values and not columns
-                        column["type"] = _STORED.get(type(value), "blob")
+        for at, column in enumerate(columns):
+            if not column["type"]:  # SQLite types values and not columns
+                column["type"] = next((_STORED.get(type(row[at]), "blob") for row in rows if row[at] is not None), "")
         return Rows(columns=columns, rows=rows, truncated=cut, ms=_ms(began))
 
 
@@ -245,6 +245,8 @@ def _ms(began: float) -> float:
 
 def _plain(value: Any) -> Any:
     """A value of a database as JSON, cut where it is long."""
+    if type(value) in (int, bool, type(None)) or (type(value) is str and len(value) <= _VALUE):  # as most are
+        return value
     if isinstance(value, str) and len(value) > _VALUE:
         return f"{value[:_VALUE]}… {size_text(len(value) - _VALUE)} more"
     if isinstance(value, bytes | bytearray | memoryview):
@@ -258,7 +260,7 @@ def _plain(value: Any) -> Any:
         return {str(key): _plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple | set):
         return [_plain(one) for one in value]
-    return value if value is None or isinstance(value, str | int | float) else _plain(str(value))
+    return value if isinstance(value, str | int | float) else _plain(str(value))
 
 
 class _Handlers:
