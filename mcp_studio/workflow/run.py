@@ -572,11 +572,12 @@ class Run:
         node.state, node.began = "running", time.time()
         step, one_step = node.step, node.index is not None and len(node.children) == 1
         if self._engine.live and not one_step and (step is None or step.kind != "set"):
-            kind, name = (step.kind, step.id) if step else ("round" if node.path else "run", self.workflow.name)
+            kind, name = step.kind if step else "round" if node.path else "run", node.path.split(".")[-1].split("[")[0]
             params: dict[str, Json] = {"run": self.id, "path": node.path}
             if self.studio.config.settings.traceparent:
                 params["_meta"] = {"traceparent": versions.fresh(self._trace).text}
-            node.span = self.studio.trace.begin(f"workflow/{kind}", name, params, node.place)
+            # Without its number: the trace remembers names.
+            node.span = self.studio.trace.begin(f"workflow/{kind}", name or self.workflow.name, params, node.place)
         self.changed.emit(node)
 
     def _end(self, node: StepRun, state: RunState) -> None:

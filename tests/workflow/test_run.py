@@ -249,7 +249,7 @@ async def test_a_run_is_a_tree_of_spans_in_the_trace(studio: Studio) -> None:
     assert found is not None and shape(found) == step(
         "run", "trial",
         step("each", "e", called, called),
-        step("each", "two", step("round", "trial", step("call", "a", ["tools/call add", "ok"]))),
+        step("each", "two", step("round", "two", step("call", "a", ["tools/call add", "ok"]))),
         step("call", "wrong", ["tools/call fail", "tool error"], outcome="error"),
     )  # fmt: skip
     nodes = {node.path: node for node in run.root.walk()}
