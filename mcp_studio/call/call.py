@@ -304,6 +304,8 @@ class Call:
     """The id of the newest request that was sent for it."""
     number: int = 0
     """Where the trace has that, once it is answered."""
+    under: int = 0
+    """Where it has what the call is made for: a step of a workflow."""
 
     @property
     def seconds(self) -> float:

@@ -397,7 +397,7 @@ class _Sending:
         deadline.patience, deadline.replaceable = call.patience if call.moves else None, call.replaceable
         reply = await self._connection.request(
             call.method, params | self._task_params, deadline=deadline,
-            follows=call.request if call.answered else None, headers=self._headers,
+            follows=call.request if call.answered else None, under=call.under, headers=self._headers,
             on_progress=call.on_progress, on_sent=call.on_sent, on_id=call.on_id,
         )  # fmt: skip
         call.answered, call.number = True, reply.span.number if reply.span else 0

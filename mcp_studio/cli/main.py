@@ -109,7 +109,8 @@ def _files(options: Options) -> int:
     """Serve folders."""
     from mcp_studio.servers.files.server import start
 
-    return start(options.values("--root"), options.flag("--read-only"), options.value("--names"), _port(options))
+    roots = [*options.words, *options.values("--root")]
+    return start(roots, options.flag("--read-only"), options.value("--names"), _port(options))
 
 
 def _databases(options: Options) -> int:

@@ -136,7 +136,8 @@ class Asker:
         match request.kind:
             case "approval":
                 say(f"{safe(questions.request_words(request))}: {', '.join(map(safe, request.reasons))}")
-                frame(pretty(request.arguments))
+                if request.arguments is not None:  # else a step of a workflow waits
+                    frame(pretty(request.arguments))
                 request.answer("accept" if await agrees(self.lines, "Run it?") else "decline")
             case "sign_in":
                 await _offer_sign_in(request, self._out.studio, self.lines, self._out.note)

@@ -38,16 +38,15 @@ async def nowhere(message: dict[str, Json]) -> None:
 
 async def serve(peer: Peer, source: BinaryIO, sink: BinaryIO) -> None:
     """Until the client closes `source`; what is under way then is not finished."""
-    lines = asyncio.StreamReader(DEFAULT.message)
+    next_line = await _reader(source)
 
     async def put(message: dict[str, Json]) -> None:
         sink.write(dumps(message) + b"\n")
         sink.flush()
 
-    await _connect(lines, source)
     peer.aside = put
     try:
-        while line := await lines.readline():
+        while line := await next_line():
             if not line.strip():
                 continue
             for message in parse(line).messages:
@@ -62,16 +61,23 @@ async def serve(peer: Peer, source: BinaryIO, sink: BinaryIO) -> None:
         peer.close()
 
 
-async def _connect(lines: asyncio.StreamReader, source: BinaryIO) -> None:
-    """Read by the loop what is a pipe, all else in a thread."""
+async def _reader(source: BinaryIO) -> Callable[[], Awaitable[bytes]]:
+    """What gives the next line, or nothing at the end. The loop reads what is a pipe, a thread all else; neither reads
+    more ahead than it may hold.
+    """
     loop = asyncio.get_running_loop()
     if os.name == "posix" and stat.S_ISFIFO(os.fstat(source.fileno()).st_mode):
+        lines = asyncio.StreamReader(DEFAULT.message)
         await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), source)
-        return
+        return lines.readline
+    waiting: asyncio.Queue[bytes] = asyncio.Queue(1)
 
     def read() -> None:
-        for line in iter(source.readline, b""):
-            loop.call_soon_threadsafe(lines.feed_data, line)
-        loop.call_soon_threadsafe(lines.feed_eof)
+        line = b"\n"
+        while line:
+            line = source.readline(DEFAULT.message + 1)
+            line = line if len(line) <= DEFAULT.message else b""  # where the next one begins nobody knows
+            asyncio.run_coroutine_threadsafe(waiting.put(line), loop).result()
 
     threading.Thread(target=read, daemon=True).start()
+    return waiting.get

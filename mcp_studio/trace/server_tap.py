@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Sequence
-from typing import NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import mapping
@@ -51,11 +51,9 @@ _ASKED = 1_000
 _LABEL, _LINE = 1_000, 65_536
 _STDERR = 200
 """Lines of standard error."""
-K = TypeVar("K")
-V = TypeVar("V")
 
 
-def _remember(known: OrderedDict[K, V], key: K, value: V, most: int = _REMEMBERED) -> None:
+def _remember(known: OrderedDict[RequestId, Any], key: RequestId, value: Any, most: int = _REMEMBERED) -> None:
     """Put it last; the first one goes where there are too many."""
     known[key] = value
     if len(known) > most:
@@ -69,9 +67,7 @@ def outgoing(frame: bytes, message: Message) -> Outgoing | None:
         subject = message.params.get(NAMED.get(message.method, ""))
         target, version = (text if isinstance(text, str) else "" for text in (subject, version))
         method, known = message.method[:_LABEL], bool(version)
-        return Outgoing(
-            frame, "request", message.id, method, target[:_LABEL], version, known, params=message.params
-        )  # fmt: skip
+        return Outgoing(frame, "request", message.id, method, target[:_LABEL], version, known, params=message.params)
     if isinstance(message, Notification):
         return Outgoing(frame, "notification", None, message.method[:_LABEL])
     return Outgoing(frame, "response", message.id) if isinstance(message, (Response, Failure)) else None
@@ -105,8 +101,7 @@ class Rounds:
         if identity is not None and follows is not None:
             self._follows[identity] = follows
         elif identity is not None and under:
-            entry = self._entry(under)
-            if entry is not None and entry.span is not None:
+            if (entry := self._entry(under)) is not None and entry.span is not None:
                 self._under[identity] = entry.span
 
     def opened(self, identity: RequestId, span: Span) -> bool:
@@ -436,7 +431,7 @@ class ServerTap:
             self.gave_up(identity, lost=True)
         else:
             del self._open[identity]
-            self.store.settled(span, self.newest, self.newest.kind != "result")
+            self.store.settled(span, self.newest, "ok" if self.newest.kind == "result" else "error")
         return span
 
     def person_asked(self) -> None:
@@ -482,7 +477,7 @@ class ServerTap:
 
     def _answered(self, spans: dict[RequestId, Span], name: RequestId, entry: WireMessage, tool: bool = False) -> None:
         if span := spans.pop(name, None):
-            self.store.settled(span, entry, entry.kind == "error", tool=tool)
+            self.store.settled(span, entry, "tool error" if tool else "error" if entry.kind == "error" else "ok")
             return
         if spans is self._open and (late := self._rounds.get(name)) is not None:
             entry.method, entry.target, entry.probe = late.method, late.target, late.request.probe

@@ -12,7 +12,7 @@ import re
 import time
 from array import array
 from bisect import bisect_left, insort
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from itertools import chain
@@ -236,7 +236,7 @@ _OURS, _THEIRS, _NOTICE, _LOOSE = range(4)
 _REQUEST, _NOTIFICATION, _RESULT, _ERROR, _INVALID, _NOTE = (
     KINDS.index(kind) for kind in ("request", "notification", "result", "error", "invalid", "note")
 )
-_IN = DIRECTIONS.index("in")
+_IN, _NONE = DIRECTIONS.index("in"), DIRECTIONS.index("none")
 _FAILED, _REFUSED, _CANCELLED, _LOST = (
     OUTCOMES.index(outcome) + 1 for outcome in ("tool error", "error", "cancelled", "lost")
 )
@@ -257,10 +257,10 @@ class Numbers:
         """Seconds since the epoch at which the series begin; 0 until there is something."""
         self.total = Tally()
         """All requests of ours, but for handshakes."""
-        self.servers: dict[str, Tally] = {}
+        self.servers: defaultdict[str, Tally] = defaultdict(Tally)
         """Requests of ours, but for handshakes; their bytes are those of all messages."""
-        self.methods: dict[Method, Tally] = {}
-        self.targets: dict[Target, Tally] = {}
+        self.methods: defaultdict[Method, Tally] = defaultdict(Tally)
+        self.targets: defaultdict[Target, Tally] = defaultdict(Tally)
         self.revision = 0
         """Changes with everything that is counted."""
 
@@ -305,7 +305,7 @@ class Numbers:
         """Take over rows in ascending order."""
         for row in rows:
             kind = columns.kind[row]
-            if kind & 15 <= _ERROR:
+            if kind & 15 <= _ERROR and kind >> 4 != _NONE:
                 self._message(columns, row, kind & 15, kind >> 4 == _IN)
             elif kind & 15 == _NOTE:
                 self._noted(columns, row)
@@ -412,14 +412,11 @@ class Numbers:
         return found
 
 
-def _of(known: dict[_K, Tally], key: _K, other: _K) -> Tally:
+def _of(known: defaultdict[_K, Tally], key: _K, other: _K) -> Tally:
     """The tally of a key, or where there are too many already, that of all others."""
     if key not in known and len(known) >= MOST:
         key = other
-    found = known.get(key)
-    if found is None:
-        found = known[key] = Tally()
-    return found
+    return known[key]
 
 
 def numbers_of(recording: Recording, entries: Iterable[int]) -> Numbers:

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from mcp_studio.config.model import Settings
+from mcp_studio.jsontext import Json, dumps
 from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.protocol.events import RequestId
 from mcp_studio.redact import Redactor
@@ -273,15 +274,14 @@ class TraceStore:
             request.number, request.server, request.direction, request.method, request.target, request, parent=parent
         )
         request.span = span
-        if parent is not None and not parent.asked:
+        if parent is not None and request.direction == "in" and not parent.asked:
             parent.asked = True
             self.revised(parent.request)
         return span
 
-    def settled(self, span: Span, response: WireMessage, failed: bool, *, tool: bool = False) -> None:
-        """Put the answer into its span; `failed` where it is an error, `tool` where the tool says that it failed."""
-        span.response = response
-        span.outcome = "tool error" if tool else "error" if failed else "ok"
+    def settled(self, span: Span, response: WireMessage, outcome: Outcome) -> None:
+        """Put the answer into its span."""
+        span.response, span.outcome = response, outcome
         response.span, response.method, response.target = span, span.method, span.target
         response.probe |= span.request.probe
         self.revised(span.request)
@@ -291,6 +291,17 @@ class TraceStore:
         """Nobody waits for the answer of a span any more."""
         span.outcome = outcome
         self.revised(span.request)
+
+    def begin(self, method: str, target: str, params: Json, parent: Span | None = None) -> Span:
+        """Begin the span of what crosses no wire, such as a step of a workflow: its entries have no direction."""
+        body, target = dumps({"method": method, "params": params}), self._redactor.text(target)
+        span = self.opened(self.add("", "none", "request", body, method, target), parent)
+        self.revised(span.request)
+        return span
+
+    def end(self, span: Span, outcome: Outcome, answer: Json) -> None:
+        """End such a span; `answer` has `result` or `error`."""
+        self.settled(span, self.add("", "none", "error" if outcome == "error" else "result", dumps(answer)), outcome)
 
     def ledger(self, server: str) -> Ledger:
         """What the lint has found on a server."""

@@ -23,7 +23,7 @@ _MOST = 2_000
 _AHEAD = 3
 """Entries before a request among which the head of its HTTP request stands."""
 _REQUEST, _HTTP = KINDS.index("request"), KINDS.index("http")
-_IN, _OUT = DIRECTIONS.index("in"), DIRECTIONS.index("out")
+_IN, _OUT, _NONE = DIRECTIONS.index("in"), DIRECTIONS.index("out"), DIRECTIONS.index("none")
 _NOTE = KINDS.index("note") | DIRECTIONS.index("none") << 4
 _HEAD_OUT, _HEAD_IN = _HTTP | _OUT << 4, _HTTP | _IN << 4
 _ASKED = _REQUEST | _OUT << 4
@@ -41,7 +41,8 @@ class Node(NamedTuple):
 def tree(recording: Recording, number: int) -> Node | None:
     """The whole tree that an entry belongs to, with at most some thousand nodes; None where the entry is not kept.
 
-    An entry that belongs to no request is a tree of its own.
+    An entry that belongs to no request is a tree of its own; so is a step of a workflow, with what was done for it, and
+    a call that was.
     """
     columns = recording.columns
     request = request_of(columns, number)
@@ -94,11 +95,10 @@ def parent_of(columns: Columns, number: int) -> int:
 
 
 def root_of(columns: Columns, number: int) -> int:
-    """The request above all others that a request came under, itself where there is none."""
-    while parent := parent_of(columns, number):
-        if parent < columns.first:
-            return number
-        number = parent
+    """The request above all others that a request came under, itself where there is none; steps are above nothing."""
+    first = columns.first
+    while (above := parent_of(columns, number)) >= first and columns.kind[above - first] >> 4 != _NONE:
+        number = above
     return number
 
 
@@ -121,8 +121,8 @@ def relation_of(columns: Columns, number: int) -> Relation:
     parent = parent_of(columns, number)
     if not parent or not 0 <= row < len(columns):
         return "root"
-    if columns.kind[row] >> 4 == _IN:
-        return "asked"
+    if (way := columns.kind[row] >> 4) != _OUT:
+        return "asked" if way == _IN else "step"
     if number in columns.follows:
         return "round"
     method = columns.methods.texts[columns.method[row]]
@@ -147,9 +147,9 @@ def _grown(columns: Columns, root: int) -> Node:
     for number in reversed(found):
         children = [made[child] for child in under.get(number, ()) if child in made]
         children += [*_heads(columns, number), *beside.get(number, ())]
-        relation = "root" if number == root else relation_of(columns, number)
-        if number != root and relation == "root":
-            relation = "step"  # its link is forgotten by now
+        relation = relation_of(columns, number)
+        if (number == root) != (relation == "root"):  # its link is forgotten by now
+            relation = "root" if number == root else "step"
         made[number] = Node(number, relation, tuple(sorted(children, key=lambda node: node.number)))
     return made[root]
 

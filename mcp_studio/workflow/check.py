@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import ChainMap
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from typing import Any, Literal, NamedTuple
 
@@ -41,22 +41,16 @@ def check_names(workflow: Workflow) -> list[WorkflowProblem]:
 async def check(workflow: Workflow, studio: Studio) -> list[WorkflowProblem]:
     """All that is wrong with it; waits for the servers that it calls."""
     found = [*workflow.problems, *check_names(workflow)]
-    calls = [step for step in workflow.walk() if step.kind == "call"]
-    refs = dict[str, Ref | UsageError]()
-    for step in calls:
-        try:
-            refs[step.id] = tool_ref(studio, step)
-        except UsageError as error:
-            refs[step.id] = error
-    await settled(studio, [ref.server for ref in refs.values() if isinstance(ref, Ref)])
-    for step in calls:
-        found += _check_call(workflow, studio, step, refs[step.id])
+    await settled(studio, workflow.servers)
+    for step in workflow.walk():
+        found += _check_call(workflow, studio, step) if step.kind == "call" else ()
     return sorted(dict.fromkeys(found), key=lambda one: (one.line, one.column))
 
 
-async def settled(studio: Studio, servers: Sequence[str]) -> None:
+async def settled(studio: Studio, servers: Collection[str]) -> None:
     """Wait until these servers are listed, or cannot be: what tools say of themselves decides what is asked."""
-    known = {*studio.manager.names()} & {*servers}
+    names = {*studio.manager.names()}
+    known = names & {*servers} if len(names) > 1 else names  # the only one, whatever the plan calls it
     statuses = await asyncio.gather(*map(studio.manager.settle, known))
     await asyncio.gather(*(studio.manager.listed(one.server) for one in statuses if one.state == "ready"))
 
@@ -100,11 +94,10 @@ class _Names:
         for expression, _ in self._workflow.output.expressions if self._workflow.output else ():
             self._names(expression, "", visible)
         file = self._workflow.file
-        for kind, names in (("input", self._inputs), ("variable", self._variables)):
-            unused = [name for name in sorted(names) if ({"variable": "var"}.get(kind, kind), name) not in self._used]
-            self._found += [
-                WorkflowProblem(file, "", 0, 0, f"The {kind} {name} is not used.", "warning") for name in unused
-            ]
+        known = {("input", name) for name in self._inputs} | {("var", name) for name in self._variables}
+        for kind, name in sorted(known - self._used):
+            said = f"The {'input' if kind == 'input' else 'variable'} {name} is not used."
+            self._found.append(WorkflowProblem(file, "", 0, 0, said, "warning"))
         return self._found
 
     def _steps(self, steps: Sequence[Step], visible: frozenset[str]) -> frozenset[str]:
@@ -148,9 +141,8 @@ class _Names:
             return f"{what} {member}.{suggestion(member, known)}"
         if first in visible:
             return ""
-        locals_ = [kind for kind, names in LOCALS.items() if first in names]
-        if locals_:
-            return f"{first} means something inside {' or '.join(locals_)} only."
+        if kinds := [kind for kind, names in LOCALS.items() if first in names]:
+            return f"{first} means something inside {' or '.join(kinds)} only."
         if first not in self._ids:
             return f"There is no `{first}`.{suggestion(first, [*visible, 'input', 'var'])}"
         if any(one.id == step for one in self._ids[first].walk()):
@@ -171,14 +163,16 @@ class _Names:
         return seen
 
 
-def _check_call(workflow: Workflow, studio: Studio, step: Step, ref: Ref | UsageError) -> Iterator[WorkflowProblem]:
+def _check_call(workflow: Workflow, studio: Studio, step: Step) -> Iterator[WorkflowProblem]:
     """What is wrong with a tool and what it would get."""
 
     def problem(message: str, severity: Literal["error", "warning"] = "error") -> WorkflowProblem:
         return WorkflowProblem(workflow.file, step.id, step.line, 1 if step.line else 0, message, severity)
 
-    if isinstance(ref, UsageError):
-        yield problem(f"{ref.message} {ref.hint}".rstrip())
+    try:
+        ref = tool_ref(studio, step)
+    except UsageError as error:
+        yield problem(f"{error.message} {error.hint}".rstrip())
         return
     status, entries = studio.manager.status(ref.server), studio.catalog.find(ref)
     tool = tool_of(entries)
@@ -190,7 +184,7 @@ def _check_call(workflow: Workflow, studio: Studio, step: Step, ref: Ref | Usage
             yield problem(studio.catalog.missing(ref).message)
         return
     trusted = studio.manager.config(ref.server).trust
-    if step.number("retries") and not studio.caller.policy.profile(ref, tool, trusted).repeatable:
+    if step.raw.get("retries") and not studio.caller.policy.profile(ref, tool, trusted).repeatable:
         yield problem(f"{ref} is not retried: nothing says that it may be repeated.", "warning")
     yield from (problem(*one) for one in _arguments(workflow, step, ref, tool))
 
@@ -206,10 +200,9 @@ def _arguments(workflow: Workflow, step: Step, ref: Ref, tool: ToolView) -> Iter
         if not (isinstance(value, str) and value in dynamic):
             yield f"{ref}: {key_of(path) or 'arguments'} {found.message}.", "error"
     for key in given.keys() - properties.keys():
-        if schema.get("additionalProperties", True) is False or (properties and "additionalProperties" not in schema):
-            closed = schema.get("additionalProperties", True) is False
-            said = f"{ref} has no argument {key}.{suggestion(key, properties)}"
-            yield said, "error" if closed else "warning"
+        closed = schema.get("additionalProperties", True) is False
+        if closed or (properties and "additionalProperties" not in schema):
+            yield f"{ref} has no argument {key}.{suggestion(key, properties)}", "error" if closed else "warning"
     types = mapping(mapping(workflow.inputs).get("properties"))
     for key, value in given.items():
         found = _INPUT.fullmatch(value) if isinstance(value, str) else None
@@ -235,8 +228,7 @@ def planned(workflow: Workflow, studio: Studio, inputs: dict[str, Json]) -> list
         UsageError: a step names no server that there is.
     """
     values = defaults(build(workflow.inputs or {})) | inputs
-    found = _planned(studio, workflow.steps, ChainMap({"input": values, "var": {}}), "", "")
-    return [*islice(found, _MOST)]
+    return [*islice(_planned(studio, workflow.steps, ChainMap({"input": values, "var": {}}), "", ""), _MOST)]
 
 
 def _planned(studio: Studio, steps: Sequence[Step], scope: Scope, before: str, only_if: str) -> Iterator[PlannedCall]:

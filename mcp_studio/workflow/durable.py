@@ -9,6 +9,7 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from mcp_studio.workflow.check import Scope
 from mcp_studio.workflow.expression import StepResult
 from mcp_studio.workflow.model import Workflow
 from mcp_studio.workflow.records import RunStore
-from mcp_studio.workflow.run import Direct, Job, Run, StepRun, Work
+from mcp_studio.workflow.run import Direct, Job, Run, StepRun, Work, outcome_of, packed, unpacked, unwrapped
 
 _VERSION = "mcp-studio-1"
 """Of what is written; a process takes up only what was written under the same."""
@@ -42,12 +43,16 @@ def sqlite_address(file: Path) -> str:
 class DurableRuns:
     """The runs in a database; use it as `async with DurableRuns(...) as runs`. A process has one at a time.
 
+    Each run, item and branch is a workflow of DBOS, and each call a step of that.
+
     Args:
         database: `sqlite:///FILE` or `postgresql://HOST/NAME`.
         name: what this process is called there. One that begins under the name of one that ended goes on with what
             that had begun, so no two that run may have the same; without a name it has one of its own.
         approved: as for `Run`, of all that is done here. What stands in the database approves nothing.
     """
+
+    live = True
 
     def __init__(self, studio: Studio, database: str, name: str = "", *, approved: bool = False) -> None:
         try:
@@ -60,7 +65,11 @@ class DurableRuns:
         self._name, self._loop = name or f"{_RUN}{_PROCESS}", asyncio.get_running_loop()
         self.begun: Signal[Run] = Signal()
         """A run, or an item or branch of one, is about to go on here."""
+        self.held: Signal[str] = Signal()
+        """Why something does not go on, in a sentence: a worker has it, or nobody said whether to do it again."""
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._open: dict[str, StepRun] = {}
+        """What has items or branches that are not done, by run and path: those that are done here come under it."""
         self._postponed: asyncio.Future[Json] = self._loop.create_future()
         """Why something was left as it is: it may have been done, and nobody said what to do about it."""
 
@@ -100,7 +109,7 @@ class DurableRuns:
         Raises:
             StudioError: why it failed, also as `resume`.
         """
-        plan = self._plan(workflow, inputs) | {"run": identity}
+        plan = self._plan(workflow, inputs, identity)
         with self._dbos.SetWorkflowID(identity):
             return await self._end(await self._dbos.DBOS.start_workflow_async(self._part, plan))
 
@@ -121,11 +130,27 @@ class DurableRuns:
         children = await dbos.list_workflows_async(
             workflow_id_prefix=f"{identity}:", status="PENDING", load_input=False
         )
+        workers = {one.executor_id for one in children if not one.executor_id.startswith(_RUN)} - {found.executor_id}
+        for name in workers:  # they take it up again by themselves: they may be alive
+            said = f"It waits for the worker {name}, which has begun a part of it: where that has stopped"
+            self.held.emit(f"{said}, start it again by its name.")
         for one in children:
-            # Those of a worker it takes up again by itself: it may be alive.
-            if one.executor_id == found.executor_id or one.executor_id.startswith(_RUN):
+            if one.executor_id not in workers:
                 await dbos.resume_workflow_async(one.workflow_id, queue_name=one.queue_name)
         return await self._end(await dbos.resume_workflow_async(identity))
+
+    async def recorded(self, identity: str) -> Run:
+        """A run that has ended, to be executed again from what is recorded of it: nothing is called."""
+        dbos = self._dbos.DBOS
+        found = await dbos.list_workflows_async(workflow_ids=[identity])
+        plan, record = found[0].input["args"][-1], dict[str, tuple[float, Json]]()
+        found += await dbos.list_workflows_async(workflow_id_prefix=f"{identity}:", load_input=False)
+        for one in found:
+            for step in await dbos.list_workflow_steps_async(one.workflow_id):
+                seconds = (step["completed_at_epoch_ms"] - step["started_at_epoch_ms"]) / 1000
+                record[step["function_name"]] = seconds, step["output"]
+        workflow = Workflow.of(plan["document"], plan["file"])
+        return Run(workflow, self._studio, plan["inputs"], id=identity, engine=Direct(record))
 
     async def _end(self, handle: Any) -> Json:
         work = asyncio.ensure_future(handle.get_result(polling_interval_sec=_POLL))
@@ -135,7 +160,7 @@ class DurableRuns:
         finally:
             work.cancel()
         if found["error"]:
-            raise _unpacked(found["error"])
+            raise unpacked(found["error"])
         return found["output"]
 
     async def schedule(self, workflow: Workflow, cron: str, inputs: dict[str, Json]) -> None:
@@ -148,18 +173,15 @@ class DurableRuns:
         await dbos.delete_schedule_async(name)
         if not cron:
             return
-        plan = self._plan(workflow, inputs)
+        more = {"schedule": cron, "context": self._plan(workflow, inputs)}
         try:
-            await dbos.create_schedule_async(
-                schedule_name=name, workflow_fn=self._scheduled, schedule=cron, context=plan
-            )
+            await dbos.create_schedule_async(schedule_name=name, workflow_fn=self._scheduled, **more)
         except self._dbos.error.DBOSException as problem:
-            raise UsageError(
-                f"{name} cannot be scheduled: {problem}", hint='Such as "0 * * * *", every hour.'
-            ) from None
+            hint = 'Such as "0 * * * *", every hour.'
+            raise UsageError(f"{name} cannot be scheduled: {problem}", hint=hint) from None
 
-    def _plan(self, workflow: Workflow, inputs: dict[str, Json]) -> dict[str, Json]:
-        return {"document": workflow.document, "file": workflow.file, "inputs": inputs}
+    def _plan(self, workflow: Workflow, inputs: dict[str, Json], identity: str = "") -> dict[str, Json]:
+        return {"document": workflow.document, "file": workflow.file, "inputs": inputs, "run": identity}
 
     # ------------------------------------------------------------------ what DBOS calls
 
@@ -178,29 +200,24 @@ class DurableRuns:
     async def _do(self, plan: Json) -> Json:
         """A whole run, or one item or branch of it; failures are values, since those are kept as they are."""
         workflow = Workflow.of(plan["document"], plan["file"])
-        engine = _Steps(self._dbos, self._part, plan, self._postponed)
-        run = Run(workflow, self._studio, plan["inputs"], approved=self._approved, id=plan["run"], engine=engine)
+        run = Run(workflow, self._studio, plan["inputs"], approved=self._approved, id=plan["run"], engine=self)
         self.begun.emit(run)
         if "part" not in plan:
             await RunStore(self._studio.paths.state / "runs", self._studio.redactor).follow(run)
-            return {"output": run.output, "error": _packed(run.why) if run.why else None}
+            return {"output": run.output, "error": packed(run.why) if run.why else None}
         part = plan["part"]
         results = {name: StepResult(**one) for name, one in part["results"].items()}
         scope = Scope({**part["names"], **results, "input": run.inputs})
         steps = [step for identity in part["steps"] if (step := workflow.step(identity))]
-        node = StepRun(path=part["path"])
+        node = StepRun(path=part["path"], index=0, above=self._open.get(f"{run.id}:{part['above']}"))
         try:
             await run.listed(steps)
-            return {"value": await run.sequence(run.nodes(steps, node), scope)}
+            ended = {"value": await run.part(node, steps, scope)}
+            return ended | ({"unmet": [run.unmet[0], packed(run.unmet[1])]} if run.unmet else {})
         except StudioError as error:
-            return {"error": _packed(error), "failed": run.blamed.path if run.blamed else node.path}
+            return {"error": packed(error), "failed": run.blamed.path if run.blamed else node.path}
 
-
-class _Steps:
-    """What one workflow of DBOS does: its calls are steps, and what may run at the same time are its children."""
-
-    def __init__(self, dbos: Any, part: Any, plan: dict[str, Json], postponed: asyncio.Future[Json]) -> None:
-        self._dbos, self._part, self._plan, self._postponed = dbos, part, plan, postponed
+    # ------------------------------------------------------------------ the engine of its runs
 
     async def perform(self, run: Run, node: StepRun, repeatable: bool, work: Work) -> Json:
         """Do it as a step. What may not be repeated notes before who does it: if that is not we, it may have been done.
@@ -212,10 +229,7 @@ class _Steps:
         if not repeatable and await step({"name": f"begin {node.path}"}, _process) != _PROCESS:
             # Where it has ended, what is kept of it counts, and this is only known to who looks for that first.
             work = self._asking(run, node, work)
-        found = await step({"name": node.path}, _outcome, work)
-        if "error" in found:
-            raise _unpacked(found["error"])
-        return found["value"]
+        return unwrapped(await step({"name": node.path}, outcome_of, work))
 
     def _asking(self, run: Run, node: StepRun, work: Work) -> Work:
         async def ask_first() -> Json:
@@ -224,8 +238,10 @@ class _Steps:
                 return await work()
             if answer.action == "decline" and not answer.by.startswith("nobody"):
                 raise StudioError(f"{node.path} may have been done before its process ended, and was not done again.")
-            if not self._postponed.done():
-                why = f"Whether {node.path} is to be done again is not known: {answer.refusal}."
+            why = f"Whether {node.path} is to be done again is not known: {answer.refusal}."
+            if not self._name.startswith(_RUN):  # a worker, which goes on
+                self.held.emit(why)
+            elif not self._postponed.done():
                 self._postponed.set_exception(InputNeeded(why, hint="The run stays as it is: it can be resumed."))
             raise asyncio.CancelledError  # nothing is written: it can be asked again
 
@@ -238,15 +254,15 @@ class _Steps:
         if at_once == 1 or not jobs:
             return await Direct().items(run, node, jobs, 1, stop)
         dbos = self._dbos.DBOS
-        queue = f"mcp-studio-{at_once}"
+        queue, self._open[f"{run.id}:{node.path}"] = f"mcp-studio-{at_once}", node
         if jobs[0].node is None:
             once = {"partition_concurrency": at_once, "polling_interval_sec": _POLL}
             await asyncio.to_thread(dbos.register_queue, queue, **once)
         handles: list[Any] = []
         for at, job in enumerate(jobs):
             path = job.node.path.rpartition(".")[0] if job.node else f"{node.path}[{at}]"
-            part = {"path": path, "steps": [step.id for step in job.steps], **_exported(job)}
-            plan = {**self._plan, "part": part}
+            part = {"path": path, "above": node.path, "steps": [step.id for step in job.steps], **_exported(job)}
+            plan = self._plan(run.workflow, run.inputs, run.id) | {"part": part}
             with self._dbos.SetWorkflowID(f"{run.id}:{path}:{job.steps[0].id}"):
                 if job.node:
                     handles.append(await dbos.start_workflow_async(self._part, plan))
@@ -256,11 +272,14 @@ class _Steps:
         found: list[Json | StudioError] = []
         for job, handle in zip(jobs, handles, strict=True):
             ended = await handle.get_result(polling_interval_sec=_POLL)
-            value = _unpacked(ended["error"]) if "error" in ended else ended["value"]
+            value = unpacked(ended["error"]) if "error" in ended else ended["value"]
             if isinstance(value, StudioError) and not any(isinstance(one, StudioError) for one in found):
                 run.blamed = StepRun(path=ended["failed"], error=value)
+            if "unmet" in ended:
+                run.unmet = run.unmet or (ended["unmet"][0], unpacked(ended["unmet"][1]))
             run.ended(node, job.node, value)
             found.append(value)
+        del self._open[f"{run.id}:{node.path}"]
         return found
 
 
@@ -268,36 +287,17 @@ async def _process() -> str:
     return _PROCESS
 
 
-async def _outcome(work: Work) -> Json:
-    try:
-        return {"value": await work()}
-    except StudioError as error:
-        return {"error": _packed(error)}
-
-
-def _packed(error: StudioError) -> dict[str, Json]:
-    return {"message": error.message, "hint": error.hint, "exit_code": error.exit_code}
-
-
-def _unpacked(error: Json) -> StudioError:
-    found = StudioError(str(error["message"]), hint=str(error["hint"]))
-    found.exit_code = int(error["exit_code"])
-    return found
-
-
 def _exported(job: Job) -> dict[str, Json]:
     """What the steps of a job can name, and do name."""
-    paths = [
-        name.path for step in job.steps for one in step.walk() for each in one.expressions() for name in each.names
-    ]
+    steps = (step for top in job.steps for step in top.walk())
+    paths = [name.path for step in steps for expression in step.expressions() for name in expression.names]
     used = {path[0] for path in paths} | {"var"}
     names, results = dict[str, Json](), dict[str, Json]()
     for name in used & job.scope.keys() - {"input"}:
         value = job.scope[name]
         if isinstance(value, StepResult):
             raw = value.raw if any(path[:1] == (name,) and "raw" in path[1:2] for path in paths) else None
-            results[name] = {"result": value.result, "raw": raw, "text": value.text, "state": value.state,
-                             "error": value.error}  # fmt: skip
+            results[name] = asdict(value) | {"raw": raw}
         else:
             names[name] = value
     return {"names": names, "results": results}

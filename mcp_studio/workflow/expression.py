@@ -58,10 +58,6 @@ class StepResult:
     state: str = "done"
     error: str | None = None
 
-    def member(self, name: str) -> Json:
-        """`step.result`, `step.raw` and so on; anything else stands in the result."""
-        return getattr(self, name) if name in _FACTS else _member(self.result, name)
-
 
 class Name(NamedTuple):
     """A name that an expression uses, with the members behind it, as in `input.city.name`."""
@@ -110,9 +106,6 @@ class Expression:
         self.names: list[Name] = []
         self._check(self._tree, 0, frozenset())
 
-    def __repr__(self) -> str:
-        return f"Expression({self.text!r})"
-
     def value(self, scope: Mapping[str, Any]) -> Json:
         """What it is, where names mean what `scope` has for them.
 
@@ -159,11 +152,7 @@ class Expression:
             raise ExpressionError(f"There is no function `{name}`.{suggestion(name, FUNCTIONS)}",
                                   self.column_of(node))  # fmt: skip
         _, least, most = FUNCTIONS[name]
-        if (
-            node.keywords
-            or any(isinstance(one, ast.Starred) for one in node.args)
-            or not least <= len(node.args) <= most
-        ):
+        if node.keywords or not least <= len(node.args) <= most:
             takes = str(least) if least == most else f"{least} to {most}"
             raise ExpressionError(f"`{name}` takes {takes} arguments.", self.column_of(node))
 
@@ -208,28 +197,16 @@ class _Walk:
             hint = suggestion(node.id, [*self._scope])
             raise _Missing(f"There is no `{node.id}`.{hint}", self._expression.column_of(node)) from None
 
-    def _attribute(self, node: ast.Attribute) -> Any:
-        value = self.visit(node.value)
-        try:
-            return value.member(node.attr) if isinstance(value, StepResult) else _member(value, node.attr)
-        except LookupError as problem:
-            why = f"`{ast.unparse(node.value)[:80]}` {problem.args[0]}"
-            raise _Missing(why, self._expression.column_of(node)) from None
-
-    def _subscript(self, node: ast.Subscript) -> Any:
-        value, where = self.visit(node.value), node.slice
+    def _member(self, node: ast.Attribute | ast.Subscript) -> Any:
+        value, where = self.visit(node.value), node.attr if isinstance(node, ast.Attribute) else node.slice
         if isinstance(where, ast.Slice):
             low, high = (self._plain(one) if one else None for one in (where.lower, where.upper))
             return _is(plain(value), list, str)[low:high]
-        key = self._plain(where)
         try:
-            if isinstance(key, str):
-                return value.member(key) if isinstance(value, StepResult) else _member(value, key)
-            return _is(plain(value), list, str)[key]
+            return _member(value, where if isinstance(where, str) else self._plain(where))
         except LookupError as problem:
-            what = problem.args[0] if isinstance(key, str) else f"has no item {key}."
-            where_ = f"`{ast.unparse(node.value)[:80]}` {what}"
-            raise _Missing(where_, self._expression.column_of(node)) from None
+            why = f"`{ast.unparse(node.value)[:80]}` {problem.args[0]}"
+            raise _Missing(why, self._expression.column_of(node)) from None
 
     def _call(self, node: ast.Call) -> Json:
         name = node.func.id if isinstance(node.func, ast.Name) else ""
@@ -290,7 +267,7 @@ class _Walk:
 
     visitors: ClassVar[dict[type[ast.AST], Callable[[_Walk, Any], Any]]] = {
         ast.Constant: lambda _, node: node.value,
-        ast.Name: _name, ast.Attribute: _attribute, ast.Subscript: _subscript, ast.Call: _call, ast.BinOp: _binary,
+        ast.Name: _name, ast.Attribute: _member, ast.Subscript: _member, ast.Call: _call, ast.BinOp: _binary,
         ast.UnaryOp: _unary, ast.BoolOp: _bool, ast.Compare: _compare, ast.IfExp: _choice, ast.List: _list,
         ast.Dict: _dict, ast.ListComp: _comprehension,
     }  # fmt: skip
@@ -301,7 +278,14 @@ def plain(value: Any) -> Json:
     return value.result if isinstance(value, StepResult) else value
 
 
-def _member(value: Json, name: str) -> Json:
+def _member(value: Any, name: Json) -> Json:
+    """A member or item; of a step `result`, `raw` and so on, and else what stands in its result."""
+    if isinstance(value, StepResult):
+        return getattr(value, name) if name in _FACTS else _member(value.result, name)
+    if not isinstance(name, str):
+        if not -len(_is(value, list, str)) <= name < len(value):
+            raise LookupError(f"has no item {name}.")
+        return value[name]
     if isinstance(value, Mapping) and name in value:
         return value[name]
     if not isinstance(value, Mapping):
@@ -359,9 +343,8 @@ def _alike(name: str, doing: Callable[[Any, Any], Json], *kinds: type) -> Callab
     """An operator of two numbers, or of two values of one of some further kinds."""
 
     def operate(left: Json, right: Json) -> Json:
-        if type(left) is type(right) and isinstance(left, kinds):
-            return doing(left, right)
-        if any(isinstance(one, bool) or not isinstance(one, (int, float)) for one in (left, right)):
+        same = type(left) is type(right) and isinstance(left, kinds)
+        if not same and any(isinstance(one, bool) or not isinstance(one, (int, float)) for one in (left, right)):
             raise TypeError(f"{_kind(left)} {name} {_kind(right)}")
         return doing(left, right)
 

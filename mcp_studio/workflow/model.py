@@ -24,7 +24,6 @@ from mcp_studio.workflow.expression import Expression, ExpressionError, Template
 
 StepKind = Literal["call", "parallel", "choose", "each", "loop", "set", "assert", "wait", "do"]
 OnError = Literal["stop", "skip", "fallback"]
-Merge = Literal["all", "first", "majority"]
 _LARGEST = 8 * MB
 _DEEPEST = 30
 _MOST = 10_000
@@ -163,11 +162,6 @@ class Step:
         """What it is, for people."""
         said = self.raw.get("title") or self.raw[self.kind]
         return said if isinstance(said, str) else " ".join((self.kind, *(said if self.kind == "set" else ())))
-
-    def number(self, key: str, usual: float = 0) -> float:
-        """A number that it says, or the usual one."""
-        value: float = self.raw.get(key, usual)
-        return value
 
     def walk(self) -> Iterator[Step]:
         """It and all steps inside it, in their order."""
@@ -332,9 +326,8 @@ class _Reading:
         shown = given if name == given else main if isinstance(main, str) else ""
         line = self._place(shown, take=shown != main)[0] if shown else 0
         if self._count > _MOST:
-            return (
-                None if self._count > _MOST + 1 else self._wrong(name, line, 1, f"There are more than {_MOST} steps.")
-            )
+            wrong = self._wrong if self._count == _MOST + 1 else None
+            return wrong and wrong(name, line, 1, f"There are more than {_MOST} steps.")
         if len(kinds) != 1:
             what = "has several kinds: " + ", ".join(kinds) if kinds else "has no kind: " + ", ".join(_KINDS)
             return self._wrong(name, line, 1, f"The step {what}.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from functools import partial
 from os import urandom
 from pathlib import Path
@@ -29,29 +29,6 @@ from mcp_studio.workflow.run import ENDED, Run, StepRun
 
 _MARKS = {"done": "✓", "failed": "✗", "skipped": "–", "cancelled": "–"}
 _CHECK = "mcp-studio workflow check FILE|schema|runs|show RUN|diff RUN RUN"
-
-
-class Words(Protocol):
-    """The verb, its words and its options."""
-
-    verb: str
-    words: list[str]
-
-    def flag(self, name: str) -> bool:
-        """Whether an option was given."""
-        ...
-
-    def value(self, name: str) -> str:
-        """Its value, or nothing."""
-        ...
-
-    def values(self, name: str) -> list[str]:
-        """All its values."""
-        ...
-
-    def object(self, name: str) -> dict[str, Json]:
-        """Its value as a JSON object."""
-        ...
 
 
 class Teller(Protocol):
@@ -83,16 +60,23 @@ class Teller(Protocol):
 class Program:
     """One command.
 
+    Args:
+        options: the values of each that was given.
+        inputs: those of `--args`.
+
     Raises:
         StudioError: its file cannot be read.
     """
 
-    def __init__(self, options: Words, out: Teller) -> None:
-        self._options, self._out = options, out
+    def __init__(
+        self, verb: str, words: list[str], options: Mapping[str, list[str]], inputs: dict[str, Json], out: Teller
+    ) -> None:
+        self._verb, self._words, self._options, self._inputs, self._out = verb, words, options, inputs, out
         self._workflow: Workflow | None = None
-        words = options.words
-        self.connects = options.verb != "workflow" or (words[:1] == ["check"] and not options.flag("--offline"))
-        if options.verb == "run" and not options.flag("--resume"):
+        self._before: dict[str, Json] | None = None
+        """With what the run is compared."""
+        self.connects = verb != "workflow" or (words[:1] == ["check"] and "--offline" not in options)
+        if verb == "run" and "--resume" not in options:
             if not words:
                 raise UsageError("Which workflow?", hint="mcp-studio run FILE [key=value…]")
             self._workflow = Workflow.load(words[0])
@@ -106,8 +90,10 @@ class Program:
 
     async def run(self, studio: Studio) -> int:
         """Do it, and give the exit code."""
-        if self._options.verb == "workflow":
+        if self._verb == "workflow":
             return await self._check(studio, self._workflow) if self._workflow else self._kept(studio.redactor)
+        if file := self._value("--compare"):
+            self._before = read_snapshot(Path(file))
         if self._workflow is None:
             return await self._durable(studio, None, {})
         return await self._run(studio, self._workflow)
@@ -124,7 +110,7 @@ class Program:
     def _kept(self, redactor: Redactor) -> int:
         """The schema, and runs that are kept."""
         out, store = self._out, RunStore(Paths.default().state / "runs", redactor)
-        match self._options.words:
+        match self._words:
             case ["schema"]:
                 return self._output(schema())
             case ["runs"]:
@@ -141,40 +127,46 @@ class Program:
 
     async def _run(self, studio: Studio, workflow: Workflow) -> int:
         options, out, store = self._options, self._out, RunStore(studio.paths.state / "runs", studio.redactor)
-        start = options.value("--from")
-        earlier = store.find(options.value("--after") or "last") if start else None
-        inputs, approved = self._inputs(workflow), options.flag("--yes")
+        start = self._value("--from")
+        earlier = store.find(self._value("--after") or "last") if start else None
+        inputs, approved = self._read(workflow), "--yes" in options
         run = Run(workflow, studio, inputs, approved=approved, earlier=earlier, start=start)
-        if options.flag("--dry-run"):
+        if "--dry-run" in options:
             calls = planned(workflow, studio, run.inputs)
             rows = [(one.path, one.tool, printable(one.arguments, indent=None), one.only_if) for one in calls]
             return out.listing(rows, [one._asdict() for one in calls], empty="It makes no calls.")
-        if options.flag("--durable"):
+        if "--durable" in options:
             return await self._durable(studio, workflow, run.inputs)
-        before = read_snapshot(Path(options.value("--compare"))) if options.flag("--compare") else None
-        report = Report(run)
         run.changed.connect(partial(self._narrate, run))
-        await store.follow(run)
+        return await self._reported(run, store.follow(run))
+
+    async def _reported(self, run: Run, work: Awaitable[None]) -> int:
+        """Do the run, write what is wanted of it, and print what it gave."""
+        options, out, report = self._options, self._out, Report(run)
+        await work
         out.more["run"] = run.id
         for option, write in (("--junit", report.junit), ("--record", report.record)):
-            if file := options.value(option):
+            if file := self._value(option):
                 write(Path(file))
         if why := run.why:
             why.hint = "--yes approves what would be asked about." if isinstance(run.error, InputNeeded) else why.hint
             return out.fail(why)
-        if before is not None:
-            ignore = Ignore(options.values("--ignore"), usual=not options.flag("--strict"))
-            return self._differences(report.compare(before, ignore))
+        if self._before is not None:
+            ignore = Ignore(options.get("--ignore", []), usual="--strict" not in options)
+            return self._differences(report.compare(self._before, ignore))
         return self._output(run.output)
 
-    def _inputs(self, workflow: Workflow) -> dict[str, Json]:
+    def _value(self, option: str) -> str:
+        return (self._options.get(option) or [""])[-1]
+
+    def _read(self, workflow: Workflow) -> dict[str, Json]:
         """The inputs of the words.
 
         Raises:
             UsageError: some of them mean nothing.
         """
-        form, value = build(workflow.inputs or {"type": "object"}), self._options.object("--args")
-        for pair in self._options.words[1:]:
+        form, value = build(workflow.inputs or {"type": "object"}), self._inputs
+        for pair in self._words[1:]:
             try:
                 value = mapping(set_pair(form, value, pair))
             except ValueError as problem:
@@ -182,24 +174,38 @@ class Program:
         return value
 
     async def _durable(self, studio: Studio, workflow: Workflow | None, inputs: dict[str, Json]) -> int:
-        options, out, works = self._options, self._out, self._options.verb == "worker"
-        name = options.value("--name") or socket.gethostname() if works else ""
-        database = options.value("--database") or sqlite_address(studio.paths.state / "workflows.sqlite")
-        async with DurableRuns(studio, database, name, approved=options.flag("--yes")) as runs:
+        options, out, works = self._options, self._out, self._verb == "worker"
+        name = self._value("--name") or socket.gethostname() if works else ""
+        database = self._value("--database") or sqlite_address(studio.paths.state / "workflows.sqlite")
+        async with DurableRuns(studio, database, name, approved="--yes" in options) as runs:
+            runs.held.connect(out.note)
             runs.begun.connect(lambda run: run.changed.connect(partial(self._narrate, run)) and None)
             if works:
                 out.note(f"{name} works on what is queued, until Ctrl-C")
                 await asyncio.Event().wait()
             if workflow is None:
-                out.more["run"] = options.value("--resume")
-                return self._output(await runs.resume(options.value("--resume")))
-            if options.flag("--schedule"):
-                await runs.schedule(workflow, cron := options.value("--schedule"), inputs)
+                identity = out.more["run"] = self._value("--resume")
+                return await self._ended(runs, runs.resume(identity), identity)
+            if "--schedule" in options:
+                await runs.schedule(workflow, cron := self._value("--schedule"), inputs)
                 out.note("`mcp-studio worker` runs it at these times" if cron else "it is no more scheduled")
                 return out.done()
             identity = out.more["run"] = urandom(6).hex()
             out.note(f"`mcp-studio run --resume {identity}` goes on with it where it is interrupted")
-            return self._output(await runs.run(workflow, inputs, identity))
+            return await self._ended(runs, runs.run(workflow, inputs, identity), identity)
+
+    async def _ended(self, runs: DurableRuns, work: Awaitable[Json], identity: str) -> int:
+        """Print what a durable run gives; where a report is wanted, from what is recorded of all that took part."""
+        if not {"--junit", "--record", "--compare"} & self._options.keys():
+            return self._output(await work)
+        try:
+            await work
+        except (InputNeeded, UsageError):
+            raise
+        except StudioError:
+            pass  # it is recorded
+        run = await runs.recorded(identity)
+        return await self._reported(run, run.execute())
 
     def _narrate(self, run: Run, node: StepRun) -> None:
         if node in run.root.children and node.state in ENDED:

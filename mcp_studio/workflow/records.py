@@ -5,17 +5,16 @@ from __future__ import annotations
 import asyncio
 import re
 from pathlib import Path
-from typing import NamedTuple
 from xml.etree import ElementTree
 
-from mcp_studio.errors import StudioError, UsageError
+from mcp_studio.errors import InputNeeded, StudioError, UsageError
 from mcp_studio.jsontext import Json, dumps, loads, pretty
 from mcp_studio.limits import MB
 from mcp_studio.paths import read_object, write_atomically, write_object
 from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
 from mcp_studio.trace.diff import USUAL, Difference, Ignore, diff
-from mcp_studio.workflow.run import ENDED, Run, StepRun
+from mcp_studio.workflow.run import ENDED, AssertFailed, Run, StepRun
 
 _KEPT = 100
 _LARGEST = 4 * MB
@@ -33,7 +32,13 @@ class RunStore:
         self._folder, self._redactor = folder, redactor
 
     def keep(self, run: Run) -> bool:
-        """Keep a run as it is now, without secrets; of one that is too large only how its steps ended."""
+        """Keep a run as it is now, without secrets; of one that is too large only how its steps ended.
+
+        One that was refused before anything was done is not kept, and of one that was resumed only the end.
+        """
+        refused = run.error is not None and run.error.exit_code in (UsageError.exit_code, InputNeeded.exit_code)
+        if refused and not any(node.state == "done" or node.counts for node in run.root.walk()):
+            return False
         value = run.as_json()
         data = dumps(value)
         if len(data) > _LARGEST:
@@ -42,7 +47,8 @@ class RunStore:
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             write_object(self._folder / f"{run.root.began * 1000:.0f}-{run.id}.json", loads(self._redactor.bytes(data)))
-            for old in self._files()[_KEPT:]:
+            files = self._files()
+            for old in [*(file for file in files[1:] if file.stem.endswith(f"-{run.id}")), *files[_KEPT:]]:
                 old.unlink(missing_ok=True)
         except OSError:
             return False
@@ -84,16 +90,6 @@ def _without_values(value: Json) -> Json:
     return {key: _without_values(one) if key == "steps" else one for key, one in value.items() if key not in dropped}
 
 
-class Case(NamedTuple):
-    """One assert that was looked at, or one step that failed."""
-
-    path: str
-    title: str
-    ms: float
-    error: StudioError | None
-    asserts: bool
-
-
 def read_snapshot(file: Path) -> dict[str, Json]:
     """What a report recorded of a run.
 
@@ -111,7 +107,8 @@ class Report:
 
     def __init__(self, run: Run) -> None:
         self._run = run
-        self.cases: list[Case] = []
+        self.cases: list[StepRun] = []
+        """Asserts, and steps that failed."""
         self.calls: dict[str, Json] = {}
         """By their places in the run: tool, arguments, and output or error."""
         run.changed.connect(self._changed)
@@ -124,7 +121,7 @@ class Report:
             ended: dict[str, Json] = {"error": node.error.message} if node.error else {"output": node.output}
             self.calls[node.path] = {"tool": step.raw["call"], "arguments": node.inputs, **ended}
         if (step.kind == "assert" or node.state == "failed") and len(self.cases) < _MOST:
-            self.cases.append(Case(node.path, step.title, node.ms, node.error, step.kind == "assert"))
+            self.cases.append(node)
 
     def snapshot(self) -> dict[str, Json]:
         """What the servers answered, to be compared with that of another run; without secrets."""
@@ -152,19 +149,20 @@ class Report:
             StudioError: it cannot be written.
         """
         run = self._run
-        cases = self.cases or [Case(run.workflow.name, "the run ends well", run.root.ms, run.error, False)]
+        cases = self.cases or [run.root]
         wrong = [case for case in cases if case.error]
         facts = {"name": run.workflow.name, "tests": str(len(cases)), "time": f"{run.root.ms / 1000:.3f}"}
-        asserts = sum(case.asserts for case in wrong)
+        asserts = sum(isinstance(case.error, AssertFailed) for case in wrong)
         facts |= {"failures": str(asserts), "errors": str(len(wrong) - asserts)}
         top = ElementTree.Element("testsuites")
         suite = ElementTree.SubElement(top, "testsuite", {key: safe(value, 200) for key, value in facts.items()})
         for case in cases:
-            known = {"classname": case.path, "name": case.title, "time": f"{case.ms / 1000:.3f}"}
+            title = case.step.title if case.step else "the run ends well"
+            known = {"classname": case.path or run.workflow.name, "name": title, "time": f"{case.ms / 1000:.3f}"}
             node = ElementTree.SubElement(suite, "testcase", {key: safe(text, 400) for key, text in known.items()})
             if case.error:
                 said = safe(run.studio.redactor.text(case.error.message), 4_000)
-                kind = "failure" if case.asserts else "error"
+                kind = "failure" if isinstance(case.error, AssertFailed) else "error"
                 ElementTree.SubElement(node, kind, {"message": said}).text = said
         ElementTree.indent(top)
         _write(file, ElementTree.tostring(top, encoding="utf-8", xml_declaration=True))

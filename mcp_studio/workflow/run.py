@@ -6,7 +6,8 @@ import asyncio
 import os
 import time
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import field
 from functools import partial
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
@@ -26,6 +27,7 @@ from mcp_studio.schema.form import build
 from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.signal import Signal
 from mcp_studio.studio import Studio
+from mcp_studio.trace.message import Span
 from mcp_studio.workflow.check import Scope, check_names, settled, tool_ref
 from mcp_studio.workflow.expression import Expression, StepResult
 from mcp_studio.workflow.model import Step, Workflow, value_of
@@ -66,7 +68,11 @@ class StepRun:
     attempts: int = 0
     """How often it was called."""
     call: Call | None = None
-    """The call, also once it has ended: its `ref` and `number` say where the trace has it."""
+    """The call, also once it has ended."""
+    above: StepRun | None = None
+    """What it is part of."""
+    span: Span | None = None
+    """Its span in the trace, from when it begins; `set` and a round of one step have none."""
     children: list[StepRun] = field(default_factory=list["StepRun"])
     counts: Counter[RunState] = field(default_factory=Counter[RunState])
     """How many items or rounds have ended how; of many only the newest are among the `children`."""
@@ -78,6 +84,11 @@ class StepRun:
         """What is known of it, on a line: how its items ended, and why it failed. Foreign text."""
         many = ", ".join(f"{count:,} {state}" for state, count in self.counts.items())
         return f"{many} {self.error.message if self.error else ''}".strip()
+
+    @property
+    def place(self) -> Span | None:
+        """The span under which the trace has what is done for it."""
+        return self.span or (self.above.place if self.above else None)
 
     def walk(self) -> Iterator[StepRun]:
         """It and all that is visible below it."""
@@ -93,7 +104,7 @@ class StepRun:
             "index": self.index, "state": self.state, "began": self.began, "ms": round(self.ms, 3),
             "inputs": self.inputs, "output": self.output, "error": self.error.message if self.error else None,
             "attempts": self.attempts, "call": str(call.ref) if call else None,
-            "trace": call.number if call else None, "counts": dict(self.counts), "total": self.total,
+            "trace": self.span.number if self.span else None, "counts": dict(self.counts), "total": self.total,
             "steps": [child.as_json() for child in self.children],
         }  # fmt: skip
         return {key: value for key, value in facts.items() if value not in (None, 0, {}, [])}
@@ -115,6 +126,9 @@ class Job(NamedTuple):
 
 class Engine(Protocol):
     """How calls and items are done: here and now, or as steps and children of something that survives us."""
+
+    live: bool
+    """Something is done, which the trace tells."""
 
     async def perform(self, run: Run, node: StepRun, repeatable: bool, work: Work) -> Json:
         """Do one call, or ask one question, and give what it gives."""
@@ -173,7 +187,8 @@ class Run:
         self._earlier = mapping(earlier)
         self._vars: list[dict[str, Json]] = []
         """The variables after each step of the plan's first level."""
-        self._unmet: StepRun | None = None
+        self.unmet: tuple[str, StudioError] | None = None
+        """Where an assert was not true and the run went on, and what it said: the first of them."""
         self.blamed: StepRun | None = None
         """The step whose failure comes up from step to step, or came last."""
         self._cache: dict[bytes, Json] = {}
@@ -237,35 +252,25 @@ class Run:
         Cancelling the waiter cancels it.
         """
         root = self.root
-        self._begin(root)
-        try:
+        with suppress(StudioError), self._doing(root):
             if wrong := next((one for one in check_names(self.workflow) if one.severity == "error"), None):
                 raise ConfigError(str(wrong), file=self.workflow.file, hint=_CHECK)
             await self._check_inputs()
             await self.listed(self.workflow.steps)
             scope = Scope({"input": self.inputs, "var": {}})
             last = await self._level(scope)
-            self.output = self.workflow.output.value(scope) if self.workflow.output else last
-            root.output = self.output
-            self.failed = self._unmet
-            root.error = self.failed.error if self.failed else None
-            self._end(root, "failed" if self.failed else "done")
-        except asyncio.CancelledError:
-            self._end(root, "cancelled")
-            raise
-        except StudioError as error:
-            root.error = error
-            self.failed = self.blamed if self.blamed and self.blamed.error is error else None
-            self._end(root, "failed")
+            root.output = self.output = self.workflow.output.value(scope) if self.workflow.output else last
+            if self.unmet:
+                self.blamed = StepRun(path=self.unmet[0], error=self.unmet[1])
+                raise self.unmet[1]
+        self.failed = self.blamed if root.error and self.blamed and self.blamed.error is root.error else None
 
     def as_json(self) -> dict[str, Json]:
         """The run as it is kept and exported."""
         return {
-            "version": 1, "id": self.id, "workflow": self.workflow.name, "file": self.workflow.file,
-            "state": self.state, "began": self.root.began, "ms": round(self.root.ms, 3), "inputs": self.inputs,
-            "output": self.output, "error": self.error.message if self.error else None,
-            "failed": self.failed.path if self.failed else None, "vars": list(self._vars),
-            "steps": [child.as_json() for child in self.root.children],
+            "version": 1, "id": self.id, "workflow": self.workflow.name, "file": self.workflow.file, "error": None,
+            "failed": self.failed.path if self.failed else None, "vars": list(self._vars), **self.root.as_json(),
+            "inputs": self.inputs, "output": self.output,
         }  # fmt: skip
 
     # ------------------------------------------------------------------ steps
@@ -273,12 +278,9 @@ class Run:
     async def _check_inputs(self) -> None:
         form = build(self.workflow.inputs or {"type": "object", "properties": {}, "additionalProperties": False})
         wrong = errors(await self.studio.checker.check_arguments(form, self.inputs))
-        known = {one.name for one in form.fields}
-        strange = [] if form.schema.get("additionalProperties", True) else [*self.inputs.keys() - known]
-        if wrong or strange:
-            listed = [f"{one.pointer.lstrip('/') or 'all'} {one.message}" for one in wrong]
-            listed += [f"there is no {one}" for one in strange]
-            raise UsageError(f"The inputs of {self.workflow.name} are not right: {'; '.join(listed)}.")
+        if wrong:
+            listed = "; ".join(f"{one.pointer.lstrip('/') or 'all'} {one.message}" for one in wrong)
+            raise UsageError(f"The inputs of {self.workflow.name} are not right: {listed}.")
 
     async def listed(self, steps: Sequence[Step]) -> None:
         """Wait until the servers are listed that steps call: what tools say of themselves decides what is asked."""
@@ -302,7 +304,8 @@ class Run:
         if node.step is None or earlier.get("state") not in ("done", "skipped"):
             raise UsageError(f"The earlier run did not come past {node.path}, so it cannot begin behind that.")
         node.state, node.output, node.ms = earlier["state"], earlier.get("output"), earlier.get("ms", 0.0)
-        node.inputs = earlier.get("inputs")
+        node.inputs, entry = earlier.get("inputs"), self.studio.trace.entry(earlier.get("trace", 0))
+        node.span = entry.span if entry and (entry.direction, entry.target) == ("none", node.step.id) else None
         scope[node.step.id] = StepResult(node.output, state=node.state)
         self.changed.emit(node)
         return node.output
@@ -327,19 +330,15 @@ class Run:
         self._begin(node)
         result = StepResult()
         try:
-            work = self._DO[step.kind](self, node, step, scope, result)
-            if step.kind == "call" or "timeout" not in step.raw:
-                await work
-            else:
-                async with asyncio.timeout(step.number("timeout")):
-                    await work
+            async with asyncio.timeout(None if step.kind == "call" else step.raw.get("timeout")):
+                await self._DO[step.kind](self, node, step, scope, result)
             node.output = result.result
             self._end(node, "done")
         except asyncio.CancelledError:
             self._end(node, "cancelled")
             raise
         except TimeoutError:
-            self._fail(node, step, scope, StudioError(f"It took longer than {step.number('timeout'):g} s."), result)
+            self._fail(node, step, scope, StudioError(f"It took longer than {step.raw['timeout']:g} s."), result)
         except StudioError as error:
             self._fail(node, step, scope, error, result)
         scope[step.id] = result
@@ -349,7 +348,7 @@ class Run:
         """Note a failure; it goes on where the step says so."""
         node.error, result.error = error, error.message
         if step.kind == "assert":
-            self._unmet = self._unmet or node
+            self.unmet = self.unmet or (node.path, error)
         if step.on_error == "stop":
             self.blamed = self.blamed if self.blamed and self.blamed.error is error else node
             self._end(node, "failed")
@@ -380,7 +379,7 @@ class Run:
 
     async def _attempts(self, node: StepRun, step: Step, ref: Ref, arguments: dict[str, Json], again: bool) -> Json:
         """Call until it succeeds, as often as the step allows and the tool may be repeated."""
-        pause, left = step.number("backoff", 0.5), int(step.number("retries")) if again else 0
+        pause, left = step.raw.get("backoff", 0.5), step.raw.get("retries", 0) if again else 0
         while True:
             outcome = await self._called(node, step, ref, arguments)
             if isinstance(outcome, Succeeded):
@@ -394,17 +393,14 @@ class Run:
         studio, seconds = self.studio, step.raw.get("timeout")
         timeouts = Timeouts(None, seconds, seconds, "timeout") if seconds else Timeouts()
         call = studio.caller.call_tool(ref, arguments, origin="program", approved=self.approved, timeouts=timeouts)
+        call.under = node.span.number if node.span else 0
         studio.registry.used(str(ref))
-        if studio.config.settings.traceparent:
-            call.params["_meta"] = {"traceparent": versions.fresh(self._trace).text}
         node.call, node.attempts = call, node.attempts + 1
         disconnect = call.changed.connect(lambda one: self._asked(node, one))
         try:
             return await call.join()
         finally:
             disconnect()
-            if call.number:
-                studio.trace.comment(call.number, f"run {self.id}: {node.path}")
 
     def _asked(self, node: StepRun, call: Call) -> None:
         state: RunState = "waiting" if call.asking else "running"
@@ -435,7 +431,7 @@ class Run:
         node.state = "waiting"
         self.changed.emit(node)
         subject = f"{self.workflow.name}: {node.path}"
-        asked = InputRequest("approval", "", text, subject=subject, reasons=("a step of a workflow waits for you",))
+        asked = InputRequest("approval", "", text, subject=subject, reasons=(text,))
         answer = await self.studio.inbox.ask(asked)
         node.state = "running"
         return answer
@@ -491,9 +487,9 @@ class Run:
         if not isinstance(items, list):
             raise StudioError(f"`each` wants a list, and {step.raw['each']} is none.")
         node.total = len(items)
-        jobs = [self._job(node, step.parts["do"], _inner(scope, item=item, index=at), at)
-                for at, item in enumerate(items)]  # fmt: skip
-        values = await self._engine.items(self, node, jobs, int(step.number("concurrency", 1)), "failure")
+        do, scopes = step.parts["do"], [_inner(scope, item=item, index=at) for at, item in enumerate(items)]
+        jobs = [Job(do, inner, partial(self.round, node, do, inner, at)) for at, inner in enumerate(scopes)]
+        values = await self._engine.items(self, node, jobs, step.raw.get("concurrency", 1), "failure")
         if wrong := next((one for one in values if isinstance(one, StudioError)), None):
             raise wrong
         result.result = values
@@ -502,12 +498,9 @@ class Run:
             node.children.append(child)
             result.result = await self.step(child, scope.new_child({"results": values}))
 
-    def _job(self, node: StepRun, steps: Sequence[Step], scope: Scope, at: int) -> Job:
-        return Job(steps, scope, lambda: self.round(node, steps, scope, at))
-
     async def _loop(self, node: StepRun, step: Step, scope: Scope, result: StepResult) -> None:
         assert isinstance(step.condition, Expression)
-        most, newest = int(step.number("maximum", 100)), deque[Json](maxlen=int(step.number("keep", 1_000)))
+        most, newest = step.raw.get("maximum", 100), deque[Json](maxlen=step.raw.get("keep", 1_000))
         inner = scope.new_child({"iteration": 0, "results": []})
         for at in range(most + 1):
             inner.maps[0].clear()
@@ -521,25 +514,21 @@ class Run:
 
     async def round(self, node: StepRun, steps: Sequence[Step], scope: Scope, at: int) -> Json:
         """Do the steps inside one round, or for one item."""
-        child = StepRun(path=f"{node.path}[{at}]", index=at, inputs=scope.get("item"))
-        child.children = self.nodes(steps, child)
+        child = StepRun(path=f"{node.path}[{at}]", index=at, inputs=scope.get("item"), above=node)
         node.children.append(child)
-        self._begin(child)
         try:
-            child.output = await self.sequence(child.children, scope)
-            self._end(child, "done")
-        except asyncio.CancelledError:
-            self._end(child, "cancelled")
-            raise
-        except StudioError as error:
-            child.error = error
-            self._end(child, "failed")
-            raise
+            return await self.part(child, steps, scope)
         finally:
             node.counts[child.state] += 1
             if len(node.children) > 2 * ROUNDS:
                 node.children = _newest(node.children)
-        return child.output
+
+    async def part(self, node: StepRun, steps: Sequence[Step], scope: Scope) -> Json:
+        """Do the steps of one round, item or branch."""
+        node.children = self.nodes(steps, node)
+        with self._doing(node):
+            node.output = await self.sequence(node.children, scope)
+        return node.output
 
     def ended(self, node: StepRun, branch: StepRun | None, value: Json | StudioError) -> None:
         """Learn how an item or branch ended that was done elsewhere."""
@@ -555,20 +544,43 @@ class Run:
     def nodes(self, steps: Sequence[Step], parent: StepRun) -> list[StepRun]:
         """What is to be done, before it is; of `each` and `loop` nobody knows how often."""
         before = f"{parent.path}." if parent.path else ""
-        made = [StepRun(step, before + step.id) for step in steps]
+        made = [StepRun(step, before + step.id, above=parent) for step in steps]
         for node, step in zip(made, steps, strict=True):
             if step.kind not in ("each", "loop"):
                 node.children = self.nodes([one for key in _ORDER for one in step.parts.get(key, ())], node)
         return made
 
+    @contextmanager
+    def _doing(self, node: StepRun) -> Generator[None]:
+        self._begin(node)
+        try:
+            yield
+        except BaseException as error:
+            node.error = error if isinstance(error, StudioError) else None
+            self._end(node, "failed" if node.error else "cancelled")
+            raise
+        self._end(node, "done")
+
     def _begin(self, node: StepRun) -> None:
         node.state, node.began = "running", time.time()
+        step, one_step = node.step, node.index is not None and len(node.children) == 1
+        if self._engine.live and not one_step and (step is None or step.kind != "set"):
+            kind, name = step.kind if step else "round" if node.path else "run", node.path.split(".")[-1].split("[")[0]
+            params: dict[str, Json] = {"run": self.id, "path": node.path}
+            if self.studio.config.settings.traceparent:
+                params["_meta"] = {"traceparent": versions.fresh(self._trace).text}
+            # Without its number: the trace remembers names.
+            node.span = self.studio.trace.begin(f"workflow/{kind}", name or self.workflow.name, params, node.place)
         self.changed.emit(node)
 
     def _end(self, node: StepRun, state: RunState) -> None:
-        node.state = state
+        node.state, node.above = state, None  # nothing more comes under it
         if node.began:
             node.ms = (time.time() - node.began) * 1000
+        if node.span is not None:
+            ended: Json = {"error": {"message": node.error.message}} if node.error else {"result": {"state": state}}
+            outcome = "cancelled" if state == "cancelled" else "error" if node.error else "ok"
+            self.studio.trace.end(node.span, outcome, ended)
         self.changed.emit(node)
 
     def _top(self, identity: str) -> int:
@@ -584,21 +596,68 @@ class Run:
     }  # fmt: skip
 
 
+async def outcome_of(work: Work) -> Json:
+    """What work comes to, as JSON: a value or an error."""
+    try:
+        return {"value": await work()}
+    except StudioError as error:
+        return {"error": packed(error)}
+
+
+def packed(error: StudioError) -> dict[str, Json]:
+    """A failure as JSON."""
+    return {"message": error.message, "hint": error.hint, "exit_code": error.exit_code}
+
+
+def unpacked(error: Json) -> StudioError:
+    """A failure from its JSON."""
+    found = StudioError(str(error["message"]), hint=str(error["hint"]))
+    found.exit_code = int(error["exit_code"])
+    return found
+
+
+def unwrapped(outcome: Json) -> Json:
+    """The value of an outcome.
+
+    Raises:
+        StudioError: it is a failure.
+    """
+    if "error" in outcome:
+        raise unpacked(outcome["error"])
+    return outcome["value"]
+
+
 class _Enough(Exception):
     """No further job is wanted."""
 
 
 class Direct:
-    """Does everything here and now."""
+    """Does everything here and now.
+
+    Args:
+        record: what was done elsewhere, by its place in the run: how many seconds it took, and the outcome. It is done
+            once more from that alone.
+    """
+
+    def __init__(self, record: Mapping[str, tuple[float, Json]] | None = None) -> None:
+        self._record, self.live = record or {}, record is None
 
     async def perform(self, run: Run, node: StepRun, repeatable: bool, work: Work) -> Json:
         """Do it."""
-        return await work()
+        if self.live:
+            return await work()
+        if node.path not in self._record:
+            raise StudioError(f"{node.path} was not done.")
+        seconds, outcome = self._record[node.path]
+        for one in (node, run.root):  # as long as it took then; the run as long as all of it
+            one.began -= seconds
+        return unwrapped(outcome)
 
     async def items(
         self, run: Run, node: StepRun, jobs: Sequence[Job], at_once: int, stop: str
     ) -> list[Json | StudioError]:
         """So many at the same time as the step allows."""
+        stop = stop if self.live or at_once == 1 else ""  # all that is recorded
         found: list[Json | StudioError] = [None] * len(jobs)
         waiting = iter(range(len(jobs)))
 
@@ -611,16 +670,12 @@ class Direct:
                 if stop == ("failure" if isinstance(found[at], StudioError) else "success"):
                     raise _Enough
 
-        work = [asyncio.ensure_future(some()) for _ in range(min(at_once, len(jobs)))]
         try:
-            for one in asyncio.as_completed(work):
-                await one
-        except _Enough:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(min(at_once, len(jobs))):
+                    group.create_task(some())
+        except* _Enough:
             pass
-        finally:
-            for one in work:
-                one.cancel()
-            await asyncio.gather(*work, return_exceptions=True)
         return found
 
 

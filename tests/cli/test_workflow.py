@@ -114,6 +114,12 @@ def test_snapshots_and_junit_are_for_ci(file: str, tmp_path: Path) -> None:
 def test_a_durable_run_has_the_same_exit_codes(file: str, home: Path, tmp_path: Path) -> None:
     pytest.importorskip("dbos", reason="the extra `durable` is not installed")
     database = f"sqlite:///{tmp_path}/runs.sqlite"
+    snapshot, junit = str(tmp_path / "snapshot.json"), tmp_path / "junit.xml"
+    done = workflow("run", file, "n=2", "--yes", "--record", snapshot)
+    reports = ("--compare", snapshot, "--junit", str(junit))
+    done = workflow("run", file, "n=2", "--yes", "--durable", "--database", database, "--json", *reports)
+    assert (done.code, done.json["result"]) == (0, [])
+    assert ElementTree.parse(junit).getroot()[0].get("failures") == "0"
     done = workflow("run", file, "n=2", "--yes", "--durable", "--database", database, "--json")
     assert (done.code, done.json["result"]["sum"]) == (0, 4)
     assert f"run --resume {done.json['run']}" in done.err

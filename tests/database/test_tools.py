@@ -7,9 +7,11 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
 from mcp_studio.call.call import Succeeded, ToolFailed
@@ -17,6 +19,7 @@ from mcp_studio.session.inbox import Action
 from tests.database.kit import Shop, argv
 from tests.studio_support import call, opened, stdio, text
 from tests.support import ROOT
+from tests.support_servers import running
 
 ANSWERS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("list_tables", {}, {"tables": [{"name": "book", "kind": "table"}], "truncated": ""}),
@@ -108,6 +111,19 @@ async def test_the_client_of_the_sdk_reads_tables_and_their_schemas(tmp_path: Pa
         for uri in ("database://nothing", "database://shop/nothing", "file:///etc/passwd"):
             with pytest.raises(MCPError):
                 await client.read_resource(uri)
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+async def test_the_client_of_the_sdk_asks_over_http(tmp_path: Path, mode: Any) -> None:
+    token = "t" * 20
+    words = argv("--connect", f"shop={Shop(str(tmp_path / 'shop.sqlite')).owner}", "--http", "0")
+    with running(words, {"MCP_STUDIO_SERVER_TOKEN": token}) as server:
+        async with (
+            httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}) as http,
+            Client(streamable_http_client(server.url, http_client=http), mode=mode) as client,
+        ):
+            result = await client.call_tool("query", {"sql": "SELECT title FROM book WHERE id = ?", "parameters": [1]})
+            assert result.structured_content is not None and result.structured_content["rows"] == [["One"]]
 
 
 @pytest.mark.parametrize(

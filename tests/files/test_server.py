@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -20,18 +19,10 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import ListRootsResult, ResourceTemplateReference, Root
 
 from tests.files.kit import argv, filled
-from tests.support import ROOT, conformance_suite
+from tests.support import ROOT
 from tests.support_servers import end
 
 TOKEN = "t" * 20
-SCENARIOS = (
-    ("server-initialize", "2025-11-25"), ("server-session-lifecycle", "2025-11-25"), ("ping", "2025-11-25"),
-    ("tools-list", "2025-11-25"), ("tools-list", "2026-07-28"), ("resources-list", "2025-11-25"),
-    ("resources-list", "2026-07-28"), ("resources-subscribe", "2025-11-25"), ("resources-unsubscribe", "2025-11-25"),
-    ("sep-2164-resource-not-found", "2026-07-28"), ("completion-complete", "2025-11-25"),
-    ("completion-complete", "2026-07-28"), ("dns-rebinding-protection", "2025-11-25"),
-    ("dns-rebinding-protection", "2026-07-28"), ("http-header-validation", "2026-07-28"),
-)  # fmt: skip
 
 
 @asynccontextmanager
@@ -41,18 +32,6 @@ async def connected(era: str, *roots: Path, **client: Any) -> AsyncGenerator[Cli
     started = StdioServerParameters(command=command, args=words, env={**os.environ}, cwd=str(ROOT))
     async with Client(stdio_client(started), mode=era, cache=None, **client) as one:  # type: ignore[arg-type]
         yield one
-
-
-OPEN = """
-import sys
-from mcp_studio.servers import loopback
-from mcp_studio.servers.files.server import build
-from mcp_studio.servers.http import PATH, HttpServer
-from mcp_studio.servers.toolserver import ToolPeer
-server = build(sys.argv[1:])
-loopback.serve(HttpServer(lambda: ToolPeer(server)), 0, PATH, lifespan="off")
-"""
-"""A server that asks for no token: the conformance suite has none."""
 
 
 @contextmanager
@@ -166,18 +145,3 @@ async def test_over_http_only_whoever_shows_the_token_is_served(tmp_path: Path) 
 def test_what_cannot_be_served_is_said(words: list[str], said: str) -> None:
     done = subprocess.run([*argv(), *words], capture_output=True, text=True, timeout=60, cwd=ROOT)
     assert done.returncode and said in done.stderr and "Traceback" not in done.stderr
-
-
-@pytest.fixture(scope="module")
-def unguarded(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
-    """The URL of a server without a token."""
-    conformance_suite()
-    with served([sys.executable, "-c", OPEN, str(filled(tmp_path_factory.mktemp("conformance")))]) as url:
-        yield url
-
-
-@pytest.mark.parametrize(("scenario", "version"), SCENARIOS)
-def test_a_scenario_of_the_conformance_suite(unguarded: str, scenario: str, version: str) -> None:
-    words = ["--url", unguarded, "--scenario", scenario, "--spec-version", version]
-    done = subprocess.run([*conformance_suite(), *words], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stdout + done.stderr

@@ -200,6 +200,27 @@ async def test_changing(tmp_path: Path) -> None:
         assert root.exists() and not [one.name for one in root.rglob("*.part")]
 
 
+async def test_a_folder_is_copied_whole_or_not_at_all(tmp_path: Path) -> None:
+    root = filled(tmp_path)
+    inner = root / "n/deep/er"
+    inner.mkdir(parents=True)
+    (inner / "script").write_text("#!")
+    (inner / "script").chmod(0o755)
+    (root / "n/away").symlink_to("../../secret/key")
+    async with opened(stdio(argv(root))) as studio:
+        assert (await result(studio, "copy_file", source="n", destination="made/m"))["size"] == 2
+        copied = root / "made/m"
+        assert sorted(str(one.relative_to(copied)) for one in copied.glob("**/*")) == [
+            "away", "deep", "deep/er", "deep/er/script",
+        ]  # fmt: skip
+        assert (copied / "away").is_symlink() and stat.S_IMODE((copied / "deep/er/script").stat().st_mode) == 0o755
+        for source, destination, said in (("n", "n/deep/n", "into itself"), ("n", "made/m", "exists already")):
+            assert said in await refusal(studio, "copy_file", source=source, destination=destination)
+        os.mkfifo(root / "n/pipe")
+        assert "not a file" in await refusal(studio, "copy_file", source="n", destination="other")
+        assert not [one for one in os.listdir(root) if one.endswith(".part") or one == "other"]
+
+
 async def test_only_reading_and_other_names(tmp_path: Path) -> None:
     options = ("--read-only", "--names", "harness")
     async with opened(stdio(argv(filled(tmp_path), options=options))) as studio:

@@ -34,10 +34,10 @@ def talk() -> TraceStore:
     store.revised(question)
     said = store.add("s", "out", "result", b"{}")
     said.time = 100.78
-    store.settled(inner, said, False)
+    store.settled(inner, said, "ok")
     answer = store.add("s", "in", "result", b"{}" * 2_000)
     answer.time = 100.812
-    store.settled(span, answer, False)
+    store.settled(span, answer, "ok")
     store.columns.time[:] = array("d", [entry.time for entry in store])
     return store
 
@@ -120,7 +120,7 @@ def anything(chance: Random) -> TraceStore:
             spans.append(store.opened(entry, chance.choice(spans) if spans and chance.random() < 0.5 else None))
             store.revised(entry)
         elif kind in ("result", "error") and spans:
-            store.settled(chance.choice(spans), entry, kind == "error")
+            store.settled(chance.choice(spans), entry, "error" if kind == "error" else "ok")
     columns = store.columns
     columns.time[:] = array("d", [entry.time for entry in store])
     for number in range(2, 26):

@@ -57,7 +57,7 @@ def called(store: TraceStore, outcome: str) -> Span:
         answer = store.add("github", "in", "error" if outcome == "error" else "result", b"x" * 12_345)
         answer.time = asked.time + 0.812
         store.columns.time[-1] = answer.time
-        store.settled(span, answer, outcome != "ok", tool=outcome == "tool error")
+        store.settled(span, answer, outcome)
     return span
 
 
@@ -255,7 +255,7 @@ async def test_rows_keep_their_place_while_the_oldest_go_and_answers_change_them
         span = store.opened(store[len(store) - 1])
         await pilot.press("end")
         await wait_until(lambda: app.lines[-1].endswith("●"))
-        store.settled(span, store.add("s", "in", "result", b"{}"), False)
+        store.settled(span, store.add("s", "in", "result", b"{}"), "ok")
         await wait_until(lambda: app.lines[-2].endswith("✓"))
 
 

@@ -12,15 +12,16 @@ from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
 from mcp_studio.errors import ConfigError, InputNeeded, StudioError, UsageError
 from mcp_studio.session.inbox import Action
 from mcp_studio.studio import Studio
-from mcp_studio.workflow import Workflow
+from mcp_studio.workflow import Run, Workflow
 from mcp_studio.workflow.durable import DurableRuns
-from mcp_studio.workflow.records import RunStore
+from mcp_studio.workflow.records import Report, RunStore
 from tests.registry.kit import postgres
 from tests.servers.plan_tools import lines
 from tests.support import ROOT, wait_until
@@ -174,6 +175,66 @@ def steps(folder: Path) -> str:
             return " ".join(name for (name,) in connection.execute("SELECT function_name FROM operation_outputs"))
         except sqlite3.OperationalError:
             return ""
+
+
+async def test_what_is_recorded_of_a_run_is_reported_as_if_it_was_done_here(studio: Studio, tmp_path: Path) -> None:
+    workflow = plan("""
+    output = "${len(many)} ${either}"
+    steps = [
+      { id = "many", each = "range(5)", concurrency = 3, do = [
+        { call = "s.echo", arguments = { value = "$item" }, id = "said" },
+        { assert = "said < 4", message = "too many", on_error = "skip" },
+      ] },
+      { id = "either", parallel = [
+        { id = "slow", call = "s.slow", arguments = { seconds = 0.2, value = 1 } },
+        { id = "wrong", call = "s.fail" },
+      ], merge = "first" },
+    ]""")
+    here = Run(workflow, studio)
+    reports = [Report(here)]
+    await here.execute()
+    async with DurableRuns(studio, f"sqlite:///{tmp_path}/runs.sqlite") as runs:
+        with pytest.raises(StudioError, match="too many"):
+            await runs.run(workflow, {}, "a-run")
+        before = studio.trace.total
+        again = await runs.recorded("a-run")
+        reports.append(Report(again))
+        await again.execute()
+    assert studio.trace.total == before and again.output == here.output == "5 1"
+    assert reports[1].compare(reports[0].snapshot()) == ()
+    assert again.root.ms > 200 and again.why and here.why and again.why.message == here.why.message
+    reports[1].junit(tmp_path / "junit.xml")
+    (suite,) = ElementTree.parse(tmp_path / "junit.xml").getroot()
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("6", "1", "1")
+
+
+async def test_who_resumes_hears_of_a_worker_that_has_a_part(tmp_path: Path, studio: Studio) -> None:
+    database = f"sqlite:///{tmp_path}/runs.sqlite"
+    text = 'name = "x"\nsteps = [{ each = "range(40)", concurrency = 4, do = [{ call = "s.slow", arguments = SLOW }] }]'
+    text = text.replace("SLOW", "{ seconds = 0.3, value = 1 }")
+    with process(database, tmp_path, "work", "one", text), process(database, tmp_path, "run", "-", text):
+        await wait_until(lambda: "one" in executors(tmp_path))
+    async with DurableRuns(studio, database) as runs:
+        heard = asyncio.get_running_loop().create_future()
+        runs.held.connect(lambda said: heard.done() or heard.set_result(said))
+        run = asyncio.ensure_future(runs.resume("the-run"))
+        assert "worker one" in await asyncio.wait_for(heard, 60)
+        with process(database, tmp_path, "work", "one", text):
+            assert await asyncio.wait_for(run, 120) == [1] * 40
+    kept = RunStore(studio.paths.state / "runs", studio.redactor)
+    assert [(one["id"], one["state"]) for one in kept.all()] in ([], [("the-run", "done")])
+
+
+def executors(folder: Path) -> set[str]:
+    """Who has begun something that has not ended."""
+    import sqlite3
+
+    with sqlite3.connect(folder / "runs.sqlite") as connection:
+        try:
+            rows = connection.execute("SELECT executor_id FROM workflow_status WHERE status = 'PENDING'").fetchall()
+        except sqlite3.OperationalError:
+            return set()
+    return {str(name) for (name,) in rows}
 
 
 async def test_a_run_in_this_process(studio: Studio, tmp_path: Path) -> None:

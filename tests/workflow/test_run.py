@@ -17,9 +17,15 @@ from xml.etree import ElementTree
 import pytest
 
 from mcp_studio.catalog.listing import Ref
+from mcp_studio.config.model import Settings
 from mcp_studio.errors import ConfigError, InputNeeded, UsageError
 from mcp_studio.present.outcomes import ToolError
 from mcp_studio.studio import Studio
+from mcp_studio.trace.export.formats import export
+from mcp_studio.trace.query.parser import parse
+from mcp_studio.trace.search import select
+from mcp_studio.trace.statistics import Numbers
+from mcp_studio.trace.tree import Node, tree
 from mcp_studio.workflow import Run, Workflow
 from mcp_studio.workflow.check import check, planned
 from mcp_studio.workflow.records import Report, RunStore, read_snapshot
@@ -214,17 +220,64 @@ async def test_a_run_begins_at_a_step_with_the_results_before_it(studio: Studio,
     again = await ran(studio, text, approved=True, earlier=json.loads(json.dumps(before.as_json())), start="last")
     assert again.output == before.output == ["kept", 7, "kept again"]
     assert lines(log).count("again kept") == 1 and lines(log).count("again kept again") == 2
+    spans = [run.root.children[0].span for run in (before, again)]
+    assert spans[0] is not None and spans[0] == spans[1]
     with pytest.raises(UsageError, match="no step nowhere"):
         await ran(studio, text, start="nowhere")
     nothing = await ran(studio, text, start="last")
     assert nothing.error and "did not come past first" in nothing.error.message
 
 
-async def test_calls_stand_in_the_trace_under_their_run(studio: Studio) -> None:
-    run = await ran(studio, f'steps = [{{ id = "e", each = "[1, 2]", do = [{add("$item", 1, id="sum")}] }}]')
-    calls = [node.call for node in run.root.walk() if node.call]
-    comments = [studio.trace.comment_on(call.number) for call in calls]
-    assert comments == [f"run {run.id}: e[0].sum", f"run {run.id}: e[1].sum"]
+async def test_a_run_is_a_tree_of_spans_in_the_trace(studio: Studio) -> None:
+    each = f'{{ id = "e", each = "[1, 2]", do = [{add("$item", 1, id="sum")}] }}'
+    two = f'{{ id = "two", each = "[3]", do = [{add("$item", 1, id="a")}, {{ set = {{ x = 1 }} }}] }}'
+    wrong = '{ id = "wrong", call = "s.fail", on_error = "skip" }'
+    run = await ran(studio, f"steps = [{each}, {two}, {wrong}]")
+    columns = studio.trace.columns
+
+    def shape(node: Node) -> list[Any]:
+        row = node.number - columns.first
+        name = f"{columns.methods.texts[columns.method[row]]} {columns.targets.texts[columns.target[row]]}"
+        return [name, columns.outcome_of(row), *(shape(child) for child in node.children)]
+
+    def step(kind: str, name: str, *inner: Any, outcome: str = "ok") -> list[Any]:
+        return [f"workflow/{kind} {name}", outcome, *inner]
+
+    assert run.root.span is not None
+    found = tree(studio.trace, run.root.span.number)
+    called = step("call", "sum", ["tools/call add", "ok"])
+    assert found is not None and shape(found) == step(
+        "run", "trial",
+        step("each", "e", called, called),
+        step("each", "two", step("round", "two", step("call", "a", ["tools/call add", "ok"]))),
+        step("call", "wrong", ["tools/call fail", "tool error"], outcome="error"),
+    )  # fmt: skip
+    nodes = {node.path: node for node in run.root.walk()}
+    failed = nodes["wrong"].span
+    assert failed is not None and failed.response is not None and failed.ms is not None
+    assert b"it is meant to fail" in failed.response.body and b'"path":"wrong"' in failed.request.body
+    assert abs(failed.ms - nodes["wrong"].ms) < 100 and columns.direction_of(failed.number - columns.first) == "none"
+    under = parse(f"under:{failed.number}")
+    assert len(select(studio.trace, under)) == 4 and len(select(studio.trace, parse("method:workflow/run"))) == 2
+    numbers = Numbers(studio.trace)
+    numbers.look()
+    assert numbers.servers.keys() == {"s"} and not any("workflow" in one.method for one in numbers.methods)
+
+
+@pytest.mark.parametrize("traceparent", [False, True])
+async def test_a_collector_gets_a_run_as_one_trace(log: Path, tmp_path: Path, traceparent: bool) -> None:
+    pytest.importorskip("opentelemetry.exporter.otlp.proto.http")
+    file = tmp_path / "spans"
+    async with opened(server(log), settings=Settings(traceparent=traceparent)) as studio:
+        run = await ran(studio, f"steps = [{add(1, 2, id='a')}]")
+        await export(studio.trace, None, "otlp", file, studio.redactor)
+    groups = [one for line in file.read_text().splitlines() for one in json.loads(line)["resourceSpans"]]
+    spans = {one["name"]: one for group in groups for scope in group["scopeSpans"] for one in scope["spans"]}
+    whole, inner, call = spans["workflow/run trial"], spans["workflow/call a"], spans["tools/call add"]
+    assert inner["parentSpanId"] == whole["spanId"] and call["parentSpanId"] == inner["spanId"]
+    assert {whole["traceId"], inner["traceId"]} == {call["traceId"]} and "parentSpanId" not in whole
+    assert (whole["kind"], call["kind"]) == (1, 3)  # internal, client
+    assert whole["traceId"].startswith(run.id) == traceparent
 
 
 async def test_a_long_loop_keeps_memory_flat_and_its_newest_rounds(studio: Studio) -> None:
@@ -266,6 +319,15 @@ async def test_runs_are_kept_without_secrets_and_bounded(studio: Studio, tmp_pat
         with pytest.raises(UsageError):
             store.find(wrong)
     assert "hunter2" not in json.dumps(store.all())
+    run.root.began += 1
+    assert store.keep(run) and [one["id"] for one in store.all()].count(run.id) == 1
+    denying = studio.inbox.changed.connect(lambda one: one.answer("decline"))
+    for text, inputs in (('steps = [{ call = "s.echo" }]', {"strange": 1}), ('steps = [{ call = "s.once" }]', None)):
+        refused = Run(plan(text), studio, inputs)
+        await refused.execute()
+        assert refused.state == "failed" and not store.keep(refused)
+    denying()
+    assert store.find("last")["id"] == "id104"
 
 
 async def test_a_report_is_a_snapshot_and_junit(studio: Studio, tmp_path: Path) -> None:

@@ -311,6 +311,5 @@ def _hidden(value: Json) -> Iterator[Path]:
 
 
 def _is_marked(item: Json) -> bool:
-    if isinstance(item, dict):
-        return any(MARK in key for key in cast("dict[str, Json]", item))
-    return isinstance(item, str) and MARK in item
+    texts = (item,) if isinstance(item, str) else cast("dict[str, Json]", item) if isinstance(item, dict) else ()
+    return any(MARK in text for text in texts)

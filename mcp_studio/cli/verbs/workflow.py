@@ -12,8 +12,9 @@ from mcp_studio.workflow.program import Program
 
 def run(out: Output) -> int:
     """Do it on the servers that it calls, on all where one of its calls names none; returns the exit code."""
-    program, config = Program(out.options, out), configured(out)
+    line = out.options
+    program, config = Program(line.verb, line.words, line.given, line.object("--args"), out), configured(out)
     if program.connects:
         named = program.servers <= config.servers.keys()
-        config = select(config, [*program.servers] if named else out.options.values("--server"))
-    return execute(config, out, program.run, answers=out.options.verb != "workflow", connects=program.connects)
+        config = select(config, [*program.servers] if named else line.values("--server"))
+    return execute(config, out, program.run, answers=line.verb != "workflow", connects=program.connects)

@@ -227,15 +227,15 @@ class DatabaseTools:
             columns = [Kind(name=str(one[0]), type=found.type_of(one)) for one in cursor.description or ()]
             while (row := cursor.fetchone()) is not None:
                 values = [_plain(value) for value in row]
-                room -= len(printable(values, indent=None))
+                room -= len(repr(values))  # about as long as its JSON
                 if len(rows) == limit or room < 0:
                     cut = f"ended after {len(rows):,} rows" + (f", {size_text(_BYTES)}" if room < 0 else "")
                     found.stop(database)
                     break
                 rows.append(values)
-                for column, value in zip(columns, values, strict=True):
-                    if not column["type"] and value is not None:  # SQLite types values and not columns
-                        column["type"] = _STORED.get(type(value), "blob")
+        for at, column in enumerate(columns):
+            if not column["type"]:  # SQLite types values and not columns
+                column["type"] = next((_STORED.get(type(row[at]), "blob") for row in rows if row[at] is not None), "")
         return Rows(columns=columns, rows=rows, truncated=cut, ms=_ms(began))
 
 
@@ -245,6 +245,8 @@ def _ms(began: float) -> float:
 
 def _plain(value: Any) -> Any:
     """A value of a database as JSON, cut where it is long."""
+    if type(value) in (int, bool, type(None)) or (type(value) is str and len(value) <= _VALUE):  # as most are
+        return value
     if isinstance(value, str) and len(value) > _VALUE:
         return f"{value[:_VALUE]}… {size_text(len(value) - _VALUE)} more"
     if isinstance(value, bytes | bytearray | memoryview):
@@ -258,7 +260,7 @@ def _plain(value: Any) -> Any:
         return {str(key): _plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple | set):
         return [_plain(one) for one in value]
-    return value if value is None or isinstance(value, str | int | float) else _plain(str(value))
+    return value if isinstance(value, str | int | float) else _plain(str(value))
 
 
 class _Handlers:
@@ -309,14 +311,13 @@ class _Handlers:
         return {"contents": [{"uri": uri, "mimeType": "application/json", "text": text}]}
 
 
-def start(connections: Iterable[str], writable: Iterable[str], names: str, port: int | None) -> int:
-    """Serve until the client leaves (stdio) or the process is told to end (HTTP); gives the exit code.
+def build(connections: Iterable[str], writable: Iterable[str] = (), names: str = "plain") -> ToolServer:
+    """The server of some databases.
 
     Args:
         connections: `NAME=ADDRESS` each; secrets as `${keyring:NAME}` or `${VARIABLE}`.
         writable: names of those that may be changed.
         names: `harness` puts `db_` before the names of tools.
-        port: of 127.0.0.1, 0 for any free one; None is standard input and output.
 
     Raises:
         UsageError: a connection is none.
@@ -344,4 +345,16 @@ def start(connections: Iterable[str], writable: Iterable[str], names: str, port:
     server.handlers |= {"resources/list": handlers.list_resources, "resources/read": handlers.read,
                         "resources/templates/list": handlers.list_templates}  # fmt: skip
     server.greeting["capabilities"] = {"tools": {}, "resources": {}}
-    return run(server, port)
+    return server
+
+
+def start(connections: Iterable[str], writable: Iterable[str], names: str, port: int | None) -> int:
+    """Serve until the client leaves (stdio) or the process is told to end (HTTP); gives the exit code.
+
+    Args:
+        port: of 127.0.0.1, 0 for any free one; None is standard input and output.
+
+    Raises:
+        StudioError: as `build`.
+    """
+    return run(build(connections, writable, names), port)

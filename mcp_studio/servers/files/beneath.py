@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
+from operator import attrgetter
 from typing import Literal, NamedTuple
 from urllib.parse import quote, unquote
 
@@ -253,7 +254,7 @@ class Found(NamedTuple):
 def entries(folder: int) -> list[os.DirEntry[str]]:
     """What is in a folder, by name."""
     with os.scandir(folder) as found:
-        return sorted(islice(found, ENTRIES), key=lambda one: one.name)
+        return sorted(islice(found, ENTRIES), key=attrgetter("name"))
 
 
 def below(

@@ -206,7 +206,9 @@ def write(place: Place, data: bytes, before: os.stat_result | None = None) -> bo
 
 @contextmanager
 def made_whole(place: Place, like: os.stat_result | None, *, replace: bool) -> Generator[BinaryIO]:
-    """A new file that gets its name when all is written, so that nobody ever sees half of it.
+    """A new file that gets its name when all is written: nobody ever sees half of it, whenever this process ends.
+
+    It is not forced to the disk before: that would cost many times the writing, and guard against a power cut alone.
 
     Args:
         like: a file whose permissions it gets.
@@ -218,7 +220,6 @@ def made_whole(place: Place, like: os.stat_result | None, *, replace: bool) -> G
             file.flush()
             if like:
                 os.fchmod(file.fileno(), mode)
-            os.fsync(file.fileno())
             put(made, place, replace=replace)
         except BaseException:
             os.unlink(made.name, dir_fd=made.folder)

@@ -6,6 +6,7 @@ import base64
 import errno
 import mimetypes
 import os
+import secrets
 import shutil
 import stat
 import time
@@ -302,21 +303,16 @@ class FileTools:
                 one.put(old, new, replace=False)
         return Change(path=shown(new.path), source=shown(old.path))
 
-    @tool("Copy a file", changes=True)
+    @tool("Copy", changes=True)
     def copy_file(self, source: FilePath, destination: FilePath) -> Change:
-        """Copy a file of at most 1 GB to a place where nothing is yet."""
-        with (
-            self.roots.at(source) as old, self.roots.at(destination, follow=False, create=True) as new,
-            one.opened(old) as file, one.made_whole(new, os.fstat(file.fileno()), replace=False) as copy,
-        ):  # fmt: skip
-            _free(old, new)
-            size = 0
-            while chunk := file.read(MB):
-                size += copy.write(chunk)
-                report(size, f"Copying {old.name}")
-                if size > _COPIED:
-                    raise StudioError(f"More than {size_text(_COPIED)} are not copied.")
-        return Change(path=shown(new.path), source=shown(old.path), size=size)
+        """Copy a file or folder of at most 1 GB to a place where nothing is yet. Links in a folder stay links."""
+        with self.roots.at(source) as old, self.roots.at(destination, follow=False, create=True) as new:
+            copied = _Copy()
+            if _free(old, new) == "directory":
+                copied.folder(old, new)
+            else:
+                copied.file(old, new)
+        return Change(path=shown(new.path), source=shown(old.path), size=copied.size)
 
     @tool("Delete", changes=True, destroys=True)
     def delete_file(
@@ -362,6 +358,48 @@ def _free(old: Place, new: Place) -> Kind:
     return kind
 
 
+class _Copy:
+    """A copy with its bounds and progress."""
+
+    size, _left = 0, _VISITS
+
+    def file(self, old: Place, new: Place) -> None:
+        """Copy a file."""
+        with one.opened(old) as file, one.made_whole(new, os.fstat(file.fileno()), replace=False) as copy:
+            while chunk := file.read(MB):
+                self.size += copy.write(chunk)
+                report(self.size, f"Copying {shown(old.name)}")
+                if self.size > _COPIED:
+                    raise StudioError(f"More than {size_text(_COPIED)} are not copied.")
+
+    def folder(self, old: Place, new: Place) -> None:
+        """Copy a folder; it gets its name when all is in it."""
+        made = new._replace(name=f".{secrets.token_hex(8)}.part")
+        os.mkdir(made.name, dir_fd=made.folder)
+        try:
+            with old.listed() as source, made.listed() as target:
+                self._inside(source, target, old.path, 1)
+            os.rename(made.name, new.name, src_dir_fd=made.folder, dst_dir_fd=new.folder)
+        except BaseException:
+            shutil.rmtree(made.name, dir_fd=made.folder)
+            raise
+
+    def _inside(self, source: int, target: int, path: str, depth: int) -> None:
+        if depth > _DEPTH or self._left < 0:
+            raise StudioError(f"More than {_DEPTH} folders deep, or {_VISITS:,} files, nothing is copied.")
+        for entry in entries(source):
+            self._left -= 1
+            old, new = (Place(folder, entry.name, f"{path}/{entry.name}") for folder in (source, target))
+            if entry.is_symlink():
+                os.symlink(os.readlink(entry.name, dir_fd=source), entry.name, dir_fd=target)
+            elif entry.is_dir(follow_symlinks=False):
+                os.mkdir(entry.name, dir_fd=target)
+                with old.listed() as inner, new.listed() as made:
+                    self._inside(inner, made, old.path, depth + 1)
+            else:
+                self.file(old, new)
+
+
 class _Walk:
     """A walk over a folder with its bounds and progress."""
 
@@ -370,6 +408,8 @@ class _Walk:
         """Which bound ended it."""
         self._what = what
         self._left_out = _glob(*exclude)
+        # Asking the clock costs more than comparing names does: only what can go back over a name needs it.
+        self._seconds = _PATIENCE if "*" in "".join(exclude) else None
 
     def over(self, folder: int, depth: int) -> Iterator[Found]:
         """What is below a folder."""
@@ -384,7 +424,7 @@ class _Walk:
             yield found
 
     def _wanted(self, path: str) -> bool:
-        return not self._left_out.fullmatch(path, timeout=_PATIENCE)
+        return not self._left_out.fullmatch(path, timeout=self._seconds)
 
 
 @contextmanager

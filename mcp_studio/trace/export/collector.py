@@ -315,7 +315,7 @@ class _Spans:
             attributes=attributes,
             events=[_event(one, end) for one in request.findings + (answer.findings if answer else ())],
             links=[Link(_context(other))] if other else (),
-            kind=SpanKind.CLIENT if request.direction == "out" else SpanKind.SERVER,
+            kind={"out": SpanKind.CLIENT, "in": SpanKind.SERVER}.get(request.direction, SpanKind.INTERNAL),
             status=status,
             start_time=begin,
             end_time=end,
@@ -339,7 +339,7 @@ class _Spans:
         columns, root = self._columns, number
         for _ in range(_HIGHEST):
             row, named = root - columns.first, self._named(root)
-            ours = columns.direction_of(row) == "out" and not columns.flags[row] & BY_HAND
+            ours = columns.direction_of(row) != "in" and not columns.flags[row] & BY_HAND
             if named is not None and ours:
                 return named if root == number else Context(named.trace, self._hash(8, number))
             above = parent_of(columns, root)
@@ -356,23 +356,24 @@ class _Spans:
 
 
 def _name(request: Item) -> str:
-    """`{mcp.method.name} {target}` where the target is one of few: a tool or prompt, but no URI."""
-    named = request.target and request.method in ("tools/call", "prompts/get")
+    """`{mcp.method.name} {target}` where the target is one of few: a tool, prompt or step, but no URI."""
+    named = request.target and (request.method in ("tools/call", "prompts/get") or request.direction == "none")
     return f"{request.method} {request.target}" if named else request.method or "request"
 
 
 def _attributes(request: Item, server: Mapping[str, Json]) -> Attributes:
     identity = _parsed(request.body).get("id")
     further: Attributes = {
+        "mcp.method.name": request.method * (request.direction != "none"), "mcp_studio.server": request.server,
         "gen_ai.operation.name": "execute_tool" * (request.method == "tools/call"),
         _TARGETS.get(request.method, ""): request.target * (request.method in _TARGETS),
         "mcp_studio.outcome": request.outcome, "mcp_studio.by_hand": bool(request.flags & BY_HAND),
+        "mcp_studio.number": request.number,
     }  # fmt: skip
-    found: Attributes = {"mcp.method.name": request.method, "mcp_studio.server": request.server}
-    found |= {"mcp_studio.number": request.number, **{name: value for name, value in further.items() if value}}
+    found: Attributes = {name: value for name, value in further.items() if value}
     if isinstance(identity, (int, str)) and not isinstance(identity, bool):
         found["jsonrpc.request.id"] = str(identity)[:_WORDS]
-    return found | _server(server)
+    return found | (_server(server) if server else {})
 
 
 def _server(server: Mapping[str, Json]) -> Attributes:

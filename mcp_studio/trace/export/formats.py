@@ -70,7 +70,7 @@ def _exchanges(source: Source, requests: Sequence[int]) -> Iterator[str]:
         yield "| entry | time | server | from | method | target | outcome | ms |"
         yield "|---:|---|---|---|---|---|---|---:|"
     for request in map(source.item, requests[:_EXCHANGES]):
-        cells = (code(request.server, 60), "us" if request.direction == "out" else "server",
+        cells = (code(request.server, 60), "server" if request.direction == "in" else "us",
                  code(request.method, 80), code(request.target, 80), request.outcome)  # fmt: skip
         ms = "" if request.ms is None else f"{request.ms:,.1f}"
         yield f"| {request.number} | {_clock(request.time)} | {' | '.join(cells)} | {ms} |"
@@ -190,8 +190,9 @@ def write_workflow(source: Source) -> Iterator[bytes]:
         answer = source.answer_to(request.number)
         result = mapping(mapping(loads_or(source.body(answer))).get("result")) if answer else {}
         name = f"{re.sub('[^A-Za-z_]', '_', request.target)}_{len(steps) + 1}"
-        call = f"{request.server}.{request.target}"
-        steps.append({"id": name, "call": call, "arguments": _argument(arguments, known)})
+        server, tool = request.server, request.target
+        call: Json = {"call": tool, "server": server} if "." in server else {"call": f"{server}.{tool}"}
+        steps.append({"id": name, **call, "arguments": _argument(arguments, known)})
         for text, place in chain(_texts(arguments, ""), _texts(result.get("structuredContent"), f"${name}")):
             known.setdefault(text, place if place[:1] == "$" else "")
     if not steps:

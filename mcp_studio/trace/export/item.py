@@ -96,7 +96,7 @@ class Source:
         HTTP its `url`; as far as the recording has it.
         """
         columns = self.columns
-        wanted = {columns.server[number - columns.first] for number in self.numbers}
+        wanted = {columns.server[number - columns.first] for number in self.numbers} - {0}
         found: dict[int, dict[str, Json]] = {server: {} for server in wanted}
         greetings = {number for name in bits.GREETINGS if (number := columns.methods.get(name)) is not None}
         for row, kind in enumerate(columns.kind):

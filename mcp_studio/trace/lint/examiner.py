@@ -94,7 +94,8 @@ async def examine(entries: Iterable[WireMessage], ledger: Callable[[str], Ledger
 
 
 def _is_wanted(entry: WireMessage) -> bool:
-    return entry.kind in ("request", "notification", "result") and entry.size <= SIZE and bool(entry.body)
+    kinds = ("request", "notification", "result")
+    return entry.direction != "none" and entry.kind in kinds and entry.size <= SIZE and bool(entry.body)
 
 
 def _is_covered(pointer: str, known: set[str]) -> bool:

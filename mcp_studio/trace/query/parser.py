@@ -15,7 +15,8 @@ from mcp_studio.errors import UsageError
 from mcp_studio.schema.patterns import PatternError
 from mcp_studio.trace.message import BY_HAND, COMMENTED, DIRECTIONS, KINDS, MARKED, OUTCOMES, PROBE, SEVERITY
 from mcp_studio.trace.query import terms
-from mcp_studio.trace.query.terms import Query, Sought, Term, TextTest
+from mcp_studio.trace.query.terms import Query, Rows, Sought, Term, Test, TextTest
+from mcp_studio.trace.tree import parent_of
 
 LONGEST = 2_000
 """Characters of a query; longer ones are refused."""
@@ -360,6 +361,23 @@ def _comment(token: Token, now: float) -> Term:
     return Term(lambda rows: lambda row: bool(said := rows.comment_on(rows.columns.first + row)) and test(said))
 
 
+def _under(token: Token, now: float) -> Term:
+    top = _amount(token, {"": 1.0}, "", "under:812")
+
+    def make(rows: Rows) -> Test:
+        columns = rows.columns
+
+        def test(row: int) -> bool:
+            number = min(own := columns.first + row, columns.link[row] or own)  # of an answer its request
+            while number > top:
+                number = parent_of(columns, number)
+            return number == top
+
+        return test
+
+    return Term(make)
+
+
 class Key(NamedTuple):
     """One key."""
 
@@ -391,7 +409,8 @@ KEYS: dict[str, Key] = {
     "until": Key("at this time or earlier", "until:12:30", _time("<=")),
     "finding": Key("the lint found something at least so bad", "finding:error", _finding, tuple(LEVELS)),
     "is": Key("marked, commented, part of finding the era, of signing in, or written by hand", "is:marked", _is, _IS),
-    "comment": Key("the comment on a message; a workflow's calls have one", 'comment:"run 3f2a"', _comment),
+    "under": Key("the request or step with a number, and what was done for it", "under:812", _under),
+    "comment": Key("the comment on a message", 'comment:"look here"', _comment),
     "text": Key("the body alone", 'text:"not found"', lambda token, now: _sought(token).term()),
 }
 """By their names, in the order of the help."""

@@ -60,7 +60,7 @@ class Approval(RequestDialog):
 
     def question(self) -> Iterable[Widget]:
         risky = "risk high" in self.request.reasons
-        reasons = " · ".join(safe(reason, 200) for reason in self.request.reasons)
+        reasons = " · ".join(safe(reason, 200) for reason in self.request.reasons if self.request.server)
         tool = self._changed
         difference = [*diff(tool.change.before, tool.view.raw)] if tool and tool.change else []
         facts: Parts = [

@@ -172,8 +172,8 @@ class WorkflowDialog(RunDialog):
     @on(VirtualList.Chosen, "#steps")
     def show_messages(self, event: VirtualList.Chosen) -> None:
         """Leave for the messages of a step, in the trace."""
-        if self._run is not None and event.row[1].began and not self.has_class("-running"):
-            self.dismiss(f'comment:"run {self._run.id}: {event.row[1].path}"')
+        if (spans := [one.span.number for one in event.row[1].walk() if one.span]) and not self.has_class("-running"):
+            self.dismiss(f"under:{spans[0]}")
 
     async def _fill(self, node: StepRun) -> None:
         facts: dict[str, Json] = {"state": node.state, "inputs": node.inputs, "output": node.output}

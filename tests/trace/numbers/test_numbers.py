@@ -230,7 +230,7 @@ def test_connections_last_until_a_note_tells_of_their_end_or_another_begins(note
 
     def greet(at: float) -> None:
         span = store.opened(add(at, "out", "request", method="initialize"))
-        store.settled(span, add(at, "in", "result"), failed=False)
+        store.settled(span, add(at, "in", "result"), "ok")
 
     greet(1_000.0)
     add(1_010.0, "none", "note", note)

@@ -24,7 +24,7 @@ TERMS = [
     "kind:request", "kind:response", "direction:in", "status:ok", "error", "status:tool-error", "status:open",
     "status:lost", "status:404", "status:4xx", ">1500ms", "<=1s", "ms:>=0", "size:>40", "<1KB",
     "since:40s", "method:tools/*", "until:20s", "finding:any", "finding:warning", "finding:error", "marked",
-    "is:commented", "is:probe",
+    "is:commented", "is:probe", "under:5",
     "text:a", "/a./", "/^a|b$/", "text:/A[bx]/i", "/bbb+/", "/ABB(x|b)/i", "server:/^S/i", "request", '""',
 ]  # fmt: skip
 
