@@ -114,7 +114,7 @@ class _Exchange:
                 await asyncio.Event().wait()  # the client hears nothing as long as it waits
         except Exception as problem:
             place = f"{client.url.scheme}://{client.place}"
-            why = f"{place} cannot be reached" if isinstance(problem, client.problems) else "The tap failed"
+            why = f"{place} gives no answer" if isinstance(problem, client.problems) else "The tap failed"
             why = f"{why}: {str(problem) or type(problem).__name__}"
             recorder.head(HttpResponse(number, 0, "", (), why, purpose=asked.purpose))
             if (identity := id_of(self._frame)) is not None:

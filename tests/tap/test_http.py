@@ -120,7 +120,7 @@ def test_a_server_that_is_not_there_is_told_in_a_sentence(body: str, kind: str) 
     with before("http://127.0.0.1:9/mcp") as server:
         came = httpx2.post(server.url, content=body)
         assert came.status_code == 502 and came.headers["content-type"] == kind
-        assert "http://127.0.0.1:9 cannot be reached" in came.text
+        assert "http://127.0.0.1:9 gives no answer" in came.text
         if kind == "application/json":
             assert came.json()["id"] == 2
 
@@ -220,6 +220,30 @@ async def test_a_fault_answers_with_an_error() -> None:
                 came = await client.post(server.url, json=CALL)
                 assert (came.status_code, came.json()["error"]["code"]) == (200, -9)
         assert raw.requests == []
+
+
+async def test_what_cannot_be_recorded_passes_all_the_same(home: Path) -> None:
+    (home / "state").write_text("no folder")
+    async with RawServer(echo) as raw:
+        with before(raw.url) as server:
+            async with httpx2.AsyncClient() as client:
+                assert (await client.post(server.url, json=CALL)).json() == PAID
+
+
+@pytest.mark.parametrize("length", [(), ("Content-Length: 1000",)])
+async def test_an_answer_that_breaks_off_is_no_whole_one(length: tuple[str, ...]) -> None:
+    async def handler(request: Request, reply: Reply) -> None:
+        more = length or ("Transfer-Encoding: chunked",)
+        await reply.head("200 OK", "Content-Type: application/json", *more)
+        await reply.raw(b'{"jsonrpc":' if length else b'b\r\n{"jsonrpc":\r\n')
+        reply.close()
+
+    async with RawServer(handler) as raw:
+        with before(raw.url) as server:
+            async with httpx2.AsyncClient() as client:
+                with pytest.raises(httpx2.RemoteProtocolError):
+                    await client.post(server.url, json=CALL)
+    assert any(one.kind == "http" and b"gives no answer" in one.body for one in recorded())
 
 
 async def test_a_server_behind_tls_is_verified(tmp_path: Path) -> None:
