@@ -120,7 +120,9 @@ class Guard:
             return await say(send, 200, self._metrics())
         if scope["path"] != PATH:
             return await say(send, 404, f"There is nothing here; the server is at {PATH}.")
-        body = await body_of(receive, BODY, self._gateway.studio.limits.body)
+        declared, seconds = headers.get("content-length", "0"), self._gateway.studio.limits.body
+        large = declared.isdigit() and int(declared[:20]) > BODY
+        body = 413 if large else await body_of(receive, BODY, seconds)
         if isinstance(body, int):
             return await say(send, body, "The body is too large." if body == 413 else "The body took too long.")
         older = headers.get("mcp-protocol-version") not in MODERN_PROTOCOL_VERSIONS

@@ -12,7 +12,7 @@ from mcp.server.context import HandlerResult
 from mcp.server.lowlevel.server import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
 from mcp.shared.exceptions import MCPError
-from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
+from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, PaginatedRequestParams
 from pydantic import BaseModel
 
 from mcp_studio.catalog.listing import EntryKind
@@ -66,14 +66,14 @@ class Handlers:
 
     def add_to(self, server: GatewayServer) -> None:
         """Register them."""
-        self._add(server, "tools/list", types.PaginatedRequestParams, self._list_tools)
+        self._add(server, "tools/list", PaginatedRequestParams, self._list_tools)
         self._add(server, "tools/call", types.CallToolRequestParams, self._call_tool)
         self._add(server, "logging/setLevel", types.SetLevelRequestParams, self._set_level)
         server.add_notification_handler("notifications/initialized", types.NotificationParams, self._initialized)
         server.add_notification_handler("notifications/roots/list_changed", types.NotificationParams, self._roots)
         if self._own is None:
             for method, member, kind in _LISTS:
-                self._add(server, method, types.PaginatedRequestParams, partial(self._list, member, kind))
+                self._add(server, method, PaginatedRequestParams, partial(self._list, member, kind))
             self._add(server, "resources/read", types.ReadResourceRequestParams, self._read)
             for wanted, params in ((True, types.SubscribeRequestParams), (False, types.UnsubscribeRequestParams)):
                 method = "resources/subscribe" if wanted else "resources/unsubscribe"
@@ -106,7 +106,7 @@ class Handlers:
 
     # ------------------------------------------------------------------ tools
 
-    async def _list_tools(self, ctx: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
+    async def _list_tools(self, ctx: Context, params: PaginatedRequestParams) -> dict[str, Any]:
         if self._own is None:
             return await self._list("tools", "tool", ctx, params)
         client = self._gateway.client_of(ctx)
@@ -146,9 +146,7 @@ class Handlers:
 
     # ------------------------------------------------------------------ resources and prompts
 
-    async def _list(
-        self, member: str, kind: EntryKind, ctx: Context, params: types.PaginatedRequestParams
-    ) -> dict[str, Any]:
+    async def _list(self, member: str, kind: EntryKind, ctx: Context, params: PaginatedRequestParams) -> dict[str, Any]:
         client, offers = self._gateway.client_of(ctx), self._gateway.directory.offers(kind).values()
         return page(member, [one.definition for one in offers if client.sees(one.ref)], params.cursor)
 
