@@ -419,9 +419,8 @@ class ToolPeer:
         """Say that a resource, or else a list, has changed, if the client wants to hear of it."""
         params: dict[str, Json] = {"uri": uri} if uri else {}
         message: dict[str, Json] = {"jsonrpc": "2.0", "method": f"notifications/{kind}"}
-        wishes = list[Awaitable[None]]()
-        if self.version and (not uri or uri in self._subscribed):
-            wishes.append(self.aside({**message, "params": params}))
+        subscribed = self.version and (not uri or uri in self._subscribed)
+        wishes = [self.aside({**message, "params": params})] if subscribed else []
         for turn, wanted in tuple(self._listening.items()):
             of_list = f"{kind.partition('/')[0]}ListChanged" in wanted
             if uri in items_of(wanted.get("resourceSubscriptions")) if uri else of_list:
