@@ -45,7 +45,7 @@ async def start(client: Client, recorder: Callable[[], Recorder], port: int, rea
         signal.signal(number, lambda *_: None)
     ready(str(url.copy_with(scheme="http", netloc=f"127.0.0.1:{port}".encode())))
     tap = HttpTap(client, recorder, hosts_of(listening, ()))
-    await listen(tap, listening, lifespan="off", date_header=False)
+    await listen(tap, listening, lifespan="off", date_header=False, log_level="critical")
     for one in tap.recorders.values():
         one.tap.ended()
 

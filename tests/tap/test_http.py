@@ -106,6 +106,26 @@ async def test_events_pass_while_the_stream_goes_on() -> None:
             await asyncio.wait_for(left.wait(), 60)
 
 
+async def test_a_signal_ends_it_with_what_is_open(capfd: pytest.CaptureFixture[str]) -> None:
+    async def handler(request: Request, reply: Reply) -> None:
+        await reply.stream()
+        await reply.event(PING)
+        await reply.closed_by_peer()
+
+    async with RawServer(handler) as raw:
+        with before(raw.url) as server:
+            async with httpx2.AsyncClient() as client, client.stream("POST", server.url, json=CALL) as answer:
+                chunks = answer.aiter_text()
+                await anext(chunks)
+                server.process.terminate()
+                with pytest.raises(httpx2.RemoteProtocolError):
+                    await anext(chunks)
+            assert server.process.wait(60) == 0
+    assert "Traceback" not in capfd.readouterr().err
+    span = next(one.span for one in recorded() if one.kind == "request" and one.method == "tools/call")
+    assert span is not None and span.outcome == "lost"
+
+
 @pytest.mark.parametrize("head", [{"Host": "evil.example"}, {"Origin": "http://evil.example"}, {"Origin": "null"}])
 async def test_no_web_page_reaches_it(head: dict[str, str]) -> None:
     with before("http://127.0.0.1:9/mcp") as server:
