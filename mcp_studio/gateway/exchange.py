@@ -103,16 +103,6 @@ class Exchange:
         assert self.call is not None
         return self.call
 
-    @property
-    def server(self) -> str:
-        """The server that is asked."""
-        return self.call.ref.server if self.call else ""
-
-    @property
-    def whose(self) -> object:
-        """What is the same for all requests of one conversation: a session, or this request alone."""
-        return self.session or self
-
     def start(self, begin: Callable[[], Call]) -> None:
         """Begin the call; whatever is asked in its task is asked on behalf of this exchange."""
         token = current.set(self)
@@ -168,7 +158,8 @@ class Exchange:
 
     def log(self, level: str, logger: str, data: Json) -> None:
         """A log message while the call runs, where the client wants such."""
-        wanted = (self._ctx.meta or {}).get(META_LOG_LEVEL) if self.stateless else self._level()
+        level_of = self.session.level if self.session else "info"
+        wanted = (self._ctx.meta or {}).get(META_LOG_LEVEL) if self.stateless else level_of
         if isinstance(wanted, str) and rank_of(level) >= rank_of(wanted):
             self._logs.append((level or "info", logger, data))
             self._tell_soon()
@@ -208,9 +199,6 @@ class Exchange:
         mark = sha256(dumps(parts)).hexdigest()[:16]
         self._keys[mark] += 1
         return f"{request.kind}-{mark}-{self._keys[mark]}"
-
-    def _level(self) -> str:
-        return self.session.level if self.session else "info"
 
     def _changed(self, call: Call) -> None:
         self._tell_soon()

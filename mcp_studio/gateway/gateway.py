@@ -14,7 +14,7 @@ from mcp.shared.message import ServerMessageMetadata
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, ListRootsRequest, ListRootsResult
 
 from mcp_studio.call.call import CallOutcome, Cancelled, Rejected, Succeeded, ToolFailed
-from mcp_studio.catalog.listing import Ref
+from mcp_studio.catalog.listing import EntryKind, Ref
 from mcp_studio.config.model import GatewayClient, Root
 from mcp_studio.errors import StudioError
 from mcp_studio.gateway.clients import Client, Session, Sessions
@@ -101,6 +101,11 @@ class Gateway:
         """Who sent a request."""
         scope = getattr(ctx.request, "scope", {})
         return scope.get("mcp_studio.client", self.client)
+
+    def offer(self, client: Client, kind: EntryKind, name: str) -> Offer | None:
+        """The entry that a client knows by a name."""
+        offer = self.directory.find(kind, name)
+        return offer if offer is not None and client.sees(offer.ref) else None
 
     # ------------------------------------------------------------------ calls
 
@@ -217,12 +222,12 @@ class Gateway:
         It says so by the task that it names, or by the request that it answers on whose stream it says it (HTTP);
         without that, all its exchanges have to be of one conversation.
         """
-        some, task = [one for one in self._open if one.server == server], related_task(params)
+        some, task = [one for one in self._open if one.running.ref.server == server], related_task(params)
         for one in some:
             call = one.running
             if (task and call.as_task and call.as_task.id == task) or (carried is not None and call.request == carried):
                 return one
-        return some[-1] if len({id(one.whose) for one in some}) == 1 else None
+        return some[-1] if len({id(one.session or one) for one in some}) == 1 else None
 
     def _logged(self, message: LogMessage) -> None:
         """Log messages of a server reach the client for whose call it works."""

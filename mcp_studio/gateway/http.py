@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
-from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, MutableMapping
 from typing import Any
 
 import uvicorn
@@ -17,7 +18,8 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from mcp_studio.gateway.clients import Client, Keys
+from mcp_studio.errors import UsageError
+from mcp_studio.gateway.clients import Client, client_of
 from mcp_studio.gateway.gateway import Gateway
 from mcp_studio.gateway.server import GatewayServer
 from mcp_studio.jsontext import Json, dumps
@@ -84,10 +86,12 @@ class Guard:
         ended: told the id of a session that its client has ended.
     """
 
-    def __init__(self, app: Any, gateway: Gateway, keys: Keys, hosts: Iterable[str], ended: Ended) -> None:
+    def __init__(
+        self, app: Any, gateway: Gateway, tokens: Mapping[str, Client], hosts: Iterable[str], ended: Ended
+    ) -> None:
         self._app = AuthContextMiddleware(app)
         self._gateway = gateway
-        self._keys = keys
+        self._tokens = tokens
         self._hosts = frozenset(hosts)
         self._ended = ended
 
@@ -97,43 +101,36 @@ class Guard:
             return await self._app(scope, receive, send)
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         if sum(len(name) + len(value) for name, value in scope["headers"]) > HEADERS:
-            return await _answer(send, 431, "The head is too large.")
+            return await say(send, 431, "The head is too large.")
         if headers.get("host", "").lower() not in self._hosts:
-            return await _answer(send, 421, "This host is not served here.")
-        if not self._own_origin(headers.get("origin", "")):
-            return await _answer(send, 403, "Pages of other origins are not served.")
+            return await say(send, 421, "This host is not served here.")
+        if not own_origin(headers.get("origin", ""), self._hosts):
+            return await say(send, 403, "Pages of other origins are not served.")
         if scope["path"] == "/health":
-            return await _answer(send, 200, self._health())
-        client = self._keys.client(headers.get("authorization", ""))
+            manager = self._gateway.studio.manager
+            states = [manager.status(name).state for name in manager.names()]
+            return await say(send, 200, {"ok": True, "servers": len(states), "ready": states.count("ready")})
+        client = client_of(headers.get("authorization", ""), self._tokens)
         if client is None:
             more = [(b"www-authenticate", b'Bearer realm="mcp-studio"')]
-            return await _answer(send, 401, "A bearer token is needed.", more)
+            return await say(send, 401, "A bearer token is needed.", more)
         if scope["path"] == "/metrics":
-            return await _answer(send, 200, self._metrics())
+            return await say(send, 200, self._metrics())
         if scope["path"] != PATH:
-            return await _answer(send, 404, f"There is nothing here; the server is at {PATH}.")
-        declared = headers.get("content-length", "0")
-        large, seconds = declared.isdigit() and int(declared[:20]) > BODY, self._gateway.studio.limits.body
-        body = 413 if large else await _body(receive, seconds)
+            return await say(send, 404, f"There is nothing here; the server is at {PATH}.")
+        declared, seconds = headers.get("content-length", "0"), self._gateway.studio.limits.body
+        large = declared.isdigit() and int(declared[:20]) > BODY
+        body = 413 if large else await body_of(receive, BODY, seconds)
         if isinstance(body, int):
-            return await _answer(send, body, "The body is too large." if body == 413 else "The body took too long.")
+            return await say(send, body, "The body is too large." if body == 413 else "The body took too long.")
         older = headers.get("mcp-protocol-version") not in MODERN_PROTOCOL_VERSIONS
         if older and scope["method"] == "POST" and (wrong := _wrong(body)):
-            return await _answer(send, 400, wrong)
+            return await say(send, 400, wrong)
         identity = AccessToken(token="", client_id=client.name, scopes=[])
         known = {**scope, "user": AuthenticatedUser(identity), "mcp_studio.client": client}
         await self._app(known, _replay(body, receive), _timed(send))
         if scope["method"] == "DELETE" and (session := headers.get("mcp-session-id")):
             self._ended(session)
-
-    def _own_origin(self, origin: str) -> bool:
-        scheme, _, host = origin.lower().partition("://")
-        return not origin or (scheme in ("http", "https") and host in self._hosts)
-
-    def _health(self) -> Json:
-        manager = self._gateway.studio.manager
-        states = [manager.status(name).state for name in manager.names()]
-        return {"ok": True, "servers": len(states), "ready": states.count("ready")}
 
     def _metrics(self) -> str:
         """Figures of the servers as everywhere in the studio, and of the clients."""
@@ -156,8 +153,15 @@ class Guard:
         return "\n".join(lines) + "\n"
 
 
-async def _answer(send: Send, status: int, body: Json, headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
-    text = body.encode() if isinstance(body, str) else dumps(body)
+def own_origin(origin: str, hosts: Collection[str]) -> bool:
+    """Whether a request comes from no web page, or from one of these hosts."""
+    scheme, _, host = origin.lower().partition("://")
+    return not origin or (scheme in ("http", "https") and host in hosts)
+
+
+async def say(send: Send, status: int, body: Json | bytes, headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
+    """Answer a request with a text, or with JSON."""
+    text = body if isinstance(body, bytes) else body.encode() if isinstance(body, str) else dumps(body)
     kind = b"text/plain; charset=utf-8" if isinstance(body, str) else b"application/json"
     fixed = [(b"content-type", kind), (b"content-length", str(len(text)).encode()), (b"cache-control", b"no-store")]
     closing = [(b"connection", b"close")] if status >= 400 else []
@@ -170,22 +174,15 @@ def _wrong(body: bytes) -> Json:
     try:
         jsonrpc_message_adapter.validate_json(body, by_name=False)
     except ValidationError as problem:
-        unread = problem.errors()[0]["type"] == "json_invalid"
-        said = (
-            "The body is no JSON."
-            if unread
-            else "The body is no JSON-RPC message: one request, notification or answer."
-        )
-        return {
-            "jsonrpc": "2.0",
-            "id": None,
-            "error": {"code": PARSE_ERROR if unread else INVALID_REQUEST, "message": said},
-        }
+        code, said = INVALID_REQUEST, "The body is no JSON-RPC message: one request, notification or answer."
+        if problem.errors()[0]["type"] == "json_invalid":
+            code, said = PARSE_ERROR, "The body is no JSON."
+        return {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": said}}
     return None
 
 
-async def _body(receive: Receive, seconds: float) -> bytes | int:
-    """The whole body, or the status that says why there is none."""
+async def body_of(receive: Receive, most: int, seconds: float) -> bytes | int:
+    """The whole body of a request, or the status that says why there is none."""
     parts, size = list[bytes](), 0
     try:
         async with asyncio.timeout(seconds):
@@ -193,7 +190,7 @@ async def _body(receive: Receive, seconds: float) -> bytes | int:
                 message = await receive()
                 parts.append(message.get("body", b""))
                 size += len(parts[-1])
-                if size > BODY:
+                if size > most:
                     return 413
                 if not message.get("more_body"):
                     return b"".join(parts)
@@ -225,19 +222,16 @@ def bound(host: str, port: int) -> socket.socket:
     """A listening socket.
 
     Raises:
-        OSError: the port is taken, or the address is none of this computer.
+        UsageError: the port is taken, or the address is none of this computer.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # The protocol is named because only then asyncio switches Nagle's algorithm off (40 ms per answer otherwise).
-    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((host, port))
-        listening.listen(256)
-    except OSError:
-        listening.close()
-        raise
-    return listening
+        listening = socket.create_server((host, port), family=family, backlog=256)
+    except OSError as error:
+        raise UsageError(f"Cannot listen on {host}:{port}: {os.strerror(error.errno or 0)}.") from None
+    # Made anew from its number it knows its protocol: only then asyncio switches Nagle's algorithm off, which takes
+    # 40 ms for each answer.
+    return socket.socket(fileno=listening.detach())
 
 
 def hosts_of(listening: socket.socket, further: Iterable[str]) -> list[str]:
@@ -262,10 +256,15 @@ async def serve(
         session_idle_timeout=_IDLE, max_sessions=SESSIONS,
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the guard's business
     )  # fmt: skip
-    guard = Guard(app, gateway, Keys(tokens), hosts_of(listening, gateway.settings.hosts), ended)
+    guard = Guard(app, gateway, tokens, hosts_of(listening, gateway.settings.hosts), ended)
+    await listen(guard, listening, lifespan="on")
+
+
+async def listen(app: Any, listening: socket.socket, **options: Any) -> None:
+    """Serve an application until it is cancelled, or a signal ends it."""
     config = uvicorn.Config(
-        guard, http=Deadlines, ws="none", lifespan="on", log_config=None, access_log=False, server_header=False,
-        proxy_headers=False, limit_concurrency=CONNECTIONS, h11_max_incomplete_event_size=HEADERS,
-        timeout_keep_alive=60, timeout_graceful_shutdown=1,
+        app, http=Deadlines, ws="none", log_config=None, access_log=False, server_header=False, proxy_headers=False,
+        limit_concurrency=CONNECTIONS, h11_max_incomplete_event_size=HEADERS, timeout_keep_alive=60,
+        timeout_graceful_shutdown=1, **options,
     )  # fmt: skip
     await uvicorn.Server(config).serve(sockets=[listening])

@@ -6,7 +6,6 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import Any
 
 from mcp.server.subscriptions import (
     InMemorySubscriptionBus,
@@ -31,7 +30,8 @@ _PATIENCE = 30.0
 """Seconds for handing one notice to a client that does not read."""
 _WATCHED = 200
 """Resources of one session that are watched."""
-_LISTS: dict[EntryKind, str] = {"tool": "tools", "prompt": "prompts", "resource": "resources", "template": "resources"}
+_LISTS: dict[EntryKind, str] = {"tool": "tool", "prompt": "prompt", "resource": "resource", "template": "resource"}
+_EVENTS = {"tool": ToolsListChanged, "prompt": PromptsListChanged, "resource": ResourcesListChanged}
 
 
 class Notices:
@@ -49,25 +49,19 @@ class Notices:
 
     # ------------------------------------------------------------------ wishes
 
-    def subscribe(self, session: Session, uri: str) -> None:
-        """`resources/subscribe` of a client of the handshake era.
+    def subscribe(self, session: Session, uri: str, wanted: bool) -> None:
+        """`resources/subscribe` of a client of the handshake era, or `resources/unsubscribe`.
 
         Raises:
             MCPError: there is no such resource for it, or it watches too many.
         """
         key = self._place(session.client, uri)
-        if key not in session.watched:
-            if len(session.watched) >= _WATCHED:
-                raise MCPError(INVALID_PARAMS, f"More than {_WATCHED} resources are watched.")
-            session.watched.add(key)
-            self._watch(key, 1)
-
-    def unsubscribe(self, session: Session, uri: str) -> None:
-        """`resources/unsubscribe` of it."""
-        key = self._place(session.client, uri)
-        if key in session.watched:
-            session.watched.remove(key)
-            self._watch(key, -1)
+        if wanted == (key in session.watched):
+            return
+        if wanted and len(session.watched) >= _WATCHED:
+            raise MCPError(INVALID_PARAMS, f"More than {_WATCHED} resources are watched.")
+        session.watched ^= {key}
+        self._watch(key, 1 if wanted else -1)
 
     def forget(self, session: Session) -> None:
         """A session has ended."""
@@ -112,11 +106,8 @@ class Notices:
 
     def _tell_lists(self) -> None:
         lists, self._changed = self._changed, set()
-        events: dict[str, Any] = {
-            "tools": ToolsListChanged(), "prompts": PromptsListChanged(), "resources": ResourcesListChanged(),
-        }  # fmt: skip
         for word in sorted(lists):
-            self._gateway.studio.spawn(self._bus.publish(events[word]))
+            self._gateway.studio.spawn(self._bus.publish(_EVENTS[word]()))
             for session in self._gateway.sessions.all:
                 self._tell(session, (word, ""))
 
@@ -146,11 +137,7 @@ class Notices:
                     async with asyncio.timeout(_PATIENCE):
                         if what == "updated":
                             await channel.send_resource_updated(uri)
-                        elif what == "tools":
-                            await channel.send_tool_list_changed()
-                        elif what == "prompts":
-                            await channel.send_prompt_list_changed()
                         else:
-                            await channel.send_resource_list_changed()
+                            await getattr(channel, f"send_{what}_list_changed")()
         finally:
             session.telling = False

@@ -6,12 +6,11 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from fnmatch import fnmatchcase
 from typing import Any, cast
 
 from mcp_studio.errors import UsageError
 from mcp_studio.gateway.clients import Client
-from mcp_studio.gateway.directory import Offer, readable
+from mcp_studio.gateway.directory import matches, readable
 from mcp_studio.gateway.exchange import Context
 from mcp_studio.gateway.gateway import Gateway
 from mcp_studio.jsontext import Json, dumps
@@ -40,7 +39,7 @@ class OwnTools:
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
         self._registry = gateway.studio.registry
-        self._handlers: dict[str, Callable[[Context, dict[str, Any]], Awaitable[dict[str, Any]]]] = {
+        self._handlers: dict[str, Callable[[Context, Client, dict[str, Any]], Awaitable[dict[str, Any]]]] = {
             "search_tools": self._search, "get_tool_definition": self._definition, "list_categories": self._categories,
             "list_tools_by_category": self._by_category, "call_tool": self._call, "register_tool": self._register,
         }  # fmt: skip
@@ -57,8 +56,7 @@ class OwnTools:
         return [
             offer.definition
             for offer in self._gateway.directory.offers("tool").values()
-            if client.sees(offer.ref)
-            and (str(offer.ref) in used or any(fnmatchcase(str(offer.ref), one) for one in patterns))
+            if client.sees(offer.ref) and (str(offer.ref) in used or matches(str(offer.ref), patterns))
         ]
 
     def listed(self, client: Client, definitions: list[dict[str, Any]]) -> None:
@@ -88,16 +86,17 @@ class OwnTools:
             raise UsageError(f"{name}: {'; '.join(one.sentence for one in wrong)}")
         parts: dict[str, dict[str, Any]] = tool["inputSchema"]["properties"]
         given = {key: part["default"] for key, part in parts.items() if "default" in part} | arguments
-        result = await self._handlers[name](ctx, given)
+        client = self._gateway.client_of(ctx)
+        if name != "call_tool":  # which has to work whatever becomes of the registry
+            await self._registry.ready()
+        result = await self._handlers[name](ctx, client, given)
         if tool["annotations"]["readOnlyHint"]:
-            client = self._gateway.client_of(ctx)
             self._gateway.studio.spawn(self._account(client, [result.get("structuredContent")], []))
         return result
 
     # ------------------------------------------------------------------ each of them
 
-    async def _search(self, ctx: Context, given: dict[str, Any]) -> dict[str, Any]:
-        client = self._gateway.client_of(ctx)
+    async def _search(self, ctx: Context, client: Client, given: dict[str, Any]) -> dict[str, Any]:
         found = await self._registry.asearch(
             given["query"], given["search_method"], given["limit"],
             where=lambda record: self._name(client, record) is not None, once=True,
@@ -108,10 +107,9 @@ class OwnTools:
         ]
         return _answer({"tools": rows, **({"note": found.note} if found.note else {})})
 
-    async def _definition(self, ctx: Context, given: dict[str, Any]) -> dict[str, Any]:
-        client, name = self._gateway.client_of(ctx), given["tool_name"]
-        await self._registry.ready()
-        if (offer := self._offer(client, name)) is not None:
+    async def _definition(self, ctx: Context, client: Client, given: dict[str, Any]) -> dict[str, Any]:
+        name = given["tool_name"]
+        if (offer := self._gateway.offer(client, "tool", name)) is not None:
             record = self._registry.get(str(offer.ref))
             definition: dict[str, Any] = offer.definition
         elif (record := self._registry.get(name)) is not None and self._name(client, record):
@@ -121,15 +119,11 @@ class OwnTools:
         more = {"category": safe(record.group, 100), "tags": _shown_tags(record)} if record else {}
         return _answer({"definition": definition, **more})
 
-    async def _categories(self, ctx: Context, given: dict[str, Any]) -> dict[str, Any]:
-        client = self._gateway.client_of(ctx)
-        await self._registry.ready()
+    async def _categories(self, ctx: Context, client: Client, given: dict[str, Any]) -> dict[str, Any]:
         counts = Counter(record.group for record in self._registry.records() if self._name(client, record))
         return _answer({"categories": {str(safe(name, 100)): count for name, count in sorted(counts.items())}})
 
-    async def _by_category(self, ctx: Context, given: dict[str, Any]) -> dict[str, Any]:
-        client = self._gateway.client_of(ctx)
-        await self._registry.ready()
+    async def _by_category(self, ctx: Context, client: Client, given: dict[str, Any]) -> dict[str, Any]:
         records = self._registry.by_category(given["category"], 1_000_000)
         rows: list[Json] = [cast("Json", self._row(client, one)) for one in records if self._name(client, one)]
         if not rows:
@@ -137,9 +131,9 @@ class OwnTools:
         left = {"more": len(rows) - given["limit"]} if len(rows) > given["limit"] else {}
         return _answer({"tools": rows[: given["limit"]], **left})
 
-    async def _call(self, ctx: Context, given: dict[str, Any]) -> dict[str, Any]:
-        client, name = self._gateway.client_of(ctx), given["tool_name"]
-        offer = self._offer(client, name)
+    async def _call(self, ctx: Context, client: Client, given: dict[str, Any]) -> dict[str, Any]:
+        name = given["tool_name"]
+        offer = self._gateway.offer(client, "tool", name)
         if offer is None:
             await self._registry.ready()
             record = self._registry.get(name)
@@ -148,15 +142,12 @@ class OwnTools:
             raise _unknown(name)
         return await self._gateway.call_tool(ctx, offer, given.get("arguments") or {})
 
-    async def _register(self, ctx: Context, given: dict[str, Any]) -> dict[str, Any]:
-        client, name = self._gateway.client_of(ctx), given["name"]
+    async def _register(self, ctx: Context, client: Client, given: dict[str, Any]) -> dict[str, Any]:
+        name = given["name"]
         if not client.rules.register:
             raise UsageError("This client may not register tools.", hint="[gateway] register = true allows it.")
-        await self._registry.ready()
-        taken = (
-            name in search_tools() or name in self._gateway.directory.offers("tool") or name.lower().startswith("mcp__")
-        )
-        if not _NAME.fullmatch(name) or taken:
+        taken = search_tools().keys() | self._gateway.directory.offers("tool").keys()
+        if not _NAME.fullmatch(name) or name in taken or name.lower().startswith("mcp__"):
             hint = "Letters, digits, _ and - make a name, and it is none of a tool that there is."
             raise UsageError(f"A tool cannot be registered as {name[:80]!r}.", hint=hint)
         if len(dumps(cast("Json", given))) > _LARGEST:
@@ -174,14 +165,10 @@ class OwnTools:
 
     # ------------------------------------------------------------------ what a client may know of
 
-    def _offer(self, client: Client, name: str) -> Offer | None:
-        offer = self._gateway.directory.find("tool", name)
-        return offer if offer is not None and client.sees(offer.ref) else None
-
     def _name(self, client: Client, record: ToolRecord) -> str | None:
         """What a client knows a tool by; None where it is none of its business."""
         if record.server:
-            offer = self._offer(client, record.name)
+            offer = self._gateway.offer(client, "tool", record.name)
             return offer.name if offer else None
         return record.name if record.source != "program" or _mark(client) in record.tags else None
 

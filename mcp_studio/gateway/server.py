@@ -12,10 +12,9 @@ from mcp.server.context import HandlerResult
 from mcp.server.lowlevel.server import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
 from mcp.shared.exceptions import MCPError
-from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
+from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, PaginatedRequestParams
 from pydantic import BaseModel
 
-from mcp_studio.call.caller import Completion
 from mcp_studio.catalog.listing import EntryKind
 from mcp_studio.errors import StudioError
 from mcp_studio.gateway.clients import Session, can
@@ -47,17 +46,10 @@ ParamsT = TypeVar("ParamsT", bound=BaseModel)
 class GatewayServer(Server[Any]):
     """A server that tells older clients, too, that its lists change."""
 
-    def create_initialization_options(
-        self,
-        notification_options: NotificationOptions | None = None,
-        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
-        extensions: dict[str, dict[str, Any]] | None = None,
-    ) -> InitializationOptions:
-        """The answer to `initialize`."""
+    def create_initialization_options(self, *given: Any, **more: Any) -> InitializationOptions:
+        """The answer to `initialize`: whatever is given, all changes are told."""
         changes = NotificationOptions(prompts_changed=True, resources_changed=True, tools_changed=True)
-        options = super().create_initialization_options(
-            notification_options or changes, experimental_capabilities, extensions
-        )
+        options = super().create_initialization_options(changes)
         if EXTENSION_TASKS in self.extensions:  # in that era they are no extension
             core = types.ServerTasksCapability.model_validate(CORE)
             options.capabilities = options.capabilities.model_copy(update={"tasks": core, "extensions": None})
@@ -74,17 +66,18 @@ class Handlers:
 
     def add_to(self, server: GatewayServer) -> None:
         """Register them."""
-        self._add(server, "tools/list", types.PaginatedRequestParams, self._list_tools)
+        self._add(server, "tools/list", PaginatedRequestParams, self._list_tools)
         self._add(server, "tools/call", types.CallToolRequestParams, self._call_tool)
         self._add(server, "logging/setLevel", types.SetLevelRequestParams, self._set_level)
         server.add_notification_handler("notifications/initialized", types.NotificationParams, self._initialized)
         server.add_notification_handler("notifications/roots/list_changed", types.NotificationParams, self._roots)
         if self._own is None:
             for method, member, kind in _LISTS:
-                self._add(server, method, types.PaginatedRequestParams, partial(self._list, member, kind))
+                self._add(server, method, PaginatedRequestParams, partial(self._list, member, kind))
             self._add(server, "resources/read", types.ReadResourceRequestParams, self._read)
-            self._add(server, "resources/subscribe", types.SubscribeRequestParams, self._subscribe)
-            self._add(server, "resources/unsubscribe", types.UnsubscribeRequestParams, self._unsubscribe)
+            for wanted, params in ((True, types.SubscribeRequestParams), (False, types.UnsubscribeRequestParams)):
+                method = "resources/subscribe" if wanted else "resources/unsubscribe"
+                self._add(server, method, params, partial(self._watch, wanted))
             self._add(server, "prompts/get", types.GetPromptRequestParams, self._get_prompt)
             self._add(server, "completion/complete", types.CompleteRequestParams, self._complete)
 
@@ -101,6 +94,7 @@ class Handlers:
             client = self._gateway.client_of(ctx)
             try:
                 with client.request():
+                    await self._gateway.ready()
                     await self._settle(ctx)
                     return ({"resultType": "complete"} if stateless(ctx) else {}) | await handler(ctx, given)
             except StudioError as error:
@@ -112,10 +106,9 @@ class Handlers:
 
     # ------------------------------------------------------------------ tools
 
-    async def _list_tools(self, ctx: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
+    async def _list_tools(self, ctx: Context, params: PaginatedRequestParams) -> dict[str, Any]:
         if self._own is None:
             return await self._list("tools", "tool", ctx, params)
-        await self._gateway.ready()
         client = self._gateway.client_of(ctx)
         found = [*self._own.definitions(client), *await self._own.hot(client)]
         self._own.listed(client, found)
@@ -123,7 +116,6 @@ class Handlers:
 
     async def _call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
         arguments = mapping((ctx.params or {}).get("arguments"))
-        await self._gateway.ready()
         if self._own is not None and params.name in search_tools():
             return await self._own.call(ctx, params.name, arguments)
         return await self._gateway.call_tool(ctx, self._offer(ctx, "tool", params.name), arguments)
@@ -134,8 +126,8 @@ class Handlers:
         name, arguments = params.get("name"), mapping(params.get("arguments"))
         if self._own is not None and name == "call_tool":
             name, arguments = arguments.get("tool_name"), mapping(arguments.get("arguments"))
-        offer = self._gateway.directory.find("tool", name) if isinstance(name, str) else None
-        return (offer, arguments) if offer is not None and self._gateway.client_of(ctx).sees(offer.ref) else None
+        offer = self._gateway.offer(self._gateway.client_of(ctx), "tool", name) if isinstance(name, str) else None
+        return None if offer is None else (offer, arguments)
 
     def _offer(self, ctx: Context, kind: EntryKind, name: str) -> Offer:
         """What a client means.
@@ -143,8 +135,7 @@ class Handlers:
         Raises:
             MCPError: it knows of none of that name.
         """
-        offer = self._gateway.directory.find(kind, name)
-        if offer is None or not self._gateway.client_of(ctx).sees(offer.ref):
+        if (offer := self._gateway.offer(self._gateway.client_of(ctx), kind, name)) is None:
             raise MCPError(INVALID_PARAMS, f"Unknown {kind}: {safe(name, 100)}")
         return offer
 
@@ -155,43 +146,33 @@ class Handlers:
 
     # ------------------------------------------------------------------ resources and prompts
 
-    async def _list(
-        self, member: str, kind: EntryKind, ctx: Context, params: types.PaginatedRequestParams
-    ) -> dict[str, Any]:
-        await self._gateway.ready()
+    async def _list(self, member: str, kind: EntryKind, ctx: Context, params: PaginatedRequestParams) -> dict[str, Any]:
         client, offers = self._gateway.client_of(ctx), self._gateway.directory.offers(kind).values()
         return page(member, [one.definition for one in offers if client.sees(one.ref)], params.cursor)
 
     async def _read(self, ctx: Context, params: types.ReadResourceRequestParams) -> dict[str, Any]:
-        await self._gateway.ready()
         ref = self._gateway.directory.resource(params.uri)
         if ref is None or not self._gateway.client_of(ctx).sees(ref):
             raise MCPError(INVALID_PARAMS, "There is no such resource, or several have it.", {"uri": params.uri})
         return await self._gateway.get(ctx, ref, {"uri": ref.name})
 
     async def _get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> dict[str, Any]:
-        await self._gateway.ready()
         ref, arguments = self._offer(ctx, "prompt", params.name).ref, dict[str, Json](params.arguments or {})
         return await self._gateway.get(ctx, ref, {"name": ref.name, "arguments": arguments})
 
     async def _complete(self, ctx: Context, params: types.CompleteRequestParams) -> dict[str, Any]:
-        await self._gateway.ready()
         if isinstance(params.ref, types.PromptReference):
             ref = self._offer(ctx, "prompt", params.ref.name).ref
         else:
             ref = self._offer(ctx, "template", params.ref.uri).ref
         known = (params.context.arguments if params.context else None) or {}
         found = await self._gateway.studio.caller.complete(ref, params.argument.name, params.argument.value, known)
-        return {"completion": _values(found)}
+        total = {} if found.total is None else {"total": found.total}
+        return {"completion": {"values": list(found.values), "hasMore": found.has_more, **total}}
 
-    async def _subscribe(self, ctx: Context, params: types.SubscribeRequestParams) -> dict[str, Any]:
+    async def _watch(self, wanted: bool, ctx: Context, params: Any) -> dict[str, Any]:
         if session := self._gateway.sessions.of(ctx.session):
-            self.notices.subscribe(session, params.uri)
-        return {}
-
-    async def _unsubscribe(self, ctx: Context, params: types.UnsubscribeRequestParams) -> dict[str, Any]:
-        if session := self._gateway.sessions.of(ctx.session):
-            self.notices.unsubscribe(session, params.uri)
+            self.notices.subscribe(session, params.uri, wanted)
         return {}
 
     # ------------------------------------------------------------------ sessions of the handshake era
@@ -229,11 +210,6 @@ class Handlers:
         if session is not None and session.roots_due:
             asking = self._gateway.studio.spawn(self._gateway.ask_roots(ctx, session))
             await asyncio.wait((asking,), timeout=_ROOTS)
-
-
-def _values(found: Completion) -> dict[str, Any]:
-    total = {} if found.total is None else {"total": found.total}
-    return {"values": list(found.values), "hasMore": found.has_more, **total}
 
 
 def page(member: str, items: list[dict[str, Any]], cursor: str | None) -> dict[str, Any]:

@@ -7,22 +7,17 @@ import os
 import secrets
 import signal
 import socket
-import stat
-import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing, suppress
 from functools import partial
 from hashlib import sha256
 from typing import Any, Protocol
 
-import anyio
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.server.caching import CacheHint
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
-from mcp.shared.message import SessionMessage
-from mcp_types import jsonrpc_message_adapter
-from pydantic import ValidationError
+from mcp.server.stdio import stdio_server
 
 from mcp_studio import __version__
 from mcp_studio.catalog.listing import KINDS
@@ -34,7 +29,10 @@ from mcp_studio.gateway.notices import Notices
 from mcp_studio.gateway.own_tools import OwnTools
 from mcp_studio.gateway.server import GatewayServer, Handlers
 from mcp_studio.gateway.tasks import TaskDesk
+from mcp_studio.protocol.lines import Line, LineSplitter, Oversize
 from mcp_studio.studio import Studio
+from mcp_studio.tap.stdio import Writer, pieces_of, writer_to
+from mcp_studio.transport.stdio import PipeWriter, WriterClosed
 
 Body = Callable[[Studio], Awaitable[int]]
 Execute = Callable[[Body], int]
@@ -42,6 +40,8 @@ Execute = Callable[[Body], int]
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _SHORT = 1.0
 """A process that ran no longer than this many seconds is not started again."""
+_LAST = 1.0
+"""Seconds for the last answers to a client that has left."""
 
 
 _STATE = 600.0
@@ -92,17 +92,10 @@ def start(
         raise UsageError(f"Whoever can reach {host} needs a token that is known beforehand.", hint=hint)
     if workers > 1 and not hasattr(os, "fork"):
         raise UsageError("--workers needs a system with fork: start several processes behind a balancer instead.")
-    token = settings.token
-    if not known:
-        token = secrets.token_urlsafe(32)
-    try:
-        listening = http.bound(host, port)
-    except OSError as error:
-        raise UsageError(f"Cannot listen on {host}:{port}: {error.strerror or error}.") from None
-    with listening:
-        out.data(f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}{http.PATH}")
-        if not known:
-            out.data(f"token: {token}")
+    token = settings.token if known else secrets.token_urlsafe(32)
+    with http.bound(host, port) as listening:
+        url = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}{http.PATH}"
+        out.data(url, *([] if known else [f"token: {token}"]))
         if workers > 1:
             out.note(
                 "Several processes keep no sessions: clients of the handshake era (to 2025-11-25) are asked nothing,",
@@ -216,72 +209,37 @@ async def serve_stdio(server: GatewayServer, message: int) -> None:
     """Serve one client on standard input and output until it closes its end.
 
     Args:
-        message: bytes of one message that are read; a longer one ends it.
+        message: bytes of one message; a longer one is none.
     """
-    output = os.dup(1)
+    client: Any = _Lines(await writer_to(os.dup(1)), message)
     os.dup2(2, 1)  # what anything prints goes to standard error and never between messages
-    incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-    write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
-    reading = asyncio.ensure_future(_read(incoming, message))
-    writing = asyncio.ensure_future(_write(outgoing, output))
-    try:
-        await server.run(read, write, server.create_initialization_options())
-        await asyncio.wait((writing,), timeout=1.0)
-    finally:
-        reading.cancel()
-        writing.cancel()
-        await asyncio.gather(reading, writing, return_exceptions=True)
-        os.set_blocking(0, True)  # a terminal is not ours alone
-        os.close(output)
+    async with stdio_server(client, client) as streams:
+        await server.run(*streams, server.create_initialization_options())
+        asyncio.get_running_loop().call_later(_LAST, client.close)  # it may read no more
 
 
-async def _read(incoming: MemoryObjectSendStream[SessionMessage | Exception], most: int) -> None:
-    lines = asyncio.StreamReader(limit=most)
-    try:
-        async with incoming:
-            if _may_block(0) or os.isatty(0):
-                loop = asyncio.get_running_loop()
-                await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
-            else:  # no loop can wait for a file, and nobody has to
-                lines.feed_data(sys.stdin.buffer.read(most))
-                lines.feed_eof()
-            while line := await lines.readline():
-                try:
-                    message = SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
-                except ValidationError as problem:
-                    await incoming.send(problem)
-                else:
-                    await incoming.send(message)
-    except ValueError:
-        return  # the line is too long, and where the next one begins nobody knows
+class _Lines:
+    """Standard input and output as files of the SDK: with bounded lines, and no thread for each of them."""
+
+    def __init__(self, output: PipeWriter | Writer, most: int) -> None:
+        self._output, self._most, self.close = output, most, output.close
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        lines = LineSplitter(self._most)
+        async with aclosing(pieces_of(os.dup(0))) as pieces:
+            async for piece in pieces:
+                for line in lines.feed(piece):
+                    yield _text(line)
+        for line in lines.finish():
+            yield _text(line)
+
+    async def write(self, text: str) -> None:
+        with suppress(WriterClosed, OSError):  # the client is gone, which ends its input too
+            await self._output.write(text.encode())
+
+    async def flush(self) -> None:
+        """What is written is passed on at once."""
 
 
-async def _write(outgoing: MemoryObjectReceiveStream[SessionMessage], output: int) -> None:
-    loop, waits = asyncio.get_running_loop(), _may_block(output)
-    if waits:
-        os.set_blocking(output, False)
-    async with outgoing:
-        async for one in outgoing:
-            data = memoryview(one.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
-            while data:
-                try:
-                    data = data[os.write(output, data) :]
-                except BlockingIOError:
-                    await _writable(loop, output)
-                except OSError:
-                    return  # the client is gone, which ends its input too
-
-
-def _may_block(file: int) -> bool:
-    """Whether there is a program at the other end: files and terminals take all that is written."""
-    mode = os.fstat(file).st_mode
-    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
-
-
-async def _writable(loop: asyncio.AbstractEventLoop, output: int) -> None:
-    ready = asyncio.Event()
-    loop.add_writer(output, ready.set)
-    try:
-        await ready.wait()
-    finally:
-        loop.remove_writer(output)
+def _text(line: Line) -> str:
+    return "" if isinstance(line, Oversize) else line.decode("utf-8", "replace")

@@ -35,6 +35,7 @@ _TTL = 3_600.0
 """Seconds for which a task is kept, whatever its client wishes."""
 _POLL = 500
 """Milliseconds between two questions that we wish."""
+_OF_HANDSHAKE, _OF_STATELESS = ("tasks/result", "tasks/list"), ("tasks/update",)
 _MOST = 100
 """Tasks of one client."""
 Target = Callable[[Context], tuple[Offer, dict[str, Any]] | None]
@@ -117,7 +118,9 @@ class TaskDesk:
             server.add_request_handler(method, Params, handler)
 
     async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
-        """Make a call a task where a client of the handshake era wants that."""
+        """Make a call a task where a client of the handshake era wants that, and refuse methods of the other era."""
+        if ctx.method in (_OF_HANDSHAKE if stateless(ctx) else _OF_STATELESS):
+            raise MCPError(METHOD_NOT_FOUND, "Method not found")
         task = mapping((ctx.params or {}).get("task"))
         wanted = ctx.method == "tools/call" and not stateless(ctx) and isinstance((ctx.params or {}).get("task"), dict)
         if not wanted or (target := self._target(ctx)) is None:
@@ -169,14 +172,10 @@ class TaskDesk:
         return {} if stateless(ctx) else task.shape(False)
 
     async def _update(self, ctx: Context, params: Params) -> HandlerResult:
-        if not stateless(ctx):
-            raise MCPError(METHOD_NOT_FOUND, "Method not found")
         self._find(ctx, params).exchange.resume(ctx, params.inputResponses)
         return {}
 
     async def _result(self, ctx: Context, params: Params) -> HandlerResult:
-        if stateless(ctx):
-            raise MCPError(METHOD_NOT_FOUND, "Method not found")
         task = self._find(ctx, params)
         task.exchange.hear(ctx)
         await task.exchange.running.over.wait()
@@ -184,8 +183,6 @@ class TaskDesk:
         return {**found, "_meta": {**mapping(found.get("_meta")), META_TASK: {"taskId": task.id}}}
 
     async def _list(self, ctx: Context, params: Params) -> HandlerResult:
-        if stateless(ctx):
-            raise MCPError(METHOD_NOT_FOUND, "Method not found")
         client = self._gateway.client_of(ctx)
         return {"tasks": [one.shape(False) for one in self._tasks.values() if one.client is client]}
 

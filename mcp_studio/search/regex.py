@@ -55,23 +55,23 @@ class Regexes(Rows[_Row]):
         """
         pattern, until = compiled(query.text), time.thread_time() + WITHIN
         try:
-            rows = (row for row in self._candidates(query.text, until) if query.scope.has(row.ref))
+            rows = (row for row in self._candidates(pattern, query, until) if query.scope.has(row.ref))
             found = [hit for row in rows if (hit := _hit(pattern, row, until))]
         except TooSlow as slow:
             raise SearchProblem(slow.message, hint=slow.hint) from None
         found.sort(key=order)
         return Answer(found[: query.limit], len(found))
 
-    def _candidates(self, text: str, until: float) -> Iterable[_Row]:
+    def _candidates(self, pattern: Pattern, query: Query, until: float) -> Iterable[_Row]:
         """The rows that may have it: most patterns are looked for in all of them at once."""
-        rows = [*self._rows.values()]
+        text, rows = query.text, [*self._rows.values()]
         if not text.isprintable() or not _PLAIN.fullmatch(text) or _ANYWHERE.match(text):
-            return rows
+            return (row for row in rows if query.scope.has(row.ref) and pattern.find(row.whole, until))
         joined: Joined = self._made or Joined([row.whole for row in rows])
-        self._made, pattern = joined, compiled(text.replace("[^", "[^\\n").replace(r"\s", r"[^\S\n]"))
+        self._made, plain = joined, compiled(text.replace("[^", "[^\\n").replace(r"\s", r"[^\S\n]"))
 
         def find(start: int) -> int:
-            span = pattern.find(joined.text, until, start)
+            span = plain.find(joined.text, until, start)
             return span[0] if span else -1
 
         return map(rows.__getitem__, joined.rows(find))
@@ -103,7 +103,7 @@ def compiled(text: str) -> Pattern:
 
 
 def _hit(pattern: Pattern, row: _Row, until: float) -> Scored | None:
-    for field, text in row.texts if pattern.find(row.whole, until) else ():
+    for field, text in row.texts:
         if span := pattern.find(text, until):
             start, end = span
             piece = (text[start : min(end, start + LONGEST_STRETCH)],) if end > start else ()

@@ -13,6 +13,7 @@ import os
 import sys
 import traceback
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar, get_type_hints
@@ -36,6 +37,8 @@ TOKEN = "MCP_STUDIO_SERVER_TOKEN"
 """Environment variable with the token that clients over HTTP have to show."""
 _FRESH = ("server/discover", *versions.LISTS, "resources/read")
 """What has to say how long it may be remembered (2026-07-28)."""
+_READING = 1.0
+"""Seconds in which a client has to take what it is told of changes."""
 _INTERVAL = 0.5
 """Seconds between two looks at what is watched."""
 _WATCHED = 500
@@ -416,13 +419,16 @@ class ToolPeer:
         """Say that a resource, or else a list, has changed, if the client wants to hear of it."""
         params: dict[str, Json] = {"uri": uri} if uri else {}
         message: dict[str, Json] = {"jsonrpc": "2.0", "method": f"notifications/{kind}"}
-        if self.version and (not uri or uri in self._subscribed):
-            await self.aside({**message, "params": params})
+        subscribed = self.version and (not uri or uri in self._subscribed)
+        wishes = [self.aside({**message, "params": params})] if subscribed else []
         for turn, wanted in tuple(self._listening.items()):
             of_list = f"{kind.partition('/')[0]}ListChanged" in wanted
             if uri in items_of(wanted.get("resourceSubscriptions")) if uri else of_list:
                 meta: Json = {versions.META_SUBSCRIPTION: turn.request.id}
-                await turn.put({**message, "params": {**params, "_meta": meta}})
+                wishes.append(turn.put({**message, "params": {**params, "_meta": meta}}))
+        with suppress(TimeoutError):  # who does not read its stream misses it, and holds up nobody else
+            async with asyncio.timeout(_READING):
+                await asyncio.gather(*wishes)
 
 
 def run(server: ToolServer, port: int | None, *, guarded: bool = True) -> int:

@@ -17,8 +17,6 @@ from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.transport.base import Opened, Sink, Tasks, Transport
 
-_CUT = "The connection was cut at a breakpoint."
-
 
 class Breakpoints:
     """One gate for all connections. While it is closed, what passes is also recorded in memory, to be judged there."""
@@ -55,17 +53,12 @@ class _GatedTransport:
         caught = self._recorder.judge("out", out.frame) if self._gate.closed else None
         if caught is None:
             return await self._inner.send(out)
-        decision = await caught
-        if decision.action == "answer":
-            self._tap.received(decision.frame)
-            self._sink.frame(decision.frame)
-        elif decision.action == "release":
+        decision = await self._recorder.settle("out", caught, self._answer, self._cut)
+        if decision.action == "release":
             if decision.frame:
                 out = out._replace(frame=decision.frame)
                 self._tap.expect(out)
             await self._inner.send(out)
-        elif decision.action == "cut":
-            self.closed(ConnectionLost(_CUT))
 
     def frame(self, data: bytes, parsed: Parsed | None = None) -> None:
         if self._gate.closed and (caught := self._recorder.judge("in", data)):
@@ -78,11 +71,14 @@ class _GatedTransport:
         self._tasks.cancel()
         self._sink.closed(error)
 
+    async def _answer(self, frame: bytes) -> None:
+        self._tap.received(frame)
+        self._sink.frame(frame)
+
+    def _cut(self) -> None:
+        self.closed(ConnectionLost("The connection was cut at a breakpoint."))
+
     async def _follow(self, caught: Awaitable[Decision], data: bytes) -> None:
-        decision = await caught
+        decision = await self._recorder.settle("in", caught, self._inner.send_raw, self._cut)
         if decision.action == "release":
             self._sink.frame(decision.frame or data)
-        elif decision.action == "answer":
-            await self._inner.send_raw(decision.frame)
-        elif decision.action == "cut":
-            self.closed(ConnectionLost(_CUT))

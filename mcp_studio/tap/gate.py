@@ -27,8 +27,10 @@ from mcp_studio.trace.store import TraceStore
 
 MOST_HELD, MOST_BYTES = 100, 64 * MB
 """Messages that are held at a time, and their bytes; further ones go on."""
-HOLD = 30.0
-"""Seconds for which a message is held unless a person decides: clients give up a call after 60."""
+HOLD = 20.0
+"""Seconds for which a message is held unless a person decides: a request and its answer may both be, and clients give
+up a call after 60.
+"""
 
 
 Note = Callable[[str], None]

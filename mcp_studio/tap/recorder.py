@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Literal
+from dataclasses import field
+from typing import Any, Literal, NamedTuple
 
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.lines import size_text
 from mcp_studio.protocol.message import Notification, parse
+from mcp_studio.record import record
 from mcp_studio.redact import Redactor
 from mcp_studio.tap.gate import LONGEST, Decision, Gate, error_answer
 from mcp_studio.trace.message import WireMessage
 from mcp_studio.trace.server_tap import ServerTap, outgoing
 from mcp_studio.trace.store import TraceStore
-from mcp_studio.transport.base import Tasks
-from mcp_studio.transport.stdio import WriterClosed
+from mcp_studio.transport.base import HttpRequest, HttpResponse, Tasks
+from mcp_studio.transport.sse import SseParser
+from mcp_studio.transport.stdio import WriterClosed, frame_of
 
 Say = Callable[[str], None]
 """Tells the person something, in a sentence."""
 Way = Literal["out", "in"]
 """To the server, or from it."""
+Back = Callable[[bytes], Awaitable[object]]
 
 
 class Recorder:
@@ -38,24 +43,40 @@ class Recorder:
         self.tap = ServerTap(store, redactor, server, limits)
         self.note = self.tap.note
         """Where it is told what becomes of a message."""
-        self._say = say
-        self._failed = False
+        self._say: Say | None = say
 
-    def record(self, way: Way, frame: bytes) -> WireMessage | None:
-        """The entry of a frame that passes."""
-        if self._failed:
-            return None
-        try:
-            return self.store.entry(self._recorded(way, frame))
-        except Exception as problem:  # what goes wrong in here must not cost the client its answer
-            self._failed = True
-            self._say(f"The tap records no more: {type(problem).__name__}: {problem}. Messages still pass.")
-            return None
+    def record(self, way: Way, frame: bytes, exchange: int = 0) -> WireMessage | None:
+        """The entry of a frame that passes; `exchange` is that of HTTP."""
+        number = self._safely(self._recorded, way, frame, exchange)
+        return self.store.entry(number) if number else None
 
-    def judge(self, way: Way, frame: bytes) -> Awaitable[Decision] | None:
+    def head(self, facts: HttpRequest | HttpResponse, frame: bytes = b"") -> None:
+        """Record the head of a request or an answer over HTTP, and its body where that is no frame."""
+        told = self.tap.http_request if isinstance(facts, HttpRequest) else self.tap.http_response
+        self._safely(told, facts._replace(body=b"") if frame else facts)
+
+    def judge(self, way: Way, frame: bytes, exchange: int = 0) -> Awaitable[Decision] | None:
         """Record a frame that has not passed yet: what becomes of it; None where it simply goes on."""
-        entry = self.record(way, frame)
+        entry = self.record(way, frame, exchange)
         return entry and self.gate.catch(self.store, entry, frame, self.note)
+
+    async def settle(
+        self, way: Way, caught: Awaitable[Decision] | None, back: Back, cut: Callable[[], object], exchange: int = 0
+    ) -> Decision:
+        """Do what was decided about a message that has not passed yet; what goes on is left to the caller.
+
+        Args:
+            caught: what `judge` has given for it.
+            back: takes an answer, which goes the other way.
+            cut: ends the connection.
+        """
+        decision = await caught if caught else Decision()
+        if decision.action == "answer":
+            self.record("in" if way == "out" else "out", decision.frame, exchange)
+            await back(decision.frame)
+        elif decision.action == "cut":
+            cut()
+        return decision
 
     def lost(self, why: str) -> list[bytes]:
         """Errors that answer every request of the client that has none: nothing else will."""
@@ -64,122 +85,156 @@ class Recorder:
             self.record("in", frame)
         return frames
 
-    def _recorded(self, way: Way, frame: bytes) -> int:
+    def _safely(self, act: Callable[..., Any], *given: Any) -> Any:
+        """What goes wrong in here must not cost the client its answer."""
+        try:
+            return act(*given) if self._say else None
+        except Exception as problem:
+            said, self._say = self._say, None
+            if said:
+                said(f"The tap records no more: {type(problem).__name__}: {problem}. Messages still pass.")
+
+    def _recorded(self, way: Way, frame: bytes, exchange: int) -> int:
         parsed, tap = parse(frame, self.limits), self.tap
         if way == "in":
-            tap.received(frame)
-            number, ends = self.store.total, tap.withdrawn
-            tap.understood(parsed)
+            tap.received(frame, exchange)
         else:
             if len(parsed.messages) == 1 and (out := outgoing(frame, parsed.messages[0])) is not None:
                 tap.expect(out)
-            tap.sent(frame)
-            number, ends = self.store.total, tap.gave_up
+            tap.sent(frame, exchange)
+        number = self.store.total
+        if way == "in":
+            tap.understood(parsed)
         for one in parsed.messages:
             if isinstance(one, Notification) and one.method == "notifications/cancelled":
                 if isinstance(identity := one.params.get("requestId"), (int, str)):
-                    ends(identity)
+                    (tap.withdrawn if way == "in" else tap.gave_up)(identity)
         return number
 
 
+class Unit(NamedTuple):
+    """What holds a frame on the wire."""
+
+    end: re.Pattern[bytes] | None
+    """Where it ends; None where all of a body is one."""
+    made: Callable[[bytes, bytes], bytes]
+    """Makes one like this (empty where there is none) with another frame in it."""
+
+
+def frame_in_event(event: bytes) -> bytes:
+    """The frame in a server-sent event."""
+    found = next(SseParser(len(event)).feed(event), None)
+    return frame_of(found.data) if found and isinstance(found.data, bytes) else b""
+
+
+def _event(event: bytes, frame: bytes) -> bytes:
+    others = [line for line in event.splitlines() if line and not line.startswith(b"data")]
+    return b"\n".join((*others, *(b"data: " + line for line in frame.splitlines()))) + b"\n\n"
+
+
+BODY = Unit(None, lambda _, frame: frame)
+EVENT = Unit(re.compile(rb"\n\r?\n|\r\r"), _event)
+"""It ends with a blank line (HTML standard, server-sent events)."""
+LINE = Unit(re.compile(rb"\n"), lambda _, frame: frame.replace(b"\n", b" ") + b"\n")
+"""A newline in a frame is white space to JSON, and would end it."""
+
+
+@record(eq=False)
 class Flow:
-    """One direction of a connection: passes bytes on as they come, and has each frame recorded once its line is whole.
+    """One direction of a connection: passes bytes on as they come, and then has each frame recorded.
 
-    While the gate is closed, each line with a frame is recorded and judged before it passes.
-
-    Args:
-        read: the frame on a line; empty where it holds none.
-        write: to the receiver.
-        cut: ends the connection.
+    While the gate is closed, each unit with a frame is recorded and judged before it passes.
     """
 
-    def __init__(
-        self,
-        recorder: Recorder,
-        way: Way,
-        read: Callable[[bytes], bytes],
-        write: Callable[[bytes], Awaitable[None]],
-        cut: Callable[[], object],
-    ) -> None:
-        self.way: Way = way
-        self._recorder, self._read, self._write, self._cut = recorder, read, write, cut
-        self.back: Flow | None = None
-        """The other direction, which an answer takes."""
-        self._begun = bytearray()
-        """The line that has begun."""
-        self._searched = self._passed = 0
-        """How far it was searched for its end, and how far it has passed."""
-        self._dropped = 0
-        """Bytes before those, which have passed: it is larger than a message may be."""
-        self._between = asyncio.Event()
-        """No line has passed in part."""
+    recorder: Recorder
+    way: Way
+    unit: Unit
+    read: Callable[[bytes], bytes]
+    """Finds the frame in a unit; empty where it holds none."""
+    write: Callable[[bytes], Awaitable[None]]
+    """To the receiver."""
+    cut: Callable[[], object]
+    """Ends the connection."""
+    back: Back | None = None
+    """Takes an answer, which goes the other way."""
+    exchange: int = 0
+    """That of HTTP."""
+    lost: bool = False
+    """Whether a message was dropped."""
+    _begun: bytearray = field(default_factory=bytearray)
+    """The unit that has begun."""
+    _searched: int = 0
+    """How far it was searched for its end."""
+    _dropped: int = 0
+    """Bytes before it, which have passed: it is larger than a message may be."""
+    _held: bool = False
+    """It passes only when it is whole."""
+    _between: asyncio.Event = field(default_factory=asyncio.Event)
+    """No unit has passed in part."""
+    _tasks: Tasks = field(default_factory=lambda: Tasks(lambda *_: None))
+
+    def __post_init__(self) -> None:
         self._between.set()
-        self._torn = False
-        """The last line had no end."""
-        self._tasks = Tasks(lambda *_: None)
 
     async def feed(self, data: bytes) -> None:
         """Take the next bytes; returns when they are written, or held."""
+        if not self._begun and not self._dropped:
+            self._held = self.recorder.gate.closed
+        if not self._held:
+            await self._pass(data)  # first: to search and record it takes its time
         self._begun += data
-        while (end := self._begun.find(b"\n", self._searched)) >= 0:
-            await self._take(end + 1)
-        self._searched = len(self._begun)
-        large = self._searched > self._recorder.limits.message
-        if self._begun and (large or not self._recorder.gate.closed or not self._between.is_set()):
-            self._between.clear()
-            part, self._passed = bytes(self._begun[self._passed :]), self._searched
-            if large:
-                self._dropped += self._searched
-                self._begun, self._searched, self._passed = bytearray(), 0, 0
-            await self._write(part)
+        while self.unit.end and (found := self.unit.end.search(self._begun, self._searched)):
+            await self._take(found.end())
+        size = len(self._begun)
+        self._searched = max(0, size - 3)
+        if size > self.recorder.limits.message:
+            if self._held:
+                await self._pass(bytes(self._begun))
+            self._dropped, self._searched, self._held, self._begun = self._dropped + size, 0, False, bytearray()
+        if self._held or not (self._begun or self._dropped):
+            self._between.set()
 
     async def finish(self) -> None:
         """The sender has ended: pass on what is left, and wait for what is held."""
-        if self._begun or self._dropped:
-            await self._take(len(self._begun))
-            self._torn = True
-        await self._tasks.end(1.0, grace=LONGEST)
+        await self._take(len(self._begun))
+        try:
+            await self._tasks.end(1.0, grace=LONGEST)
+        finally:
+            self._tasks.cancel()
 
     async def tear(self) -> None:
         """End the line that has passed in part: the rest of it will not come."""
-        if self._torn or not self._between.is_set():
+        if not self._between.is_set():
             self._between.set()
-            await self._write(b"\n")
+            await self.write(b"\n")
 
-    async def insert(self, frame: bytes) -> None:
-        """Write a frame between two others; a newline in it is white space to JSON, and would end it here."""
-        await self._pass(frame.replace(b"\n", b" ") + b"\n")
-
-    async def _pass(self, line: bytes) -> None:
+    async def insert(self, frame: bytes, unit: bytes = b"") -> None:
+        """Write a unit with this frame between two others."""
         await self._between.wait()
-        await self._write(line)
+        await self.write(self.unit.made(unit, frame) if frame else unit)
+
+    async def _pass(self, data: bytes) -> None:
+        self._between.clear()
+        await self.write(data)
 
     async def _take(self, size: int) -> None:
-        line, passed, whole = bytes(self._begun[:size]), self._passed, self._dropped + size
+        recorder, unit, whole = self.recorder, bytes(self._begun[:size]), self._dropped + size
         del self._begun[:size]
-        self._searched = self._passed = self._dropped = 0
-        recorder, held = self._recorder, self._recorder.gate.closed and self._between.is_set()
-        if not held:  # first: to record it takes its time
-            await self._write(line[passed:])
-        self._between.set()
+        self._searched = self._dropped = 0
         if large := whole > recorder.limits.message:
             recorder.note(f"a message of {size_text(whole)} went by: it is larger than what is recorded")
-        frame = b"" if large else self._read(line)
-        if not held:
+        frame = b"" if large else self.read(unit)
+        if not self._held:
             if frame:
-                recorder.record(self.way, frame)
-        elif frame and (caught := recorder.judge(self.way, frame)):
-            self._tasks.spawn(self._follow(caught, line))
+                recorder.record(self.way, frame, self.exchange)
+        elif frame and (caught := recorder.judge(self.way, frame, self.exchange)):
+            self._tasks.spawn(self._follow(caught, unit))
         else:
-            await self._write(line)
+            await self.write(unit)
 
-    async def _follow(self, caught: Awaitable[Decision], line: bytes) -> None:
-        decision = await caught
+    async def _follow(self, caught: Awaitable[Decision], unit: bytes) -> None:
         with suppress(OSError, WriterClosed):  # the receiver has left meanwhile
+            decision = await self.recorder.settle(self.way, caught, self.back or self.write, self.cut, self.exchange)
+            self.lost |= decision.action == "drop"
             if decision.action == "release":
-                await (self.insert(decision.frame) if decision.frame else self._pass(line))
-            elif decision.action == "answer" and self.back is not None:
-                self._recorder.record(self.back.way, decision.frame)
-                await self.back.insert(decision.frame)
-            elif decision.action == "cut":
-                self._cut()
+                await self.insert(decision.frame, unit)

@@ -11,7 +11,7 @@ import stat
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, closing, suppress
 
-from mcp_studio.tap.recorder import Flow, Recorder, Say
+from mcp_studio.tap.recorder import LINE, Flow, Recorder, Say
 from mcp_studio.transport.guard import GuardedChild, StartFailure, guard
 from mcp_studio.transport.stdio import (
     DRAIN,
@@ -62,7 +62,7 @@ def _pass_on(child: GuardedChild, number: int) -> None:
         os.kill(child.pid, number)
 
 
-class _Writer:
+class Writer:
     """Writes to a file or terminal as `PipeWriter` does to a pipe, in threads: others may share it."""
 
     def __init__(self, fd: int) -> None:
@@ -76,7 +76,12 @@ class _Writer:
                 data = data[await beside(self._file.write, data) :]
 
 
-async def _pieces(source: int) -> AsyncGenerator[bytes]:
+async def writer_to(sink: int) -> PipeWriter | Writer:
+    """Writes to a pipe, file or terminal, which belongs to it from now on."""
+    return await PipeWriter.open(sink, math.inf) if _is_pipe(sink) else Writer(sink)
+
+
+async def pieces_of(source: int) -> AsyncGenerator[bytes]:
     """What comes from a pipe, file or terminal, which belongs to this from now on."""
     with os.fdopen(source, "rb", 0) as file:
         if not _is_pipe(source):
@@ -113,11 +118,11 @@ class _Wires:
         child, recorder, outlet = self._child, self._recorder, os.dup(1)
         os.dup2(2, 1)  # what else is printed is no answer
         self._to_server = await PipeWriter.open(child.stdin_fd, math.inf)
-        self._to_client = await PipeWriter.open(outlet, math.inf) if _is_pipe(outlet) else _Writer(outlet)
-        self._asking = Flow(recorder, "out", _asked, self._to_server.write, self._cut)
-        self._answering = Flow(recorder, "in", self._printed, self._to_client.write, self._cut)
-        self._asking.back, self._answering.back = self._answering, self._asking
-        logging = Flow(recorder, "in", self._logged, _Writer(os.dup(2)).write, self._cut)
+        self._to_client = await writer_to(outlet)
+        self._asking = Flow(recorder, "out", LINE, _asked, self._to_server.write, self._cut)
+        self._answering = Flow(recorder, "in", LINE, self._printed, self._to_client.write, self._cut)
+        self._asking.back, self._answering.back = self._answering.insert, self._asking.insert
+        logging = Flow(recorder, "in", LINE, self._logged, Writer(os.dup(2)).write, self._cut)
         streams = (os.dup(0), self._asking), (child.stdout_fd, self._answering), (child.stderr_fd, logging)
         pumps = [asyncio.create_task(self._pump(*stream)) for stream in streams]
         try:
@@ -146,7 +151,7 @@ class _Wires:
 
     async def _pump(self, source: int, flow: Flow) -> None:
         try:
-            async with aclosing(_pieces(source)) as pieces:
+            async with aclosing(pieces_of(source)) as pieces:
                 async for data in pieces:
                     await flow.feed(data)
             if flow.back is not None:

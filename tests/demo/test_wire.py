@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from subprocess import run as run_process
 from typing import Any
@@ -9,8 +10,11 @@ from typing import Any
 import pytest
 from mcp_types import ElicitResult
 
+from mcp_studio.protocol.message import Request
+from mcp_studio.servers.demo.__main__ import Demo
+from mcp_studio.servers.toolserver import ToolPeer
 from tests.demo import client as sdk
-from tests.demo.wire import opened
+from tests.demo.wire import ENVELOPE, opened
 from tests.support import run
 
 MODERN = pytest.mark.parametrize("modern", [False, True], ids=["legacy", "2026-07-28"])
@@ -142,3 +146,21 @@ def test_a_taken_port_is_a_sentence_and_exit_code_1(url: str) -> None:
     done = run_process(argv, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 1
     assert done.stderr.strip() == f"Port {port} cannot be used: Address already in use."
+
+
+async def test_who_does_not_read_its_stream_holds_up_nobody_else() -> None:
+    server, heard = Demo().server, asyncio.Queue[dict[str, Any]]()
+    peer = ToolPeer(server)  # over HTTP that of all clients of the stateless era
+
+    async def unread(message: dict[str, Any]) -> None:
+        if message["method"] != "notifications/subscriptions/acknowledged":
+            await asyncio.Event().wait()
+
+    wanted = {"notifications": {"toolsListChanged": True}, "_meta": ENVELOPE}
+    streams = [peer.take(Request(name, "subscriptions/listen", wanted), put) for name, put in
+               (("a", unread), ("b", heard.put))]  # fmt: skip
+    assert (await heard.get())["method"] == "notifications/subscriptions/acknowledged"
+    await asyncio.wait_for(server.announce("tools/list_changed"), 30)
+    assert heard.get_nowait()["method"] == "notifications/tools/list_changed"
+    for stream in filter(None, streams):
+        stream.cancel()

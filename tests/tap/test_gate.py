@@ -56,7 +56,7 @@ async def test_a_message_that_is_held_becomes_what_a_person_decides(way: str) ->
         assert client.hear() == request(2, "ping"), "what is not held goes on"
         where = await gate()
         (one,) = await held(where)
-        assert (one.query, round(one.until - one.since)) == (BREAK[1], 30)
+        assert (one.query, round(one.until - one.since)) == (BREAK[1], 20)
         await wait_until(lambda: len(recorded("running")) >= one.number, what="its entry on disk")
         entry = recorded("running")[one.number - 1]
         assert (entry.method, entry.target) == ("tools/call", "pay") and b"open-sesame" not in entry.body

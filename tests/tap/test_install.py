@@ -11,7 +11,7 @@ from tests.cli.kit import cli
 
 ARGS = ["-y", "files", "--", "/a b"]
 ENTRY = {"command": "npx", "args": ARGS, "env": {"K": "${env:TOKEN}"}, "disabled": False}
-WHOLE = {"mcpServers": {"files": ENTRY, "web": {"url": "https://example.com/mcp"}}, "other": [1]}
+WHOLE = {"mcpServers": {"files": ENTRY, "web": {"url": "https://example.com/mcp?of=me"}}, "other": [1]}
 
 
 @pytest.fixture
@@ -44,11 +44,22 @@ def test_it_is_put_before_a_server_and_taken_out_again(file: Path) -> None:
     assert "behind no tap" in tap(file, "--remove", "cursor", "files", "--yes")[1]
 
 
+def test_it_is_put_before_a_server_at_a_url_and_taken_out_again(file: Path) -> None:
+    code, told = tap(file, "--install", "cursor", "web", "--listen", "8300", "--yes")
+    assert code == 0 and "tap --name web --listen 8300 --to 'https://example.com/mcp?of=me'" in told
+    entry = json.loads(file.read_text())["mcpServers"]["web"]
+    assert entry == {"url": "http://127.0.0.1:8300/mcp?of=me#https://example.com/mcp?of=me"}
+    assert "already" in tap(file, "--install", "cursor", "web", "--listen", "8300", "--yes")[1]
+    assert tap(file, "--remove", "cursor", "web", "--yes")[0] == 0
+    assert json.loads(file.read_text()) == WHOLE
+    assert "behind no tap" in tap(file, "--remove", "cursor", "web", "--yes")[1]
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
         (["cursor", "filse"], "Did you mean `files`?"),
-        (["cursor", "web"], "web is no program that Cursor starts"),
+        (["cursor", "web"], "web is at a URL: the tap needs a port"),
         (["cursor"], "Which server of it?"),
         (["nobody", "files"], "No client is known as `nobody`"),
         (["zed", "files"], "has no server `files`"),

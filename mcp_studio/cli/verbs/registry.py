@@ -35,8 +35,7 @@ def run(out: Output) -> int:
     action, *words = options.words or ["list"]
     config, names = configured(out), options.values("--server")
     asks = action in _ASKING and not options.flag("--offline") and bool(config.servers or names)
-    if asks:
-        config = select(config, names)
+    config = select(config, names) if asks else config
 
     async def body(studio: Studio) -> int:
         if asks:
@@ -100,10 +99,8 @@ def _act(registry: ToolRegistry, action: str, words: Sequence[str], out: Output)
 
 
 def _moved(registry: ToolRegistry, action: str, place: str, out: Output) -> int:
-    if action == "copy":
-        count = copy(registry.storage, open_storage(place))
-    else:
-        count = registry.read(Path(place)) if action == "import" else registry.write(Path(place))
+    files = {"import": registry.read, "export": registry.write}
+    count = files[action](Path(place)) if action in files else copy(registry.storage, open_storage(place))
     out.note(plural(count, "tool"))
     return out.done({"tools": count})
 

@@ -58,9 +58,8 @@ def _with_tokens(gateway: GatewaySettings, out: Output) -> GatewaySettings:
     """The settings with what references in tokens stand for."""
     given = {"": os.environ.get(VARIABLE) or gateway.token} | {one.name: one.token for one in gateway.clients}
     ready = effective(ServerConfig("gateway", headers=given), keyring=session()).headers
-    for token in ready.values():
-        if token:
-            out.redactor.learn(token)
+    for token in filter(None, ready.values()):
+        out.redactor.learn(token)
     clients = tuple(replace(one, token=ready[one.name]) for one in gateway.clients)
     return replace(gateway, token=ready[""], clients=clients)
 

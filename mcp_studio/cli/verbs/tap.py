@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 from mcp_studio.cli import targets
 from mcp_studio.cli.terminal import Output
@@ -24,21 +27,26 @@ from mcp_studio.tap.gate import HOLD, Fault, Gate, faults_in
 from mcp_studio.tap.recorder import Recorder
 from mcp_studio.tap.stdio import tap_program
 from mcp_studio.trace.store import TraceStore, disk_for
+from mcp_studio.transport.http_client import load as client_of
 
 
-def run(out: Output) -> int:
+def run(out: Output, http: Callable[..., Any]) -> int:
     """Pass messages until the client or the server ends it; returns the server's exit code."""
     options = out.options
     if client := options.value("--install") or options.value("--remove"):
         return _put(client, out)
-    if options.command is None or options.words:
-        raise UsageError("Which server?", hint="mcp-studio tap -- COMMAND ARGS…")
-    server = _program(options.command)
-    name = options.value("--name") or Path(server.command).stem
+    url = options.value("--to")
+    if bool(url) == (options.command is not None) or options.words:
+        raise UsageError("Which server?", hint="It is -- COMMAND ARGS…, or --listen PORT --to URL.")
+    server = targets.from_url(url, transport="http") if url else targets.from_command(options.command or [])
+    name = options.value("--name") or urlsplit(url).hostname or Path(server.command).stem
     config = targets.configuration(options, Paths.default(), replace(server, name=name))
+    out.redactor = Redactor(config.settings.redact)
     targets.learn(config, out)
+    for secret in () if url else secret_values(replace(server, env=dict(os.environ))):
+        out.redactor.learn(secret)  # it gets our whole environment
     targets.tell_problems(config, out)
-    return asyncio.run(_tap(config, config.servers[name], out))
+    return asyncio.run(_tap(config, config.servers[name], out, http))
 
 
 def _put(name: str, out: Output) -> int:
@@ -50,32 +58,25 @@ def _put(name: str, out: Output) -> int:
     servers = written(Paths.default(), Path.cwd(), files=[file]).servers
     if (server := servers.get(word)) is None:
         raise UsageError(f"{file} has no server `{word}`.", hint=nearest(word, servers))
-    if server.kind != "stdio":
-        raise UsageError(f"{word} is no program that {client.name} starts: no tap can be put before it.")
-    words = [server.command, *server.args]
-    tapped = "tap" in words[1:4] and "--" in words
-    if tapped == install:
+    words, behind = [server.command, *server.args], urlsplit(server.url).fragment
+    if (bool(behind) if server.url else "tap" in words[1:4] and "--" in words) == install:
         out.note(f"{word} is behind a tap already" if install else f"{word} is behind no tap")
         return out.done({"client": client.name, "file": str(file), "servers": []})
-    command, *args = (
-        [*targets.ourselves(), "tap", "--name", word, "--", *words] if install else words[words.index("--") + 1 :]
-    )
-    entry = replace(server.written or server, command=command, args=tuple(args), written=None)
-    return verb.put(name, [entry], out)
+    entry = replace(server.written or server, written=None)
+    if server.url and install:  # clients send no fragment: the server's own URL stands there
+        if (port := out.options.count("--listen", 65_535)) is None:
+            raise UsageError(f"{word} is at a URL: the tap needs a port.", hint="--listen PORT names one.")
+        out.note(f"It works as long as this runs: mcp-studio tap --name {word} --listen {port} --to '{entry.url}'")
+        behind = urlsplit(entry.url)._replace(scheme="http", netloc=f"127.0.0.1:{port}", fragment=entry.url).geturl()
+    if behind:
+        return verb.put(name, [replace(entry, url=behind)], out)
+    tap = [*targets.ourselves(), "tap", "--name", word, "--"]
+    command, *args = [*tap, *words] if install else words[words.index("--") + 1 :]
+    return verb.put(name, [replace(entry, command=command, args=tuple(args))], out)
 
 
-def _program(command: Sequence[str]) -> ServerConfig:
-    """It gets the whole environment of the tap: what is secret there is its own."""
-    server = targets.from_command(command)
-    secrets = dict.fromkeys((*server.secrets, *secret_values(replace(server, env=dict(os.environ)))))
-    return replace(server, secrets=tuple(secrets))
-
-
-async def _tap(config: Config, server: ServerConfig, out: Output) -> int:
-    options, settings = out.options, config.settings
-    redactor = Redactor(settings.redact)
-    for secret in server.secrets:
-        redactor.learn(secret)
+async def _tap(config: Config, server: ServerConfig, out: Output, http: Callable[..., Any]) -> int:
+    options, settings, redactor = out.options, config.settings, out.redactor
     state = Paths.default().state
     disk = disk_for(state / "trace", settings, "tap")
     if disk is None:
@@ -86,10 +87,13 @@ async def _tap(config: Config, server: ServerConfig, out: Output) -> int:
     faults += [fault for file in options.values("--faults") for fault in faults_in(Path(file))]
     gate = Gate(redactor, faults, options.value("--seed"), options.seconds("--hold") or HOLD)
     gate.set(options.values("--break"))
-    recorder = Recorder(store, gate, redactor, server.name, settings.limits, out.warn)
+    recorder = partial(Recorder, store, gate, redactor, server.name, settings.limits, out.warn)
     desk = asyncio.create_task(serve(gate, state / "held", lambda: disk.path.stem if disk and disk.path else ""))
     try:
-        return await tap_program((server.command, *server.args), recorder, out.warn)
+        if not server.url:
+            return await tap_program((server.command, *server.args), recorder(), out.warn)
+        client = client_of(server, settings.limits, settings.limits.connect)
+        return await http(client, recorder, options.count("--listen", 65_535, least=0) or 0, out.data) or 0
     finally:
         desk.cancel()
         await store.close()
