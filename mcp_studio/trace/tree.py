@@ -61,21 +61,17 @@ def walk(node: Node) -> Iterator[tuple[int, Node]]:
 def family_of(recording: Recording, number: int) -> list[int]:
     """All that belongs to what an entry belongs to: requests and their answers, HTTP heads, notes."""
     columns, found = recording.columns, tree(recording, number)
-    numbers = {number} if found is None else {node.number for _, node in walk(found)}
-    rows = (one - columns.first for one in tuple(numbers))
-    numbers.update(columns.link[row] for row in rows if 0 <= row < len(columns) and columns.link[row])
-    return sorted(numbers)
+    numbers = {node.number for _, node in walk(found)} if found else {number}
+    rows = (one - columns.first for one in numbers if 0 <= one - columns.first < len(columns))
+    return sorted(numbers.union(link for row in rows if (link := columns.link[row])))
 
 
 def ends_of(recording: Recording, entry: WireMessage) -> tuple[WireMessage, WireMessage | None]:
     """The request that an entry belongs to, or the entry itself, and its answer."""
-    columns = recording.columns
-    number = request_of(columns, entry.number)
-    request = recording.entry(number) if number is not None else None
-    if request is None:
-        return entry, None
-    link = columns.link[request.number - columns.first] if request.kind == "request" else 0
-    return request, recording.entry(link) if link else None
+    number, columns = request_of(recording.columns, entry.number), recording.columns
+    request = recording.entry(number) if number else None
+    link = columns.link[request.number - columns.first] if request and request.kind == "request" else 0
+    return request or entry, recording.entry(link) if link else None
 
 
 def parent_of(columns: Columns, number: int) -> int:
@@ -83,11 +79,9 @@ def parent_of(columns: Columns, number: int) -> int:
 
     All later rounds of a conversation are under its first one.
     """
-    known = columns.follows.get(number, 0)
-    first = number
+    first, known = number, columns.follows.get(number, 0)
     while 0 < known < first:
-        first = known
-        known = columns.follows.get(first, 0)
+        first, known = known, columns.follows.get(known, 0)
     if first != number:
         return first
     parent = columns.parents.get(number, 0)

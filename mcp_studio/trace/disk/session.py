@@ -45,9 +45,7 @@ class Loader:
     def __init__(self, path: Path, db: sqlite3.Connection) -> None:
         self._path, self._db = path, db
         self.columns = Columns()
-        self._names = {
-            "server": self.columns.servers, "method": self.columns.methods, "target": self.columns.targets,
-        }  # fmt: skip
+        self._names = {"server": self.columns.servers, "method": self.columns.methods, "target": self.columns.targets}
         self._seq = 0
         self._deadline = 0.0
         self.problem = ""

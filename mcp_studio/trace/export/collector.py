@@ -263,9 +263,7 @@ _PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 _TARGETS = {
     "tools/call": "gen_ai.tool.name",
     "prompts/get": "gen_ai.prompt.name",
-    "resources/read": "mcp.resource.uri",
-    "resources/subscribe": "mcp.resource.uri",
-    "resources/unsubscribe": "mcp.resource.uri",
+    **dict.fromkeys(("resources/read", "resources/subscribe", "resources/unsubscribe"), "mcp.resource.uri"),
 }
 """Method -> the attribute that its target is."""
 

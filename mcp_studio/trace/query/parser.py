@@ -13,9 +13,9 @@ from typing import Literal, NamedTuple
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import UsageError
 from mcp_studio.schema.patterns import PatternError
-from mcp_studio.trace.message import BY_HAND, COMMENTED, DIRECTIONS, KINDS, MARKED, OUTCOMES, PROBE, SEVERITY
+from mcp_studio.trace.message import BY_HAND, COMMENTED, DIRECTIONS, KINDS, MARKED, OUTCOMES, PROBE, SEVERITY, Columns
 from mcp_studio.trace.query import terms
-from mcp_studio.trace.query.terms import Query, Rows, Sought, Term, Test, TextTest
+from mcp_studio.trace.query.terms import Query, Sought, Term, TextTest
 from mcp_studio.trace.tree import parent_of
 
 LONGEST = 2_000
@@ -364,18 +364,13 @@ def _comment(token: Token, now: float) -> Term:
 def _under(token: Token, now: float) -> Term:
     top = _amount(token, {"": 1.0}, "", "under:812")
 
-    def make(rows: Rows) -> Test:
-        columns = rows.columns
+    def test(columns: Columns, row: int) -> bool:
+        number = min(own := columns.first + row, columns.link[row] or own)  # of an answer its request
+        while number > top:
+            number = parent_of(columns, number)
+        return number == top
 
-        def test(row: int) -> bool:
-            number = min(own := columns.first + row, columns.link[row] or own)  # of an answer its request
-            while number > top:
-                number = parent_of(columns, number)
-            return number == top
-
-        return test
-
-    return Term(make)
+    return Term(lambda rows: lambda row: test(rows.columns, row))
 
 
 class Key(NamedTuple):
@@ -397,9 +392,7 @@ KEYS: dict[str, Key] = {
     "tool": Key("the tool of a call", "tool:read_file", _name("target", "tools/call")),
     "prompt": Key("the prompt that is got", "prompt:review", _name("target", "prompts/get")),
     "resource": Key("the address of a resource", "resource:file://*", _RESOURCE),
-    "target": Key(
-        "tool, prompt, address or step of signing in that a message is about", "target:report", _name("target")
-    ),
+    "target": Key("tool, prompt, address or sign-in step that a message is about", "target:report", _name("target")),
     "kind": Key("what an entry is", "kind:request", _kind, (*KINDS, "response")),
     "direction": Key("which way it went", "direction:in", _direction, DIRECTIONS),
     "status": Key("what came of a request; of HTTP answers the number", "status:error", _status, STATUSES),
