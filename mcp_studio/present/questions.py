@@ -20,9 +20,7 @@ KINDS = {
     "sign_in": "sign-in",
 }
 """What the kinds of questions are called in lists."""
-_EVERY = {
-    "elicitation": "every form", "url": "every page", "sampling": "every sampling request", "any": "everything",
-}  # fmt: skip
+_EVERY = {"elicitation": "every form", "url": "every page", "sampling": "every sampling request", "any": "everything"}
 
 
 _REQUESTS = {

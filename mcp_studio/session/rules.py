@@ -112,9 +112,7 @@ def _shortest(content: Json) -> Json:
 
 def message_result(text: str) -> dict[str, Json]:
     """A `CreateMessageResult` that says one text (client/sampling)."""
-    return {
-        "role": "assistant", "content": {"type": "text", "text": text}, "model": MODEL, "stopReason": "endTurn",
-    }  # fmt: skip
+    return {"role": "assistant", "content": {"type": "text", "text": text}, "model": MODEL, "stopReason": "endTurn"}
 
 
 def _called(request: InputRequest) -> str:

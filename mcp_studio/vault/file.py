@@ -44,11 +44,7 @@ class FileVault:
     kind: Keeping = "file"
 
     def __init__(
-        self,
-        file: Path,
-        drawer: Drawer = "secrets",
-        passphrase: AskPassphrase | None = None,
-        keys: Keys | None = None,
+        self, file: Path, drawer: Drawer = "secrets", passphrase: AskPassphrase | None = None, keys: Keys | None = None
     ) -> None:
         """Vaults that share their `keys` ask for a passphrase once."""
         self._file = file.absolute()

@@ -257,9 +257,7 @@ def entries(folder: int) -> list[os.DirEntry[str]]:
         return sorted(islice(found, ENTRIES), key=attrgetter("name"))
 
 
-def below(
-    folder: int, depth: int, wanted: Callable[[str], bool], path: str = "", level: int = 1
-) -> Iterator[Found]:  # fmt: skip
+def below(folder: int, depth: int, wanted: Callable[[str], bool], path: str = "", level: int = 1) -> Iterator[Found]:
     """Everything below a folder, each folder before what is in it; links are never followed.
 
     Args:

@@ -34,9 +34,7 @@ if TYPE_CHECKING:
     from mcp_studio.tui.call_draft import CallDraft
     from mcp_studio.tui.views.content_view import Cards  # imports Markdown, for 30 ms and 3 MB
 
-_TABS = {
-    "text": "Text", "structured": "Structured", "table": "Table", "query": "Query", "raw": "Raw", "diff": "Diff",
-}  # fmt: skip
+_TABS = {"text": "Text", "structured": "Structured", "table": "Table", "query": "Query", "raw": "Raw", "diff": "Diff"}
 _PROBLEMS, _JSON = 3, ("{", "[", '{"', "[{", '["', "[[", "{}", "[]")
 """Problems of an answer that are told; how text begins that is JSON."""
 COLOURS = {"ok": "$state-ready", "busy": "$state-busy", "bad": "bold $state-failed", "off": "$quiet"}

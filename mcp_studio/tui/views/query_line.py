@@ -26,12 +26,7 @@ _MOST = 12
 """Suggestions; the line is cut where the screen ends."""
 _SAMPLE = 20_000
 """Newest entries in which values are looked for."""
-_WORDS = {
-    "error": "everything that failed",
-    "marked": "what you marked",
-    "not": "not what follows",
-    "or": "one of two",
-}
+_WORDS = {"error": "everything that failed", "marked": "what you marked", "not": "not what follows", "or": "one of two"}
 _EXAMPLES = {
     "since": ("1m", "10m", "1h", "1d"), "until": ("1m", "10m", "1h", "1d"), "ms": (">100", ">1s", "<10"),
     "size": (">1KB", ">100KB", ">1MB"),
