@@ -215,10 +215,10 @@ async def test_who_resumes_hears_of_a_worker_that_has_a_part(tmp_path: Path, stu
     with process(database, tmp_path, "work", "one", text), process(database, tmp_path, "run", "-", text):
         await wait_until(lambda: "one" in executors(tmp_path))
     async with DurableRuns(studio, database) as runs:
-        heard = asyncio.get_running_loop().create_future()
-        runs.held.connect(lambda said: heard.done() or heard.set_result(said))
+        heard: list[str] = []
+        runs.held.connect(heard.append)
         run = asyncio.ensure_future(runs.resume("the-run"))
-        assert "worker one" in await asyncio.wait_for(heard, 60)
+        await wait_until(lambda: any("worker one" in said for said in heard))
         with process(database, tmp_path, "work", "one", text):
             assert await asyncio.wait_for(run, 120) == [1] * 40
     kept = RunStore(studio.paths.state / "runs", studio.redactor)

@@ -58,6 +58,13 @@ def test_calls_become_steps_and_what_an_earlier_result_gave_is_a_reference(tmp_p
     assert Template(third.raw["arguments"]).value({}) == ODD
 
 
+def test_a_server_with_a_dot_in_its_name_is_named_apart(tmp_path: Path) -> None:
+    file = tmp_path / "made.json"
+    file.write_bytes(exported(recorded(call(1, "get.it", {}, server="my.shop")), "workflow"))
+    (step,) = Workflow.load(str(file)).steps
+    assert (step.raw["server"], step.raw["call"]) == ("my.shop", "get.it")
+
+
 def test_what_has_no_call_is_no_workflow() -> None:
     items = [*morning()[:3], item(4, "request", "in", b"{}", method="tools/call", target="theirs", outcome="lost")]
     with pytest.raises(UsageError, match="No tool is called"):

@@ -105,6 +105,7 @@ def test_two_ways_to_say_the_same(text: str, same: str) -> None:
         ("and a", 0, 3, "missing here"),
         ("not", 3, 3, "missing here"),
         (">500", 0, 4, "no time and no size"),
+        ("under:x", 6, 7, "such as under:812"),
         ("<b>", 0, 2, "no time and no size"),
         ("since:soon", 6, 10, "no time"),
         ("since:25:00", 6, 11, "no time"),
