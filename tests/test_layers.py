@@ -193,7 +193,7 @@ def test_what_is_imported_is_declared_and_the_other_way_round() -> None:
     extras = project["optional-dependencies"]
     wanted = project["dependencies"] + [one for name, some in extras.items() if name != "test" for one in some]
     names = {
-        **{"pillow": "PIL", "pyjwt[crypto]": "jwt", "pyyaml": "yaml", "markdown_it_py": "markdown_it"},
+        **{"pillow": "PIL", "pyjwt[crypto]": "jwt", "pyyaml": "yaml"},
         **{
             "opentelemetry_exporter_otlp_proto_http": "opentelemetry",
             "protobuf": "google",
