@@ -174,7 +174,9 @@ class ResultPane(Pane, scope="result"):
             self._tabs[self._key] = self.tab
         self._drawn = drawn
         # Where the view or the button that had it goes, the focus stays in the pane.
-        moves_focus = self.has_focus_within and (outcome is not None or self.place.has_focus_within)
+        if self.has_focus_within and (outcome is not None or self.place.has_focus_within):
+            self.screen.set_focus(self.tabs_line)
+            self.call_after_refresh(self._take_focus)
         self.place.remove_children()
         view = self._view(outcome) if shown else None
         key, rows = self.app.key_of, view.summary if isinstance(view, TableView) else ""
@@ -190,8 +192,6 @@ class ResultPane(Pane, scope="result"):
             verb = "" if self._opened is None else "reads" if self._opened.verb == "read" else "calls"
             hint = f" {self.app.key_of('submit')} {verb} it." if verb else ""
             self.place.mount(Static(f"No result yet.{hint}", classes="quiet", markup=False))
-        if moves_focus:
-            self.call_after_refresh(self._take_focus)
 
     def _take_focus(self) -> None:
         """Focus what there is now, unless the person has gone elsewhere meanwhile."""

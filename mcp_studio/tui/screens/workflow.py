@@ -93,7 +93,7 @@ class WorkflowDialog(RunDialog):
         self._run = None if workflow.errors else Run(workflow, self.app.studio)
         self.retitle(f"Workflow: {workflow.name}")
         self.look()
-        self.steps.focus()
+        (self.file if self._run is None else self.steps).focus()
         found = await check(workflow, self.app.studio)
         self.note("\n".join(map(str, found)) or workflow.description, "warn" if found else "quiet")
 
