@@ -160,6 +160,7 @@ class TracePane(Pane, scope="trace"):
         self._show_notes()
         if self.screen.has_class("-huge") and not self.beside.is_attached:
             self.query_one(Horizontal).mount(self.beside)
+            self.beside.call_later(self._look_beside)
         entry, shown = self.table.message, self.beside.entry
         if entry and not (shown and entry.number == shown.number) and not self.beside.has_focus_within:
             self._show_beside(entry)
@@ -461,8 +462,7 @@ class TracePane(Pane, scope="trace"):
         before, self._held = self._held, len(self._gate.waiting)
         if self._held > before and self.app.screen is self.screen:
             self.app.say("A breakpoint holds a message: see Breakpoints in the palette.", "warning")
-        if self._held != before:
-            self._look_beside()
+        self._look_beside()
 
     def action_breakpoints(self) -> None:
         """Say which messages are held, and decide about each."""
