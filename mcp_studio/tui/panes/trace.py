@@ -160,7 +160,6 @@ class TracePane(Pane, scope="trace"):
         self._show_notes()
         if self.screen.has_class("-huge") and not self.beside.is_attached:
             self.query_one(Horizontal).mount(self.beside)
-            self.beside.call_later(self._look_beside)
         entry, shown = self.table.message, self.beside.entry
         if entry and not (shown and entry.number == shown.number) and not self.beside.has_focus_within:
             self._show_beside(entry)
