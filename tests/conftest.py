@@ -88,8 +88,8 @@ LONGEST = (
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Two processes more than there are cores: half of a test is waiting for servers and screens."""
-    return 2 + min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 7)
+    """Three processes for each core: most of a test is waiting for servers and screens."""
+    return min(9, 3 * (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1))
 
 
 def pytest_configure(config: pytest.Config) -> None:

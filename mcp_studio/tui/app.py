@@ -38,6 +38,7 @@ class StudioApp(GuardedApp):
     TITLE = "mcp-studio"
     CSS_PATH = [Path(__file__).with_name(name) for name in ("views.tcss", "studio.tcss", "dialogs.tcss")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = bindings("app")
+    ALLOW_IN_MAXIMIZED_VIEW = "KeyBar"
     ENABLE_COMMAND_PALETTE = False  # the action `palette` opens Textual's palette with our providers
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (40, "-slim"), (72, "-narrow"), (110, "-wide"), (160, "-huge")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (10, "-short"), (30, "-middle"), (36, "-tall")]  # noqa: RUF012

@@ -89,10 +89,15 @@ class Stage:
         await self.pilot.pause()
 
     async def shows(self, *patterns: str) -> None:
-        """Wait until the screen matches all these patterns."""
-        for pattern in patterns:
-            there = f"{pattern!r} on the screen"
-            await self.until(lambda pattern=pattern: re.search(pattern, self.text), there, _LOOKING)
+        """Wait until the screen has matched all these patterns."""
+        left = list(patterns)
+
+        def seen() -> bool:
+            text = self.text
+            left[:] = [pattern for pattern in left if not re.search(pattern, text)]
+            return not left
+
+        await self.until(seen, f"{patterns} on the screen", _LOOKING)
 
     async def hides(self, pattern: str) -> None:
         """Wait until the screen no longer matches a pattern."""

@@ -144,6 +144,11 @@ async def test_keys_at_the_bottom_are_pressed_by_the_mouse_say_what_they_do_and_
         await stage.dialog(Help)
         await stage.shows(r"\^j Do it  esc Close ")
         await stage.press("escape")
+        await stage.until(lambda: stage.app.screen is stage.main, "the main screen")
+        await stage.press("plus")
+        await stage.until(lambda: stage.main.catalog.size.width > 100, "a zoomed pane")
+        await stage.shows(r" ⏎ Open  / Filter  esc Back  \^q Quit  \^p Palette  \? Help  \^f Search *$")
+        await stage.press("plus")
         await stage.pilot.resize_terminal(50, 20)
         await stage.shows(r" ⏎ Open  / Filter  esc Back  \^q Quit  \^p Palette *$")
 

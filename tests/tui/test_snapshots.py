@@ -39,6 +39,7 @@ from mcp_studio.present.blocks import blocks_of
 from mcp_studio.session.inbox import Answer, InputRequest, QuestionKind
 from mcp_studio.session.state import Status
 from mcp_studio.session.tasks import Step, Task
+from mcp_studio.signal import Signal
 from mcp_studio.studio import Studio
 from mcp_studio.trace.disk.sessions import SessionInfo
 from mcp_studio.trace.postmortem import Ending, Mortem
@@ -301,6 +302,7 @@ async def activity(pilot: Pilot[Any]) -> None:
 
 async def search(pilot: Pilot[Any]) -> None:
     await main_of(pilot).action_search()
+    main_of(pilot).app.studio.index.changed = Signal()  # what is taken up later would have it asked again
     await pilot.pause()
     await pilot.press(*"book")
     box = pilot.app.screen.query_one("#box")

@@ -461,8 +461,7 @@ class TracePane(Pane, scope="trace"):
         before, self._held = self._held, len(self._gate.waiting)
         if self._held > before and self.app.screen is self.screen:
             self.app.say("A breakpoint holds a message: see Breakpoints in the palette.", "warning")
-        if self._held != before:
-            self._look_beside()
+        self._look_beside()
 
     def action_breakpoints(self) -> None:
         """Say which messages are held, and decide about each."""
