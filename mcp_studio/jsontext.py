@@ -7,6 +7,7 @@ import marshal
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
+from io import StringIO
 from itertools import chain
 from typing import Any
 
@@ -183,7 +184,7 @@ def dumps(value: Json) -> bytes:
         marshal.dumps(value)  # of all that JSON may hold it refuses an `ExactFloat` alone
         text = _compact(value)
     except ValueError:
-        text = "".join(pieces(value, ""))
+        text = pretty(value, "")
     return text.encode("utf-8", "backslashreplace")
 
 
@@ -192,18 +193,21 @@ _compact: Callable[[Json], str] = json.JSONEncoder(
 ).encode
 
 
-def pretty(value: Json) -> str:
-    """Indented JSON for people: two spaces, keys in their order, characters and floats as they are."""
-    return "".join(pieces(value))
+def pretty(value: Json, margin: str = "\n") -> str:
+    """Indented JSON for people: two spaces, keys in their order, characters and floats as they are.
+
+    Args:
+        margin: a line break and what stands before each line; empty for compact JSON.
+    """
+    text = StringIO()
+    text.writelines(pieces(value, margin))  # a join would have all pieces beside one another first, ten times as large
+    return text.getvalue()
 
 
 def pieces(value: Json, margin: str = "\n") -> Iterator[str]:
     """The same bit by bit, so that a long text is not there once more. Floats are as they were written.
 
     The C encoder prints every float by float.__repr__, also those of a subclass.
-
-    Args:
-        margin: a line break and what stands before each line; empty for compact JSON.
     """
     if isinstance(value, (dict, list, tuple)) and value:
         inner, colon = (f"{margin}  ", ": ") if margin else ("", ":")

@@ -195,7 +195,6 @@ class Redactor:
         parts = [f"^{re.escape(name)}$" for name in plain] + [f"(?:{pattern})" for pattern in patterns]
         self._names = re.compile("|".join(parts), re.IGNORECASE) if parts else None
         anchors = [_ANCHOR.pattern, *(re.escape(name.lower().encode()) for name in plain)]
-        self._fast = not names
         if patterns:  # they give no anchor: then the last letter of every name is one
             anchors.append(rb'\w(?=(?:\\*")?\s?[:=])')
         self._anchor = re.compile(b"|".join(anchors))
@@ -302,7 +301,7 @@ class Redactor:
             # Lower-cased a slice at a time: what is large is not held once more.
             since = max(0, start - _BEHIND)
             low = data[since : start + SLICE + 2 * _REACH].lower()
-            if self._fast and len(data) > LARGE and not matcher(_NEAR)(low.decode("latin-1")):
+            if self._names is None and len(data) > LARGE and not matcher(_NEAR)(low.decode("latin-1")):
                 continue
             for found in self._anchor.finditer(low, start - since):
                 if since + found.end() <= done:
