@@ -278,12 +278,12 @@ class _Reading:
     def _wrong(self, step: str, line: int, column: int, message: str) -> None:
         self._problems.append(WorkflowProblem(self._file, step, line, column if line else 0, message))
 
-    def _place(self, text: str, *, take: bool = True) -> tuple[int, int]:
-        """Line and column of the next place where a text stands, which is not found again if it is to `take` it; 0
-        where there is none.
+    def _place(self, text: str, begin: int = 0, *, take: bool = True) -> tuple[int, int]:
+        """Line and column of the next place from `begin` on where a text stands, which is not found again if it is to
+        `take` it; 0 where there is none.
         """
         first = text.split("\n", 1)[0] if text else " "
-        begin = self._found.get(text, -1) + 1
+        begin = max(begin, self._found.get(text, -1) + 1)
         quoted = [(at, 1) for mark in "\"'" if (at := self._text.find(f"{mark}{first}{mark}", begin)) >= 0]
         escaped = dumps(text).decode()
         ways = quoted or [(at, skip) for form, skip in ((escaped, 1), (first, 0))
@@ -301,7 +301,7 @@ class _Reading:
         known = _COMMON.keys() | _KINDS[kind].keys() if kind else _TOP.keys()
         before = len(self._problems)
         for key in raw.keys() - known:
-            at, column = self._place(key)
+            at, column = self._place(key, self._found.get(step, 0))
             self._wrong(step, at or line, column or 1, f"{key} is not known here.{suggestion(key, known)}")
         for problem in errors(quick(_form(kind), raw)):
             where = key_of(path_of(problem.pointer, raw))
