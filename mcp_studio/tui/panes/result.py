@@ -176,7 +176,7 @@ class ResultPane(Pane, scope="result"):
         # Where the view or the button that had it goes, the focus stays in the pane.
         if self.has_focus_within and (outcome is not None or self.place.has_focus_within):
             self.screen.set_focus(self.tabs_line)
-            self.call_after_refresh(self._take_focus)
+        self.call_after_refresh(self._take_focus)
         self.place.remove_children()
         view = self._view(outcome) if shown else None
         key, rows = self.app.key_of, view.summary if isinstance(view, TableView) else ""
@@ -194,10 +194,10 @@ class ResultPane(Pane, scope="result"):
             self.place.mount(Static(f"No result yet.{hint}", classes="quiet", markup=False))
 
     def _take_focus(self) -> None:
-        """Focus what there is now, unless the person has gone elsewhere meanwhile."""
+        """Focus what there is now, once it is there and where the pane has the focus."""
         if not all(view.is_mounted for view in self.place.children):
             self.call_after_refresh(self._take_focus)
-        elif not self.place.has_focus_within and (self.has_focus_within or self.screen.focused is None):
+        elif self.has_focus_within and not self.place.has_focus_within:
             self.screen.set_focus(self.entry_point())
 
     def _view(self, outcome: CallOutcome) -> Widget:
