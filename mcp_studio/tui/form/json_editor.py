@@ -81,6 +81,7 @@ class JsonEditor(Vertical):
     class Changed(Message):
         """The text was edited; `value` is what it says, or said when it was last JSON."""
 
+        editor: JsonEditor
         value: Json
 
     def __init__(self, value: Json = None, *, text: str = "") -> None:
@@ -165,7 +166,7 @@ class JsonEditor(Vertical):
             self._tell(None)
         except (JsonProblem, LimitExceeded) as problem:
             self._tell(problem)
-        self.post_message(self.Changed(self.value))
+        self.post_message(self.Changed(self, self.value))
 
     def on_area_editor_too_long(self, event: AreaEditor.TooLong) -> None:
         event.stop()

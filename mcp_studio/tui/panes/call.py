@@ -350,7 +350,10 @@ class CallPane(Pane, scope="call"):
     @on(JsonEditor.Changed)
     def value_changed(self, event: FormView.Changed | JsonEditor.Changed) -> None:
         """What stands in the JSON tab and is no JSON yet is kept beside the value."""
-        self._edited(event.value)
+        replaced = isinstance(event, JsonEditor.Changed) and event.editor is not self.json
+        # One that says nothing new is not heard: the editor in its place may have no text yet.
+        if not replaced or self.draft is None or event.value != self.draft.value:
+            self._edited(event.value)
 
     def _edited(self, value: Json) -> None:
         """Keep the value, and text that is no JSON yet, at once; check it after a pause."""
