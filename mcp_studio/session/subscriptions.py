@@ -323,8 +323,9 @@ class Subscriptions:
     # ------------------------------------------------------------------ inside
 
     def _updated(self, place: _Place, uri: str) -> None:
-        known = place.wanted.get(uri) or _parent(place.wanted, uri)
-        if known is None:
+        # The specification allows a notice to name a resource within the one that is watched.
+        within = (one for key, one in place.wanted.items() if uri.startswith(key.rstrip("/") + "/"))
+        if (known := place.wanted.get(uri) or next(within, None)) is None:
             return
         known.updates += 1
         known.unread += 1
@@ -348,8 +349,3 @@ class Subscriptions:
 
     def _place(self, server: str) -> _Place:
         return self._places.setdefault(server, _Place())
-
-
-def _parent(wanted: dict[str, Subscription], uri: str) -> Subscription | None:
-    """The specification allows a notice to name a resource within the one that is watched."""
-    return next((known for key, known in wanted.items() if uri.startswith(key.rstrip("/") + "/")), None)

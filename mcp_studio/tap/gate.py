@@ -213,7 +213,8 @@ class Gate:
 
     def catch(self, store: TraceStore, entry: WireMessage, frame: bytes, note: Note) -> Awaitable[Decision] | None:
         """What becomes of a message that was just recorded, which is noted; None where it simply goes on."""
-        named = _named(entry)
+        way = "→" if entry.direction == "out" else "←"
+        named = " ".join(filter(None, (way, entry.kind, entry.method, entry.target)))
         for one, chances in self._faults:
             if fits(store, entry, one.query) and chances[entry.direction].random() < one.rate:
                 if (decision := one.decision(frame)) is not None:
@@ -250,10 +251,6 @@ class Gate:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._leaving.wait(), decision.delay)
         return decision
-
-
-def _named(entry: WireMessage) -> str:
-    return " ".join(filter(None, ("→" if entry.direction == "out" else "←", entry.kind, entry.method, entry.target)))
 
 
 def _restored(edited: Json, shown: Json, real: Json) -> Json:
