@@ -221,7 +221,7 @@ async def test_lists_and_messages_can_be_queried_too() -> None:
         stage.main.action_pane_catalog()
         for pane, expression, found in (
             ("catalog", "[?name == 'list_books'].name | [0]", '"list_books"'),
-            ("trace", "result.serverInfo.name || method", r'"[\w/-]+"'),
+            ("trace", "jsonrpc", '"2.0"'),
         ):
             await getattr(stage.main, f"{pane}").run_action("query")
             dialog = await stage.dialog(Query)

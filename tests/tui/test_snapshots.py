@@ -155,7 +155,7 @@ def fill(studio: Studio) -> None:
         answer = studio.trace.add("shop", "in", "result", b'{"jsonrpc":"2.0","id":%d,"result":{}}' % number)
         answer.time = NOW + number + 0.018
         answer.method = "tools/call"
-        studio.trace.settled(studio.trace.opened(request), answer, False)
+        studio.trace.settled(studio.trace.opened(request), answer, "ok")
         for entry in (request, answer):
             studio.trace.columns.time[entry.number - studio.trace.first_number] = entry.time
     last = studio.trace.entry(7)
@@ -447,8 +447,8 @@ PICTURES: dict[str, dict[str, Scene]] = {
 }  # fmt: skip
 
 
-LATE = {"160x50": "jsonrpc", "200x60": "jsonrpc"}
-"""What comes a moment after all else: the message beside the trace."""
+LATE = {"160x50": "jsonrpc", "200x60": "jsonrpc", "details": "o200k_base"}
+"""What comes a moment after all else: the message beside the trace, and the tokens of a server's tools."""
 
 
 async def picture(pilot: Pilot[Any], scene: Scene, words: str) -> str:
