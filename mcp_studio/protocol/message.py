@@ -84,18 +84,19 @@ def parse(frame: bytes, limits: Limits = DEFAULT) -> Parsed:
     try:
         value = loads(frame, most=limits.depth, values=limits.values)
     except LimitExceeded as problem:
-        return Parsed(
-            (Malformed(problem.message, _guess_id(frame), "values" if problem.limit == "values" else "depth"),)
-        )
+        beyond = "values" if problem.limit == "values" else "depth"
+        return Parsed((Malformed(problem.message, _guess_id(frame), beyond),))
     except JsonProblem as problem:
         identity = _guess_id(frame)
         if identity is None:
-            return Parsed(
-                (Malformed("it is not JSON; was it printed to standard output by mistake?", None, "no JSON"),)
-            )
+            printed = "it is not JSON; was it printed to standard output by mistake?"
+            return Parsed((Malformed(printed, None, "no JSON"),))
         return Parsed((Malformed(f"it is not JSON: {problem}", identity, "no JSON"),))
     finally:
         if collects:
+            # JSON has no cycles: its values join the old objects without being searched.
+            gc.freeze()
+            gc.unfreeze()
             gc.enable()
     if isinstance(value, list):
         items = cast("list[Json]", value)
