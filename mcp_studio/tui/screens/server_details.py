@@ -138,7 +138,7 @@ def _metrics(studio: Studio, name: str, status: Status) -> Iterator[str]:
     rows = metrics.metrics_of(studio.numbers, studio.caller.prices(name), {})
     some = [one for one in rows if one.of.server == name]
     for row in [metrics.HEADS, *map(metrics.figures_row, some[:_USED])] if some else ():
-        yield f"{row[0]:<18.18}{''.join(f'{cell:>9}' for cell in row[1:])}"
+        yield f"{row[0]:<15.15}{row[1]:>9}{''.join(f'{cell:>7}' for cell in row[2:])}"
     if some:
         yield " · ".join(metrics.server_facts(some[0], time.time() * (status.state == "ready")))
 
