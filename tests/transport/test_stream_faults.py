@@ -26,7 +26,7 @@ STREAM = b": hello\r\n\r\nevent: endpoint\r\ndata: /message\r\n\r\n"
 STREAM += b"event: message\ndata: " + STEP + b"\n\nid: 7\ndata: " + ANSWER + b"\n\n"
 FRAMES = frame(STEP) + frame(b"?", PING) + frame(ANSWER[:20], TEXT, last=False) + frame(ANSWER[20:], 0)
 FRAMES += frame(STEP, BINARY) + frame(b"\x03\xf3boom", CLOSE)
-LIMITS = Limits(message=64 * KB, connect=0.5, close=0.5, write=0.5)
+LIMITS = Limits(message=64 * KB, connect=10.0, close=0.5, write=0.5)
 
 
 async def lives(url: str, kind: Any, sent: Callable[[], object]) -> None:
