@@ -76,7 +76,7 @@ def main() -> None:
         "bare call": ("", command(PYTHON, bare, "call", "--", *server)),
         "mcp-studio call": ("bare call", command(STUDIO, *echo, "--", *server)),
         "bare Textual": ("", screen("READY", "READY", PYTHON, str(HERE / "bare_app.py"))),
-        "the studio": ("bare Textual", screen(r"\S", r"1/1 servers", STUDIO, "--", *server)),
+        "the studio": ("bare Textual", screen(r"\S", r"●1\b.*\d tools", STUDIO, "--", *server)),
     }
     found: dict[str, list[dict[str, float]]] = {name: [] for name in cases}
     for number in range(options.rounds + 1):

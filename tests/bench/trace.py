@@ -155,7 +155,7 @@ class Flooded:
         argv = [sys.executable, "-m", "mcp_studio", "--", *server]
         self.terminal = Terminal(argv, 140, 40, {**FAST, "MCP_STUDIO_HOME": home})
         self.terminal.start()
-        self.terminal.until("1/1 servers")
+        self.terminal.until(r"●1\b.*\d tools")
         self.typed = 0
         self.terminal.press(b"2/")
         self.rest(2.0)
