@@ -112,10 +112,10 @@ class Saver:
             self._task = asyncio.get_running_loop().create_task(self._run())
 
     async def finish(self) -> None:
-        """Wait until all is written, be the disk slow: the thread that writes would be waited for all the same."""
+        """Wait until all is written, if the disk takes it soon."""
         self._hurry.set()
         if self._task is not None:
-            await asyncio.wait((self._task,))
+            await asyncio.wait((self._task,), timeout=2 * _LOCK_PATIENCE)
         self._hurry.clear()
 
     async def _run(self) -> None:

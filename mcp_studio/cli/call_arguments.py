@@ -217,10 +217,7 @@ async def located(studio: Studio, plan: Plan, out: Output, *kinds: EntryKind) ->
             server = await find(plan.name)
         else:
             tell_passed_over(studio, out)
-    if server:
-        await connected(studio, server, out)
-    else:
-        await reachable(studio, out)
+    await (connected(studio, server, out) if server else reachable(studio, out))
     ref = Ref(kinds[0], server, plan.name) if routed else _listed(studio, plan, out, kinds)
     out.server = ref.server
     return ref

@@ -7,8 +7,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from importlib import import_module
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mcp_studio.cli import verbs
@@ -58,7 +57,7 @@ def _run(argv: Sequence[str], out: Output) -> int:
     run_verb = verbs.runner(options.verb)
     gc.freeze()
     gc.enable()
-    front_end = {"config": _keys, "serve": _gateway("service"), "tap": _gateway("tap")}.get(options.verb)
+    front_end = {"config": _keys, "serve": _gateway, "tap": _tap}.get(options.verb)
     return run_verb(out, front_end) if front_end else run_verb(out)
 
 
@@ -86,9 +85,17 @@ def _keys(changed: Mapping[str, str]) -> list[tuple[str, str, str, str]]:
     return [(action.id, own.get(action.id, action.keys), action.title, action.scope) for action in ACTIONS]
 
 
-def _gateway(module: str) -> Callable[..., Any]:
-    """What starts the gateway, or the tap that serves as it does."""
-    return lambda *given: import_module(f"mcp_studio.gateway.{module}").start(*given)
+def _gateway(*given: Any) -> int:
+    from mcp_studio.gateway.service import start
+
+    return start(*given)
+
+
+def _tap(*given: Any) -> Any:
+    """The tap of a server at a URL, which serves as the gateway does."""
+    from mcp_studio.gateway.tap import start
+
+    return start(*given)
 
 
 def _mock(options: Options) -> int:

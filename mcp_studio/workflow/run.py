@@ -338,7 +338,7 @@ class Run:
             self._end(node, "cancelled")
             raise
         except TimeoutError:
-            self._fail(node, step, scope, StudioError(f"It took longer than {step.raw['timeout']:g} s."), result)
+            self._fail(node, step, scope, StudioError(f"It took longer than {step.raw.get('timeout', 0):g} s."), result)
         except StudioError as error:
             self._fail(node, step, scope, error, result)
         scope[step.id] = result

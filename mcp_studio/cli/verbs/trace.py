@@ -317,11 +317,9 @@ def recorded(config: Config, out: Output) -> int:
 
 def _prices(config: Config) -> dict[Ref, float]:
     """What a call of each tool costs, as trusted servers said of it last."""
-    memories, prices = Memories(Paths.default().state / "servers"), dict[Ref, float]()
-    for name, server in config.servers.items():
-        if server.trust:
-            prices |= prices_of(salvage(name, "tool", memories.recall(server).listings.get("tool", ())))
-    return prices
+    memories = Memories(Paths.default().state / "servers")
+    known = ((name, memories.recall(server).listings) for name, server in config.servers.items() if server.trust)
+    return prices_of(entry for name, lists in known for entry in salvage(name, "tool", lists.get("tool", ())))
 
 
 async def _counted(kept: Sequence[SessionInfo], prices: Mapping[Ref, float]) -> list[metrics.Metrics]:

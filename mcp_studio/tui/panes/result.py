@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from mcp_studio.tui.views.content_view import Cards  # imports Markdown, for 30 ms and 3 MB
 
 _TABS = {"text": "Text", "structured": "Structured", "table": "Table", "query": "Query", "raw": "Raw", "diff": "Diff"}
-_PROBLEMS, _JSON = 3, ("{", "[", '{"', "[{", '["', "[[", "{}", "[]")
-"""Problems of an answer that are told; how text begins that is JSON."""
+_PROBLEMS = 3
+"""Problems of an answer that are told."""
 COLOURS = {"ok": "$state-ready", "busy": "$state-busy", "bad": "bold $state-failed", "off": "$quiet"}
 GLYPHS = {"ok": "ok", "busy": "half", "bad": "bad", "off": "off"}
 """Colour and sign of how a call goes."""
@@ -152,7 +152,7 @@ class ResultPane(Pane, scope="result"):
             tab.display = offered[tab.id or ""]
         found = blocks.blocks_of(result)
         # What says nothing as text is a tree first.
-        is_data = has and (not found or found[0].text.lstrip()[:2].rstrip() in _JSON)
+        is_data = has and (not found or (said := found[0].text.strip())[:1] + said[-1:] in ("{}", "[]"))
         best = "query" if self._pinned else "table" if offered["table"] else "structured" if is_data else "text"
         wanted = self._tabs.get(self._key, best)
         self.tabs_line.active = wanted if offered[wanted] else "text"
