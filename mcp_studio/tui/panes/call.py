@@ -462,6 +462,7 @@ class CallPane(Pane, scope="call"):
         Args:
             hidden: places with secrets that the form does not know: such a value becomes no draft.
         """
+        self.app.clear_notifications()  # they are about what went before
         studio, ref = self.app.studio, draft.entry.ref
         call = draft.begin(studio, fresh=fresh)
         if not hidden and (draft.value or studio.memory.drafts.get(draft.key)):
