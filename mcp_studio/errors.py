@@ -6,8 +6,8 @@ StudioError                 message, hint, exit code
 ├── SignInNeeded            the server wants credentials that we do not have        exit 3
 ├── Unreachable             no connection could be made                             exit 4
 │   └── ConnectionLost      there was one, and it ended under a request             exit 4
-├── InputNeeded             a person has to answer or approve, and nobody can       exit 6
-├── LimitExceeded           a bound of `limits` was met; names the bound            exit 1
+├── InputNeeded             a person has to answer or approve, and nobody is there  exit 6
+├── LimitExceeded           a bound of `limits` was reached; names the bound        exit 1
 └── ProtocolError           the server broke the protocol                           exit 1
 """
 
@@ -17,17 +17,17 @@ from typing import Any, NamedTuple
 
 
 class HttpAnswer(NamedTuple):
-    """What came back over HTTP where that is the failure; all of it foreign."""
+    """The HTTP response that is the reason of a failure; every part of it is foreign text."""
 
     status: int
     reason: str = ""
     headers: tuple[tuple[str, str], ...] = ()
     body: str = ""
-    """Its beginning, as text."""
+    """The beginning of the response's body, as text."""
 
     @property
     def refused(self) -> bool:
-        """Whether it says that nothing was done: the request was turned away."""
+        """Whether the status says that the server turned the request away without doing anything."""
         return 300 <= self.status < 500 or self.status == 503
 
 
@@ -35,11 +35,11 @@ class StudioError(Exception):
     """A failure told in plain words: what happened and where, and what to do about it.
 
     Attributes:
-        message: one sentence; may quote foreign text, so it is sanitized where it is shown.
-        hint: what to try, or an empty string.
-        http: what HTTP answered, where the failure comes from that.
-        retry_after: seconds after which whoever refused wants to be asked again; 0 when it does not say.
-        detail: more of it, for scripts.
+        message: one sentence; may quote foreign text, so front ends sanitize it before they show it.
+        hint: what the person can try, or an empty string.
+        http: the HTTP response that caused the failure, or None.
+        retry_after: seconds to wait before the next attempt, as the server asked; 0 when it did not say.
+        detail: further facts for scripts.
     """
 
     exit_code = 1
@@ -54,14 +54,14 @@ class StudioError(Exception):
 
 
 def renamed(error: StudioError, kind: type[StudioError], hint: str = "") -> StudioError:
-    """The same failure as another kind of error, with the same words but for the hint where one is given."""
+    """Turn a failure into another kind of error with the same message and HTTP response; `hint` replaces its hint."""
     made = kind(error.message, hint=hint or error.hint)
     made.http, made.retry_after = error.http, error.retry_after
     return made
 
 
 class UsageError(StudioError):
-    """Wrong words: unknown verb, server, tool or value."""
+    """The person named an unknown verb, server, tool or value."""
 
     exit_code = 2
 
@@ -82,7 +82,7 @@ class SignInNeeded(StudioError):
 
     exit_code = 3
     by_login = False
-    """The hint is a command line that signs in: whoever has another way says that instead."""
+    """Whether the hint is a command line that signs in; front ends with another way to sign in replace the hint."""
 
 
 class Unreachable(StudioError):
@@ -96,13 +96,13 @@ class ConnectionLost(Unreachable):
 
 
 class InputNeeded(StudioError):
-    """A person has to answer or approve, and nobody is there who can."""
+    """A person has to answer or approve, and nobody is there to do so."""
 
     exit_code = 6
 
 
 class LimitExceeded(StudioError):
-    """A bound of `limits.Limits` was met; `limit` is the name of its field."""
+    """A bound of `limits.Limits` was reached; `limit` is the name of its field."""
 
     def __init__(self, message: str, *, limit: str, hint: str = "") -> None:
         super().__init__(message, hint=hint or f"The limit can be raised: [limits] {limit} in config.toml.")
