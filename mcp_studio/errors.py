@@ -55,9 +55,9 @@ class StudioError(Exception):
 
 def renamed(error: StudioError, kind: type[StudioError], hint: str = "") -> StudioError:
     """Turn a failure into another kind of error with the same message and HTTP response; `hint` replaces its hint."""
-    made = kind(error.message, hint=hint or error.hint)
-    made.http, made.retry_after = error.http, error.retry_after
-    return made
+    copy = kind(error.message, hint=hint or error.hint)
+    copy.http, copy.retry_after = error.http, error.retry_after
+    return copy
 
 
 class UsageError(StudioError):

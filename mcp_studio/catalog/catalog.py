@@ -124,8 +124,8 @@ class SkillCatalog:
 
     def state(self, skill: Skill) -> SkillState:
         """The state of a skill; a skill whose entry has changed since the verdict is unread."""
-        held, state = self._states.get((skill.server, skill.uri), (None, ""))
-        return state if held == skill and state else "unread"
+        judged, state = self._states.get((skill.server, skill.uri), (None, ""))
+        return state if judged == skill and state else "unread"
 
     def with_skills(self, server: str, entries: Sequence[Entry]) -> tuple[Entry, ...]:
         """The resources of a server with its skills marked; skills that are not listed as resources are added."""

@@ -177,15 +177,15 @@ def doubts_of(entries: Iterable[Entry]) -> dict[Ref, str]:
             looks.setdefault(ref._replace(name=_look(ref.name)), []).append(ref.name)
     found: dict[Ref, str] = {}
     for ref, count in listed.items():
-        said = [f"listed {count} times: the first definition counts"] if count > 1 else []
+        cautions = [f"listed {count} times: the first definition counts"] if count > 1 else []
         others = [name for name in looks.get(ref._replace(name=_look(ref.name)), ()) if name != ref.name]
-        said += [f"looks like {', '.join(others[:3])}"] if others else []
+        cautions += [f"looks like {', '.join(others[:3])}"] if others else []
         letters = ref.name.casefold()
         mixed = not letters.isascii() and any(ord(one) in _FOREIGN for one in letters) and re.search("[a-z]", letters)
         if ref.kind in ("tool", "prompt") and not others and (mixed or hidden_in(ref.name)):
-            said.append("its name has letters that are not what they look like, or cannot be seen")
-        if said:
-            found[ref] = "; ".join(said)
+            cautions.append("its name has letters that are not what they look like, or cannot be seen")
+        if cautions:
+            found[ref] = "; ".join(cautions)
     for entry in entries:
         if (caution := caution_of(entry.view.raw)) and caution not in found.get(entry.ref, ""):
             found[entry.ref] = "; ".join(filter(None, (found.get(entry.ref), caution)))

@@ -200,10 +200,10 @@ def _same(written: Json, listed: Json) -> bool:
     if not isinstance(written, str) or isinstance(listed, str | dict | list) or len(written) > 40:
         return written == listed
     try:
-        meant = yaml.safe_load(written)
+        value = yaml.safe_load(written)
         if listed is None or isinstance(listed, bool):
-            return meant is listed
-        return not isinstance(meant, bool) and (meant == listed or float(written) == listed)
+            return value is listed
+        return not isinstance(value, bool) and (value == listed or float(written) == listed)
     except (yaml.YAMLError, ValueError, OverflowError):
         return False
 

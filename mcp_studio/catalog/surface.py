@@ -51,9 +51,9 @@ def compare(before: Surface, now: Surface) -> tuple[SurfaceChange, ...]:
     for kind in KINDS:
         old, new = mapping(before.get(kind)), mapping(now.get(kind))
         for name in dict.fromkeys((*old, *new)):
-            said = dict.fromkeys(_entry_changes(old.get(name), new.get(name)))
-            parts = [tuple(text for breaks, text in said if breaks is wanted) for wanted in (True, False)]
-            found += [SurfaceChange(kind, name, *parts)] if said else []
+            changes = dict.fromkeys(_entry_changes(old.get(name), new.get(name)))
+            parts = [tuple(text for breaks, text in changes if breaks is wanted) for wanted in (True, False)]
+            found += [SurfaceChange(kind, name, *parts)] if changes else []
     return tuple(found)
 
 
@@ -76,8 +76,8 @@ def _entry_changes(before: Json, now: Json) -> _Changes:
         elif key == "outputSchema" and one is not None and other is not None:
             yield from schema_changes(one, other, "result", output=True)
         else:
-            said = " is new" if one is None else " is gone" if other is None else " is another"
-            yield key in ("outputSchema", "mimeType") and one is not None, key + said
+            ending = " is new" if one is None else " is gone" if other is None else " is another"
+            yield key in ("outputSchema", "mimeType") and one is not None, key + ending
 
 
 def _of_prompt(arguments: Json) -> Json:

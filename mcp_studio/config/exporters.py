@@ -90,12 +90,12 @@ def merged(client: Client, file: Path, entries: Mapping[str, Mapping[str, Any]])
         raise ConfigError(str(problems[0]), hint="It is unchanged.")
     values: dict[str, Any] = mapping(document.values) if document else {}
     text = document.content.decode("utf-8-sig") if document else ""
-    held, listed = values.get(client.key), client.name == "Continue"
-    inner = mapping(held).get("servers") if client.name == "opencode" else None
+    servers, listed = values.get(client.key), client.name == "Continue"
+    inner = mapping(servers).get("servers") if client.name == "opencode" else None
     # Since version 2 the servers may be in a table of their own, which is not a server called `servers`.
     nested = isinstance(inner, dict) and all(isinstance(one, dict) for one in mapping(inner).values())
-    key, held, more = ("servers", inner, {}) if nested else (client.key, held, client.more)
-    old = {mapping(one).get("name"): one for one in items_of(held)} or mapping(held)
+    key, servers, more = ("servers", inner, {}) if nested else (client.key, servers, client.more)
+    old = {mapping(one).get("name"): one for one in items_of(servers)} or mapping(servers)
     new: dict[str, Any] = {}
     for name, entry in entries.items():
         before = mapping(old.get(name))

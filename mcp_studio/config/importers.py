@@ -158,14 +158,14 @@ def _command(table: Table) -> tuple[str, tuple[str, ...]]:
 
 def _env_file(table: Table, source: Source, workspace: str) -> dict[str, str]:
     """The variables of VS Code's `envFile`: lines `NAME=value`."""
-    if not (given := table.take_text("envFile")):
+    if not (location := table.take_text("envFile")):
         return {}
     try:
-        file = Path(given.replace("${workspaceFolder}", workspace or "${workspaceFolder}")).expanduser()
+        file = Path(location.replace("${workspaceFolder}", workspace or "${workspaceFolder}")).expanduser()
         lines = (Path(source.file).absolute().parent / file).read_text("utf-8", "replace").splitlines()
     except (OSError, ValueError, RuntimeError) as problem:  # ValueError: a NUL; RuntimeError: a `~name` of nobody
         reason = getattr(problem, "strerror", "") or str(problem).rstrip(".")
-        table.problem("envFile", f"`{given}` cannot be read: {reason}.")
+        table.problem("envFile", f"`{location}` cannot be read: {reason}.")
         return {}
     pairs = (line.removeprefix("export ").partition("=") for line in map(str.strip, lines) if not line.startswith("#"))
     # Values in such a file are literal, so a text that looks like a reference is none.

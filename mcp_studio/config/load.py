@@ -134,10 +134,10 @@ def _of_project(found: Settings, own: Settings, file: str, problems: list[Proble
     person: its rules may only ask and deny.
     """
     strict = [rule for rule in found.policy[len(own.policy) :] if rule.verdict != "allow"]
-    kept = replace(found, policy=(*own.policy, *strict), **{name: getattr(own, name) for name in _OWN})
-    ignored = [name for name in ("policy", *_OWN) if getattr(kept, name) != getattr(found, name)]
+    limited = replace(found, policy=(*own.policy, *strict), **{name: getattr(own, name) for name in _OWN})
+    ignored = [name for name in ("policy", *_OWN) if getattr(limited, name) != getattr(found, name)]
     problems += [Problem(file, name, "counts in your own file only; rules may ask and deny.") for name in ignored]
-    return kept
+    return limited
 
 
 def _parsed(

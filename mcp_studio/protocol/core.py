@@ -212,8 +212,8 @@ class ClientCore:
 
     def take(self) -> list[Outgoing]:
         """Return the frames to send, in this order, and forget them."""
-        taken, self.outbox = self.outbox, []
-        return taken
+        frames, self.outbox = self.outbox, []
+        return frames
 
     def put(self, out: Outgoing | None) -> None:
         """Add a notification or an answer to the frames that `take` returns."""

@@ -62,10 +62,10 @@ def read_state(raw: Json, kind: TaskKind) -> TaskState:
     if not isinstance(identity, str) or not 0 < len(identity) <= _ID:
         problems.append("The task has no usable taskId.")
         identity = ""
-    said = known.get("status")
-    status: TaskStatus | None = next((one for one in STATUSES if one == said), None)
+    status_name = known.get("status")
+    status: TaskStatus | None = next((one for one in STATUSES if one == status_name), None)
     if status is None:
-        problems.append(f"The task has the unknown status {str(said)[:40]!r}.")
+        problems.append(f"The task has the unknown status {str(status_name)[:40]!r}.")
     if ttl_key not in known:
         problems.append(f"The task has no {ttl_key}.")
     for name in ("createdAt", "lastUpdatedAt"):
@@ -96,10 +96,10 @@ def support_of(tool: Json, version: str, capabilities: Json) -> Support:
     """
     if era_of(version) == "modern":
         return "server" if has(capabilities, "extensions", EXTENSION_TASKS) else ""
-    said = mapping(mapping(tool).get("execution")).get("taskSupport")
-    if said not in ("required", "optional") or not at_least(version, "2025-11-25"):
+    support = mapping(mapping(tool).get("execution")).get("taskSupport")
+    if support not in ("required", "optional") or not at_least(version, "2025-11-25"):
         return ""
-    return said if has(capabilities, "tasks", "requests", "tools", "call") else ""
+    return support if has(capabilities, "tasks", "requests", "tools", "call") else ""
 
 
 def has(capabilities: Json, *path: str) -> bool:

@@ -112,12 +112,12 @@ def hint_of(result: Json) -> Hint | None:
 
 def narrowest(hints: list[Hint | None]) -> Hint | None:
     """The hint of a list that came in pages: as fresh as its first page to expire, private if any page is private."""
-    said = [hint for hint in hints if hint is not None]
-    if not said:
+    present = [hint for hint in hints if hint is not None]
+    if not present:
         return None
-    ttl = 0.0 if len(said) < len(hints) else min(hint.ttl for hint in said)
-    scope = "private" if any(hint.scope == "private" for hint in said) else "public"
-    return Hint(ttl, scope, "; ".join(dict.fromkeys(hint.problem for hint in said if hint.problem)))
+    ttl = 0.0 if len(present) < len(hints) else min(hint.ttl for hint in present)
+    scope = "private" if any(hint.scope == "private" for hint in present) else "public"
+    return Hint(ttl, scope, "; ".join(dict.fromkeys(hint.problem for hint in present if hint.problem)))
 
 
 def _ttl(known: dict[str, Json]) -> tuple[float, str]:

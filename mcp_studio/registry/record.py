@@ -106,12 +106,12 @@ def listed_by(server: str, definitions: Iterable[Mapping[str, Json]]) -> Iterato
     """
     seen: set[str] = set()
     for definition in definitions:
-        given = {key: definition[key] for key in _DEFINED if key in definition}
-        if not (name := _text(given, "name")) or name in seen:
+        members = {key: definition[key] for key in _DEFINED if key in definition}
+        if not (name := _text(members, "name")) or name in seen:
             continue
         seen.add(name)
         with suppress(ValueError):
-            yield record_of({**given, "name": f"{server}.{name}", "server": server}, "server")
+            yield record_of({**members, "name": f"{server}.{name}", "server": server}, "server")
 
 
 def record_of(value: Json, source: Source = "file") -> ToolRecord:
@@ -160,6 +160,6 @@ def tags_of(tags: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(tag.strip()[:LONGEST_TAG] for tag in tags if tag.strip()))[:MOST_TAGS]
 
 
-def _text(given: Mapping[str, Json], key: str) -> str:
-    value = given.get(key)
+def _text(members: Mapping[str, Json], key: str) -> str:
+    value = members.get(key)
     return value if isinstance(value, str) else ""

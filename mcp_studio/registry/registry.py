@@ -376,7 +376,7 @@ class ToolRegistry:
                 return
             listings = [self._catalog.listing(server, "tool") for server in changed]
             self._save(record for listing in listings for record in self._news(listing))
-            gone = [record for listing in listings for record in self._gone(listing)]
+            gone = [record for listing in listings for record in self._unlisted(listing)]
             self._save(record for record in gone if record.marked)
             self._drop([record.name for record in gone if not record.marked])
             self._changed.difference_update(
@@ -385,13 +385,13 @@ class ToolRegistry:
 
     def _news(self, listing: Listing) -> Iterator[ToolRecord]:
         """The tools of a listing that are new or differ from their records."""
-        for made in listed_by(listing.server, (entry.view.raw for entry in listing.entries)):
-            known = self._records.get(made.name)
-            now = replace(known.defined(made), server=made.server, source="server") if known else made
+        for tool in listed_by(listing.server, (entry.view.raw for entry in listing.entries)):
+            known = self._records.get(tool.name)
+            now = replace(known.defined(tool), server=tool.server, source="server") if known else tool
             if now != known and not (known and known.source == "process"):
                 yield now
 
-    def _gone(self, listing: Listing) -> list[ToolRecord]:
+    def _unlisted(self, listing: Listing) -> list[ToolRecord]:
         """The tools that a server lists no longer; none where its list is incomplete."""
         if listing.state != "fresh" or listing.error or listing.capped:
             return []
@@ -476,8 +476,8 @@ class ToolRegistry:
             return None
         if (clean := self._redact(data)) == data:
             return record
-        made = record_of(loads(clean))
-        return made if made.name == record.name else None
+        redacted = record_of(loads(clean))
+        return redacted if redacted.name == record.name else None
 
     def _show(self, servers: set[str] | None) -> None:
         """Put the present tools of these servers into the index; None puts those of all servers."""

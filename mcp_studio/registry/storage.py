@@ -281,9 +281,9 @@ class SqlStorage:
                 yield cursor
                 database.commit()
         except (self._error, OSError) as problem:
-            said = str(problem).strip().partition("\n")[0]
+            reason = str(problem).strip().partition("\n")[0]
             hint = "Is it there, does it run, and may you use it? [registry] storage names another one."
-            raise StorageProblem(f"The registry {self.place} cannot be used: {said}.", hint=hint) from None
+            raise StorageProblem(f"The registry {self.place} cannot be used: {reason}.", hint=hint) from None
 
     def _prepare(self, cursor: Any) -> None:
         """Create the tables once; refuse those of a newer format."""

@@ -384,15 +384,15 @@ def _begun(fields: Iterable[Field], depth: int) -> dict[str, Json]:
     """The known values of properties: defaults, and required values without an alternative."""
     value: dict[str, Json] = {}
     for field in fields if depth > 0 else ():
-        meant = resolve_union(field, None) if isinstance(field, Union) and field.by_value else field
+        resolved = resolve_union(field, None) if isinstance(field, Union) and field.by_value else field
         if field.has_default:
             value[field.name] = field.default
         elif not field.required:
             continue
-        elif isinstance(meant, Const) or (isinstance(meant, Choice) and len(meant.options) == 1):
-            value[field.name] = _starter(meant, depth)
-        elif isinstance(meant, Object):
-            members = _begun(meant.fields(), depth - 1)
-            if members or (meant.rest is None and not meant.fields()):  # {} is the only possible value
+        elif isinstance(resolved, Const) or (isinstance(resolved, Choice) and len(resolved.options) == 1):
+            value[field.name] = _starter(resolved, depth)
+        elif isinstance(resolved, Object):
+            members = _begun(resolved.fields(), depth - 1)
+            if members or (resolved.rest is None and not resolved.fields()):  # {} is the only possible value
                 value[field.name] = members
     return value

@@ -165,8 +165,8 @@ def text(common: dict[str, Any], schema: Schema) -> Text:
     form = form if isinstance(form, str) and len(form) < 40 else ""
     media = schema.get("contentMediaType")
     pattern = words(schema.get("pattern"))
-    said = f"matching {pattern}" if 0 < len(pattern) <= _PATTERN else ""
-    hint = ", ".join(part for part in (form, span(low or None, high, unit="characters"), said) if part)
+    rule = f"matching {pattern}" if 0 < len(pattern) <= _PATTERN else ""
+    hint = ", ".join(part for part in (form, span(low or None, high, unit="characters"), rule) if part)
     return Text(
         **common,
         format=form,

@@ -63,8 +63,8 @@ class Pattern:
                 warnings.simplefilter("ignore")
                 self._search = regex.compile(text, sum(letters[letter] for letter in set(flags))).search
         except regex.error as error:
-            said: Any = error  # the package's type stub lacks the attributes of the error
-            raise PatternError(f"This regex is wrong: {said.msg}.", min(said.pos or 0, len(text))) from None
+            details: Any = error  # the package's type stub lacks the attributes of the error
+            raise PatternError(f"This regex is wrong: {details.msg}.", min(details.pos or 0, len(text))) from None
         except ValueError as error:
             raise PatternError(f"This regex is wrong: {error}.", 0) from None
         except (OverflowError, RecursionError, MemoryError):

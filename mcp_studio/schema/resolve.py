@@ -362,8 +362,8 @@ class Resolver:
             if isinstance(reference := schema.get(key), str):
                 target = self._document.target(reference)
                 if target is MISSING:
-                    lost = f"It refers to {reference[:80]}, which is not in the schema, and is not fetched."
-                    merged = {**merged, REMARK: lost}
+                    remark = f"It refers to {reference[:80]}, which is not in the schema, and is not fetched."
+                    merged = {**merged, REMARK: remark}
                 else:
                     parts.append(target)
         listed = schema.get("allOf")

@@ -154,11 +154,11 @@ def _stands_for_itself(field: Field, text: str) -> bool:
     return not meant
 
 
-def _strict(text: str, wanted: str) -> Json:
+def _strict(text: str, kind: str) -> Json:
     try:
         return loads(text, exact=True)
     except JsonProblem as problem:
-        raise ValueError(f"must be {wanted} as JSON: {problem}" if wanted else f"must be JSON: {problem}") from None
+        raise ValueError(f"must be {kind} as JSON: {problem}" if kind else f"must be JSON: {problem}") from None
     except LimitExceeded as problem:
         raise ValueError(problem.message) from None
 

@@ -328,9 +328,9 @@ def _scalar(builder: Builder, base: dict[str, Any], ways: list[Alternative]) -> 
 def _chooser(builder: Builder, ways: list[Alternative], known: tuple[str, list[Json]] | None) -> Callable[[Json], int]:
     def choose(value: Json) -> int:
         if known and isinstance(value, dict) and known[0] in value:
-            meant = [index for index, one in enumerate(known[1]) if equal(one, cast("Schema", value)[known[0]])]
-            if len(meant) == 1:
-                return meant[0]
+            matches = [index for index, one in enumerate(known[1]) if equal(one, cast("Schema", value)[known[0]])]
+            if len(matches) == 1:
+                return matches[0]
         fits: list[tuple[int, int, int]] = []
         for index, way in enumerate(ways):
             kinds = kinds_of(way.schema)

@@ -75,7 +75,7 @@ class Validator:
 
         if self.flaw:
             return [_unchecked(self.flaw)]
-        self._patterns.lost.clear()
+        self._patterns.untranslatable.clear()
         found: list[Finding] = []
         try:
             for finding in islice(self._errors(value), MOST):
@@ -88,7 +88,7 @@ class Validator:
         except (re.error, regex.error, TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as problem:
             # A valid schema may still be more than the library can handle.
             found.append(_unchecked(f"the schema cannot be applied ({problem})"))
-        for pattern in sorted(self._patterns.lost)[:5]:
+        for pattern in sorted(self._patterns.untranslatable)[:5]:
             found.append(_unchecked(f"the pattern {pattern} is none that Python can check"))
         return found
 
@@ -106,7 +106,7 @@ class Patterns:
     """Keywords with patterns, run by `regex`: it knows `\\p{L}`, and rarely takes as long as `re` on bad patterns."""
 
     def __init__(self) -> None:
-        self.lost: set[str] = set()
+        self.untranslatable: set[str] = set()
         """Patterns that cannot be translated to Python."""
         self._compiled: dict[str, Any] = {}
 
@@ -120,7 +120,7 @@ class Patterns:
             except (regex.error, ValueError, RecursionError, OverflowError):
                 self._compiled[pattern] = None
         if self._compiled[pattern] is None:
-            self.lost.add(pattern)
+            self.untranslatable.add(pattern)
             return None
         return self._compiled[pattern].search(text) is not None
 

@@ -247,18 +247,18 @@ class InvertedIndex:
         total[~self.slots.within(scope)] = 0
         return total
 
-    def name_coverage(self, asked: Mapping[str, float]) -> Scores:
+    def name_coverage(self, query_words: Mapping[str, float]) -> Scores:
         """For each slot the share of its name that the words cover, from 0 to 1; rare words are a larger share."""
         rows, slots = np.frombuffer(self._name_words, np.uint32), np.frombuffer(self._name_slots, np.uint32)
         size, ids = self.slots.size, len(self._name_ids)
         alive = self.slots.within()[slots]
         weights = idf(np.bincount(rows[alive], minlength=ids).astype(np.float64), len(self.slots))
         whole = np.bincount(slots, weights[rows], size)
-        wanted = np.zeros(ids)
-        for word, much in asked.items():
+        weighted = np.zeros(ids)
+        for word, much in query_words.items():
             if (at := self._name_ids.get(word)) is not None:
-                wanted[at] = much
-        covered = np.bincount(slots, (weights * wanted)[rows], size)
+                weighted[at] = much
+        covered = np.bincount(slots, (weights * weighted)[rows], size)
         return np.divide(covered, whole, out=np.zeros(size), where=whole > 0)
 
     def other_deeds(self, deeds: int) -> Flags:
@@ -386,10 +386,10 @@ class Okapi(Rows[list[str]]):
         if not any(self._rows.values()):
             return Answer((), 0)
         okapi, slots = self._made = self._made or self._make()
-        asked = words(query.text[:LONGEST])
-        known = [word for word in asked if word in okapi.idf]
-        if query.typing and asked and asked[-1] not in okapi.idf:
-            known += sorted(word for word in okapi.idf if word.startswith(asked[-1]))[:_MOST_BEGINNINGS]
+        query_words = words(query.text[:LONGEST])
+        known = [word for word in query_words if word in okapi.idf]
+        if query.typing and query_words and query_words[-1] not in okapi.idf:
+            known += sorted(word for word in okapi.idf if word.startswith(query_words[-1]))[:_MOST_BEGINNINGS]
         cut = len(known) > MOST_WORDS or len(query.text) > LONGEST
         note = "Only the first words of the question were looked at." if cut else ""
         scores = np.array(okapi.get_scores(known[:MOST_WORDS])) * slots.within(query.scope)

@@ -81,8 +81,8 @@ class Feed:
         self.offer = offer
         self.method: Method | None = None
         self.problem: SearchProblem | None = None
-        self._has: set[Ref] = set()
-        self._gone = 0
+        self._indexed: set[Ref] = set()
+        self._removals = 0
         self._todo: dict[Ref, Document | None] = {document.ref: document for document in documents}
         self._file = file
         """The file with the index of exactly these documents, if there is one."""
@@ -100,7 +100,7 @@ class Feed:
     @property
     def worn(self) -> bool:
         """Whether more documents were removed than are left, so that the method should be created anew."""
-        return self._gone > max(_MANY_GONE, len(self._has))
+        return self._removals > max(_MANY_GONE, len(self._indexed))
 
     def change(self, changes: Mapping[Ref, Document | None]) -> None:
         """Add changed documents; None stands for a removed one."""
@@ -134,22 +134,22 @@ class Feed:
         except (KeyError, ValueError, UnicodeDecodeError):
             self.method = made(self.offer)
             return
-        self._has.update(self._todo)
+        self._indexed.update(self._todo)
         self._todo.clear()
         self._file = None
 
     def _give(self, method: Method, batch: Mapping[Ref, Document | None]) -> None:
         for ref in batch:
             del self._todo[ref]
-        gone = [ref for ref in batch if ref in self._has]
+        removed = [ref for ref in batch if ref in self._indexed]
         fresh = [document for document in batch.values() if document is not None]
-        if gone:
-            guarded(self.offer, "it was told what has gone", lambda: method.remove(gone))
+        if removed:
+            guarded(self.offer, "it was told what has gone", lambda: method.remove(removed))
         if fresh:
             guarded(self.offer, "it was given what there is", lambda: method.add(fresh))
-        self._has.difference_update(gone)
-        self._has.update(document.ref for document in fresh)
-        self._gone += len(gone)
+        self._indexed.difference_update(removed)
+        self._indexed.update(document.ref for document in fresh)
+        self._removals += len(removed)
 
     def ask(self, query: Query) -> Answer:
         """Ask the method.
@@ -175,7 +175,7 @@ class Engine:
     Args:
         offers: the methods that can be asked for.
         semantic: mixes in meaning where nobody chose a method.
-        told: called after documents were indexed.
+        notify: called after documents were indexed.
         cache: the folder with index files for commands that search once.
     """
 
@@ -184,7 +184,7 @@ class Engine:
         offers: Mapping[str, Offer],
         usage: Usage,
         semantic: bool,
-        told: Callable[[], None],
+        notify: Callable[[], None],
         cache: Path | None = None,
         redact: Redact = bytes,
     ) -> None:
@@ -194,13 +194,13 @@ class Engine:
         self._offers = offers
         self._semantic = semantic
         self._usage = usage
-        self._told = told
+        self._notify = notify
         self._cache = cache
         self._redact = redact
         self._key = ""
         """The key of all documents; empty until it is needed."""
-        self._told_at = 0.0
-        self._untold = False
+        self._notified_at = 0.0
+        self._unreported = False
         self._groups: dict[Group, dict[Ref, tuple[Document, Entry | None]]] = {}
         self._notes: set[str] = set()
         """Notes that were shown once and need not be repeated."""
@@ -210,10 +210,10 @@ class Engine:
     def step(self) -> bool:
         """Compare a list, index a batch, or compute vectors; False where there is nothing to do."""
         more = self._step()
-        self._untold |= more
-        if self._untold and (not more or time.monotonic() - self._told_at > 0.25):
-            self._untold, self._told_at = False, time.monotonic()
-            self._told()
+        self._unreported |= more
+        if self._unreported and (not more or time.monotonic() - self._notified_at > 0.25):
+            self._unreported, self._notified_at = False, time.monotonic()
+            self._notify()
         return more
 
     def _step(self) -> bool:
@@ -370,10 +370,10 @@ class Engine:
         if not once and self._semantic and not available()[1] and not any(feed.pending for feed in feeds):
             self._feed("semantic")  # the words had to be indexed first
 
-        def ask(name: str, asked: Query) -> Answer:
+        def ask(name: str, question: Query) -> Answer:
             if name != "hybrid":
-                return self._ask(name, asked) if self._feed(name).problem is None else Answer((), 0)
-            answer = self._ask(name, asked)
+                return self._ask(name, question) if self._feed(name).problem is None else Answer((), 0)
+            answer = self._ask(name, question)
             # The progress of the vectors is shown elsewhere, and not with every key.
             return answer._replace(note=JIEBA_MISSING if JIEBA_MISSING in answer.note else "")
 

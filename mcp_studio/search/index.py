@@ -140,8 +140,8 @@ class Worker:
             future.set_exception(problem.with_traceback(None))
         except BaseException as problem:  # boundary: the caller gets a sentence, the log everything
             log.exception("searching failed")
-            said = safe(f"{type(problem).__name__}: {problem}", 200)
-            failed = SearchFailed(f"Searching failed inside the studio: {said}.", hint="The log has more.")
+            reason = safe(f"{type(problem).__name__}: {problem}", 200)
+            failed = SearchFailed(f"Searching failed inside the studio: {reason}.", hint="The log has more.")
             future.set_exception(failed)
         self._answered = time.monotonic()
         self.wake()  # the query may have left work to do
@@ -180,7 +180,7 @@ class SearchIndex:
         self._tags = tags
         self._offers = own_offers(cache, cjk)
         self._engine = partial(
-            Engine, usage=usage or Usage(None), semantic=semantic, told=self._emit, cache=cache,
+            Engine, usage=usage or Usage(None), semantic=semantic, notify=self._emit, cache=cache,
             redact=redact,
         )  # fmt: skip
         self._has_plugins = self._closed = False

@@ -50,17 +50,17 @@ class MethodFailed(SearchProblem):
         super().__init__(message, hint="Other methods are not concerned.")
 
 
-def entry_points(taken: Collection[str]) -> dict[str, Offer]:
+def entry_points(known_names: Collection[str]) -> dict[str, Offer]:
     """The methods that packages add, by name; slow, because it reads the metadata of all packages.
 
-    `taken` names are skipped.
+    `known_names` names are skipped.
     """
     from importlib import metadata
 
     found: dict[str, Offer] = {}
     for point in sorted(metadata.entry_points(group=ENTRY_POINTS), key=lambda one: (one.name, one.value)):
         package = (point.dist and point.dist.name) or point.module
-        if point.name in found or point.name in taken or len(found) >= _MOST:
+        if point.name in found or point.name in known_names or len(found) >= _MOST:
             log.warning("search method %s of %s is left out: its name is taken, or there are many", point.name, package)
             continue
         found[point.name] = Offer(point.name, point.name, lambda point=point: point.load()(), package)
@@ -80,8 +80,8 @@ def guarded(offer: Offer, doing: str, work: Callable[[], T]) -> T:
         raise
     except (Exception, SystemExit) as problem:  # foreign code: the one place that catches anything
         log.warning("%s failed while %s", offer.label, doing, exc_info=problem)
-        said = safe(f"{type(problem).__name__}: {problem}", 200)
-        raise MethodFailed(f"{offer.label} failed while {doing}: {said}.") from None
+        reason = safe(f"{type(problem).__name__}: {problem}", 200)
+        raise MethodFailed(f"{offer.label} failed while {doing}: {reason}.") from None
 
 
 def made(offer: Offer) -> Method:

@@ -159,20 +159,20 @@ def _words(text: str, segment: Segment | None) -> Iterator[_Word]:
         return at >= 0 and place < asides[at][1]
 
     turns = [match.end() for match in _NEXT_SENTENCE.finditer(text) if not aside(match.start())]
-    sentence, told, weight = 0, False, 1.0
+    sentence, has_subject, weight = 0, False, 1.0
     for match in CHUNK.finditer(text):
         chunk, here = match[0], bisect_right(turns, match.start())
         if here != sentence:
-            sentence, told, weight = here, False, 1.0
+            sentence, has_subject, weight = here, False, 1.0
         inside = aside(match.start())
         if is_dense(chunk[0]):
             yield from _dense_words(chunk, sentence, inside, segment)
             continue
         ending = inside and text[match.start() - 1 : match.start()] == "." and chunk in SYNONYMS
         for word in chunk_words(chunk):
-            if word in CIRCUMSTANCE and told:
+            if word in CIRCUMSTANCE and has_subject:
                 weight = LATER
-            told = told or (word not in STOP and word not in LOOKING)
+            has_subject = has_subject or (word not in STOP and word not in LOOKING)
             by_place = FILE_ENDING if ending else IN_ASIDE if inside else weight
             yield _Word(sentence, min(by_place, LOOK) if word in LOOKING and not inside else by_place, word, word)
 

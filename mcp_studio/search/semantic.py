@@ -492,7 +492,7 @@ POOL = 200
 """The number of best hits by words, and by meaning, that are mixed."""
 
 
-def mix(words: Sequence[Scored], near: Nearness, asked: str = "") -> list[Scored]:
+def mix(words: Sequence[Scored], near: Nearness, text: str = "") -> list[Scored]:
     """Mix the ranking by words with the ranking by meaning.
 
     By words, the best hit counts 1 and the rest in proportion, with a bonus for the first places; by meaning, the
@@ -504,13 +504,13 @@ def mix(words: Sequence[Scored], near: Nearness, asked: str = "") -> list[Scored
     places = sorted(-word for word in by_words.values())
     cosines = {**near.known, **dict(near.best)}
     top = max(cosines.values(), default=0.0)
-    deeds = deeds_wanted(asked)
+    deeds = deeds_wanted(text)
     found: list[Scored] = []
     for ref in {*by_words, *cosines}:
         word = by_words.get(ref, 0.0)
-        meant = math.exp((cosines[ref] - top) / STEEP) if ref in cosines else word
+        meaning = math.exp((cosines[ref] - top) / STEEP) if ref in cosines else word
         lead = 1 / (1 + bisect_left(places, -word)) if word else 0.0
-        score = (1 - MEANING_SHARE - LEAD) * word + LEAD * lead + MEANING_SHARE * meant
+        score = (1 - MEANING_SHARE - LEAD) * word + LEAD * lead + MEANING_SHARE * meaning
         if deeds and ref.kind == "tool" and (does := deeds_of(ref.name[:LONGEST_NAME])) and not does & deeds:
             score *= 1 - OTHER_DEED
         found.append(Scored(ref, score, reasons.get(ref, BY_MEANING)))

@@ -107,8 +107,8 @@ def _literal(texts: Fields, word: str) -> Iterator[tuple[str, str, Sequence[str]
     if pieces := Matcher(word).pieces(texts.name):
         yield "name", "", pieces
         return
-    for behind in [name for own, name in addresses(word) if fold(own) == fold(texts.server)][:1]:
-        if pieces := Matcher(behind).pieces(texts.name):
+    for tool in [name for own, name in addresses(word) if fold(own) == fold(texts.server)][:1]:
+        if pieces := Matcher(tool).pieces(texts.name):
             yield "name", "", pieces
         yield "server", texts.server, (texts.server,)
         return

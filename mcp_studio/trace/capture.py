@@ -33,12 +33,12 @@ class Capture:
     """Keeps the columns of a live trace up to date.
 
     Args:
-        noted: whether to collect the changes that a disk needs besides new rows.
+        tracks_changes: whether to collect the changes that a disk needs besides new rows.
     """
 
-    def __init__(self, columns: Columns, *, noted: bool = False) -> None:
+    def __init__(self, columns: Columns, *, tracks_changes: bool = False) -> None:
         self.columns = columns
-        self.noted = noted
+        self.tracks_changes = tracks_changes
         self.handed = 0
         """The number of the newest entry whose row the disk has."""
         self._revised: set[int] = set()
@@ -98,7 +98,7 @@ class Capture:
 
     def note(self, number: int, name: str, value: Json) -> None:
         """Record a rare member of an entry for the disk; None removes it."""
-        if self.noted:
+        if self.tracks_changes:
             self._extras[number, name] = value
 
     def news(self) -> Batch:
@@ -122,7 +122,7 @@ class Capture:
 
     def stop(self) -> None:
         """Stop collecting, because the disk takes no more."""
-        self.noted = False
+        self.tracks_changes = False
         self._revised, self._extras = set(), {}
 
     def _links(self, numbers: Iterable[int]) -> dict[str, dict[int, int]]:
@@ -143,7 +143,7 @@ class Capture:
     def _set_flags(self, number: int, flags: int) -> None:
         self.columns.flags[number - self.columns.first] = flags
         self.columns.revise(number)
-        if self.noted and number <= self.handed:
+        if self.tracks_changes and number <= self.handed:
             self._revised.add(number)
 
 

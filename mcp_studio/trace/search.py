@@ -196,8 +196,8 @@ class Search:
                 complete = True
             elif not self._take_over(self._pass, budget):
                 break
-        if gone := self.place(self._recording.first_number):
-            del self.found[:gone]
+        if removed := self.place(self._recording.first_number):
+            del self.found[:removed]
         if complete or self.error:
             self.done = 1.0
             return True

@@ -361,12 +361,12 @@ class ServerTap:
         earlier = self.store.entry(self.number_of(follows) or under) if follows is not None or under else None
         return params if earlier is None else continued(params, earlier.body)
 
-    def expect_by_hand(self, frame: bytes, parsed: Parsed, told: Callable[[WireMessage], None]) -> None:
-        """Announce a frame that a person wrote by hand; `told` gets its entry."""
-        self._by_hand[frame] = parsed, told
+    def expect_by_hand(self, frame: bytes, parsed: Parsed, notify: Callable[[WireMessage], None]) -> None:
+        """Announce a frame that a person wrote by hand; `notify` gets its entry."""
+        self._by_hand[frame] = parsed, notify
 
     def _sent_by_hand(self, entry: WireMessage, frame: bytes) -> None:
-        parsed, told = self._by_hand.pop(frame, (Parsed(()), lambda entry: None))
+        parsed, notify = self._by_hand.pop(frame, (Parsed(()), lambda entry: None))
         message = parsed.messages[0] if len(parsed.messages) == 1 else None
         entry.by_hand = True
         if message is not None:
@@ -377,7 +377,7 @@ class ServerTap:
             self._answered(self._questions, message.id, entry)
         self.store.revised(entry)
         self._lint.sent_by_hand(entry, frame, parsed)
-        told(entry)
+        notify(entry)
 
     def understood(self, parsed: Parsed) -> None:
         """Record the messages of the newest frame."""
@@ -462,8 +462,8 @@ class ServerTap:
             self.gave_up(identity, lost=True)
         for span in self._questions.values():
             self.store.gave_up(span, "lost")
-        for kept in (self._questions, self._announced, self._by_hand, self._rounds):
-            kept.clear()
+        for table in (self._questions, self._announced, self._by_hand, self._rounds):
+            table.clear()
         self._last = self.newest = None
 
     # ------------------------------------------------------------------ helpers

@@ -311,7 +311,7 @@ class Numbers:
             if kind & 15 <= _ERROR and kind >> 4 != _NONE:
                 self._message(columns, row, kind & 15, kind >> 4 == _IN)
             elif kind & 15 == _NOTE:
-                self._noted(columns, row)
+                self._record_note(columns, row)
             elif kind & 15 == _INVALID and row > len(columns) - _CHUNK:  # the frame may be classified in a moment
                 self._open[row + columns.first] = None
         while len(self._open) > _OPEN:
@@ -347,7 +347,7 @@ class Numbers:
                     tally.refused += not failed
                     tally.wrong.append(number)
 
-    def _noted(self, columns: Columns, row: int) -> None:
+    def _record_note(self, columns: Columns, row: int) -> None:
         """Record a note, which may tell the end of a connection."""
         server = columns.servers.texts[columns.server[row]]
         link, entry = self._server(columns, row).link, self._recording.entry(row + columns.first)

@@ -139,7 +139,7 @@ class TraceStore:
         self._comments: dict[int, str] = {}
         self._redacting: dict[int, asyncio.Future[bytes]] = {}
         self._closing = threading.Event()
-        self._capture = Capture(Columns(), noted=disk is not None)
+        self._capture = Capture(Columns(), tracks_changes=disk is not None)
         self._disk = disk
         self._disk_reader: DiskReader | None = None
         self._writing = disk is not None

@@ -152,8 +152,8 @@ class Loader:
             self._seq = seq
             pairs = zip(array("I", numbers), array("I", news), strict=True)
             if field in links:
-                kept = [(number, above) for number, above in pairs if 0 < above < number < after]
-                links[field].update(kept[: _MOST_LINKS - len(links[field])])
+                valid = [(number, above) for number, above in pairs if 0 < above < number < after]
+                links[field].update(valid[: _MOST_LINKS - len(links[field])])
                 continue
             limit, values = limits[field], getattr(columns, field)
             for number, value in pairs:
@@ -205,10 +205,10 @@ class Session:
     def problem(self) -> str:
         """A sentence on what could not be read; empty where everything could."""
         lost = self.info.lost
-        said = (
+        loss = (
             f"Of {lost:,} message{'s' if lost != 1 else ''} only the size was kept: the disk was slow." if lost else ""
         )
-        return self._loader.problem or self._reader.problem or said
+        return self._loader.problem or self._reader.problem or loss
 
     @property
     def columns(self) -> Columns:
@@ -283,8 +283,8 @@ class Session:
         row = number - self.first_number
         if not 0 <= row < len(self) or not self.columns.flags[row] & bits.COMMENTED:
             return ""
-        kept = self._reader.extra(number, "comment")
-        return kept if isinstance(kept, str) else ""
+        comment = self._reader.extra(number, "comment")
+        return comment if isinstance(comment, str) else ""
 
     def _flag(self, number: int, bit: int, on: bool) -> None:
         row = number - self.first_number

@@ -150,14 +150,14 @@ def prune(folder: Path, most_bytes: float, oldest: float, most: int = _MOST) -> 
             file.unlink(missing_ok=True)  # its studio ended before the session began
     found = sorted((max((one.st_mtime for one in _stats(file)), default=0), file) for file in _files(folder))
     sizes = {file: size_of(file) for _, file in found}
-    total, gone = sum(sizes.values()), 0
+    total, deleted = sum(sizes.values()), 0
     for written, file in found:
-        if written >= oldest and total <= most_bytes and len(found) - gone <= most:
+        if written >= oldest and total <= most_bytes and len(found) - deleted <= most:
             break
         with contextlib.suppress(StudioError):
             delete(file)
-            gone, total = gone + 1, total - sizes[file]
-    return gone
+            deleted, total = deleted + 1, total - sizes[file]
+    return deleted
 
 
 def tidy(folder: Path) -> None:

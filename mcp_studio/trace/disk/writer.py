@@ -159,8 +159,8 @@ class SessionFile:
                 self._db.execute("INSERT INTO change(field, numbers, news) VALUES (?, ?, ?)", row)
 
     def _add_extras(self, extras: Mapping[tuple[int, str], Json]) -> None:
-        gone = [key for key, value in extras.items() if value is None]
-        self._db.executemany("DELETE FROM extra WHERE number = ? AND name = ?", gone)
+        removed = [key for key, value in extras.items() if value is None]
+        self._db.executemany("DELETE FROM extra WHERE number = ? AND name = ?", removed)
         rows = [(*key, dumps(value).decode("utf-8", "replace")) for key, value in extras.items() if value is not None]
         for start in range(0, len(rows), _ROWS):
             some = rows[start : start + _ROWS]

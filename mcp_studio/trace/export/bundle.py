@@ -41,7 +41,7 @@ class _Importer:
 
     def __init__(self, file: SessionFile) -> None:
         self._file = file
-        self._capture = Capture(Columns(), noted=True)
+        self._capture = Capture(Columns(), tracks_changes=True)
         self._numbers: array[int] = array("I")
         self._links: array[int] = array("I")
         self._above: dict[str, dict[int, int]] = {"parent": {}, "follows": {}}

@@ -79,7 +79,7 @@ async def send(
     redactor: Redactor,
     *,
     headers: Iterable[tuple[str, str]] = (),
-    told: Progress | None = None,
+    progress: Progress | None = None,
 ) -> Sent:
     """Send the requests among these entries, or all requests, as spans, in batches of some hundred.
 
@@ -98,7 +98,7 @@ async def send(
                 collector.take(batch, len(batch))
         sent = collector.sent
 
-    await run(recording, numbers, redactor, consume, told=told, leave=True)
+    await run(recording, numbers, redactor, consume, progress=progress, leave=True)
     return sent
 
 

@@ -80,8 +80,8 @@ def _exchanges(source: Source, requests: Sequence[int]) -> Iterator[str]:
 
 def _noted(source: Source) -> Iterator[str]:
     columns, wanted = source.columns, bits.COMMENTED | 3 << bits.SEVERITY
-    noted = (number for number in source.paced() if columns.flags[number - columns.first] & wanted)
-    lines = islice((line for number in noted for line in _notes(source.item(number))), _NOTED)
+    numbers = (number for number in source.paced() if columns.flags[number - columns.first] & wanted)
+    lines = islice((line for number in numbers for line in _notes(source.item(number))), _NOTED)
     yield from (line if at else f"\n## Findings and comments\n\n{line}" for at, line in enumerate(lines))
 
 
@@ -146,7 +146,7 @@ def _entry(items: Sequence[Item]) -> Json:
     status, _, words = response.line.partition(" ")
     begin, answered, end = (one.time for one in (items[0], (heads or items[-1:])[0], items[-1]))
     wait, receive = (round(max(0.0, ms) * 1000, 3) for ms in (answered - begin, end - answered))
-    posted, asked = b"".join((request.body, *sent)), parse_qsl(url.partition("?")[2], keep_blank_values=True)
+    posted, query = b"".join((request.body, *sent)), parse_qsl(url.partition("?")[2], keep_blank_values=True)
     joint = b"data: %b\n\n" if "text/event-stream" in response.header("content-type").lower() else b"%b"
     body = b"".join((response.body, *(joint % one for one in came)))
     out, text = (part.decode("utf-8", "backslashreplace") for part in (posted, body))
@@ -156,7 +156,7 @@ def _entry(items: Sequence[Item]) -> Json:
     return {
         "startedDateTime": datetime.fromtimestamp(begin, UTC).isoformat(timespec="milliseconds"),
         "time": round(wait + receive, 3),
-        "request": {"method": method, "url": url, "headers": _pairs(request.headers), "queryString": _pairs(asked),
+        "request": {"method": method, "url": url, "headers": _pairs(request.headers), "queryString": _pairs(query),
                     "bodySize": len(posted), **sends, **common},
         "response": {"status": int(status) if status.isdecimal() else 0,
                      "statusText": words if status.isdecimal() else response.line or "There was no answer.",
@@ -254,7 +254,7 @@ async def export(
     redactor: Redactor,
     *,
     title: str = "",
-    told: Progress | None = None,
+    progress: Progress | None = None,
 ) -> int:
     """Write these entries, or all, to a new file or a stream; returns how many were written, without those that are
     gone.
@@ -278,7 +278,7 @@ async def export(
             target.flush()
 
     try:
-        return await run(recording, numbers, redactor, consume, title=title, told=told)
+        return await run(recording, numbers, redactor, consume, title=title, progress=progress)
     except FileExistsError:
         raise UsageError(f"{target} is there already.", hint="Name another file; nothing is overwritten.") from None
     except OSError as problem:

@@ -216,7 +216,7 @@ async def run(
     consume: Callable[[Source], None],
     *,
     title: str = "",
-    told: Progress | None = None,
+    progress: Progress | None = None,
     leave: bool = False,
 ) -> int:
     """Pass these entries, or all, to `consume`, which runs in a thread; returns how many there were.
@@ -236,8 +236,8 @@ async def run(
     def pace(done: int, total: int) -> None:
         if stopped:
             raise InterruptedError
-        if told is not None and (done % _CHUNK == 0 or done == total):
-            loop.call_soon_threadsafe(told, done, total)
+        if progress is not None and (done % _CHUNK == 0 or done == total):
+            loop.call_soon_threadsafe(progress, done, total)
 
     def work() -> None:
         try:

@@ -174,18 +174,18 @@ class Linter:
                 self._negotiated(entry, "server/discover", MODERN_VERSIONS[-1], discovered or {})
         yield from self._exchanges.refused(entry.exchange, message.code)
 
-    def _negotiated(self, entry: WireMessage, method: str, asked: str, result: dict[str, Json]) -> str:
+    def _negotiated(self, entry: WireMessage, method: str, requested: str, result: dict[str, Json]) -> str:
         """Record the outcome of a handshake or discovery; returns the version, or an empty text for other requests.
 
         Args:
-            asked: the version of the request.
+            requested: the version of the request.
         """
         version: Json = None
         if method == "initialize":
             version = result.get("protocolVersion")
         elif method == "server/discover" and isinstance(result.get("capabilities"), dict):
             if self._discovered is None:
-                version = asked
+                version = requested
             else:
                 self._discovered = result
         if not isinstance(version, str) or version not in VERSIONS:

@@ -195,10 +195,10 @@ def _input_required(method: str, result: dict[str, Json], client: Json) -> Itera
     if "inputRequests" not in result and "requestState" not in result:
         yield Spot("input-required", "It requests input, but has neither inputRequests nor requestState.", "/result")
     for key, request in list(mapping(result.get("inputRequests")).items())[:_REQUESTS]:
-        where, asked = f"/result/inputRequests/{escaped(key)}", mapping(request)
-        wanted = asked.get("method")
+        where, question = f"/result/inputRequests/{escaped(key)}", mapping(request)
+        wanted = question.get("method")
         if wanted in INPUT_REQUESTS:
-            yield from check_asking(wanted, mapping(asked.get("params")), client, where)
+            yield from check_asking(wanted, mapping(question.get("params")), client, where)
         else:
             yield Spot("input-required", f"{quoted(wanted)} cannot be asked for in a result.", where)
 
@@ -220,7 +220,7 @@ def caution_of(definition: Mapping[str, Json]) -> str:
     """A sentence on suspicious texts in a definition, including its arguments; empty where there are none."""
     text = dumps([definition.get(key) for key in _TEXTS]).decode("utf-8", "replace")[:_READ]
     found = _ORDERS.search(text)
-    said = [f'its description gives orders to a model ("{" ".join(found[0].split())[:60]}")'] if found else []
+    cautions = [f'its description gives orders to a model ("{" ".join(found[0].split())[:60]}")'] if found else []
     if not text.isascii() and hidden_in(text):
-        said.append("its description has characters that cannot be seen")
-    return ", and ".join(said)
+        cautions.append("its description has characters that cannot be seen")
+    return ", and ".join(cautions)

@@ -210,8 +210,8 @@ class _Parser:
 
 
 def _outcome_is(*outcomes: str) -> Term:
-    meant = {place for place, outcome in enumerate(OUTCOMES, 1) if outcome in outcomes}
-    return terms.byte_is("outcome", meant.__contains__)
+    places = {place for place, outcome in enumerate(OUTCOMES, 1) if outcome in outcomes}
+    return terms.byte_is("outcome", places.__contains__)
 
 
 def _flag_is(bits: int) -> Term:
@@ -358,7 +358,7 @@ def _is(token: Token, now: float) -> Term:
 
 def _comment(token: Token, now: float) -> Term:
     test = _sought(token).in_text
-    return Term(lambda rows: lambda row: bool(said := rows.comment_on(rows.columns.first + row)) and test(said))
+    return Term(lambda rows: lambda row: bool(comment := rows.comment_on(rows.columns.first + row)) and test(comment))
 
 
 def _under(token: Token, now: float) -> Term:

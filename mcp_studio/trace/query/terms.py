@@ -109,17 +109,17 @@ def name_is(column: NameColumn, test: TextTest) -> Term:
     return _one_of(column, lambda rows: rows.named(column, test))
 
 
-def byte_is(column: Literal["kind", "outcome", "flags"], meant: Callable[[int], bool]) -> Term:
+def byte_is(column: Literal["kind", "outcome", "flags"], test: Callable[[int], bool]) -> Term:
     """A column of single bytes has one of the values that pass a test."""
-    values = frozenset(filter(meant, range(256)))
+    values = frozenset(filter(test, range(256)))
     return _one_of(column, lambda rows: values)
 
 
 def _one_of(column: str, values: Callable[[Rows], frozenset[int]]) -> Term:
     def make(rows: Rows) -> Test:
         numbers: array[int] = getattr(rows.columns, column)
-        meant = values(rows)
-        return lambda row: numbers[row] in meant
+        accepted = values(rows)
+        return lambda row: numbers[row] in accepted
 
     return Term(make)
 
