@@ -108,7 +108,7 @@ def expanded(server: ServerConfig, environ: Environ, keyring: Lookup, folder: st
         except ConfigError as problem:
             raise ConfigError(problem.message, key=key, hint=problem.hint) from None
         if key.startswith("roots["):
-            return _rooted(text, folder, environ)
+            return _root_uri(text, folder, environ)
         if key in ("command", "headers_command[0]"):
             return _user(text, environ)
         if key in _PATHS or key.startswith("sandbox.paths[") or (key in _MAYBE_PATHS and file_of(text)):
@@ -132,7 +132,7 @@ def located(path: str, folder: str) -> str:
     return os.path.normpath(os.path.join(folder, path)) if folder else path
 
 
-def _rooted(text: str, folder: str, environ: Environ) -> str:
+def _root_uri(text: str, folder: str, environ: Environ) -> str:
     """Specification, client/roots: a root is a `file://` URI; a text with a scheme stays unchanged."""
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", text):
         return text

@@ -119,7 +119,7 @@ def merged(client: Client, file: Path, entries: Mapping[str, Mapping[str, Any]])
         import yaml
 
         commented, edited = re.search(r"(?m)(^|\s)#", text), yaml.safe_dump(wanted, sort_keys=False)
-    elif not new.keys() & old.keys() and (edited := _inserted(text, key, new, wanted)):
+    elif not new.keys() & old.keys() and (edited := _insert(text, key, new, wanted)):
         return text, edited
     else:
         commented, edited = text != without_comments(text), json.dumps(wanted, indent=2, ensure_ascii=False) + "\n"
@@ -129,7 +129,7 @@ def merged(client: Client, file: Path, entries: Mapping[str, Mapping[str, Any]])
     return text, edited
 
 
-def _inserted(text: str, key: str, new: dict[str, Any], wanted: Json) -> str:
+def _insert(text: str, key: str, new: dict[str, Any], wanted: Json) -> str:
     """Insert members at the beginning of the JSON object under a key and keep all other text.
 
     Returns an empty text where the result would not parse as `wanted`.

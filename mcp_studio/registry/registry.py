@@ -262,7 +262,7 @@ class ToolRegistry:
         """Forget tools. A server's tools come back with its next list. Raises as `tag`."""
         with self._turn:
             self._look()
-            self._drop([record.name for record in self._named(names)])
+            self._drop([record.name for record in self._matching(names)])
 
     def used(self, name: str) -> None:
         """Count a call by a program or an agent; cheap. Unknown names do not matter."""
@@ -423,11 +423,11 @@ class ToolRegistry:
     def _edit(self, names: Iterable[str], change: Callable[[ToolRecord], ToolRecord]) -> list[ToolRecord]:
         with self._turn:
             self._look()
-            edited = [change(record) for record in self._named(names)]
+            edited = [change(record) for record in self._matching(names)]
             self._save(edited)
         return edited
 
-    def _named(self, names: Iterable[str]) -> Iterator[ToolRecord]:
+    def _matching(self, names: Iterable[str]) -> Iterator[ToolRecord]:
         """The tools of these names, which may be patterns."""
         for name in names:
             found = [one for one in self._records.values() if "*" in name and fnmatchcase(one.name, name)]

@@ -88,14 +88,14 @@ class Checker:
         await self._end()
 
     async def _exchange(self, schema: bytes, value: bytes) -> tuple[SchemaProblem, ...]:
-        process = await self._started()
+        process = await self._ready_process()
         assert process.stdin
         process.stdin.write(dumps([len(schema), len(value)]) + b"\n" + schema + value)
         most = self._limits.check_time
         found: list[Any] = await self._answer(process, most, f"it takes longer than {most:g} s (limit check_time)")
         return tuple(SchemaProblem(pointer, message, severity) for pointer, message, severity in found)
 
-    async def _started(self) -> Process:
+    async def _ready_process(self) -> Process:
         """The checking process, started if necessary and ready."""
         if self._closed:
             raise _Gone("the studio is closing")

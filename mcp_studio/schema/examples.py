@@ -163,22 +163,22 @@ class _Maker:
             raise Cannot("it contains itself without end, or is too large")
         if depth > 0:
             default = [field.default] if field.has_default and field.default is not None else []
-            for value in self._turned((*field.examples, *default)):
+            for value in self._rotate((*field.examples, *default)):
                 if _fits(field, value):
                     return value
         try:
-            return self._made(field, depth)
+            return self._value(field, depth)
         except Cannot:
             if field.nullable:
                 return None
             raise
 
-    def _turned(self, values: Sequence[T]) -> list[T]:
+    def _rotate(self, values: Sequence[T]) -> list[T]:
         """The values, rotated by the seed."""
         at = self._seed % len(values) if values else 0
         return [*values[at:], *values[:at]]
 
-    def _made(self, field: Field, depth: int) -> Json:
+    def _value(self, field: Field, depth: int) -> Json:
         match field:
             case Object():
                 return self._object(field, depth)
@@ -187,22 +187,22 @@ class _Maker:
             case List():
                 return self._list(field, depth)
             case Choices():
-                return self._picked(field)
+                return self._choose(field)
             case Union():
                 return self._union(field, depth)
             case Const():
                 return field.value
             case Choice():
                 values = [option.value for option in field.options if option.value is not None]
-                return self._turned(values)[0] if values else None
+                return self._rotate(values)[0] if values else None
             case Flag():
-                return self._turned((True, False))[0]
+                return self._rotate((True, False))[0]
             case Number():
-                return _number(field, self._turned(_by_name(_NUMBERS, field.name)))
+                return _number(field, self._rotate(_by_name(_NUMBERS, field.name)))
             case Text():
-                return _text(field, self._turned(_texts(field)))
+                return _text(field, self._rotate(_texts(field)))
             case Scalar():
-                return self.make(self._turned(field.parts)[0], depth + 1)
+                return self.make(self._rotate(field.parts)[0], depth + 1)
             case _:
                 return self._anything(field)
 
@@ -213,7 +213,7 @@ class _Maker:
             raise Cannot("the schema allows no value here")
         kinds = json_types(field)
         made: dict[str, Json] = {"object": {}, "array": [], "number": 1.5, "integer": 1, "boolean": True, "null": None}
-        return made[kinds[0]] if kinds and kinds[0] in made else self._turned(_texts(Text(field.name)))[0]
+        return made[kinds[0]] if kinds and kinds[0] in made else self._rotate(_texts(Text(field.name)))[0]
 
     def _more(self, depth: int) -> bool:
         """Whether optional parts are generated at this depth."""
@@ -229,13 +229,13 @@ class _Maker:
         for one in fields:
             usual = not one.read_only and one.remark != FORBIDDEN and (not one.deprecated or self._rich > 1)
             if one.required:
-                self._put(value, one, depth)
+                self._add_member(value, one, depth)
             elif room > 0 and (len(value) < least or (usual and self._more(depth))):
                 room -= 1
-                self._put(value, one, depth)
+                self._add_member(value, one, depth)
         return self._entries(value, field.rest or Map(""), depth, least)
 
-    def _put(self, value: dict[str, Json], one: Field, depth: int) -> None:
+    def _add_member(self, value: dict[str, Json], one: Field, depth: int) -> None:
         try:
             value[one.name] = self.make(one, depth + 1)
         except Cannot as problem:
@@ -281,8 +281,8 @@ class _Maker:
             raise Cannot(f"it wants {least} items, and {len(items)} were found")
         return items
 
-    def _picked(self, field: Choices) -> Json:
-        values = self._turned([option.value for option in field.options])
+    def _choose(self, field: Choices) -> Json:
+        values = self._rotate([option.value for option in field.options])
         count = max(field.min_items or 0, (0, 1, len(values))[self._rich])
         count = count if field.max_items is None else min(count, field.max_items)
         if count > len(values):
@@ -293,7 +293,7 @@ class _Maker:
         order = range(len(field.variants))
         found: list[Json] = []
         reason = "none of its kinds has a value that was found"
-        for index in list(order if field.by_value else self._turned(order))[:12]:
+        for index in list(order if field.by_value else self._rotate(order))[:12]:
             try:
                 found.append(self.make(field.variants[index].field(), depth + 1))
             except Cannot as problem:

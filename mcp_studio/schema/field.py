@@ -332,10 +332,10 @@ def defaults(form: Form) -> dict[str, Json]:
     Required objects are included if something inside them is known. Defaults that a condition of the schema adds are
     included too.
     """
-    value = _begun(form.fields, _DEPTH)
+    value = _known_values(form.fields, _DEPTH)
     for _ in range(_DEPTH if isinstance(form.root, Union) and form.root.by_value else 0):
         root = resolve_union(form.root, value) if form.root else None
-        more = _begun(root.fields(), _DEPTH) if isinstance(root, Object) else {}
+        more = _known_values(root.fields(), _DEPTH) if isinstance(root, Object) else {}
         if more.keys() <= value.keys():
             break
         value = {**more, **value}
@@ -358,7 +358,7 @@ def _starter(field: Field, depth: int) -> Json:
         case Const():
             return field.value
         case Object():
-            return _begun(field.fields(), depth)
+            return _known_values(field.fields(), depth)
         case List():
             return [_starter(item, depth - 1) for item in field.first()] if depth > 0 else []
         case Choices():
@@ -380,7 +380,7 @@ def _starter(field: Field, depth: int) -> Json:
             return None
 
 
-def _begun(fields: Iterable[Field], depth: int) -> dict[str, Json]:
+def _known_values(fields: Iterable[Field], depth: int) -> dict[str, Json]:
     """The known values of properties: defaults, and required values without an alternative."""
     value: dict[str, Json] = {}
     for field in fields if depth > 0 else ():
@@ -392,7 +392,7 @@ def _begun(fields: Iterable[Field], depth: int) -> dict[str, Json]:
         elif isinstance(resolved, Const) or (isinstance(resolved, Choice) and len(resolved.options) == 1):
             value[field.name] = _starter(resolved, depth)
         elif isinstance(resolved, Object):
-            members = _begun(resolved.fields(), depth - 1)
+            members = _known_values(resolved.fields(), depth - 1)
             if members or (resolved.rest is None and not resolved.fields()):  # {} is the only possible value
                 value[field.name] = members
     return value

@@ -241,7 +241,7 @@ def object_field(builder: Builder, base: dict[str, Any], schema: Schema) -> Obje
         allowed = [name for name in known if name in names or not _forbidden(known[name])]
         drawn = [builder.field(name, known[name], name in names) for name in allowed[:MAX_FIELDS]]
         unknown = sorted(names - known.keys())[: MAX_FIELDS - len(drawn)]
-        return (*drawn, *(_named(free.of(name), name, required=True) for name in unknown))
+        return (*drawn, *(_with_name(free.of(name), name, required=True) for name in unknown))
 
     low, high = count(schema, "minProperties"), count(schema, "maxProperties")
     return Object(
@@ -283,7 +283,7 @@ def map_field(builder: Builder, base: dict[str, Any], schema: Schema) -> Map:
         inner: Json = rest if not fitting else True
         for one in fitting:
             inner = builder.resolver.both(inner, one)
-        return _named(builder.field("", inner if inner is not False else True), key)
+        return _with_name(builder.field("", inner if inner is not False else True), key)
 
     names = builder.resolver.flat(schema.get("propertyNames"))
     named = builder.drawn("", {**names, "type": "string"}, False)
@@ -335,7 +335,7 @@ def list_field(builder: Builder, base: dict[str, Any], schema: Schema) -> List:
     )
 
 
-def _named(field: Field, name: str, *, required: bool = False) -> Field:
+def _with_name(field: Field, name: str, *, required: bool = False) -> Field:
     """The field with another name."""
     secret = {"secret": True} if isinstance(field, Text) and looks_secret(name) else {}
     return replace(field, name=name, required=required, **secret)
@@ -350,16 +350,16 @@ class Builder:
 
     def __init__(self, root: Json) -> None:
         self.resolver = Resolver(root)
-        self._made: dict[tuple[int, str, bool], tuple[Json, Field]] = {}
+        self._fields: dict[tuple[int, str, bool], tuple[Json, Field]] = {}
 
     def field(self, name: str, schema: Json, required: bool = False) -> Field:
         """The field for a sub-schema."""
         key = (id(schema), name, required)
-        known = self._made.get(key)
+        known = self._fields.get(key)
         if known is None:
             flat = self.resolver.flat(schema)
             # The cache holds the schema, so that no other object gets its id.
-            known = self._made[key] = (schema, self.drawn(name, flat, required))
+            known = self._fields[key] = (schema, self.drawn(name, flat, required))
         return known[1]
 
     def drawn(self, name: str, flat: Schema, required: bool) -> Field:
@@ -440,7 +440,7 @@ def build(schema: Json, *, strict: bool = False) -> Form:
     if required is not None and not (isinstance(required, list) and all(isinstance(name, str) for name in required)):
         problems.append("`required` of the schema is not a list of names.")
     root = _root(builder, schema, top, bool(problems))
-    fields = root.fields() if isinstance(root, Object) else _known(builder, top)
+    fields = root.fields() if isinstance(root, Object) else _own_fields(builder, top)
     if resolver.exhausted:
         problems.append("The schema is too large or refers to itself too often: parts of it are not drawn.")
     return Form(
@@ -458,14 +458,14 @@ def _root(builder: Builder, schema: Json, top: Schema, wrong: bool) -> Field:
     """The field of the whole value. Arguments are an object even if the schema does not say so."""
     if wrong and not top.get("properties") and not required_names(top):
         return JsonField("", required=True, hint="any JSON", schema=top)
-    if _closed(top):
+    if _is_closed(top):
         known = {key: item for key, item in top.items() if key != REMARK}
         base = {**common("", top, True), "schema": {"type": "object", **known}, "remark": top.get(REMARK, "")}
         return object_field(builder, base, known)
     return builder.field("", schema, required=True)
 
 
-def _known(builder: Builder, top: Schema) -> tuple[Field, ...]:
+def _own_fields(builder: Builder, top: Schema) -> tuple[Field, ...]:
     """The properties that a schema names besides its alternatives."""
     if not isinstance(top.get("properties"), dict):
         return ()
@@ -473,7 +473,7 @@ def _known(builder: Builder, top: Schema) -> tuple[Field, ...]:
     return drawn.fields()
 
 
-def _closed(top: Schema) -> bool:
+def _is_closed(top: Schema) -> bool:
     """Whether a schema describes nothing but an object with known properties."""
     kinds = types(top)
     return (not kinds or kinds == ("object",)) and _MORE.isdisjoint(top) and not says_more(top)

@@ -199,7 +199,7 @@ def _least(one: Json, two: Json, both: Joiner) -> Json:
     return min((one, two), key=lambda value: math.inf if amount(value) is None else value)
 
 
-def _united(one: Json, two: Json, both: Joiner) -> Json:
+def _unite(one: Json, two: Json, both: Joiner) -> Json:
     if not isinstance(one, list) or not isinstance(two, list):
         return one if isinstance(one, list) else two
     names = cast("list[Json]", [*one, *two])
@@ -212,7 +212,7 @@ def _each(one: Json, two: Json, both: Joiner) -> Json:
     merged: dict[str, Json] = {**mine, **theirs}
     for key in mine.keys() & theirs.keys():
         lists = isinstance(mine[key], list) or isinstance(theirs[key], list)
-        merged[key] = _united(mine[key], theirs[key], both) if lists else both(mine[key], theirs[key])
+        merged[key] = _unite(mine[key], theirs[key], both) if lists else both(mine[key], theirs[key])
     return merged
 
 
@@ -225,7 +225,7 @@ _RULES: dict[str, _Rule] = {
     **dict.fromkeys(
         ("uniqueItems", "deprecated", "readOnly", "writeOnly"), lambda one, two, both: one is True or two is True
     ),
-    "required": _united,
+    "required": _unite,
     **dict.fromkeys(("dependentRequired", "dependentSchemas", "patternProperties"), _each),
     **dict.fromkeys(("items", "propertyNames", "additionalProperties"), lambda one, two, both: both(one, two)),
     # The outer schema has nothing left to examine after the inner one has examined it.
@@ -288,7 +288,7 @@ class Resolver:
                 return {REMARK: _CIRCLE if key in self._open else _TOO_LARGE}
             self._open.add(key)
             # The cache holds the schema, so that no other object gets its id.
-            known = self._flat[key] = (plain, self._made(plain))
+            known = self._flat[key] = (plain, self._flatten(plain))
             self._open.discard(key)
         return known[1]
 
@@ -322,14 +322,14 @@ class Resolver:
                 nullable = True
                 if len(kinds) > 1:
                     schema = {**schema, "type": [kind for kind in kinds if kind != "null"]}
-            inner = self._collapsed(schema)
+            inner = self._collapse(schema)
             if inner is None:
                 break
             schema, null = inner
             nullable = nullable or null
         return schema, nullable
 
-    def _collapsed(self, schema: Schema) -> tuple[Schema, bool] | None:
+    def _collapse(self, schema: Schema) -> tuple[Schema, bool] | None:
         """The schema with fewer alternatives, and whether null was among them; None where no alternative can go."""
         for key in ("anyOf", "oneOf"):
             branches = list(self.branches(schema, key))
@@ -352,7 +352,7 @@ class Resolver:
                     return
                 yield self.flat(branch)
 
-    def _made(self, schema: Schema) -> Schema:
+    def _flatten(self, schema: Schema) -> Schema:
         own = {key: item for key, item in schema.items() if key not in _REFERENCES and key != "allOf"}
         if self._older and "$ref" in schema:
             schema, own = {"$ref": schema["$ref"]}, {key: item for key, item in own.items() if key in _WORDS}

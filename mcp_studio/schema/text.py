@@ -184,7 +184,7 @@ def set_pair(form: Form, value: Json, text: str) -> Json:
     key = key.removesuffix(":")
     path, field = _place(form, value, key)
     try:
-        return put(value, path, loads(typed, exact=True) if as_json else _typed(field, typed))
+        return put(value, path, loads(typed, exact=True) if as_json else _value_of(field, typed))
     except NoPlace:
         raise ValueError(f"{key}: there is no such place; lists are filled from [0] on") from None
     except JsonProblem as problem:
@@ -193,7 +193,7 @@ def set_pair(form: Form, value: Json, text: str) -> Json:
         raise ValueError(f"{key}: {problem}") from None
 
 
-def _typed(field: Field, text: str) -> Json:
+def _value_of(field: Field, text: str) -> Json:
     """The value of a text; in a text field the word null means null, and null in quotes means text."""
     if isinstance(field, Text) and text in ("null", '"null"'):
         return None if field.nullable and text == "null" else "null"

@@ -31,7 +31,7 @@ def options(schema: Schema, resolver: Resolver) -> tuple[Option, ...]:
         names = items_of(schema.get("enumNames"))
         titles = names if len(names) == len(values) else [None] * len(values)
         return _distinct([Option(value, _title(title, value)) for value, title in zip(values, titles, strict=True)])
-    return _titled(schema, resolver)
+    return _titled_options(schema, resolver)
 
 
 def many_options(schema: Schema, resolver: Resolver) -> tuple[Option, ...]:
@@ -43,7 +43,7 @@ def many_options(schema: Schema, resolver: Resolver) -> tuple[Option, ...]:
     return () if "const" in flat else options(flat, resolver)
 
 
-def _titled(schema: Schema, resolver: Resolver) -> tuple[Option, ...]:
+def _titled_options(schema: Schema, resolver: Resolver) -> tuple[Option, ...]:
     for key in ("oneOf", "anyOf"):
         branches = schema.get(key)
         if not isinstance(branches, list) or not 0 < len(branches) <= MAX_OPTIONS:
@@ -213,7 +213,7 @@ def union(builder: Builder, base: dict[str, Any], schema: Schema) -> Field | Non
     if not all(types(way.schema) for way in ways):
         base = {**base, "implied": True}
     variants = tuple(
-        Variant(label, cache(partial(_drawn, builder, base, way)))
+        Variant(label, cache(partial(_field_of, builder, base, way)))
         for label, way in zip(labels(builder.resolver, ways, known), ways, strict=True)
     )
     choose = _chooser(builder, ways, known)
@@ -295,7 +295,7 @@ def _reference(branch: Json) -> str:
     return reference.rsplit("/", 1)[-1].lstrip("#") if isinstance(reference, str) else ""
 
 
-def _drawn(builder: Builder, base: dict[str, Any], way: Alternative) -> Field:
+def _field_of(builder: Builder, base: dict[str, Any], way: Alternative) -> Field:
     builder.resolver.fresh()
     return builder.drawn(base["name"], way.schema, base["required"])
 

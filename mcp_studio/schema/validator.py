@@ -95,11 +95,11 @@ class Validator:
     def _errors(self, value: Json) -> Iterator[Finding]:
         for error in self._validator.iter_errors(value):
             for place, message in _places(error, ""):
-                yield place, _cut(message), "error"
+                yield place, _shorten(message), "error"
 
 
 def _unchecked(why: str) -> Finding:
-    return "", _cut(f"unchecked: {why}"), "warning"
+    return "", _shorten(f"unchecked: {why}"), "warning"
 
 
 class Patterns:
@@ -198,14 +198,14 @@ def _alternatives(error: Any, place: str) -> Iterator[tuple[str, str]]:
     elif keywords == {"type"}:
         kinds = [name for _, names in here for name in (names if isinstance(names, list) else [names])]
         yield place, wording.wrong_type(kinds, plain(error.instance))
-    elif errors := _meant(error.context):
+    elif errors := _likely_errors(error.context):
         for inner in errors:
             yield from _places(inner, place)
     else:
         yield place, f"{wording.NO_KIND}, got {wording.got(plain(error.instance))}"
 
 
-def _meant(context: list[Any]) -> list[Any]:
+def _likely_errors(context: list[Any]) -> list[Any]:
     """The errors of the alternative that the value most likely means; empty when none or several are likely."""
     branches: dict[Any, list[Any]] = {}
     for error in context:
@@ -258,10 +258,10 @@ def _sentence(error: Any) -> str:
         return "fits more than one of the kinds of which it must be one"
     if keyword == "anyOf":
         return wording.NO_KIND
-    return _SAID.get(str(keyword)) or _cut(str(error.message))
+    return _SAID.get(str(keyword)) or _shorten(str(error.message))
 
 
-def _cut(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= _MESSAGE else text[: _MESSAGE - 1] + "…"
 
 
@@ -274,17 +274,17 @@ def main(seconds: float, memory: int) -> None:
     """Serve until standard input ends; the kernel ends each check after `seconds`, and `memory` bounds the process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     output = os.fdopen(os.dup(1), "wb")
-    _bound(memory)
+    _limit_memory(memory)
     # Schemas that refer to themselves recurse deeper than the main thread's stack allows for sure.
     sys.setrecursionlimit(10_000)
     sys.set_int_max_str_digits(0)
     threading.stack_size(_STACK)
-    worker = threading.Thread(target=_guarded, args=(lambda: _serve(sys.stdin.buffer, output, seconds),))
+    worker = threading.Thread(target=_run_limited, args=(lambda: _serve(sys.stdin.buffer, output, seconds),))
     worker.start()
     worker.join()
 
 
-def _bound(memory: int) -> None:
+def _limit_memory(memory: int) -> None:
     try:
         import resource
     except ImportError:  # Windows
@@ -296,7 +296,7 @@ def _bound(memory: int) -> None:
             continue
 
 
-def _guarded(serve: Callable[[], None]) -> None:
+def _run_limited(serve: Callable[[], None]) -> None:
     try:
         serve()
     except MemoryError:

@@ -277,7 +277,7 @@ class Bm25:
         self.remove, self.state, self.restore = self._index.remove, self._index.state, self._index.restore
 
     def add(self, documents: Sequence[Document]) -> None:
-        self._index.add(map(self._weighted, documents))
+        self._index.add(map(self._weigh, documents))
 
     def search(self, query: Query) -> Answer:
         """Answer a query; the total counts documents with any word of the query except verbs of looking."""
@@ -325,7 +325,7 @@ class Bm25:
             top = min(worth[word] for word, weight in term.words.items() if weight == most)
             yield {word: term.weight * weight * min(1.0, top / worth[word]) for word, weight in term.words.items()}
 
-    def _weighted(self, document: Document) -> Weighted:
+    def _weigh(self, document: Document) -> Weighted:
         texts = fields(document)
         k = SATURATION
         counts = {word: tf * (k + 1) / (tf + k) for word, tf in word_weights(texts, self._segment).items()}
@@ -385,7 +385,7 @@ class Okapi(Rows[list[str]]):
         """The documents that contain any of the words."""
         if not any(self._rows.values()):
             return Answer((), 0)
-        okapi, slots = self._made = self._made or self._make()
+        okapi, slots = self._derived = self._derived or self._make()
         query_words = words(query.text[:LONGEST])
         known = [word for word in query_words if word in okapi.idf]
         if query.typing and query_words and query_words[-1] not in okapi.idf:

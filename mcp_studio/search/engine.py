@@ -336,7 +336,7 @@ class Engine:
         of = sum(len(group) for (server, kind), group in self._groups.items() if query.scope.has(Ref(kind, server, "")))
         uses = self._usage.all()
         if not query.text.strip():
-            hits = self._used(query, uses)
+            hits = self._used_hits(query, uses)
             return Found(query, hits, of, of, 1000 * (time.perf_counter() - began), "used")
         feeds = [self._feed(name) for name in _NEEDED.get(method, (method,))]
         if method == auto.NAME:
@@ -423,16 +423,16 @@ class Engine:
         used = uses.get(scored.ref)
         return Hit(scored.ref, scored.score, why, entry, used and Used(used.runs + used.opened, used.last))
 
-    def _used(self, query: Query, uses: Mapping[Ref, Uses]) -> tuple[Hit, ...]:
+    def _used_hits(self, query: Query, uses: Mapping[Ref, Uses]) -> tuple[Hit, ...]:
         """The last used entries, then the most used ones, then all others in the order of the catalog."""
         here = [ref for ref in uses if query.scope.has(ref) and self._get(ref) is not None]
         last = sorted(here, key=lambda ref: (-uses[ref].last, ref))[:_RECENT]
         now = time.time()
         most = sorted(here, key=lambda ref: (-uses[ref].strength(now), ref))
-        refs = islice(dict.fromkeys(chain(last, most, self._ordered(query.scope))), query.limit)
+        refs = islice(dict.fromkeys(chain(last, most, self._in_order(query.scope))), query.limit)
         return tuple(hit for ref in refs if (hit := self._hit(Scored(ref, 0.0), uses)))
 
-    def _ordered(self, scope: Scope) -> Iterator[Ref]:
+    def _in_order(self, scope: Scope) -> Iterator[Ref]:
         """The entries in a scope: tools first, servers by name, entries as they were listed."""
         groups = [group for group in self._groups if scope.has(Ref(group[1], group[0], ""))]
         groups.sort(key=lambda group: (KINDS.index(group[1]), group[0]))

@@ -214,7 +214,7 @@ class Rows(Generic[T]):
 
     def __init__(self) -> None:
         self._rows: dict[Ref, T] = {}
-        self._made: Any = None
+        self._derived: Any = None
         """What was computed from the rows, until they change."""
 
     def _row(self, document: Document) -> T:
@@ -223,13 +223,13 @@ class Rows(Generic[T]):
     def add(self, documents: Sequence[Document]) -> None:
         """Add documents; a document with a known name replaces the earlier one."""
         self._rows.update((document.ref, self._row(document)) for document in documents)
-        self._made = None
+        self._derived = None
 
     def remove(self, refs: Collection[Ref]) -> None:
         """Remove documents; missing ones do not matter."""
         for ref in refs:
             self._rows.pop(ref, None)
-        self._made = None
+        self._derived = None
 
 
 class Joined:

@@ -260,13 +260,13 @@ class Substring(Rows[Row]):
 
     def search(self, query: Query) -> Answer:
         """All documents with every word, best first; a complete address finds exactly its entry."""
-        if exact := self._addressed(query):
+        if exact := self._exact_refs(query):
             return Answer([Scored(ref, 2.0, BY_LETTERS) for ref in exact[: query.limit]], len(exact))
-        if self._made is None or self._made[0] != query.scope:
+        if self._derived is None or self._derived[0] != query.scope:
             refs = sorted((ref for ref in self._rows if query.scope.has(ref)), key=lambda ref: (*ref[1:], ref.kind))
             rows = [self._rows[ref] for ref in refs]
-            self._made = query.scope, refs, rows, Joined([f"{row.head}\n{row.server}" for row in rows])
-        _, refs, rows, joined = self._made
+            self._derived = query.scope, refs, rows, Joined([f"{row.head}\n{row.server}" for row in rows])
+        _, refs, rows, joined = self._derived
         matcher = Matcher(query.text)
         found = matcher.ranked(rows, joined if query.named else None)
         # Among names that match equally well, the shorter comes first.
@@ -285,7 +285,7 @@ class Substring(Rows[Row]):
             total += len(places)
         return Answer(hits, total, note)
 
-    def _addressed(self, query: Query) -> list[Ref]:
+    def _exact_refs(self, query: Query) -> list[Ref]:
         """The entries whose complete address the query is."""
         refs = [Ref(kind, server, name) for server, name in addresses(query.text.strip()) for kind in KINDS]
         known = (ref for ref in refs if ref in self._rows and query.scope.has(ref))

@@ -67,8 +67,8 @@ class Regexes(Rows[_Row]):
         text, rows = query.text, [*self._rows.values()]
         if not text.isprintable() or not _PLAIN.fullmatch(text) or _ANYWHERE.match(text):
             return (row for row in rows if query.scope.has(row.ref) and pattern.find(row.whole, until))
-        joined: Joined = self._made or Joined([row.whole for row in rows])
-        self._made, plain = joined, compiled(text.replace("[^", "[^\\n").replace(r"\s", r"[^\S\n]"))
+        joined: Joined = self._derived or Joined([row.whole for row in rows])
+        self._derived, plain = joined, compiled(text.replace("[^", "[^\\n").replace(r"\s", r"[^\S\n]"))
 
         def find(start: int) -> int:
             span = plain.find(joined.text, until, start)

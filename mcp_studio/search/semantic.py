@@ -69,18 +69,18 @@ class Passage(NamedTuple):
 
 def passages_of(texts: Fields) -> tuple[Passage, ...]:
     """The texts that represent a document: its description, and its parameters."""
-    name = _spoken(texts.name)
+    name = _as_words(texts.name)
     title = "" if texts.title == texts.name else " ".join(texts.title.split())
     head = " ".join(texts.head.split()[:_HEAD_WORDS])
-    does = (f"{_spoken(texts.server)}: {name}", title, head if understood(head) else "")
+    does = (f"{_as_words(texts.server)}: {name}", title, head if understood(head) else "")
     what = ". ".join(part for part in does if part)
-    takes = ", ".join(_spoken(one.name) for one in texts.parameters[:_PARAMETERS])
+    takes = ", ".join(_as_words(one.name) for one in texts.parameters[:_PARAMETERS])
     if not takes:
         return (Passage(what, 1.0),)
     return Passage(what, 1 - _PARAMETERS_SHARE), Passage(f"{name} ({takes})", _PARAMETERS_SHARE)
 
 
-def _spoken(name: str) -> str:
+def _as_words(name: str) -> str:
     """An identifier as spoken: its words, with spaces."""
     found: list[str] = []
     for chunk in CHUNK.findall(name):
@@ -399,7 +399,7 @@ class Semantic:
         for document in some:
             del self._fresh[document.ref]
             if vector := known.get(keys[document.ref]):
-                self._put(document.ref, vector)
+                self._store_vector(document.ref, vector)
             else:
                 self._unknown[document.ref] = document
         return bool(some)
@@ -458,9 +458,9 @@ class Semantic:
             vector = packed(_mean(self.model(), passages, _TOKENS))
             self._cache.put(key, vector)
         self._unknown.pop(document.ref, None)
-        self._put(document.ref, vector)
+        self._store_vector(document.ref, vector)
 
-    def _put(self, ref: Ref, vector: Packed) -> None:
+    def _store_vector(self, ref: Ref, vector: Packed) -> None:
         if (slot := self._slots.at(ref)) is not None:
             self._matrix.put(slot, vector)
 

@@ -82,7 +82,7 @@ class Usage:
         if self._file is None:
             return {}
         with self._disk:
-            return _joined(_entries(read_object(self._file)), self._new)
+            return _merge(_entries(read_object(self._file)), self._new)
 
     def write(self) -> None:
         """Write new uses; blocks. If the disk refuses, only those uses are lost."""
@@ -90,7 +90,7 @@ class Usage:
             return
         with self._disk:
             new, self._new = self._new, {}
-            uses = _joined(_entries(read_object(self._file)), new)
+            uses = _merge(_entries(read_object(self._file)), new)
             found = [one for one in uses.items() if all(self._clean(text) == text for text in one[0][1:])]
             found.sort(key=lambda one: (one[1].last, one[0]))
             used: list[Json] = [
@@ -100,10 +100,10 @@ class Usage:
             try:
                 write_atomically(self._file, dumps({"version": _FORMAT, "used": used}))
             except OSError:
-                self._new = _joined(new, self._new)
+                self._new = _merge(new, self._new)
 
 
-def _joined(one: dict[Ref, Uses], other: dict[Ref, Uses]) -> dict[Ref, Uses]:
+def _merge(one: dict[Ref, Uses], other: dict[Ref, Uses]) -> dict[Ref, Uses]:
     found = dict(one)
     for ref, uses in tuple(other.items()):
         found[ref] = found.get(ref, Uses()).plus(uses)

@@ -175,20 +175,20 @@ class EntryMaker:
         self._body = body
         self._findings = findings
         self._alive = alive
-        self._made: dict[int, WireMessage] = {}
+        self._cache: dict[int, WireMessage] = {}
 
     def entry(self, number: int) -> WireMessage | None:
         """The entry with a number; None where the columns have none."""
-        if len(self._made) > _MADE:
-            self._made.clear()
+        if len(self._cache) > _MADE:
+            self._cache.clear()
         return self._entry(self._columns(), number, _DEEPEST)
 
     def forget(self) -> None:
         """Drop the built entries, because the columns have changed."""
-        self._made.clear()
+        self._cache.clear()
 
     def _entry(self, columns: Columns, number: int, depth: int) -> WireMessage | None:
-        known = self._alive(number) or self._made.get(number)
+        known = self._alive(number) or self._cache.get(number)
         row = number - columns.first
         if known is not None or not 0 <= row < len(columns):
             return known
@@ -196,16 +196,16 @@ class EntryMaker:
         linked = columns.outcome[row] and 0 <= link < len(columns) and columns.link[link] == number
         if linked and link < row:
             self._entry(columns, columns.link[row], depth)  # builds the answer too
-            if number in self._made:
-                return self._made[number]
+            if number in self._cache:
+                return self._cache[number]
         answer = self._alive(columns.link[row]) if linked else None
         if answer is not None and answer.span is not None:
             return answer.span.request
-        entry = self._made[number] = self._bare(columns, row)
+        entry = self._cache[number] = self._bare(columns, row)
         if columns.outcome[row] and entry.kind == "request":
             entry.span = self._span(columns, entry, depth)
             if linked and link > row:
-                answer = self._made[columns.link[row]] = self._bare(columns, link)
+                answer = self._cache[columns.link[row]] = self._bare(columns, link)
                 answer.span, entry.span.response = entry.span, answer
                 answer.id = entry.id if answer.id is None else answer.id
         return entry

@@ -189,12 +189,12 @@ class Difference(NamedTuple):
         """The difference for scripts; a large value is cut."""
         members: dict[str, Json] = {"kind": self.kind, "path": path_text(self.path)}
         members |= {"was": path_text(self.was)} if self.was != self.path and self.kind != "more" else {}
-        members |= {"before": _bounded(self.before)} if self.kind in ("removed", "changed", "type") else {}
-        members |= {"after": _bounded(self.after)} if self.kind in ("added", "changed", "type") else {}
+        members |= {"before": _bound_size(self.before)} if self.kind in ("removed", "changed", "type") else {}
+        members |= {"after": _bound_size(self.after)} if self.kind in ("added", "changed", "type") else {}
         return members
 
 
-def _bounded(value: Json) -> Json:
+def _bound_size(value: Json) -> Json:
     data = dumps(value)
     return value if len(data) <= _LARGE else f"{data[:200].decode('utf-8', 'ignore')}…"
 

@@ -265,7 +265,7 @@ class ServerTap:
             if self._rounds.opened(out.id, span):
                 self.store.revised(entry)
         elif out.kind == "response" and out.id is not None:
-            self._answered(self._questions, out.id, entry)
+            self._settle(self._questions, out.id, entry)
         self._lint.sent(entry, out)
 
     def received(self, frame: bytes, exchange: int = 0) -> None:
@@ -374,7 +374,7 @@ class ServerTap:
         if isinstance(message, Request) and message.id not in self._open:
             self._open[message.id] = self.store.opened(entry)
         elif isinstance(message, (Response, Failure)) and message.id is not None:
-            self._answered(self._questions, message.id, entry)
+            self._settle(self._questions, message.id, entry)
         self.store.revised(entry)
         self._lint.sent_by_hand(entry, frame, parsed)
         notify(entry)
@@ -396,7 +396,7 @@ class ServerTap:
             elif isinstance(message, (Response, Failure)) and message.id is not None:
                 if span := self._open.get(message.id):
                     self._rounds.close(message.id, span, message)
-                self._answered(self._open, message.id, entry, tool_failed(message))
+                self._settle(self._open, message.id, entry, tool_failed(message))
             else:
                 self.store.revised(entry)
         self._lint.understood(entry, parsed)
@@ -474,7 +474,7 @@ class ServerTap:
             if not entry.exchange and entry.size <= _LINE:  # the frame came while the connection closed
                 self.understood(parse(entry.body))
 
-    def _answered(self, spans: dict[RequestId, Span], name: RequestId, entry: WireMessage, tool: bool = False) -> None:
+    def _settle(self, spans: dict[RequestId, Span], name: RequestId, entry: WireMessage, tool: bool = False) -> None:
         if span := spans.pop(name, None):
             self.store.settled(span, entry, "tool error" if tool else "error" if entry.kind == "error" else "ok")
             return

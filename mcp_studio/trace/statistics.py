@@ -339,7 +339,7 @@ class Numbers:
                 self._open[number] = None
         elif side != _LOOSE:
             self._open.pop(link, None)
-            self._ended(columns, row, side)
+            self._count_end(columns, row, side)
             failed = outcome == _FAILED
             if failed or ((outcome == _REFUSED or kind == _ERROR) and not columns.flags[row] & bits.PROBE):
                 for tally in tallies:
@@ -355,7 +355,7 @@ class Numbers:
         if entry is not None and read(server, head_of(entry)) is not None:
             link.end(link.seen)
 
-    def _ended(self, columns: Columns, row: int, side: int) -> None:
+    def _count_end(self, columns: Columns, row: int, side: int) -> None:
         """Count a notification, an answer, or a request that was given up."""
         at = columns.time[row]
         second = int(at) if math.isfinite(at) else 0  # a foreign file may hold anything
@@ -374,7 +374,7 @@ class Numbers:
 
     def _given_up(self, columns: Columns, row: int, side: int) -> None:
         """Count a request that gets no answer."""
-        self._ended(columns, row, side)
+        self._count_end(columns, row, side)
         for tally in self._tallies(columns, row, side):
             if columns.outcome[row] == _LOST:
                 tally.lost += 1

@@ -258,12 +258,12 @@ class TraceStore:
     def revised(self, entry: WireMessage) -> None:
         """Record that an entry has changed, except by the methods below."""
         self._capture.update(entry)
-        self._changed(entry.number)
+        self._on_change(entry.number)
 
     def judged(self, entry: WireMessage) -> None:
         """Record that the lint has findings on an entry."""
         self._capture.findings(entry)
-        self._changed(0)
+        self._on_change(0)
 
     def opened(self, request: WireMessage, parent: Span | None = None) -> Span:
         """Begin the span of a request; callers call `revised` if the entry was no request before, or has a parent."""
@@ -357,13 +357,13 @@ class TraceStore:
             entry.body = self._redactor.bytes(body)
             return
         future = self._redacting[entry.number] = loop.run_in_executor(None, self._without_secrets, body)
-        future.add_done_callback(partial(self._redacted, entry))
+        future.add_done_callback(partial(self._take_redacted, entry))
 
     def _without_secrets(self, body: bytes) -> bytes:
         self._closing.wait(_PATIENCE)
         return self._redactor.bytes(body)
 
-    def _redacted(self, entry: WireMessage, future: asyncio.Future[bytes]) -> None:
+    def _take_redacted(self, entry: WireMessage, future: asyncio.Future[bytes]) -> None:
         del self._redacting[entry.number]
         if not future.cancelled():
             entry.body = future.result()
@@ -371,19 +371,19 @@ class TraceStore:
 
     def _body(self, number: int) -> bytes:
         """A body from the disk, in any thread; b"" where there is none."""
-        reader = self._opened()
+        reader = self._open_disk_reader()
         return b"" if reader is None else reader.body(number)
 
     def _findings(self, number: int) -> tuple[Finding, ...]:
-        reader = self._opened()
+        reader = self._open_disk_reader()
         return () if reader is None else reader.findings(number)
 
-    def _opened(self) -> DiskReader | None:
+    def _open_disk_reader(self) -> DiskReader | None:
         if self._disk_reader is None and self._disk is not None and self._disk.path is not None:
             self._disk_reader = DiskReader(self._disk.path)
         return self._disk_reader
 
-    def _changed(self, number: int) -> None:
+    def _on_change(self, number: int) -> None:
         self.revision += 1
         if 0 < number < self._window.oldest:
             self._maker.forget()
@@ -466,7 +466,7 @@ class TraceStore:
         if not self.columns.first <= number <= self.total:
             return False
         self._capture.flag(number, bit, on)
-        self._changed(0)
+        self._on_change(0)
         return True
 
 

@@ -48,7 +48,7 @@ def tree(recording: Recording, number: int) -> Node | None:
     """
     columns = recording.columns
     request = request_of(columns, number)
-    return None if request is None else _grown(columns, root_of(columns, request))
+    return None if request is None else _build(columns, root_of(columns, request))
 
 
 def walk(node: Node) -> Iterator[tuple[int, Node]]:
@@ -107,7 +107,7 @@ def request_of(columns: Columns, number: int) -> int | None:
     if columns.link[row] and kind != _REQUEST:
         return columns.link[row] if columns.link[row] >= columns.first else number
     if kind == _HTTP and columns.exchange[row]:
-        return _carried(columns, row) or number
+        return _carried_request(columns, row) or number
     return number
 
 
@@ -129,7 +129,7 @@ def relation_of(columns: Columns, number: int) -> Relation:
     return "retry" if greeting or (above >= 0 and columns.method[above] == columns.method[row]) else "step"
 
 
-def _grown(columns: Columns, root: int) -> Node:
+def _build(columns: Columns, root: int) -> Node:
     """The tree under a request; it may be as deep as it is large, so it is built without recursion."""
     under: dict[int, list[int]] = {}
     for child in {**columns.parents, **columns.follows}:
@@ -216,7 +216,7 @@ def asked_for(columns: Columns, row: int) -> int:
     return next((columns.first + at for at in _same_exchange(columns, row, before)), 0)
 
 
-def _carried(columns: Columns, row: int) -> int:
+def _carried_request(columns: Columns, row: int) -> int:
     """The request that was sent, or answered, on the HTTP exchange of a head; 0 where it is not found."""
     if signs_in(columns, row):
         return asked_for(columns, row)

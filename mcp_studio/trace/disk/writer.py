@@ -75,8 +75,8 @@ class SessionFile:
         """The number of the oldest entry that is kept."""
         self.newest = 0
         self._block = _Block(1)
-        self._lost = 0
-        self._grown = 0
+        self._lost_bodies = 0
+        self._growth = 0
         sessions.prune(folder, most_bytes, time.time() - max_age)
         sessions.tidy(folder)
 
@@ -91,18 +91,18 @@ class SessionFile:
                 self._add_entries(batch)
             self._add_changes(batch.changes)
             self._add_extras(batch.extras)
-            if lost != self._lost:
-                self._lost = lost
+            if lost != self._lost_bodies:
+                self._lost_bodies = lost
                 self._put_meta({"lost": lost})
             db.execute("COMMIT")
         except BaseException:
             with contextlib.suppress(sqlite3.Error):
                 db.execute("ROLLBACK")
             raise
-        if self._grown > _PRUNE:
-            self._grown = 0
+        if self._growth > _PRUNE:
+            self._growth = 0
             sessions.prune(self._folder, self._most, time.time() - self._age)
-        if self._used() > self._most:
+        if self._used_bytes() > self._most:
             self._trim()
 
     def finish(self) -> None:
@@ -111,7 +111,7 @@ class SessionFile:
             with contextlib.suppress(sqlite3.Error):  # another process may be reading
                 self._put_meta({"ended": time.time()})
                 self._db.execute("PRAGMA busy_timeout=0")
-                if self._used() < _SHORT:  # as after a single call, which should not wait for the disk
+                if self._used_bytes() < _SHORT:  # as after a single call, which should not wait for the disk
                     self._db.execute("PRAGMA synchronous=OFF")
                 self._db.execute("PRAGMA journal_mode=DELETE")
         finally:
@@ -128,13 +128,13 @@ class SessionFile:
             block = self._block = _Block(batch.first)
         for name in CODES:
             block.columns[name] += batch.columns[name]
-            self._grown += len(batch.columns[name])
+            self._growth += len(batch.columns[name])
         for number, body in enumerate(batch.bodies, batch.first):
             if len(body) > LARGE:
                 self._add_large(number, body)
             else:
                 block.data += body
-                self._grown += len(body)
+                self._growth += len(body)
             block.ends.append(len(block.data))
         columns = b"".join(block.columns.values())
         self._db.execute("INSERT OR REPLACE INTO block VALUES (?, ?, ?)", (block.first, len(block.ends), columns))
@@ -148,7 +148,7 @@ class SessionFile:
         if not self._db.execute("SELECT 1 FROM body WHERE hash = ?", (digest,)).fetchone():
             small = zlib.compress(body, 1)
             self._db.execute("INSERT INTO body VALUES (?, ?, ?)", (digest, len(body), small))
-            self._grown += len(small)
+            self._growth += len(small)
         self._db.execute("INSERT OR REPLACE INTO large VALUES (?, ?)", (number, digest))
 
     def _add_changes(self, changes: Mapping[str, Mapping[int, int]]) -> None:
@@ -172,14 +172,14 @@ class SessionFile:
 
     # ------------------------------------------------------------------ bounds
 
-    def _used(self) -> int:
+    def _used_bytes(self) -> int:
         pages, free, size = (self._db.execute(f"PRAGMA {name}").fetchone()[0] for name in _SIZES)
         return (pages - free) * size
 
     def _trim(self) -> None:
         """Delete the oldest blocks of a session that is too large by itself; the file reuses their space."""
         db = self._db
-        while self._used() > self._most * 0.9:
+        while self._used_bytes() > self._most * 0.9:
             (blocks,) = db.execute("SELECT count(*) FROM block").fetchone()
             keep = db.execute("SELECT first FROM block ORDER BY first LIMIT 1 OFFSET ?", (blocks // 20 + 1,)).fetchone()
             if keep is None:

@@ -79,7 +79,7 @@ class _Importer:
     def finish(self) -> None:
         """Write the remaining entries, and the links of all."""
         self._flush()
-        columns, links = self._capture.columns, self._linked()
+        columns, links = self._capture.columns, self._mutual_links()
         unlinked = (
             row + 1
             for row, kind in enumerate(columns.kind)
@@ -103,7 +103,7 @@ class _Importer:
         at = bisect_left(self._numbers, was)
         return at + 1 if at < len(self._numbers) and self._numbers[at] == was else 0
 
-    def _linked(self) -> dict[int, int]:
+    def _mutual_links(self) -> dict[int, int]:
         """The links that both entries confirm."""
         kinds, links = self._capture.columns.kind, self._links
         found: dict[int, int] = {}

@@ -145,7 +145,7 @@ class _Collector:
         logging.getLogger("opentelemetry").addHandler(logging.NullHandler())
         self._session = Session()
         self._session.stream = True
-        self._session.hooks["response"] = [self._answered]
+        self._session.hooks["response"] = [self._keep_answer]
         exporter = OTLPSpanExporter if what == "spans" else OTLPMetricExporter
         self._exporter: Any = exporter(place, headers=headers, timeout=_TIME, session=self._session)
         self._what, self._place = what, place
@@ -173,7 +173,7 @@ class _Collector:
         """Shut the exporter down."""
         self._exporter.shutdown()
 
-    def _answered(self, response: Response, *_args: Any, **_more: Any) -> None:
+    def _keep_answer(self, response: Response, *_args: Any, **_more: Any) -> None:
         body = next(response.iter_content(_ANSWER), b"")
         self._answers.append((response.status_code, response.reason or "", body[:_ANSWER]))
         response.close()
@@ -323,7 +323,7 @@ class _Spans:
         """The ids of a request, the id of its parent span in the same trace, and a related span of another trace."""
         own, above = self._context_of(request.number), parent_of(self._columns, request.number)
         parent = self._context_of(above) if above >= self._columns.first else None
-        named = self._named(request.number)
+        named = self._trace_context(request.number)
         if named is not None and own != named:  # the server, or a person, names the parent span
             if parent is None or parent.trace == named.trace:
                 return Context(named.trace, own.span), named.span, None
@@ -335,7 +335,7 @@ class _Spans:
         """The ids that a request carried, or ids of its own in the trace of its ancestors."""
         columns, root = self._columns, number
         for _ in range(_HIGHEST):
-            row, named = root - columns.first, self._named(root)
+            row, named = root - columns.first, self._trace_context(root)
             ours = columns.direction_of(row) != "in" and not columns.flags[row] & BY_HAND
             if named is not None and ours:
                 return named if root == number else Context(named.trace, self._hash(8, number))
@@ -345,7 +345,7 @@ class _Spans:
             root = above
         return Context(self._hash(16, root), self._hash(8, number))
 
-    def _named(self, number: int) -> Context | None:
+    def _trace_context(self, number: int) -> Context | None:
         return versions.read(versions.of_frame(self._source.body(number)).get("traceparent"))
 
     def _hash(self, size: int, number: int) -> str:

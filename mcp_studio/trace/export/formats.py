@@ -47,7 +47,7 @@ def code(text: object, limit: int = 200) -> str:
 def write_report(source: Source) -> Iterator[bytes]:
     """A summary: counts, a row for each exchange, findings and comments; of very many only the first."""
     requests = source.requests()
-    for line in chain(_overview(source, requests), _exchanges(source, requests), _noted(source)):
+    for line in chain(_overview(source, requests), _exchanges(source, requests), _note_lines(source)):
         yield f"{line}\n".encode("utf-8", "backslashreplace")
 
 
@@ -78,7 +78,7 @@ def _exchanges(source: Source, requests: Sequence[int]) -> Iterator[str]:
         yield f"\n{len(requests) - _EXCHANGES:,} more are left out."
 
 
-def _noted(source: Source) -> Iterator[str]:
+def _note_lines(source: Source) -> Iterator[str]:
     columns, wanted = source.columns, bits.COMMENTED | 3 << bits.SEVERITY
     numbers = (number for number in source.paced() if columns.flags[number - columns.first] & wanted)
     lines = islice((line for number in numbers for line in _notes(source.item(number))), _NOTED)

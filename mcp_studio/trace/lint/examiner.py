@@ -153,7 +153,7 @@ def check(job: Job) -> list[Spot]:
         return repeated  # the result comes later, and has this shape then
     spots = _nulls(content, f"/{part}") if job.direction == "in" else []
     known_places = {spot.pointer for spot in spots}
-    flaws = _meant(_flaws(job, _version(job, known), content))
+    flaws = _intended_flaws(_flaws(job, _version(job, known), content))
     spots += [spot for flaw in flaws[:_FLAWS] if (spot := _spot(flaw, job)).pointer not in known_places]
     return repeated + spots
 
@@ -233,11 +233,11 @@ def _flaws(job: Job, version: str, content: Json) -> list[_Flaw]:
         TypeAdapter(wanted).validate_json(dumps(whole), strict=True, by_name=False)
     except ValidationError as problem:
         errors = problem.errors(include_url=False, include_context=False, include_input=False)
-        return [_placed(whole, error["loc"], error["type"], error["msg"]) for error in errors]
+        return [_locate(whole, error["loc"], error["type"], error["msg"]) for error in errors]
     return []
 
 
-def _placed(root: Json, location: Sequence[str | int], kind: str, message: str) -> _Flaw:
+def _locate(root: Json, location: Sequence[str | int], kind: str, message: str) -> _Flaw:
     """Find the steps of an error's location that lead through the value; the others name arms of unions."""
     node, path, arms = root, list[str | int](), list[tuple[Path, str]]()
     for at, step in enumerate(location):
@@ -252,7 +252,7 @@ def _placed(root: Json, location: Sequence[str | int], kind: str, message: str) 
     return _Flaw(tuple(path), tuple(arms), kind, _words(kind, message))
 
 
-def _meant(flaws: Sequence[_Flaw], level: int = 0) -> list[_Flaw]:
+def _intended_flaws(flaws: Sequence[_Flaw], level: int = 0) -> list[_Flaw]:
     """The errors without those of arms that were not intended."""
     found = [flaw for flaw in flaws if len(flaw.arms) <= level]
     unions: dict[Path, dict[str, list[_Flaw]]] = {}
@@ -265,7 +265,7 @@ def _meant(flaws: Sequence[_Flaw], level: int = 0) -> list[_Flaw]:
         if len(arms) > 1 and _is_excluded(best, place):
             found.append(_Flaw(place, (), "union", "is of no known kind"))
         else:
-            found += _meant(best, level + 1)
+            found += _intended_flaws(best, level + 1)
     return found
 
 

@@ -116,10 +116,10 @@ def _error(error: Json, modern: bool) -> Iterator[Spot]:
         text = f"The code of the error is {kind_in(known, 'code')}; it must be an integer."
         yield Spot("error-code", text, "/error/code")
     elif -32768 <= code <= -32000 and code not in _JSONRPC_CODES:
-        yield from _reserved(code, modern)
+        yield from _reserved_code(code, modern)
 
 
-def _reserved(code: int, modern: bool) -> Iterator[Spot]:
+def _reserved_code(code: int, modern: bool) -> Iterator[Spot]:
     """Specification 2026-07-28, basic, "Error Codes"; earlier versions leave these codes to the server."""
     if code >= -32099 and (not modern or code in _MODERN_CODES):
         return

@@ -185,13 +185,13 @@ class _Parser:
 
     def _term(self, token: Token) -> Term:
         if token.key:
-            return self._keyed(token)
+            return self._key_term(token)
         if token.compare:
             return _compare(token)
         known = _ALONE.get(token.value.casefold()) if token.form == "bare" else None
-        return _sought(token).anywhere() if known is None else known
+        return _matcher(token).anywhere() if known is None else known
 
-    def _keyed(self, token: Token) -> Term:
+    def _key_term(self, token: Token) -> Term:
         name = token.key.lower()
         key = KEYS.get(ALIASES.get(name, name))
         if key is None:
@@ -241,7 +241,7 @@ _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
 }  # fmt: skip
 
 
-def _sought(token: Token) -> Sought:
+def _matcher(token: Token) -> Sought:
     if token.form != "regex":
         return terms.needle(token.value)
     try:
@@ -260,7 +260,7 @@ def _name_test(token: Token) -> TextTest:
     if token.form == "bare" and "*" in folded:
         pattern = re.sub(r"([?[])", r"[\1]", folded)
         return lambda text: fnmatch.fnmatchcase(text.casefold(), pattern)
-    return _sought(token).in_text
+    return _matcher(token).in_text
 
 
 def _name(column: terms.NameColumn, *methods: str) -> Callable[[Token, float], Term]:
@@ -357,7 +357,7 @@ def _is(token: Token, now: float) -> Term:
 
 
 def _comment(token: Token, now: float) -> Term:
-    test = _sought(token).in_text
+    test = _matcher(token).in_text
     return Term(lambda rows: lambda row: bool(comment := rows.comment_on(rows.columns.first + row)) and test(comment))
 
 
@@ -404,7 +404,7 @@ KEYS: dict[str, Key] = {
     "is": Key("marked, commented, part of finding the era, of signing in, or written by hand", "is:marked", _is, _IS),
     "under": Key("the request or step with a number, and what was done for it", "under:812", _under),
     "comment": Key("the comment on a message", 'comment:"look here"', _comment),
-    "text": Key("the body alone", 'text:"not found"', lambda token, now: _sought(token).term()),
+    "text": Key("the body alone", 'text:"not found"', lambda token, now: _matcher(token).term()),
 }
 """Keys by name, in the order of the help."""
 ALIASES = {"dir": "direction", "duration": "ms", "took": "ms", "uri": "resource"}

@@ -76,15 +76,15 @@ class Query(NamedTuple):
 
 def every(terms: Iterable[Term]) -> Term:
     """All terms match; bodies are read only where the columns do not decide."""
-    return reduce(lambda one, other: _joined(one, other, True), sorted(terms, key=lambda term: term.bodies))
+    return reduce(lambda one, other: _combine(one, other, True), sorted(terms, key=lambda term: term.bodies))
 
 
 def either(terms: Iterable[Term]) -> Term:
     """At least one term matches."""
-    return reduce(lambda one, other: _joined(one, other, False), sorted(terms, key=lambda term: term.bodies))
+    return reduce(lambda one, other: _combine(one, other, False), sorted(terms, key=lambda term: term.bodies))
 
 
-def _joined(one: Term, other: Term, both: bool) -> Term:
+def _combine(one: Term, other: Term, both: bool) -> Term:
     def make(rows: Rows) -> Test:
         first, second = one.make(rows), other.make(rows)
         if both:
