@@ -126,7 +126,7 @@ def _size(cut: str) -> str:
 
 
 def _spell(value: object, limit: int) -> str:
-    """The text of a value that is no string, in plain words or JSON, hardly longer than `limit`."""
+    """The text of a value that is not a string, in plain words or JSON, hardly longer than `limit`."""
     if value is None:
         return ""
     if isinstance(value, bytes):

@@ -146,7 +146,7 @@ def _texts(result: Json) -> Iterator[str]:
 
 
 def said_of(outcome: CallOutcome) -> str:
-    """The reason why a call was no success, in one line; empty where it was."""
+    """The reason why a call was not a success, in one line; empty where it was."""
     match outcome:
         case ToolFailed(result=result):
             said = next((text for text in _texts(result) if text.strip()), "")
@@ -397,7 +397,7 @@ class Call:
 
 
 def outcome_of(method: str, reply: Reply, ms: float, asked_ms: float = 0.0) -> CallOutcome:
-    """The outcome of an answer; an invalid result is kept and shown, but is no success."""
+    """The outcome of an answer; an invalid result is kept and shown, but is not a success."""
     event = reply.event
     facts: dict[str, Any] = {"ms": ms, "asked_ms": asked_ms, "size": reply.size, "request_id": reply.request_id}
     if not isinstance(event, Answered):

@@ -19,7 +19,7 @@ _MOST = 500
 _LARGEST = 256 * 1024
 """Bytes of the largest draft that is written to disk."""
 _MOST_READ = 64 * 1024 * 1024
-"""Bytes that are read of the file; only the end of a larger file is read, which is no valid JSON."""
+"""Bytes that are read of the file; only the end of a larger file is read, which is not valid JSON."""
 
 
 class Drafts:

@@ -42,7 +42,7 @@ class Past:
     size: int = 0
     """Bytes of the answer."""
     said: str = ""
-    """The reason why the call was no success, in one line."""
+    """The reason why the call was not a success, in one line."""
     left_out: tuple[str, ...] = ()
     """Pointers of secret arguments that were not stored."""
     large: bool = False

@@ -23,7 +23,7 @@ def parsed(expression: str) -> Any:
     """The syntax tree of an expression.
 
     Raises:
-        UsageError: the text is no expression; the message says why and in which column.
+        UsageError: the text is not an expression; the message says why and in which column.
     """
     from jmespath import compile
     from jmespath.exceptions import ParseError
@@ -71,7 +71,7 @@ def query(value: Json, expression: str) -> Json:
 
     try:
         found = Interpreter().visit(parsed(expression), value)
-        dumps(found)  # infinite numbers and expressions are no JSON
+        dumps(found)  # infinite numbers and expressions are not JSON
         if depth(found, DEFAULT.depth) <= DEFAULT.depth:
             return found
         why = f"what comes of it is nested deeper than {DEFAULT.depth} levels"

@@ -22,7 +22,7 @@ Choose = Callable[[list[bytes]], Sequence[bytes]]
 
 
 def read_end(file: Path, most: int) -> bytes:
-    """The last `most` bytes of a file; never waits on something that is no file.
+    """The last `most` bytes of a file; never waits on something that is not a file.
 
     Raises:
         OSError: there is no such file, or it cannot be read.

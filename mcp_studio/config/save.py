@@ -49,7 +49,7 @@ def set_value(file: Path, path: Sequence[str], value: object) -> None:
     """Set one key, such as `("theme",)` or `("keys", "call")`; None removes it.
 
     Raises:
-        ConfigError: a key on the path is no table, or as `put_server`.
+        ConfigError: a key on the path is not a table, or as `put_server`.
     """
     import tomlkit
 

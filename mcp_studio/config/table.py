@@ -31,7 +31,7 @@ def read(text: str, parse_float: Callable[[str], Any] = float) -> dict[str, Any]
     """Read a TOML document.
 
     Raises:
-        ValueError: the text is no TOML, or asks for too much, such as a number of more digits than Python reads.
+        ValueError: the text is not TOML, or asks for too much, such as a number of more digits than Python reads.
         RecursionError: the text is nested too deeply.
     """
     if found := next((one for one in _TOKEN.finditer(text) if one.lastgroup), None):
@@ -102,7 +102,7 @@ def read_yaml(text: str, *, plain: bool = False, depth: int = 100) -> Any:
         depth: the most levels of nesting.
 
     Raises:
-        ValueError: the text is no YAML, or has what could make a short text large; the message names the line.
+        ValueError: the text is not YAML, or has what could make a short text large; the message names the line.
     """
     import yaml
 

@@ -75,7 +75,7 @@ class Correlation:
         return self._open.pop(identity)
 
     def drop(self, identity: RequestId) -> str:
-        """Stop waiting for a request, so that a late answer is no fault; returns its method, or an empty string."""
+        """Stop waiting for a request, so that a late answer is not a fault; returns its method, or an empty string."""
         if identity not in self._open:
             return ""
         self._dropped.add(identity)
@@ -122,7 +122,7 @@ def judge(method: str, result: Json, *, modern: bool, declared: Json) -> tuple[s
 
 
 def read_progress(params: dict[str, Json]) -> tuple[float, float | None, str] | None:
-    """Progress, total and message; None where the progress is no usable number. The total may be unusable."""
+    """Progress, total and message; None where the progress is not a usable number. The total may be unusable."""
     done, total, text = _number(params.get("progress")), _number(params.get("total")), params.get("message")
     return None if done is None else (done, total, text if isinstance(text, str) else "")
 

@@ -45,7 +45,7 @@ class Failure(NamedTuple):
 
 
 class Malformed(NamedTuple):
-    """A frame, or a part of a batch, that is no JSON-RPC message; `id` is the id that it seems to have."""
+    """A frame, or a part of a batch, that is not a JSON-RPC message; `id` is the id that it seems to have."""
 
     reason: str
     id: RequestId | None = None

@@ -172,7 +172,7 @@ def read(text: Json) -> Context | None:
 
 
 def of_frame(frame: bytes) -> dict[str, Json]:
-    """The trace context in the `_meta` of a message, without members that are no texts; empty where there is none."""
+    """The trace context in the `_meta` of a message, without members that are not texts; empty where there is none."""
     if not any(b'"%b"' % key.encode() in frame for key in KEYS) or len(frame) > _LARGE:
         return {}
     message = mapping(loads_or(frame))

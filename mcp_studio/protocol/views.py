@@ -250,7 +250,7 @@ class Reach(NamedTuple):
     permissions: tuple[str, ...] = ()
     """Camera, microphone and the like."""
     refused: tuple[str, ...] = ()
-    """Declared values that are no origin: they are left out, so that nothing can be smuggled into the policy."""
+    """Declared values that are not origins: they are left out, so that nothing can be smuggled into the policy."""
 
 
 def app_of(tool: dict[str, Json]) -> str:

@@ -121,7 +121,7 @@ def record_of(value: Json, source: Source = "file") -> ToolRecord:
         source: the origin of the tool, unless the value names one.
 
     Raises:
-        ValueError: the value is no record; the message continues a sentence about it.
+        ValueError: the value is not a record; the message continues a sentence about it.
     """
     members = mapping(value)
     name, server = members.get("name"), _text(members, "server")

@@ -280,7 +280,7 @@ class ToolRegistry:
         """Add the tools of a file, which holds what `write` makes, the answer of a `tools/list`, or a list of tools.
 
         Raises:
-            UsageError: the file cannot be read, or one of its items is no tool.
+            UsageError: the file cannot be read, or one of its items is not a tool.
             StorageProblem: as `add`.
         """
         try:

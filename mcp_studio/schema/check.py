@@ -60,7 +60,7 @@ def problems_here(field: Field, value: Json, *, strict: bool = False) -> list[Fi
     """
     if value is None and field.nullable:
         return []
-    # A schema with `properties` but without `type`, for example, allows values that are no objects.
+    # A schema with `properties` but without `type`, for example, allows values that are not objects.
     severity: Severity = "warning" if field.implied and not is_any_type(json_types(field), value) else "error"
     found: list[Finding] = [(message, severity) for message in _messages(field, value)]
     if isinstance(field, Text) and isinstance(value, str) and (message := wrong_format(field.format, value)):

@@ -73,7 +73,7 @@ _QUOTED = re.compile(
     r"(?:e\.g\.|for example|such as|example:|default:?)[:,]?\s{0,3}([\"'`“])([^\"'`“”\n]{1,80})[\"'`”]", re.I
 )
 _DATE_LETTERS = re.compile(r"[YMDHhmsTZ:/. -]+")
-"""Descriptions spell date formats with these letters; such a text is no example of a date."""
+"""Descriptions spell date formats with these letters; such a text is not an example of a date."""
 _FOR_PATTERNS = (
     *("example", "Example", "EXAMPLE", "example-1", "Example-123", "Ada Lovelace", "ada/example", "v1.2.3", "1.2.3"),
     *("2027-01-31", "2027-01-31T09:30:00Z", "2027-01-31T09:30:00", "2027-01", "2027", "20270131", "31/01/2027"),

@@ -34,7 +34,7 @@ class SchemaProblem(NamedTuple):
 
 
 def errors(problems: Iterable[SchemaProblem]) -> list[SchemaProblem]:
-    """The problems that are no mere warnings."""
+    """The problems that are not mere warnings."""
     return [problem for problem in problems if problem.severity == "error"]
 
 
@@ -204,7 +204,7 @@ class JsonField(Field):
 
     @property
     def words(self) -> bool:
-        """Whether text that is no JSON may stand for itself."""
+        """Whether text that is not JSON may stand for itself."""
         return not self.types or "string" in self.types
 
 

@@ -27,7 +27,7 @@ _PER_SECOND = 20_000_000
 
 
 class PatternError(StudioError):
-    """A text is no valid pattern; `at` is the position of the error in characters."""
+    """A text is not a valid pattern; `at` is the position of the error in characters."""
 
     exit_code = 2
 
@@ -48,7 +48,7 @@ class Pattern:
     """A regular expression; `flags` are letters as after a `/…/`: `i`, `s`, `m`.
 
     Raises:
-        PatternError: the text is no valid pattern.
+        PatternError: the text is not a valid pattern.
     """
 
     def __init__(self, text: str, flags: str = "") -> None:

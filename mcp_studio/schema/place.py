@@ -131,7 +131,7 @@ def move(value: Json, path: Path, by: int) -> tuple[Json, Path]:
     """The value with a list item moved by `by` places, not beyond the ends, and the item's new path.
 
     Raises:
-        NoPlace: the place is no list item.
+        NoPlace: the place is not a list item.
     """
     item, last = get(value, path), path[-1] if path else None
     if not isinstance(last, int):
@@ -145,7 +145,7 @@ def rename(value: Json, path: Path, key: str) -> Json:
     """The value with another key at the place; the order of the keys stays.
 
     Raises:
-        NoPlace: the place is no member of an object, or the object has the new key already.
+        NoPlace: the place is not a member of an object, or the object has the new key already.
     """
     holder, last = get(value, path[:-1]), path[-1] if path else None
     members = cast("dict[str, Json]", holder) if isinstance(holder, dict) else {}

@@ -22,7 +22,7 @@ _DEPTH = 8
 
 
 def options(schema: Schema, resolver: Resolver) -> tuple[Option, ...]:
-    """The values that a schema offers to choose from, without duplicates; empty when the schema is no choice."""
+    """The values that a schema offers to choose from, without duplicates; empty when the schema is not a choice."""
     if "const" in schema:
         return _distinct([Option(schema["const"], _title(schema.get("title"), schema["const"]))])
     values = items_of(schema.get("enum"))

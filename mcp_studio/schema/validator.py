@@ -228,7 +228,7 @@ def _weight(error: Any) -> int:
 
 
 def number(text: str) -> Decimal | float:
-    """An exact JSON number that is no integer."""
+    """An exact JSON number that is not an integer."""
     try:
         return Decimal(text)
     except InvalidOperation:

@@ -51,7 +51,7 @@ class Regexes(Rows[_Row]):
         """All entries that the pattern matches, best first.
 
         Raises:
-            SearchProblem: the text is no pattern, too long, or takes too long.
+            SearchProblem: the text is not a pattern, too long, or takes too long.
         """
         pattern, until = compiled(query.text), time.thread_time() + WITHIN
         try:
@@ -91,7 +91,7 @@ def compiled(text: str) -> Pattern:
     """Compile a typed pattern; case counts if it has an upper-case letter.
 
     Raises:
-        SearchProblem: the text is no pattern, or too long; with the position.
+        SearchProblem: the text is not a pattern, or too long; with the position.
     """
     if len(text) > LONGEST:
         raise SearchProblem(f"A pattern has at most {LONGEST} characters; this one has {len(text):,}.", at=LONGEST)

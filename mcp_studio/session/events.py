@@ -85,7 +85,7 @@ class ServerRemoved(ServerEvent):
 
 
 def event_of(before: Status, now: Status, attempts: int) -> ServerEvent | None:
-    """The event of a change of status; None where the change is no event.
+    """The event of a change of status; None where the change is not an event.
 
     Args:
         attempts: how often a server is tried again.

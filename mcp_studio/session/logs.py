@@ -37,7 +37,7 @@ class LogMessage(NamedTuple):
     text: str
     """The data as text without secrets: a string as it is, other data as JSON; cut at `LONGEST` characters."""
     is_json: bool = False
-    """Whether the data was no string."""
+    """Whether the data was not a string."""
     request: str = ""
     """The request on whose stream the message came, where it is known (2026-07-28 over HTTP)."""
     entry: int = 0

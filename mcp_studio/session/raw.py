@@ -57,7 +57,7 @@ class RawExchange:
 
     @property
     def problem(self) -> str:
-        """Why the frame is no JSON-RPC message; empty where it is one."""
+        """Why the frame is not a JSON-RPC message; empty where it is one."""
         reasons = (one.reason for one in self.parsed.messages if isinstance(one, Malformed))
         return next(reasons, "").partition(";")[0]
 

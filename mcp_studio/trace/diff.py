@@ -224,7 +224,7 @@ async def compare(before: bytes, after: bytes, ignore: Ignore = USUAL) -> tuple[
 
 
 def value_of(data: bytes) -> Json:
-    """The value of a body: text where it is no JSON, or has too many values."""
+    """The value of a body: text where it is not JSON, or has too many values."""
     return loads_or(data, data.decode("utf-8", "replace"), values=_VALUES)
 
 

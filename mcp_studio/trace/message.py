@@ -19,7 +19,7 @@ OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 GREETINGS = ("initialize", "server/discover")
 """Requests that open a connection: the first one may fail because the server is of the other era."""
 LISTEN = "subscriptions/listen"
-"""A request that stays open as long as the connection; its end with the connection is no error."""
+"""A request that stays open as long as the connection; its end with the connection is not an error."""
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 """The first message on a subscription."""
 UNTIMED = frozenset((*GREETINGS, LISTEN))
@@ -83,7 +83,7 @@ class Span:
     """Whether the server asked something meanwhile, so that the duration may contain a person's time."""
     outcome: Outcome = "open"
     needs_input: bool = False
-    """Whether the answer is no end, because the server wants input before it continues."""
+    """Whether the answer is not the end, because the server wants input before it continues."""
     follows: Span | None = None
     """The earlier round of the same conversation, in which the server wanted input."""
     round: int = 1

@@ -61,7 +61,7 @@ def _remember(known: OrderedDict[RequestId, Any], key: RequestId, value: Any, mo
 
 
 def outgoing(frame: bytes, message: Message) -> Outgoing | None:
-    """The outgoing message that a client makes of a frame; None where it is no message."""
+    """The outgoing message that a client makes of a frame; None where it is not a message."""
     if isinstance(message, Request):
         version = mapping(message.params.get("_meta")).get(META_VERSION)
         subject = message.params.get(NAMED.get(message.method, ""))

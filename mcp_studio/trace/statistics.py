@@ -145,7 +145,7 @@ class Tally:
         self.lost = 0
         """Requests without an answer, because the connection ended."""
         self.cancelled = 0
-        """Requests that were given up; these are no errors."""
+        """Requests that were given up; these are not errors."""
         self.notices = 0
         """For a server: notifications in both directions."""
         self.questions = 0

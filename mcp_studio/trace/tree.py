@@ -91,7 +91,7 @@ def parent_of(columns: Columns, number: int) -> int:
 
 
 def root_of(columns: Columns, number: int) -> int:
-    """The topmost ancestor of a request, or the request itself; a workflow's step is no ancestor."""
+    """The topmost ancestor of a request, or the request itself; a workflow's step is not an ancestor."""
     first = columns.first
     while (above := parent_of(columns, number)) >= first and columns.kind[above - first] >> 4 != _NONE:
         number = above

@@ -139,7 +139,7 @@ def _json(text: str) -> Json:
     """The JSON value of a text; comments and trailing commas are ignored.
 
     Raises:
-        PasteProblem: the text is no JSON; the message says where.
+        PasteProblem: the text is not JSON; the message says where.
     """
     try:
         return loads_lenient(text, exact=True)

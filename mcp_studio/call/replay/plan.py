@@ -237,7 +237,7 @@ async def load(recording: Recording, step: Step) -> Recorded:
     """Read a step.
 
     Raises:
-        StudioError: the request is not kept, or is no message.
+        StudioError: the request is not kept, or is not a message.
     """
     request = await _body(recording, step.number)
     params = request.get("params")
@@ -257,7 +257,7 @@ async def load(recording: Recording, step: Step) -> Recorded:
 
 
 async def _body(recording: Recording, number: int) -> dict[str, Json]:
-    """The message of an entry; empty where it is not kept, or is no message."""
+    """The message of an entry; empty where it is not kept, or is not a message."""
     entry = recording.entry(number) if number else None
     if entry is None:
         return {}

@@ -36,7 +36,7 @@ TABLES = (
     "CREATE TABLE large(number INTEGER PRIMARY KEY, hash BLOB)",
     "CREATE TABLE body(hash BLOB PRIMARY KEY, size INTEGER, packed BLOB)",
 )
-"""A file with any other table is no session."""
+"""A file with any other table is not a session."""
 _BY_ITSELF = "sqlite_sequence"
 _PAGE = 4_096
 _LONGEST = 300 << 20
@@ -133,7 +133,7 @@ def _text(raw: bytes) -> str:
 
 
 def _check(db: sqlite3.Connection, path: Path) -> None:
-    """Refuse a file that is no session, or contains anything else."""
+    """Refuse a file that is not a session, or contains anything else."""
     (application,) = db.execute("PRAGMA application_id").fetchone()
     (version,) = db.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION or version < 1:
@@ -178,6 +178,6 @@ class Batch(NamedTuple):
     names: tuple[tuple[str, int, str], ...] = ()
     """New names: `server`, `method` or `target`, number, text."""
     changes: Mapping[str, Mapping[int, int]] = {}
-    """Values by column and entry. `parent` and `follows`, which are no columns, come only here."""
+    """Values by column and entry. `parent` and `follows`, which are not columns, come only here."""
     extras: Mapping[tuple[int, str], Json] = {}
     """Rare members, `findings` and `comment`, by entry and name; None deletes one."""

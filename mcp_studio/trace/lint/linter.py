@@ -101,7 +101,7 @@ class Linter:
         elif method == "server/discover":
             self._client = mapping(params.get("_meta")).get(META_CAPABILITIES)
         elif method == "resources/subscribe":
-            # Unsubscribing is not tracked: a somewhat late update is no fault.
+            # Unsubscribing is not tracked: a somewhat late update is not a fault.
             self._subscribed.add(str(params.get("uri")))
 
     # ------------------------------------------------------------------ in
@@ -200,7 +200,7 @@ class Linter:
     # ------------------------------------------------------------------ beside the messages
 
     def stray(self, entry: WireMessage) -> None:
-        """Report a line on standard output that is no message."""
+        """Report a line on standard output that is not a message."""
         self._attach(entry, (Spot("stdout-noise", "Standard output carries a line that is no message."),))
 
     def http_request(self, request: HttpRequest) -> None:

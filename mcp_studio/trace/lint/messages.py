@@ -33,7 +33,7 @@ def check_bytes(frame: bytes) -> Iterator[Spot]:
     try:
         begin.decode()
     except UnicodeDecodeError as problem:
-        # a character that the cut splits is no fault
+        # a character that the cut splits is not a fault
         if len(frame) <= _READ or problem.end < _READ - 3:
             bad = begin[problem.start : problem.start + 4].hex(" ")
             yield Spot("invalid-utf8", f"Byte {problem.start:,} is not UTF-8 ({bad} …).")
@@ -188,7 +188,7 @@ class Requests:
         return any(one.logs and one.state == "open" for one in self._sent.values())
 
     def drop(self, identity: RequestId) -> None:
-        """Record that nobody waits for an answer, so that a late answer is no fault."""
+        """Record that nobody waits for an answer, so that a late answer is not a fault."""
         if (request := self._sent.get(identity)) is not None and request.state == "open":
             request.state = "dropped"
 
@@ -379,7 +379,7 @@ class Exchanges:
             yield from _success(exchange, media)
 
     def leftover(self, number: int, frame: bytes) -> Iterator[Spot]:
-        """Check a frame that nobody handled: a body where none belongs, or an event that is no message."""
+        """Check a frame that nobody handled: a body where none belongs, or an event that is not a message."""
         exchange = self._known.get(number)
         if exchange is None or self._beside or frame.lstrip()[:1] not in (b"{", b"["):
             return

@@ -39,7 +39,7 @@ _WORDS: tuple[Literal["and", "or", "not"], ...] = ("and", "or", "not")
 
 
 class QueryError(UsageError):
-    """A text is no query.
+    """A text is not a query.
 
     Attributes:
         start: the position of the wrong part; the text's length where something is missing at its end.
@@ -120,7 +120,7 @@ def parse(text: str, now: float | None = None) -> Query:
         now: the moment that `since:10m` and `since:12:01` count from; None for the present.
 
     Raises:
-        QueryError: the text is no query; the message says what is wrong, and the error where.
+        QueryError: the text is not a query; the message says what is wrong, and the error where.
     """
     parser = _Parser(text, time.time() if now is None else now)
     return Query(text, parser.all())

@@ -179,7 +179,7 @@ def regex(text: str, flags: str = "") -> Sought:
     """A regular expression; its tests raise `TooSlow` where a search does not end in time.
 
     Raises:
-        PatternError: the text is no regular expression.
+        PatternError: the text is not a regular expression.
     """
     pattern = Pattern(text, flags)
 
