@@ -124,7 +124,7 @@ def write_har(source: Source) -> Iterator[bytes]:
 
 
 def _http_exchanges(columns: Columns) -> dict[int, list[int]]:
-    """The entries of the exchange of each entry, the request's head first."""
+    """For each entry of an exchange all entries of it, the head of its request first."""
     found: dict[int, list[int]] = {}
     newest: dict[tuple[int, int], list[int]] = {}
     for row, exchange in enumerate(columns.exchange):
@@ -178,7 +178,7 @@ _TELLING = 4
 
 
 def write_workflow(source: Source) -> Iterator[bytes]:
-    """The calls of tools as the steps of a workflow. A text from an earlier result becomes a reference to that result.
+    """The calls of tools as the steps of a workflow. A text that an earlier result gave first is a reference to it.
 
     Raises:
         UsageError: no tool was called.
