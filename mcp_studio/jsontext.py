@@ -20,13 +20,13 @@ Json = Any
 
 
 def mapping(value: Json) -> dict[str, Json]:
-    """The value if it is an object, else an empty object."""
+    """The value where it is an object, else an empty one."""
     found: dict[str, Json] = value if isinstance(value, dict) else {}
     return found
 
 
 def items_of(value: Json) -> list[Json]:
-    """The value if it is an array, else an empty array."""
+    """The value where it is an array, else an empty one."""
     found: list[Json] = value if isinstance(value, list) else []
     return found
 
@@ -183,7 +183,7 @@ def dumps(value: Json) -> bytes:
         ValueError: the value holds NaN or an infinity, which JSON cannot say.
     """
     try:
-        marshal.dumps(value)  # of the values that JSON may hold, `marshal` refuses only an `ExactFloat`
+        marshal.dumps(value)  # of all that JSON may hold it refuses an `ExactFloat` alone
         text = _compact(value)
     except ValueError:
         text = pretty(value, "")

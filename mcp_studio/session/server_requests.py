@@ -55,7 +55,7 @@ _PAGES = 10
 _TTL = 3_600
 """Seconds for which a task of ours is kept, whatever the server wishes; questions to a person expire earlier."""
 carrier: ContextVar[RequestId | None] = ContextVar("carrier", default=None)
-"""The request of ours on whose stream the present question came, where it is known (Streamable HTTP)."""
+"""The request of ours on whose stream the question at hand came, where that is known (Streamable HTTP)."""
 _AS_TASKS = {"elicitation/create": ("elicitation", "create"), "sampling/createMessage": ("sampling", "createMessage")}
 
 
@@ -411,7 +411,7 @@ class ClientTasks:
     async def answer(
         self, method: str, params: dict[str, Json], ask: Callable[[], Awaitable[Json | Refusal]]
     ) -> Json | Refusal:
-        """The result to send back, or a refusal; `ask` answers the question."""
+        """The result to send back, or the refusal; `ask` puts the question."""
         now = time.time()
         outlived = [one for one in self._tasks.values() if one.status in ENDED and now > one.created + _TTL]
         for task in outlived:

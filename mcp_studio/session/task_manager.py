@@ -434,7 +434,7 @@ class Follower:
     # ------------------------------------------------------------------ what an extension task asks
 
     def _take_questions(self, task: Task, found: dict[str, Json]) -> None:
-        """Ask the questions of one message one by one, and answer them together; no question is asked twice."""
+        """Those of one message are asked one by one and answered together; what was asked before is not asked again."""
         if not found:
             self._note("It waits for input, but does not say for which.")
         if self._asking is not None and not self._asking.done():
