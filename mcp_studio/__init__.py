@@ -15,7 +15,7 @@ _MODULES = {"Registry": "mcp_studio.toolset.registry", "Studio": "mcp_studio.stu
 
 
 def __getattr__(name: str) -> object:
-    """What programs use is imported when it is first asked for (PEP 562), so that `--version` stays instant."""
+    """Import the module of a public name when somebody first asks for the name (PEP 562): `--version` stays instant."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

@@ -1,4 +1,4 @@
-"""The way in for the console command."""
+"""The entry point of the console command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON text in and out: bounded, lossless for numbers where asked, safe to print."""
+"""Reading and writing JSON text: bounded, with exact numbers where asked, safe to print."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class JsonProblem(ValueError):
 
 
 class ExactFloat(float):
-    """A float that remembers how it was written, so that `1.0` or `1e400` goes out as it came in."""
+    """A float that remembers its spelling, so that `1.0` or `1e400` is written as it was read."""
 
     text: str
 
@@ -61,25 +61,25 @@ def _constant(name: str) -> Json:
 
 
 def _integer(text: str) -> int | float:
-    # CPython refuses to read more than 4,300 digits (int_max_str_digits): such a number stays as written.
+    # CPython refuses to read more than 4,300 digits (int_max_str_digits): such a number keeps its spelling.
     return int(text) if len(text) <= 4_000 else ExactFloat(text)
 
 
 def _float(text: str) -> float:
-    # `1e400` is JSON, and infinity is not: what is read can be written again.
+    # JSON allows `1e400` but has no infinity, so such a number keeps its spelling and can be written again.
     value = float(text)
     return value if value - value == 0.0 else ExactFloat(text)
 
 
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.S)
 LARGE = 1 << 20
-"""Bytes from which on faster libraries are worth their import, which takes 35 ms."""
+"""Bytes from which on a faster library is worth its import, which takes 35 ms."""
 SLICE = 1 << 18
-"""Bytes that are searched at a time: the interpreter is left to others in between."""
+"""Bytes that one search covers, so that other threads run between two searches."""
 _DEEPEST = 201
-"""Levels that pydantic's parser reads, at the most."""
+"""The most levels of nesting that pydantic's parser reads."""
 _LONG_NUMBER = re.compile(rb"\d{10}")
-"""In every twentieth byte: a number of more than 200 digits is there."""
+"""Searched for in every twentieth byte, where ten digits in a row mean a number of more than 200 digits."""
 
 
 _PLAIN = json.JSONDecoder(parse_constant=_constant, parse_float=_float)
@@ -87,10 +87,10 @@ _EXACT = json.JSONDecoder(parse_constant=_constant, parse_int=_integer, parse_fl
 
 
 def has_more_values(text: bytes | str, most: int) -> bool:
-    """Whether a JSON text has more values than that: each of them costs some 60 bytes or more in memory.
+    """Whether a JSON text has more than `most` values; each value costs some 60 bytes or more in memory.
 
-    Commas and brackets in strings count only until there are too many of them, since it takes a while to leave them
-    out.
+    Commas and brackets inside strings are left out only when there seem to be too many values, because leaving them out
+    is slow.
     """
     raw = text if isinstance(text, bytes) else text.encode("ascii", "replace")
     return len(raw) > most and _beginnings(raw) > most and _beginnings(_STRING.sub(b"", raw)) > most
@@ -101,11 +101,11 @@ def _beginnings(raw: bytes) -> int:
 
 
 def loads(data: bytes | str, *, exact: bool = False, most: int = DEFAULT.depth, values: int = 0) -> Json:
-    """Read one JSON value; `exact` keeps floats and very long numbers as they were written.
+    """Read one JSON value; `exact` keeps the spelling of floats and of very long numbers.
 
     Raises:
         JsonProblem: the text is not JSON (also NaN and Infinity), or has a number of absurd length.
-        LimitExceeded: it is nested deeper than `most` levels, or, where that is given, has more than `values` values.
+        LimitExceeded: it is nested deeper than `most` levels, or has more than `values` values where that is not 0.
     """
     if values and len(data) > values and has_more_values(data, values):
         raise LimitExceeded(f"The JSON has more than {values:,} values.", limit="values")
@@ -128,9 +128,10 @@ def loads(data: bytes | str, *, exact: bool = False, most: int = DEFAULT.depth, 
 
 
 def _large(data: bytes, most: int) -> Json:
-    """The value of a large text, from pydantic's parser: half the time, and not one more copy of all of it.
+    """Read a large text with pydantic's parser, which takes half the time and makes one copy less.
 
-    None where that refuses it, or could read it otherwise: deeper than `most`, or numbers beyond a float, or nearly so.
+    Returns None where that parser refuses the text or might read it differently: nesting deeper than `most`, or numbers
+    near or beyond the range of a float.
     """
     from pydantic_core import from_json
 
@@ -145,8 +146,9 @@ def _large(data: bytes, most: int) -> Json:
 
 @cache
 def matcher(pattern: str) -> Callable[[str], bool]:
-    """Whether a text has a match of a pattern in the syntax of Rust: by the engine that pydantic brings, which takes a
-    tenth of the time of `re`.
+    """A function that says whether a text matches a pattern, which is in the syntax of Rust.
+
+    The engine is the one of pydantic, which takes a tenth of the time of `re`.
     """
     from pydantic_core import SchemaValidator
 
@@ -154,7 +156,7 @@ def matcher(pattern: str) -> Callable[[str], bool]:
 
 
 def loads_or(data: bytes | str, otherwise: Json = None, *, exact: bool = False, values: int = 0) -> Json:
-    """The same, or `otherwise` where it is no JSON or exceeds a limit."""
+    """Read one JSON value like `loads`; returns `otherwise` where the text is not JSON or exceeds a limit."""
     try:
         return loads(data, exact=exact, values=values)
     except (JsonProblem, LimitExceeded):
@@ -166,7 +168,7 @@ def _too_deep(most: int) -> LimitExceeded:
 
 
 def depth(value: Json, stop: int = 1_000_000) -> int:
-    """How deep containers are nested (0 for a scalar), walked without recursion; counting ends above `stop`."""
+    """How deep containers are nested (0 for a scalar), counted without recursion and only until `stop` is passed."""
     found, level = 0, [value]
     while (level := [item for item in level if isinstance(item, (dict, list))]) and found <= stop:
         found += 1
@@ -175,7 +177,7 @@ def depth(value: Json, stop: int = 1_000_000) -> int:
 
 
 def dumps(value: Json) -> bytes:
-    """Compact UTF-8 JSON; lone surrogates become escapes, an `ExactFloat` goes out as it was written.
+    """Compact UTF-8 JSON; lone surrogates become escapes, and an `ExactFloat` keeps its spelling.
 
     Raises:
         ValueError: the value holds NaN or an infinity, which JSON cannot say.
@@ -197,17 +199,17 @@ def pretty(value: Json, margin: str = "\n") -> str:
     """Indented JSON for people: two spaces, keys in their order, characters and floats as they are.
 
     Args:
-        margin: a line break and what stands before each line; empty for compact JSON.
+        margin: a line break and the text that precedes each line; empty for compact JSON.
     """
     text = StringIO()
-    text.writelines(pieces(value, margin))  # a join would have all pieces beside one another first, ten times as large
+    text.writelines(pieces(value, margin))  # a join would first hold all pieces: ten times the memory
     return text.getvalue()
 
 
 def pieces(value: Json, margin: str = "\n") -> Iterator[str]:
-    """The same bit by bit, so that a long text is not there once more. Floats are as they were written.
+    """Yield the text of `pretty` in pieces, so that a caller need not hold a second copy of a long text.
 
-    The C encoder prints every float by float.__repr__, also those of a subclass.
+    The C encoder prints every float by float.__repr__, also one of a subclass, so an `ExactFloat` is written here.
     """
     if isinstance(value, (dict, list, tuple)) and value:
         inner, colon = (f"{margin}  ", ": ") if margin else ("", ":")
@@ -228,7 +230,7 @@ def pieces(value: Json, margin: str = "\n") -> Iterator[str]:
 
 
 def printable(value: Json, *, indent: int | None = 2) -> str:
-    """JSON that is safe on a terminal: what is live or invisible there is a `\\u` escape.
+    """JSON that is safe on a terminal: characters that act on a terminal or are invisible become `\\u` escapes.
 
     The text stays the same JSON value, and can always be encoded.
     """

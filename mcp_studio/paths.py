@@ -1,4 +1,4 @@
-"""Where things are kept: the person's folders, and the data files of the package."""
+"""Where files are stored: the person's folders, and the data files of the package."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _RESERVED = re.compile(
     r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$|clock\$)\s*(?:\.|\Z)|(?:desktop\.ini|thumbs\.db)\Z",
     re.IGNORECASE,
 )
-"""Names that mean a device or a setting to Windows, whatever stands behind the dot."""
+"""Names that Windows takes for a device or a setting, whatever follows the dot."""
 LONGEST_NAME = 240
-"""Bytes of a name: file systems take 255, and a draft or a number beside it needs some."""
+"""Bytes of a file name: file systems take 255, and temporary files append some characters."""
 
 
 @record(frozen=True)
@@ -36,7 +36,7 @@ class Paths:
     state: Path
     """What the studio remembers: drafts, agreed project files, catalogs."""
     cache: Path
-    """What can be deleted at any time."""
+    """Files that the person can delete at any time."""
 
     @classmethod
     def default(cls, environ: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Paths:
@@ -54,27 +54,25 @@ class Paths:
 
     @property
     def config_file(self) -> Path:
-        """The person's `config.toml`."""
         return self.config / "config.toml"
 
     @property
     def themes(self) -> Path:
-        """The person's own themes."""
         return self.config / "themes"
 
     @property
     def answers_file(self) -> Path:
-        """The rules that the person has made for answering servers."""
+        """The rules by which the studio answers servers without asking the person."""
         return self.config / "answers.toml"
 
     @property
     def trust_file(self) -> Path:
-        """The project files that the person has agreed to."""
+        """The list of project files that the person has agreed to."""
         return self.state / "trusted.json"
 
 
 def portable(name: str) -> bool:
-    """Whether a name can be that of a file on Linux, macOS and Windows, and is neither hidden nor read as an option."""
+    """Whether Linux, macOS and Windows take a name for a file, which is neither hidden nor read as an option."""
     return (
         name.isprintable()
         and not re.search(r'[<>:"/\\|?*]', name)
@@ -86,7 +84,7 @@ def portable(name: str) -> bool:
 
 
 def home(environ: Mapping[str, str] = os.environ) -> Path:
-    """The person's home folder, from `environ` where it says so."""
+    """The person's home folder; `environ` decides where it names one."""
     return Path(environ.get("HOME") or environ.get("USERPROFILE") or Path.home())
 
 
@@ -104,8 +102,8 @@ def _usual(environ: Mapping[str, str], platform: str) -> tuple[Path, Path, Path]
 
 
 def write_atomically(file: Path, data: bytes | Iterable[bytes], *, mode: int = 0o600) -> None:
-    """Replace a file's content, which may come in parts; makes its folder where it is missing; a symbolic link is
-    followed, not replaced.
+    """Replace a file's content, which may come in parts. A missing folder is made; a symbolic link is followed, not
+    replaced.
 
     Raises:
         OSError: it cannot be written; the old content is still there.
@@ -128,7 +126,7 @@ def write_atomically(file: Path, data: bytes | Iterable[bytes], *, mode: int = 0
 
 
 def read_object(file: Path, *, largest: int = 8 * MB, exact: bool = False) -> dict[str, Json]:
-    """The JSON object in a small file of ours; empty where there is none that can be read."""
+    """The JSON object in a small file of ours; empty where there is no such file or it cannot be read."""
     try:
         return mapping(loads_or(file.read_bytes(), exact=exact)) if file.stat().st_size <= largest else {}
     except OSError:
@@ -136,16 +134,16 @@ def read_object(file: Path, *, largest: int = 8 * MB, exact: bool = False) -> di
 
 
 def write_object(file: Path, value: Mapping[str, Json]) -> None:
-    """Replace a small file of ours, as `write_atomically`; it is there to be read by people too.
+    """Replace a small file of ours as `write_atomically` does; the JSON is indented for people.
 
     Raises:
-        OSError: as there.
+        OSError: the file cannot be written; the old content is still there.
     """
     write_atomically(file, pretty(dict(value)).encode() + b"\n")
 
 
 def try_lock(handle: int) -> bool:
-    """Lock an open file for this process, without waiting; closing the handle gives the lock back."""
+    """Lock an open file for this process, without waiting; closing the handle releases the lock."""
     try:
         if sys.platform == "win32":
             msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)

@@ -1,5 +1,6 @@
-"""Data classes that are cheap to make: `dataclasses` compiles up to eight functions for a class, this lets it compile
-two. About a hundred of them are made at every start. They work with `fields`, `replace` and `match`.
+"""Data classes that are cheap to create: `dataclasses` compiles up to eight functions for a class, `record` only two.
+
+Every start creates about a hundred such classes. They work with `fields`, `replace` and `match`.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ def record(*, frozen: bool = False, eq: bool = True) -> Callable[[type[T]], type
     """A data class with slots.
 
     Args:
-        frozen: it has a hash, and the type checker lets nobody set its fields.
-        eq: two of them are equal when their fields are; otherwise each is equal to itself alone.
+        frozen: instances have a hash, and the type checker forbids to set their fields.
+        eq: instances are equal when their fields are; otherwise each is equal to itself alone.
     """
 
     def make(kind: type[T]) -> type[T]:

@@ -1,11 +1,12 @@
-"""The redactor: every sink that stores or shows what crossed the wire sends it through here first.
+"""The redactor: whatever stores or shows traffic sends it through here first.
 
-It knows secrets in three ways: values it was told (`learn`), names whose values are secret (`password`, `api_key`,
-`Authorization` …), and shapes that only tokens have (`ghp_…`, JWT …).
+The redactor knows secrets in three ways: values it has learned (`learn`), names whose values are secret (`password`,
+`api_key`, `Authorization` …), and shapes that only tokens have (`ghp_…`, JWT …).
 
-Finding is in two steps, so that a frame without secrets costs a few microseconds per KB and any frame linear time: one
-regular expression looks for anchors in the lower-cased bytes, and only around an anchor is looked closely. The anchors
-start with rare letters (`ken` for token, `cret` for secret): the search engine stops at every possible first letter.
+The search has two steps, so that a frame without secrets costs a few microseconds per KB and any frame linear time: one
+regular expression searches the lower-cased bytes for anchors, and only the neighbourhood of an anchor is examined. The
+anchors start with rare letters (`ken` for token, `cret` for secret), because the engine stops at every possible first
+letter.
 """
 
 from __future__ import annotations
@@ -22,30 +23,30 @@ from urllib.parse import quote, quote_plus, unquote_plus
 from mcp_studio.jsontext import LARGE, SLICE, matcher
 
 MARK = "‹redacted›"
-"""What stands in the place of a secret."""
+"""The text that replaces a secret."""
 SHORTEST = 6
-"""Told secrets with fewer characters are not looked for: they would be found everywhere."""
+"""Characters of the shortest secret that is searched for; shorter ones would be found everywhere."""
 _BEGINNING = 48
-"""Characters of a long token that are looked for; what follows them in a text goes with them."""
+"""Characters of a long token that are searched for; the rest of the token is found by the characters it may have."""
 _TOKEN = re.compile(r"[\w.~+/=-]+", re.ASCII)
 _FEW = 24
-"""Secrets of one series that are known: some renewals of a sign-in, each with two or three tokens."""
+"""Secrets that are remembered of one series: some renewals of a sign-in, each with two or three tokens."""
 
 Literal = tuple[bytes, bool]
-"""What is looked for, and whether that is only the beginning of a long one."""
+"""Bytes to search for, and whether they are only the beginning of a long token."""
 
 
 def _literals(secret: str) -> Iterator[Literal]:
     for value in (secret, *secret.splitlines()):
         value = value.strip()
         if len(value) > _BEGINNING and _TOKEN.fullmatch(value):
-            yield from ((one, True) for one in forms(value[:_BEGINNING]))
+            yield from ((form, True) for form in forms(value[:_BEGINNING]))
         elif len(value) >= SHORTEST:
-            yield from ((one, False) for one in forms(value))
+            yield from ((form, False) for form in forms(value))
 
 
 def forms(secret: str) -> Iterator[bytes]:
-    """As it is, escaped as in JSON, quoted as in URLs by whoever quotes, and as base64 wherever it begins there."""
+    """The spellings of a secret: as it is, escaped in JSON, quoted in URLs, and as base64 at any position of a text."""
     raw = secret.encode("utf-8", "surrogatepass")
     yield raw
     json = encode_basestring(secret)[1:-1]
@@ -54,7 +55,7 @@ def forms(secret: str) -> Iterator[bytes]:
     html_safe = json.translate({ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&"})
     for text in (json, ascii_json, *inner_json, json.replace("/", "\\/"), html_safe):
         yield text.encode("utf-8", "surrogatepass")
-    for safe in ("", "/", "!'()*"):  # what is quoted depends on who quotes
+    for safe in ("", "/", "!'()*"):  # libraries differ in what they quote
         for quoted in (quote(raw, safe=safe), quote_plus(raw, safe=safe)):
             yield quoted.encode()
             yield re.sub("%..", lambda found: found[0].lower(), quoted).encode()
@@ -74,11 +75,11 @@ _QUERY = frozenset(
     "key code sig signature auth state session ticket jwt assertion devicecode usercode clientassertion subjecttoken"
     " actortoken".split()
 )
-"""Secret as the name of a query parameter or of a field of a form, though not elsewhere."""
+"""Names that are secret as a query parameter or as a field of a form, though not elsewhere."""
 _SESSION = frozenset(("sessionid", "mcpsessionid"))
-"""Whoever has one speaks in its session (specification 2025-06-18, basic/transports; HTTP+SSE has it in an address)."""
+"""Names of session ids: whoever has one speaks in that session (2025-06-18, basic/transports; HTTP+SSE in the URL)."""
 _SESSIONS = 10_000
-"""Sessions that have a name each, so that a person sees which are the same."""
+"""Sessions that get a number each, so that a person sees which messages belong together."""
 _ID = r"(?=\D*\d)[\x21-\x7e]{16,200}"
 _MARKED = r"‹session [0-9]+›\Z"
 _PAIR = r"([?&#;])([^=&#;?]+)=([^&#;]+)"
@@ -108,46 +109,47 @@ def is_secret_name(name: str) -> bool:
 
 
 def is_reference(text: str) -> bool:
-    """Whether a text only says where a secret is kept, such as `${TOKEN}` or `Bearer ${keyring:x}`; it need not be
-    typed to its end. With a default it may be a secret itself.
+    """Whether a text only says where a secret is stored, such as `${TOKEN}` or `Bearer ${keyring:x}`.
+
+    The text may be incomplete. A reference with a default counts as a secret, because the default may be one.
     """
     return re.fullmatch(r"(?:[A-Za-z]+ )?\$\{(?:[A-Za-z]+:)?(?:\w[\w .-]*)?\}?", text) is not None
 
 
 _MARK = MARK.encode()
 _REACH = 120
-"""How far from its anchor a name may begin."""
+"""The most bytes between the beginning of a name and its anchor."""
 _BEHIND = 16
-"""How far an anchor looks back."""
+"""The most bytes before an anchor that its pattern looks at."""
 _ASSIGNS = (b"=", b"%3d", b"\\u003d")
 
 _ANCHOR = re.compile(
-    # Each alternative begins with a letter, so that the engine looks for those. What a name is followed by is part of
-    # its anchor (`~`): else each `word` of a text would be looked at closely.
+    # Each alternative begins with a letter, so that the engine looks for those. The sign after a name is part of the
+    # anchor (`~`): otherwise each `word` of a text would be examined.
     rb"k(?:(?:(?<!progresstok)en|ey)~|ia[0-9a-z]{16}|-[\w-]{16})|c(?:ret|redential|ookie|lient_?assertion)~|w(?:or)?d~"
     rb"|z(?:ation~|a[\w-]{20})|b(?:earer |asic )|phrase~|verifier~|g(?:h[pousr]_|ithub_pat_|lpat-)"
     rb"|yj[\w-]{9}|/(?<=:/)/|-(?:----begin|(?<=xox[a-z]-))"
-    # What follows `=` is looked at before what precedes it: most have no such letter before them.
+    # The engine sees `=` before it looks back at the name: most `=` have no such letter before them.
     rb"|=(?<=[eghnty]=)(?:(?<=code=)|(?<=key=)|(?<=sig=)|(?<=signature=)|(?<=auth=)|(?<=state=)|(?<=session=)"
     rb"|(?<=ticket=)|(?<=jwt=)|(?<=assertion=))|%3d(?<=[eghnty]%3d)|\\u003d(?<=[eghnty]\\u003d)"
     .replace(b"~", rb"""(?=[\w.-]{0,80}+(?:(?:\\{0,80}+["'])?\s{0,20}+[:=]|%3[dD]|\\u003[dD]))""")
 )  # fmt: skip
 _NEAR = (
-    # The same, with some more around it, for the engine of `matcher`.
+    # The same anchors with slightly wider patterns, for the engine of `matcher`.
     r"(?:ken|key|cret|redential|ookie|lient_?assertion|wo?r?d|zation|phrase|verifier)[\w.-]*(?:\\*[\"'])?\s*"
     r"(?:[:=]|%3d|\\u003d)|(?:code|key|sig|signature|auth|state|session|ticket|jwt|assertion)(?:=|%3d|\\u003d)"
     r"|kia[0-9a-z]{16}|k-[\w-]{16}|za[\w-]{20}|bearer |basic |gh[pousr]_|github_pat_|glpat-|yj[\w-]{9}|://"
     r"|-----begin|xox[a-z]-"
 )
 _TOKEN_REST = re.compile(rb"(?:(?!%26)[\w.~+/=%-]|\\{1,80}+(?:/|u00(?:2[bBdDeEfF]|3[dD])))*+")
-"""The rest of one, as it is or escaped in a URL or JSON."""
+"""The rest of a token, as it is or escaped in a URL or JSON."""
 _PARAMETER = re.compile(
     rb"(?i)(?:(?:[?#]|&(?:amp;)?|%(?:3f|26|23)|\\u0026)\w*"
     rb"(?:code|key|sig|signature|auth|state|session|ticket|jwt|assertion)"
     rb"|(?P<first_of_form>(?:\A|[\s\"']|\\[nrt])(?:code|assertion)))\Z"
 )
 _PARAMETER_VALUE = re.compile(
-    # Not a short one or a word, as in `?state=closed`.
+    # Neither a short value nor a word, as in `?state=closed`.
     rb"(?i)(?=[^\s&'\"#;,\\<>]{0,200}?[0-9]|[^\s&'\"#;,\\<>]{20})(?:(?!%26)[^\s&'\"#;,\\<>]){8,}+"
 )
 _BEFORE = re.compile(rb"[\w.-]*$")
@@ -164,20 +166,20 @@ _USERINFO = re.compile(rb'[^\s/?#@"\'\\<>]{1,400}+(?=@)')
 _BEARER = re.compile(rb"(?i)bearer +(?!\w{1,40}=\\*\")(?=\S{0,80}[-0-9._~+/=])([\w.~+/=-]{6,})")  # no challenge
 _BASIC = re.compile(rb"(?i)basic +([A-Za-z0-9+/]{4,}={0,2})")
 _SHAPES = re.compile(
-    # Not inside a word; but an escaped line end or tab of a JSON string may stand before it.
+    # A shape does not begin inside a word; but an escaped line end or tab of a JSON string may precede it.
     rb"(?:(?<![\w-])|(?<=\\[nrt]))(?:sk-[\w-]{16,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}"
     rb"|xox[abeoprs]-[\w-]{10,}|AKIA[0-9A-Z]{16}|AIza[\w-]{30,}|eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?"
-    # A key ends where its text does: at the quote of a JSON string, which may stand in another one.
+    # A key ends where its text does: at the quote of a JSON string, which may be nested in another string.
     rb"|-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:[^-\"\\]|\\++(?:[nrt/]|u[0-9a-fA-F]{4}))+)"
 )
 
 
 _Span = tuple[int, int]
-"""Where a secret begins and ends."""
+"""The first byte of a secret and the byte after its last."""
 
 
 class Redactor:
-    """Replaces what is secret by `‹redacted›`.
+    """Replaces secrets by `‹redacted›`.
 
     `names` are further header or key names, or regular expressions over them (`redact` in the settings).
 
@@ -186,7 +188,7 @@ class Redactor:
     """
 
     def __init__(self, names: Collection[str] = ()) -> None:
-        self._told: dict[tuple[str, str], tuple[Literal, ...]] = {}
+        self._secrets: dict[tuple[str, str], tuple[Literal, ...]] = {}
         self._literals: tuple[Literal, ...] = ()
         self._guard = threading.Lock()
         self._sessions: dict[str, int] = {}
@@ -195,34 +197,35 @@ class Redactor:
         parts = [f"^{re.escape(name)}$" for name in plain] + [f"(?:{pattern})" for pattern in patterns]
         self._names = re.compile("|".join(parts), re.IGNORECASE) if parts else None
         anchors = [_ANCHOR.pattern, *(re.escape(name.lower().encode()) for name in plain)]
-        if patterns:  # they give no anchor: then the last letter of every name is one
+        if patterns:  # patterns give no anchor, so the last letter of every name becomes one
             anchors.append(rb'\w(?=(?:\\*")?\s?[:=])')
         self._anchor = re.compile(b"|".join(anchors))
 
     def learn(self, secret: str, series: str = "") -> None:
-        """Redact this value from now on, also as base64, URL-quoted and JSON-escaped; too short ones are ignored.
+        """Redact this value from now on, also as base64, URL-quoted and JSON-escaped; values that are too short are
+        ignored.
 
-        What is replaced again and again, as the tokens of a sign-in are, is a `series`: its newest values are known,
-        and those from long ago forgotten. Whatever was recorded before was redacted then. From any thread.
+        Values that replace one another, as the tokens of a sign-in do, form a `series`: only its newest values are
+        remembered. What was recorded earlier has been redacted at that time. Safe to call from any thread.
         """
         scheme, _, rest = secret.strip().partition(" ")
         if scheme.lower() in ("bearer", "basic", "token") and rest:
             return self.learn(rest, series)
         literals = tuple(_literals(secret))
         with self._guard:
-            self._told.pop((series, secret), None)
-            self._told[series, secret] = literals
-            known = [key for key in self._told if series and key[0] == series]
-            for old in known[:-_FEW]:
-                del self._told[old]
-            self._literals = tuple(dict.fromkeys(chain.from_iterable(self._told.values())))
+            self._secrets.pop((series, secret), None)
+            self._secrets[series, secret] = literals
+            of_series = [key for key in self._secrets if series and key[0] == series]
+            for old in of_series[:-_FEW]:
+                del self._secrets[old]
+            self._literals = tuple(dict.fromkeys(chain.from_iterable(self._secrets.values())))
 
     def is_secret(self, name: str) -> bool:
-        """Whether values of this header, key or variable are secret, by its looks or by the settings."""
+        """Whether values of this header, key or variable are secret, by the name itself or by the settings."""
         return is_secret_name(name) or bool(self._names and self._names.search(name))
 
     def bytes(self, data: bytes) -> bytes:
-        """The same bytes with secrets replaced; JSON stays JSON, and bytes without secrets are the same object."""
+        """Replace secrets in bytes; JSON stays JSON, and bytes without secrets are returned as the same object."""
         found = self._found(data) if len(data) > SLICE or self._anchor.search(data.lower()) else ()
         spans = sorted((*found, *self._learned(data)))
         if not spans:
@@ -236,13 +239,13 @@ class Redactor:
         return b"".join((*parts, data[at:]))
 
     def text(self, text: str) -> str:
-        """The same text with secrets replaced."""
+        """Replace secrets in a text."""
         data = text.encode("utf-8", "surrogatepass")
         clean = self.bytes(data)
         return text if clean is data else clean.decode("utf-8", "surrogatepass")
 
     def headers(self, headers: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-        """Header lines with secret values replaced, sessions by names; what else of one can be read stays readable."""
+        """Replace secrets in header lines and session ids by numbers; the rest of a value stays readable."""
         return tuple((name, self._header(name, value)) for name, value in headers)
 
     def _header(self, name: str, value: str) -> str:
@@ -254,29 +257,29 @@ class Redactor:
         return f"{scheme} {MARK}" if space and name.lower().endswith("authorization") else MARK
 
     def _session(self, session: str) -> str:
-        """The name of a session: `‹session 2›`."""
+        """The name that replaces a session id: `‹session 2›`."""
         if re.match(_MARKED, session):
             return session
         if session not in self._sessions and len(self._sessions) < _SESSIONS:
             self._sessions[session] = len(self._sessions) + 1
             if re.fullmatch(_ID, session):
-                self.learn(session, "sessions")  # servers repeat it in their errors
+                self.learn(session, "sessions")  # servers repeat the id in their errors
         number = self._sessions.get(session)
         return f"‹session {number}›" if number else MARK
 
     def url(self, url: str) -> str:
-        """A URL without its user information and secret query values; sessions have names."""
+        """Remove user information and secret query values from a URL; session ids become numbers."""
         return self.text(re.sub(_PAIR, self._named, re.sub(_USER, MARK, url)))
 
     def body(self, media_type: str, body: bytes) -> bytes:
-        """The body of an HTTP exchange that is no part of MCP: the fields of a form go by their names."""
+        """Redact the body of an HTTP exchange outside of MCP; the fields of a form are redacted by their names."""
         if media_type.split(";", 1)[0].strip().lower() == _FORM_TYPE:
             form = body.decode("utf-8", "surrogateescape")
             body = re.sub(_FIELD, self._named, form).encode("utf-8", "surrogateescape")
         return self.bytes(body)
 
     def _named(self, found: re.Match[str]) -> str:
-        """A parameter of a URL or a field of a form, its value replaced where its name says so."""
+        """Replace the value of a URL's parameter or a form's field where its name says that it is secret."""
         before, name, value = found.groups()
         if _plain(name) in _SESSION:
             value = self._session(value)
@@ -285,7 +288,7 @@ class Redactor:
         return f"{before}{name}={value}"
 
     def _learned(self, data: bytes) -> Iterator[_Span]:
-        # One after the other: a regular expression of as many as tokens make in a day is slow to make and to search.
+        # One literal after the other: a pattern of all tokens of a day is slow to compile and to search.
         for literal, begins in self._literals:
             start = data.find(literal)
             while start >= 0:
@@ -298,7 +301,7 @@ class Redactor:
     def _found(self, data: bytes) -> Iterator[_Span]:
         done = 0
         for start in range(0, len(data), SLICE):
-            # Lower-cased a slice at a time: what is large is not held once more.
+            # One slice at a time is lower-cased, so that large data is not copied as a whole.
             since = max(0, start - _BEHIND)
             low = data[since : start + SLICE + 2 * _REACH].lower()
             if self._names is None and len(data) > LARGE and not matcher(_NEAR)(low.decode("latin-1")):
@@ -308,11 +311,11 @@ class Redactor:
                     continue
                 if span := self._secret_at(data, found[0], since + found.start()):
                     yield span
-                    if found[0] != b"//":  # the value of a parameter may go on behind the user of an address
+                    if found[0] != b"//":  # a parameter's value may continue after the user information of a URL
                         done = span[1]
 
     def _secret_at(self, data: bytes, word: bytes, start: int) -> _Span | None:
-        """The secret value that an anchor at a place announces, if it does."""
+        """The secret value that the anchor `word` at `start` announces; None where it announces none."""
         end = start + len(word)
         if word == b"//":
             return _span(_USERINFO.match(data, end))
@@ -348,7 +351,7 @@ def _span(found: re.Match[bytes] | None, group: int = 0) -> _Span | None:
 
 
 def _parameter(data: bytes, start: int, end: int) -> _Span | None:
-    """The value in the query of a URL or in a form that is secret there, though its name alone does not say so."""
+    """The value of a URL's parameter or a form's field that is secret there, though its name alone does not say so."""
     name = _PARAMETER.search(data, max(0, start - _REACH), start)
     value = _PARAMETER_VALUE.match(data, end) if name else None
     if name and name["first_of_form"] and value and data[value.end() : value.end() + 1] not in (b"&", b"\\"):
@@ -357,7 +360,7 @@ def _parameter(data: bytes, start: int, end: int) -> _Span | None:
 
 
 def _whole(data: bytes, start: int, end: int) -> _Span:
-    """The span widened where it would cut an escape sequence of a JSON string in two."""
+    """The span, made wider where it would split an escape sequence of a JSON string."""
     if cut := _CUT.search(data, max(0, start - 40), start):
         start -= cut.end() - cut.end("lead")
     if len(_RUN.search(data[start:end])[0]) % 2:  # type: ignore[index]
@@ -366,7 +369,7 @@ def _whole(data: bytes, start: int, end: int) -> _Span:
 
 
 def _quoted_value(data: bytes, start: int, escapes: int) -> _Span | None:
-    """A JSON string from after its opening quote, which `escapes` backslashes precede: JSON inside JSON strings."""
+    """The JSON string that begins after its opening quote, which `escapes` backslashes precede (JSON inside JSON)."""
     for closing in _CLOSING.finditer(data, start):
         run = len(closing[1])
         if any(run >> level & 1 == 0 for level in range(escapes.bit_length() + 1)):
@@ -376,7 +379,7 @@ def _quoted_value(data: bytes, start: int, escapes: int) -> _Span | None:
 
 
 def _is_basic(value: bytes) -> bool:
-    """Whether it is base64 of `user:password` (RFC 7617), not just a word after "basic"."""
+    """Whether a value is base64 of `user:password` (RFC 7617), not just a word after "basic"."""
     try:
         return b":" in binascii.a2b_base64(value + b"=" * (-len(value) % 4))
     except binascii.Error:

@@ -1,7 +1,7 @@
-"""Foreign text made safe to draw: nothing in it can move, colour, hide or reorder what a person sees.
+"""Foreign text made safe to draw: no character of it can move, colour, hide or reorder what a person sees.
 
-Whatever a server says goes through `safe` before a widget or a printer takes it. What would act on the terminal, or be
-invisible, becomes a visible mark instead; the raw text stays in the trace.
+Widgets and printers take text from servers only after `safe`. Characters that act on the terminal or are invisible
+become visible marks; the trace keeps the raw text.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ _LIVE_RANGES: tuple[tuple[int, int], ...] = (
     (0x890, 0x891), (0x8E2, 0x8E2), (0x200B, 0x200F), (0x2028, 0x202E), (0x2060, 0x206F), (0xD800, 0xF8FF),
     (0xFEFF, 0xFEFF), (0x110BD, 0x110BD), (0x110CD, 0x110CD), (0x13430, 0x1343F), (0x1BCA0, 0x1BCA3),
     (0x1D173, 0x1D17A), (0xF0000, 0x10FFFF),
-    # … what fonts draw as nothing though it is a letter or a mark (fillers, joiners, selectors without a use here), …
+    # … letters and marks that fonts draw as nothing (fillers, joiners, selectors without a use here), …
     (0x34F, 0x34F), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x3164, 0x3164), (0xFFA0, 0xFFA0),
-    # … tags and the rest of what Unicode wants ignored, without the variation selectors, and noncharacters.
+    # … tags and further characters that Unicode tells programs to ignore, but no variation selectors; noncharacters.
     (0xE0000, 0xE00FF), (0xE01F0, 0xE0FFF), (0xFDD0, 0xFDEF), (0xFFF0, 0xFFFB), (0xFFFE, 0xFFFF),
     *((plane + 0xFFFE, plane + 0xFFFF) for plane in range(0x10000, 0xF0000, 0x10000)),
 )  # fmt: skip
@@ -36,14 +36,14 @@ def _set(ranges: tuple[tuple[int, int], ...]) -> str:
 
 
 def _live(*ranges: tuple[int, int]) -> re.Pattern[str]:
-    # A class with many ranges beyond U+FFFF takes ten times as long for every character of a text: those are looked
-    # at one by one.
+    # A class with many ranges beyond U+FFFF takes ten times as long for every character of a text: the lookbehind
+    # checks those characters one by one.
     near = tuple((first, min(last, 0xFFFF)) for first, last in ranges if first <= 0xFFFF)
     return re.compile(f"[{_set(near)}\U00010000-\U0010ffff](?<=[{_set(ranges)}])")
 
 
 _LIVE = _live(*_LIVE_RANGES)
-# One selector after an emoji, a CJK character or a keycap's base picks its look; any other hides data.
+# One selector after an emoji, a CJK character or a keycap's base selects its look; any other selector hides data.
 _HIDDEN = re.compile(f"(?<![^\x00-\x22\x24-\x29\x2b-\x2f\x3a-\x7f{_set(_SELECTORS)}])[{_set(_SELECTORS)}]")
 _FLOOD = re.compile(f"([{_set(_MARKS)}]{{8}})([{_set(_MARKS)}]+)")
 LINES_LIVE = _live((0x00, 0x09), (0x0B, 0x1F), *_LIVE_RANGES[1:])
@@ -51,7 +51,7 @@ _TAB = 4
 
 
 class SafeText(str):
-    """Text that `safe` made: the only type that widgets and printers take for what a server said."""
+    """Text that `safe` made: widgets and printers accept foreign text only as this type."""
 
     __slots__ = ()
 
@@ -62,16 +62,16 @@ def is_live(char: str) -> bool:
 
 
 def hidden_in(text: str) -> bool:
-    """Whether `safe` shows some of this text as signs; line breaks and tabs do not count."""
+    """Whether `safe` replaces some characters of this text by marks; line breaks and tabs do not count."""
     return not text.isprintable() and LINES_LIVE.search(text.replace("\t", " ").replace("\r\n", "\n")) is not None
 
 
 def safe(text: object, limit: int = 2_000, *, lines: bool = False) -> SafeText:
     """Make foreign text visible and harmless.
 
-    C0 becomes control pictures (`␛`), C1 `\\x9b`, everything else that is live or invisible `⟦U+202E⟧`, a heap of
-    combining marks `⟦37 marks⟧`. What is longer than `limit` characters is cut, and the mark says how much was.
-    `text` may be any JSON value: None is empty, containers are shown as JSON.
+    C0 becomes control pictures (`␛`), C1 `\\x9b`, every other live or invisible character `⟦U+202E⟧`, a long run of
+    combining marks `⟦37 marks⟧`. A text longer than `limit` characters is cut, and a mark says how much was cut. `text`
+    may be any JSON value: None is empty, containers are shown as JSON.
 
     Args:
         lines: keep line breaks and expand tabs; otherwise a line break becomes `⏎` and a tab a space.
@@ -88,7 +88,7 @@ def safe(text: object, limit: int = 2_000, *, lines: bool = False) -> SafeText:
 
 
 def escape_live(text: str) -> str:
-    """JSON text with every live character as a `\\u` escape: the same value, harmless to print. Line breaks stay."""
+    """JSON text with every live character as a `\\u` escape: the same value, safe to print. Line breaks stay."""
     return text if text.isascii() and "\x7f" not in text else LINES_LIVE.sub(_escape, text)
 
 
@@ -118,7 +118,7 @@ def _mark(found: re.Match[str]) -> str:
 
 
 def _size(cut: str) -> str:
-    # Only the length matters, and only roughly: counting the bytes of 20 MB that nobody sees is not worth it.
+    # A rough size is enough: it is not worth counting the bytes of 20 MB that nobody sees.
     count = len(cut) if cut.isascii() or len(cut) > 1_000_000 else len(cut.encode("utf-8", "surrogatepass"))
     if count < 1_000:
         return f"{count} B"
@@ -126,7 +126,7 @@ def _size(cut: str) -> str:
 
 
 def _spell(value: object, limit: int) -> str:
-    """A value that is no text, in words or JSON, no further than the limit needs."""
+    """The text of a value that is not a string, in plain words or JSON, hardly longer than `limit`."""
     if value is None:
         return ""
     if isinstance(value, bytes):
@@ -135,6 +135,6 @@ def _spell(value: object, limit: int) -> str:
         return str(value)
     pieces = json.JSONEncoder(ensure_ascii=False, default=str).iterencode(value)
     try:
-        return "".join(islice(pieces, limit + 1))  # none of them is empty
+        return "".join(islice(pieces, limit + 1))  # no piece is empty
     except (RecursionError, ValueError):
         return "…"

@@ -1,4 +1,4 @@
-"""Signals: a store says that something changed, readers ask it what."""
+"""Signals: a store says that something changed, and readers ask the store what changed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 class Signal(Generic[T]):
-    """Calls every listener, in the order they connected, synchronously and in the emitting task."""
+    """Calls every listener synchronously, in the order in which they connected, in the task that emits."""
 
     __slots__ = ("_listeners",)
 
@@ -17,11 +17,11 @@ class Signal(Generic[T]):
         self._listeners: list[Callable[[T], object]] = []
 
     def connect(self, listener: Callable[[T], object]) -> Callable[[], None]:
-        """Add a listener; the returned function removes it again (any number of times)."""
+        """Add a listener; the returned function removes the listener and may be called any number of times."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None
 
     def emit(self, event: T) -> None:
-        """Tell all listeners; a listener must be cheap and must not raise."""
+        """Call all listeners; a listener must be cheap and must not raise."""
         for listener in tuple(self._listeners):
             listener(event)

@@ -1,4 +1,4 @@
-"""The studio: everything below the front ends, composed; the whole engine's API on one screen."""
+"""The studio composes everything below the front ends: the API of the whole engine on one screen."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Studio:
         self.limits = settings.limits
         self._background = Tasks(lambda *_: None)
         self.spawn = self._background.spawn
-        """Starts a task that belongs to the studio, which gives it a moment to end by itself when it closes."""
+        """Starts a task that belongs to the studio; on closing, the studio waits a moment before it cancels tasks."""
         self._bare: list[RawConnection] = []
         self.redactor = Redactor(settings.redact)
         self.trace = TraceStore(self.redactor, settings.limits, disk_for(paths.state / "trace", settings, origin))
@@ -86,14 +86,14 @@ class Studio:
         )  # fmt: skip
         self.signing.attach(self.manager)
         self.events = self.manager.events
-        """What happens to servers: typed events of `session.events`, in their order."""
+        """Typed events of `session.events` that tell what happens to servers, in their order."""
         self.subscriptions = self.manager.subscriptions
         self.logs = self.manager.logs
         self.tasks = TaskManager(self.manager, settings.limits, self.spawn)
         self.audit = Audit(paths.state / "audit.jsonl", self.redactor, origin)
         self.approvals = Approvals(paths.state / "approvals", self.inbox, self.redactor, self.spawn)
         self.numbers = Numbers(self.trace)
-        """The figures of everything that crossed the wire; call `look` before reading them."""
+        """The figures of the whole trace; call `look` before reading them."""
         self.groups = Groups(self.manager, self.numbers, self.catalog)
         self.caller = Caller(
             self.manager, self.tasks, self.catalog, self.inbox, self.checker,
@@ -114,14 +114,14 @@ class Studio:
         browser: Browser | None = None,
         headers: HeaderFunction | None = None,
     ) -> AsyncGenerator[Studio]:
-        """Start all enabled servers; on leaving, everything is closed in a bounded time, however it is left.
+        """Start all enabled servers; on leaving, for whatever reason, close everything in a bounded time.
 
         Args:
-            paths: where memories, drafts and recorded sessions are kept.
-            can_ask: whether somebody can answer what servers ask; without it nothing of that kind is advertised.
-            origin: which front end it is, as its recorded session will say; without it none is recorded.
+            paths: the folders of memories, drafts and recorded sessions.
+            can_ask: whether a person can answer what servers ask; otherwise no such capability is advertised.
+            origin: the name of the front end in its recorded session; an empty name records nothing.
             browser: opens the page of a sign-in for the person.
-            headers: gives headers for each request to a remote server, as tokens that rotate and signing need them.
+            headers: returns headers for each request to a remote server, for rotating tokens and signed requests.
         """
         studio = cls(config, paths, can_ask, origin, browser)
         try:
@@ -132,7 +132,7 @@ class Studio:
             await studio.close()
 
     async def close(self) -> None:
-        """Close servers, write what has to be written, end all tasks; any number of times."""
+        """Close servers, write pending data, end all tasks; may be called any number of times."""
         self.trace.flush()
         self.signing.close()
         for question in self.inbox.pending:
@@ -157,17 +157,18 @@ class Studio:
     def call_tool(
         self, ref: Ref, arguments: Mapping[str, Json], *, approved: bool = False, **options: Unpack[CallOptions]
     ) -> Call:
-        """Call a tool for a person; returns at once with the handle."""
+        """Call a tool for a person; returns the handle at once."""
         self.usage.ran(ref)
         return self.caller.call_tool(ref, arguments, origin="person", approved=approved, **options)
 
     def read_resource(self, server: str, uri: str, *, fresh: bool = False) -> Call:
-        """Read a resource by its URI, listed or not; without a server that of the one that lists it, or has a template.
+        """Read a resource by its URI, whether it is listed or not.
 
-        An answer that the server calls fresh still may be given again (2026-07-28); `fresh` asks it all the same.
+        Without a `server`, the server that lists the resource or has a matching template is asked. A cached answer that
+        is still fresh (2026-07-28) is returned without asking the server; `fresh` always asks.
 
         Raises:
-            UsageError: no server is named, and none has it, or several have.
+            UsageError: `server` is empty, and no server or several servers have the resource.
         """
         server = server or self.groups.server_of(uri)
         self.subscriptions.read(server, uri)
@@ -175,15 +176,14 @@ class Studio:
         return self.caller.start(Ref("resource", server, uri), "resources/read", {"uri": uri}, fresh)
 
     def get_prompt(self, ref: Ref, arguments: Mapping[str, str]) -> Call:
-        """Get a prompt."""
         self.usage.ran(ref)
         return self.caller.start(ref, "prompts/get", {"name": ref.name, "arguments": dict(arguments)})
 
     async def skill(self, server: str, which: str, file: str = "") -> SkillReading:
-        """Read a skill, named by its name or address, or one of its files, and compare it with the skill's entry.
+        """Read a skill, or one of its files, by the skill's name or address; compare the file with the skill's entry.
 
         Raises:
-            StudioError: it is not connected, or has no such skill or file.
+            StudioError: the server is not connected, or has no such skill or file.
         """
         return await self.caller.skills.load(server, which, file, partial(self.read_resource, fresh=True))
 
@@ -191,7 +191,7 @@ class Studio:
 
     @cached_property
     def index(self) -> SearchIndex:
-        """The index over everything that servers offer; made, and imported, when somebody first searches."""
+        """The index over everything that servers offer, created and imported at the first search."""
         return self._new_index(self.catalog)
 
     def _new_index(self, catalog: Catalog | None = None) -> SearchIndex:
@@ -203,7 +203,7 @@ class Studio:
 
     @cached_property
     def registry(self) -> ToolRegistry:
-        """The tools of all servers across runs, for programs and agents; it follows the catalog once it is made."""
+        """The tools of all servers across runs, for programs and agents; once created, it follows the catalog."""
         where = self.config.settings.registry_storage or self.paths.state / "registry.json"
         return import_module("mcp_studio.registry.registry").ToolRegistry(
             where, catalog=self.catalog, index=self._new_index, usage=self.usage, redact=self.redactor.bytes
@@ -212,12 +212,12 @@ class Studio:
     # ------------------------------------------------------------------ by hand
 
     async def open_raw(self, server: ServerConfig) -> RawConnection:
-        """Another connection to a server, part of the studio or not, on which nothing is sent but by hand.
+        """Open a further connection to a server, in the studio or not, on which only messages written by hand are sent.
 
-        Whoever opens it closes it; what is still open when the studio ends is closed then.
+        The caller closes the connection; the studio closes those that are still open when it ends.
 
         Raises:
-            StudioError: it cannot be started or reached.
+            StudioError: the server cannot be started or reached.
         """
         tap = self.manager.tap(server, Ledger())
         bare = RawConnection(server, self.manager.transport(server, tap), tap, self.limits, CLIENT_INFO)
@@ -228,10 +228,10 @@ class Studio:
     # ------------------------------------------------------------------ servers
 
     def add(self, server: ServerConfig, headers: HeaderFunction | None = None) -> None:
-        """Take up a server, with what gives headers for each of its requests; it starts where it is enabled.
+        """Add a server and start it if it is enabled; `headers` returns further headers for each of its requests.
 
         Raises:
-            UsageError: there is a server of this name already.
+            UsageError: a server of this name exists already.
         """
         self.manager.add(server)
         self.signing.headers[server.name] = headers

@@ -1,8 +1,8 @@
-"""Pages that somebody unknown asks to open: what may be opened at all, and what a person has to see before.
+"""Pages that a server asks the person to open: which may be opened at all, and what the person must see before.
 
-Specification 2025-11-25, client/elicitation, URL mode: never prefetched, never opened without consent, the whole
-address shown, the host made to stand out, internationalized names in both forms. What browsers read in another way
-than it looks (escaped hosts, numbers in odd spellings, signs that look like slashes) is refused.
+Specification 2025-11-25, client/elicitation, URL mode: never prefetched, never opened without consent; the person sees
+the whole address with the host emphasized, internationalized names in both forms. Addresses that browsers read in
+another way than they look (escaped hosts, unusual numbers, letters that look like slashes) are refused.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 _LONGEST = 8_192
 _NAME, _LABEL, _LONG = 253, 63, 60
-"""Characters of a host and of one label (RFC 1035), and those from which on a person is warned."""
+"""Longest host and label in characters (RFC 1035), and the length from which on a person is warned."""
 _DOTS = str.maketrans({"\u3002": ".", "\uff0e": ".", "\uff61": "."})
 # Patterns as texts: they are compiled for the first address, not at every start.
 _HOST = r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?\Z"
@@ -23,28 +23,28 @@ _BRACKETS = r"\[[^\]]*\](?::[0-9]*)?\Z"
 _LIKE_SIGNS = frozenset("\u01c3\u02d0\u02d1")
 """Letters that look like punctuation: ǃ ː ˑ."""
 _TOGETHER = (frozenset(("CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA")), frozenset(("CJK", "HANGUL")))
-"""Scripts that one word may well have at once."""
+"""Scripts that one word may combine."""
 
 
 class Page(NamedTuple):
-    """What is known of an address before anybody goes there."""
+    """The facts about an address before anybody opens it."""
 
     url: str
-    """The address as it came."""
+    """The address as the server sent it."""
     host: str
-    """Where it leads, as it is shown to people."""
+    """The host as people read it."""
     ascii_host: str
-    """The same as the network knows it; differs from `host` for internationalized names."""
+    """The host as the network knows it; differs from `host` for internationalized names."""
     refusal: str
-    """Why it must not be opened, or an empty string."""
+    """Why the address must not be opened, or an empty string."""
     warnings: tuple[str, ...] = ()
-    """What a person should know of the host and the address."""
+    """What a person should know about the host and the address."""
     local: bool = False
-    """Whether it is on this machine: 127.0.0.0/8, ::1, `localhost` and names below it (RFC 6761 6.3)."""
+    """Whether the host is this machine: 127.0.0.0/8, ::1, `localhost` and names below it (RFC 6761 6.3)."""
 
 
 def judge(url: str) -> Page:
-    """What to say of an address, and whether it may be opened: https, or http on this machine, and nothing else."""
+    """Judge an address: only https may be opened, or http on this machine."""
     from urllib.parse import urlsplit
 
     if len(url) > _LONGEST:
@@ -74,7 +74,7 @@ def judge(url: str) -> Page:
 
 
 def _wrong_host(shown: str, network: str, netloc: str) -> str:
-    """Why a host cannot be trusted to be the one that it looks like."""
+    """Why a person cannot trust that the host is what it looks like; empty where there is no reason."""
     if "[" in netloc:
         whole = re.match(_BRACKETS, netloc) and ":" in network and "%" not in network and _address(network)
         return "" if whole else "The host is no address of the network that browsers agree on."
@@ -110,7 +110,7 @@ def _warnings(shown: str, network: str, port: int | None, local: bool) -> tuple[
 
 
 def _both_forms(host: str) -> tuple[str, str]:
-    """The host for people and for the network; the second is empty where there is none."""
+    """The host for people and for the network; the second is empty if the name is invalid."""
     host = network = host.translate(_DOTS).lower()
     if host.isascii() and "xn--" not in host:
         return host, network
@@ -125,7 +125,7 @@ def _both_forms(host: str) -> tuple[str, str]:
 
 
 def _address(host: str) -> IPv4Address | IPv6Address | None:
-    """The address that a host is; one of IPv4 in the clothes of IPv6 is the one that it means."""
+    """The IP address that a host is, or None; an IPv4 address mapped into IPv6 counts as the IPv4 address."""
     try:
         found = ip_address(host)
     except ValueError:

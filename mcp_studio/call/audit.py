@@ -1,4 +1,4 @@
-"""The audit log: a line for every tool call that was wanted, with its verdict and how it ended."""
+"""The audit log: a line for every requested tool call, with its verdict and its outcome."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from mcp_studio.limits import MB
 from mcp_studio.redact import Redactor
 
 _ASIDE = 8
-"""Files that are kept beside the one that is written."""
+"""Older files that are kept beside the present one."""
 _MOMENT, _LARGE = 0.1, 4_096
-"""Seconds for which lines are gathered in a burst of calls, and bytes of one for which nothing waits."""
+"""Seconds for which the lines of a burst of calls are collected, and bytes of a line that is written at once."""
 
 
 class Audit:
-    """Writes calls to `audit.jsonl`, in order; every method that reads or writes blocks for a moment.
+    """Writes calls to `audit.jsonl`, in order; methods that read or write block for a moment.
 
     Args:
-        front_end: who runs the studio, such as `command line`.
-        largest: bytes of one file; then it is put aside under a name with its time.
+        front_end: the name of the front end, such as `command line`.
+        largest: bytes of one file; a larger file is renamed by its time.
     """
 
     def __init__(self, file: Path, redactor: Redactor, front_end: str, largest: int = 16 * MB) -> None:
@@ -37,14 +37,14 @@ class Audit:
         self._handle = -1
         self._lines: list[bytes] = []
         self._timer: asyncio.TimerHandle | None = None
-        """Runs for a moment after each time that lines were written."""
+        """Runs for a moment after each write."""
         self._problem: str | None = None
-        """What was wrong at first; empty once that is told."""
+        """The first problem with the file; an empty text once it was reported."""
 
     def add(self, call: Call, origin: Origin, judgement: Judgement) -> str:
-        """Write a line for a call that has ended, a moment later where others were written just now.
+        """Write the line of a call that has ended; it waits a moment if other lines were just written.
 
-        A disk that refuses costs lines. Gives that in words, once.
+        If the disk refuses, lines are lost. The first time, a sentence about that is returned.
         """
         outcome = call.outcome
         line: dict[str, Json] = {
@@ -80,14 +80,14 @@ class Audit:
                 self._problem = f"Calls are not written into the audit log {self.file}: {error.strerror or error}."
 
     def close(self) -> None:
-        """Write what is left and close the file; the next line opens it again."""
+        """Write the rest and close the file; the next line opens it again."""
         self._write()
         if self._handle >= 0:
             os.close(self._handle)
             self._handle = -1
 
     def lines(self) -> Iterator[dict[str, Json]]:
-        """All lines, oldest first; one that was cut short is left out."""
+        """All lines, oldest first, without incomplete ones."""
         self._write()
         for file in filter(Path.is_file, (*self._aside(), self.file)):
             with file.open("rb") as stream:

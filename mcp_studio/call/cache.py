@@ -1,4 +1,4 @@
-"""Results of resources/read that may be given again, without asking the server."""
+"""Results of `resources/read` that can be returned again without asking the server."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LIST_CHANGED = "/list_changed"
 
 
 _Key = tuple[Ref, str]
-"""What a result is of, and the account that it was shown to: another one may be shown something else."""
+"""A resource, and the account that read it: another account may see another content."""
 
 
 class _Read(NamedTuple):
@@ -30,10 +30,10 @@ class _Read(NamedTuple):
 
 
 class ResourceCache:
-    """Results that are fresh still, those used last; none outlives the connection that it came over.
+    """Fresh results, the most recently used ones; none survives the connection that it came from.
 
-    `cache_ttl` of a server's entry says for how long they are, else the server (2026-07-28, server/utilities/caching),
-    else `cache_ttl` of the settings; 0 there is forever. One studio is one person, so what is `private` is kept too.
+    The lifetime is `cache_ttl` of the server's entry, else the server's hint (2026-07-28, server/utilities/caching),
+    else `cache_ttl` of the settings; 0 is forever. A studio serves one person, so `private` results are kept too.
     """
 
     def __init__(
@@ -44,30 +44,30 @@ class ResourceCache:
         self._clock = clock
         self._reads: dict[_Key, _Read] = {}
         self._changes: dict[str, float] = {}
-        """When each server last said that something has changed."""
+        """The time of each server's last notification of a change."""
         self.hits, self.misses = Counter[str](), Counter[str]()
-        """How many reads of each server were answered from here, and how many were not."""
+        """The numbers of reads of each server that were answered from the cache, and that were not."""
 
     def sizes(self, server: str = "") -> list[int]:
-        """The bytes of each result that is kept, of a server or of all."""
+        """The bytes of each result in the cache, of one server or of all."""
         return [read.outcome.size for (ref, _), read in self._reads.items() if server in ("", ref.server)]
 
     def get(self, ref: Ref) -> Succeeded | None:
-        """The result of an earlier read that is still fresh."""
+        """The result of an earlier read that is still fresh, or None."""
         key = self._key(ref)
         read = self._reads.get(key)
         if read is None or (age := self._clock() - read.at) >= read.hint.ttl:
             self.misses[ref.server] += 1
             return None
         self.hits[ref.server] += 1
-        self._reads[key] = self._reads.pop(key)  # the newest in their order is the one used last
+        self._reads[key] = self._reads.pop(key)  # the order of the dictionary is that of the last use
         return replace(read.outcome, ms=0.0, request_id=None, cached=Cached(age, read.hint))
 
     def keep(self, call: Call, outcome: CallOutcome, modern: bool) -> CallOutcome:
-        """Keep what was just read; gives the outcome with what the server says about keeping it.
+        """Store the outcome of a read; returns the outcome with the server's caching hint.
 
-        A result that needed rounds of input is not kept, nor is one with problems, nor one during whose reading the
-        server spoke of a change: nobody knows which of the two is newer.
+        A result is not stored if it needed rounds of input, has problems, or if the server notified of a change
+        meanwhile, because nobody knows which of the two is newer.
         """
         key, server = self._key(call.ref), call.ref.server
         self._reads.pop(key, None)
@@ -85,7 +85,7 @@ class ResourceCache:
         return replace(whole, problems=(*outcome.problems, hint.problem)) if hint and hint.problem else whole
 
     def _held(self, server: str, hint: Hint | None) -> Hint:
-        """For how long a result is kept here, and for whom."""
+        """The lifetime and scope of a result in the cache."""
         own = self._config(server).cache_ttl
         if own < 0 and hint:
             return hint
@@ -96,13 +96,13 @@ class ResourceCache:
         return ref, self._config(ref.server).auth.whose
 
     def on_notification(self, server: str, method: str, params: dict[str, Json]) -> None:
-        """Forget what a notification makes out of date; an update may name a part of what was read."""
+        """Drop results that a notification makes stale; an update may name a part of a resource."""
         if method == _UPDATED or method.endswith(_LIST_CHANGED):
             uri, self._changes[server] = params.get("uri"), self._clock()
             self.forget(server, uri if method == _UPDATED and isinstance(uri, str) else "")
 
     def forget(self, server: str = "", uri: str = "") -> int:
-        """Forget all results, or those of a server, or that at an address and those that it is a part of; how many."""
+        """Drop results: all, those of a server, or those at an address and around it. Returns how many were dropped."""
         found = [key for key in self._reads if server in ("", key[0].server) and (not uri or _covers(key[0].name, uri))]
         for key in found:
             del self._reads[key]

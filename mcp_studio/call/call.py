@@ -1,4 +1,4 @@
-"""One operation that a person or a program wants: its handle, and how it runs."""
+"""One operation of a person or a program: its handle, its state and its outcome."""
 
 from __future__ import annotations
 
@@ -27,32 +27,32 @@ _PUSHED = re.compile(
     r"(?i)no back-?channel|server-(initiated|to-client) request|servers do not send requests|-32021"
     r"|missing required client capabilit"
 )
-"""What servers say, by their SDK, when their code still asks by a request, which 2026-07-28 does not have."""
+"""Phrases of SDKs' errors when a server's code still sends a request to the client, which 2026-07-28 does not have."""
 CANCELLING = 2.0
-"""Seconds for telling a server that a call, or the task that it became, is not wanted any more."""
+"""Seconds for telling a server that a call, or its task, is no longer wanted."""
 _READ = 2_000
-"""Characters of each text of a failed tool that are looked at."""
+"""Characters of each text of a failed tool that are searched."""
 
 
 @record(frozen=True)
 class CallOutcome:
-    """What every outcome knows."""
+    """The facts that every outcome has."""
 
     ms: float = 0.0
-    """From sending to the outcome, in milliseconds, the time in which a person was asked included."""
+    """Milliseconds from sending to the outcome, with the time in which a person was asked."""
     asked_ms: float = 0.0
-    """Of these, for how long a person was asked."""
+    """Milliseconds of these in which a person was asked."""
     size: int = 0
-    """Bytes of the frame that held the answer."""
+    """Bytes of the frame with the answer."""
     request_id: int | str | None = None
     violations: tuple[SchemaProblem, ...] = ()
-    """Where `structuredContent` does not match the tool's outputSchema (server/tools#output-schema)."""
+    """The places where `structuredContent` does not match the tool's outputSchema (server/tools#output-schema)."""
     problems: tuple[str, ...] = ()
-    """What is wrong with the answer, in words; an answer with problems is still shown."""
+    """Sentences on what is wrong with the answer, which is shown nevertheless."""
     notes: tuple[str, ...] = ()
-    """What is good to know about the answer, in words."""
+    """Sentences on what a person should know about the answer."""
     sensitive: Mapping[str, int] = field(default_factory=lambda: {})
-    """How many secrets and personal data of each kind the filter of results found in it."""
+    """The number of secrets and personal data of each kind that the result filter found."""
 
 
 @record(frozen=True)
@@ -62,14 +62,14 @@ class Succeeded(CallOutcome):
     result: Json = None
     """The raw `result` of the response."""
     hint: Hint | None = None
-    """What the server says about keeping it (2026-07-28); None where it says nothing."""
+    """The server's caching hint (2026-07-28); None where it gave none."""
     cached: Cached | None = None
-    """It was not asked for now: how old it is."""
+    """The age and hint of a result from the cache; None for an answer of the server."""
 
 
 @record(frozen=True)
 class ToolFailed(CallOutcome):
-    """The tool ran and says that it failed (`isError`)."""
+    """The tool ran and reports a failure (`isError`)."""
 
     result: Json = None
 
@@ -79,33 +79,33 @@ class Rejected(CallOutcome):
     """The server refused the request with a JSON-RPC error."""
 
     code: int = 0
-    """0 where no error came, but a result that is none."""
+    """The error code; 0 where the server sent an invalid result instead of an error."""
     message: str = ""
     data: Json = None
 
     @property
     def said(self) -> str:
-        """Message and code; foreign text."""
+        """Message and code of the error; foreign text."""
         return refusal(self.code, self.message) if self.code else self.message
 
 
 @record(frozen=True)
 class Denied(CallOutcome):
-    """A rule or a person said no before anything was sent."""
+    """A rule or a person refused the call before anything was sent."""
 
     rule: str = ""
     unusable: bool = False
-    """Nobody could approve it: the tool's definition forbids that it is called."""
+    """Whether nobody could approve the call, because the tool's definition forbids it."""
 
 
 @record(frozen=True)
 class Cancelled(CallOutcome):
-    """A person stopped it."""
+    """A person stopped the call."""
 
 
 @record(frozen=True)
 class InBackground(CallOutcome):
-    """A person let go of it; at the server it goes on as a task."""
+    """A person stopped waiting for the call, which continues at the server as a task."""
 
     task: str = ""
     """The task's id."""
@@ -113,31 +113,31 @@ class InBackground(CallOutcome):
 
 @record(frozen=True)
 class TimedOut(CallOutcome):
-    """No answer within the deadline; `limit` says which, in words."""
+    """No answer came within the deadline; `limit` names it in words."""
 
     limit: str = ""
 
 
 @record(frozen=True)
 class Lost(CallOutcome):
-    """There is no usable answer: the connection failed, or what came cannot be read."""
+    """There is no usable answer: the connection failed, or the answer cannot be read."""
 
     error: StudioError = StudioError("")
     sent: bool = False
-    """It had left: whether the server did the work is unknown."""
+    """Whether the request was sent, so that the server may have done the work."""
     members: tuple[str, ...] = ()
-    """The servers of the group that could take the call, where nobody knows whether that does the work twice."""
+    """The servers of the group that could take the call, where that might do the work twice."""
 
 
 OUTCOMES: dict[type[CallOutcome], str] = {
     Succeeded: "ok", ToolFailed: "tool error", Rejected: "refused", Denied: "not sent", Cancelled: "stopped",
     InBackground: "task", TimedOut: "timed out", Lost: "lost",
 }  # fmt: skip
-"""What outcomes are called."""
+"""The names of outcomes."""
 ANSWERED = (Succeeded, ToolFailed, Rejected)
-"""The outcomes of what the server has answered."""
+"""Outcomes with an answer of the server."""
 SAID = 200
-"""Characters of a line about an outcome."""
+"""Characters of the line about an outcome."""
 
 
 def _texts(result: Json) -> Iterator[str]:
@@ -146,7 +146,7 @@ def _texts(result: Json) -> Iterator[str]:
 
 
 def said_of(outcome: CallOutcome) -> str:
-    """Why a call was no success, on a line; empty where it was."""
+    """The reason why a call was not a success, in one line; empty where it was."""
     match outcome:
         case ToolFailed(result=result):
             said = next((text for text in _texts(result) if text.strip()), "")
@@ -166,19 +166,19 @@ def said_of(outcome: CallOutcome) -> str:
 
 
 def wants_handshake(outcome: CallOutcome, status: Status) -> bool:
-    """Whether it failed since the server still pushes elicitation, sampling or roots: `era = "legacy"` has those."""
+    """Whether a call failed because the server still sends requests to the client, which `era = "legacy"` supports."""
     if not status.modern:
         return False
     if isinstance(outcome, Rejected):
         needed = mapping(mapping(outcome.data).get("requiredCapabilities"))
         if outcome.code == MISSING_CAPABILITY:
-            return needed.keys() <= mapping(status.declared).keys()  # what we do not have no era brings
+            return needed.keys() <= mapping(status.declared).keys()  # no era brings capabilities that we lack
         return bool(_PUSHED.search(outcome.message[:_READ]))
     return isinstance(outcome, ToolFailed) and any(_PUSHED.search(text[:_READ]) for text in _texts(outcome.result))
 
 
 class Ended(Exception):
-    """Carries the outcome to whoever runs the call; its time is put in there."""
+    """Carries an outcome to the code that runs the call and adds its time."""
 
     def __init__(self, outcome: CallOutcome) -> None:
         super().__init__(type(outcome).__name__)
@@ -194,11 +194,11 @@ _BLOCKS: dict[str, tuple[str, ...]] = {
     "resource": ("resource",),
     "resource_link": ("uri",),
 }
-"""Content block types (specification, server/tools) and the keys that they must have."""
+"""The types of content blocks (specification, server/tools), with the keys that they need."""
 
 
 def problems_of(method: str, result: Json) -> tuple[str, ...]:
-    """What the result of tools/call, resources/read or prompts/get lacks or has wrong."""
+    """The problems of a result of tools/call, resources/read or prompts/get."""
     if not isinstance(result, dict):
         return ()
     answer = mapping(result)
@@ -228,7 +228,7 @@ def problems_of(method: str, result: Json) -> tuple[str, ...]:
 
 
 def _block(block: Json) -> list[str]:
-    """What is wrong with a content block, as what follows its place."""
+    """The problems of a content block, each to follow its place in a sentence."""
     if not isinstance(block, dict):
         return [" is not an object."]
     known = cast("dict[str, Json]", block)
@@ -239,7 +239,7 @@ def _block(block: Json) -> list[str]:
 
 
 class Attempt(NamedTuple):
-    """A member of a group that could not serve a call."""
+    """A server of a group that could not serve a call."""
 
     server: str
     why: str
@@ -250,7 +250,7 @@ Method = Literal["tools/call", "resources/read", "prompts/get"]
 
 @record(eq=False)
 class Call:
-    """A running or finished call; `changed` fires on progress, on being asked about, and at the end."""
+    """A running or finished call; `changed` fires on progress, on questions to the person, and at the end."""
 
     ref: Ref
     method: Method
@@ -259,57 +259,57 @@ class Call:
     progress: Progress | None = None
     outcome: CallOutcome | None = None
     asking: bool = False
-    """Waits for a person."""
+    """Whether the call waits for a person."""
     approved_by: str = ""
-    """Who let it run, where a rule wanted that: `you`, `another terminal`, `beforehand`."""
+    """Who approved the call where a rule asked for it: `you`, `another terminal`, `beforehand`."""
     asked_at: float = 0.0
-    """Monotonic time since which it does."""
+    """Monotonic time since which the call waits for a person."""
     asked_ms: float = 0.0
-    """For how long a person was asked since it was sent, in milliseconds."""
+    """Milliseconds in which a person was asked since the call was sent."""
     answered: bool = False
-    """The server has answered a request of it, if only by asking for input."""
+    """Whether the server has answered a request of the call, at least by asking for input."""
     changed: Signal[Call] = field(default_factory=lambda: Signal())
     over: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set with the end of it all: nothing more will be found out about the result."""
+    """Set when the check of the result is over too."""
     task: asyncio.Task[None] | None = None
     fresh: bool = False
-    """The server is to be asked, whatever is kept of an earlier answer."""
+    """Whether the server must be asked, although the cache may have an answer."""
     unchecked: bool = False
-    """Its result is not compared with the tool's outputSchema: it is one of very many."""
+    """Whether the check against the tool's outputSchema is skipped, because the call is one of many."""
     sendings: int = 0
-    """Requests that were sent for it: more than one where the server wanted input first."""
+    """The number of requests that were sent: more than one where the server asked for input."""
     timeouts: Timeouts | None = None
-    """Deadlines of this call alone; where None, those of the server hold."""
+    """Deadlines of this call; None uses those of the server."""
     wants_task: bool = False
-    """It is to become a task where the tool leaves that to the caller."""
+    """Whether the call should become a task where the tool leaves that to the caller."""
     ttl: float | None = None
-    """Seconds for which the server is asked to keep the task; None leaves it to the server."""
+    """Seconds for which the server should keep the task; None leaves it to the server."""
     as_task: Task | None = None
-    """The task that it has become, as it is now."""
+    """The present state of the call's task, if it has become one."""
     let_go: bool = False
-    """Nobody waits for the task any more, and it is not to be cancelled."""
+    """Whether nobody waits for the task any more, which continues nevertheless."""
     failover: bool = False
-    """The caller allows that it goes to another member of the group although its answer was lost."""
+    """Whether the caller allows that another server of the group takes the call after its answer was lost."""
     stays: bool = False
-    """It goes to no other member, whatever happens."""
+    """Whether no other server may take the call, whatever happens."""
     moves: bool = False
-    """It may go to another member although it was sent: its tool says so, a rule or the caller."""
+    """Whether another server may take the call after it was sent, by the tool, a rule or the caller."""
     patience: float | None = None
-    """Seconds after which it goes there where its server says nothing; None where it has to wait."""
+    """Seconds of silence after which another server takes the call; None to wait for the deadlines."""
     replaceable: Callable[[], bool] = bool
-    """Whether another member is ready for it now."""
+    """Returns whether another server is ready for the call now."""
     tried: tuple[Attempt, ...] = ()
-    """The members of the group that did not serve it, in their order."""
+    """The servers of the group that did not serve the call, in order."""
     request: RequestId | None = None
-    """The id of the newest request that was sent for it."""
+    """The id of the newest request of the call."""
     number: int = 0
-    """Where the trace has that, once it is answered."""
+    """The trace's number of that request, once it is answered."""
     under: int = 0
-    """Where it has what the call is made for: a step of a workflow."""
+    """The trace's number of the entry that the call is made for, such as a workflow's step."""
 
     @property
     def seconds(self) -> float:
-        """How long it runs, or ran."""
+        """Seconds that the call has run so far, or ran."""
         return self.outcome.ms / 1000 if self.outcome else time.monotonic() - self.started
 
     def cancel(self) -> None:
@@ -318,7 +318,7 @@ class Call:
             self.task.cancel()
 
     def leave(self) -> bool:
-        """Let a task go on without anybody who waits for it; False where there is no task to let go of."""
+        """Stop waiting for the call's task, which continues; False where there is no such task."""
         if self.outcome is not None or self.as_task is None:
             return False
         self.let_go = True
@@ -326,13 +326,13 @@ class Call:
         return True
 
     async def wait(self) -> CallOutcome:
-        """The outcome, once there is one."""
+        """Wait for the outcome."""
         if self.task is not None:
             await self.over.wait()
         return self.outcome or Cancelled()
 
     async def join(self) -> CallOutcome:
-        """The same; if who waits is cancelled, so is the call, and the server is told before this ends."""
+        """Wait for the outcome; if the caller is cancelled, cancel the call and tell the server before returning."""
         try:
             return await self.wait()
         finally:
@@ -341,12 +341,12 @@ class Call:
                 await asyncio.wait((self.task,), timeout=CANCELLING)
 
     def on_progress(self, done: float, total: float | None, message: str) -> None:
-        """Take progress from the session."""
+        """Record progress from the session."""
         self.progress = Progress(done, total, message, time.monotonic())
         self.changed.emit(self)
 
     def on_asking(self, now: bool) -> None:
-        """A person is asked something before it can go on, or no longer."""
+        """Record that the call waits for a person now, or no longer."""
         at = time.monotonic()
         if self.asking:
             self.asked_ms += (at - self.asked_at) * 1000
@@ -354,15 +354,15 @@ class Call:
         self.changed.emit(self)
 
     def on_id(self, identity: RequestId) -> None:
-        """Learn from the session under which id it is about to be sent."""
+        """Record the id of the request that is about to be sent."""
         self.request = identity
 
     def on_sent(self) -> None:
-        """Learn from the session that it has left."""
+        """Record that the request was sent."""
         self.sendings += 1
 
     def move(self, server: str, why: str) -> None:
-        """Go on to another member of the group."""
+        """Move the call to another server of the group."""
         self.tried += (Attempt(self.ref.server, why),)
         self.ref = self.ref._replace(server=server)
         self.answered, self.request, self.as_task = False, None, None
@@ -370,14 +370,14 @@ class Call:
         self.changed.emit(self)
 
     def finish(self, outcome: CallOutcome) -> None:
-        """Settle the outcome."""
+        """Set the outcome."""
         self.outcome = outcome
         self.changed.emit(self)
 
     def found(
         self, problems: tuple[str, ...], notes: tuple[str, ...] = (), violations: tuple[SchemaProblem, ...] = ()
     ) -> None:
-        """Add what checking the result found, once it is known."""
+        """Add the findings of the result's check, which ends the call for good."""
         self.over.set()
         if (problems or notes or violations) and self.outcome is not None:
             all_problems, all_notes = (*self.outcome.problems, *problems), (*self.outcome.notes, *notes)
@@ -385,7 +385,7 @@ class Call:
         self.changed.emit(self)
 
     def ended(self, task: asyncio.Task[None]) -> None:
-        """The task that runs it is over: however that came, the call ends with an outcome."""
+        """Record the end of the task that runs the call: however it came, the call gets an outcome."""
         if self.outcome is None:
             error = None if task.cancelled() else task.exception()
             if error is not None and not isinstance(error, StudioError):
@@ -397,7 +397,7 @@ class Call:
 
 
 def outcome_of(method: str, reply: Reply, ms: float, asked_ms: float = 0.0) -> CallOutcome:
-    """What an answer means; an invalid result is kept and shown, but is no success."""
+    """The outcome of an answer; an invalid result is kept and shown, but is not a success."""
     event = reply.event
     facts: dict[str, Any] = {"ms": ms, "asked_ms": asked_ms, "size": reply.size, "request_id": reply.request_id}
     if not isinstance(event, Answered):
@@ -409,7 +409,7 @@ def outcome_of(method: str, reply: Reply, ms: float, asked_ms: float = 0.0) -> C
 
 
 def failure_of(call: Call, error: BaseException) -> CallOutcome:
-    """What a call ends with that got no answer."""
+    """The outcome of a call without an answer."""
     match error:
         case Ended():
             return error.outcome
@@ -418,7 +418,7 @@ def failure_of(call: Call, error: BaseException) -> CallOutcome:
         case DeadlinePassed():
             return TimedOut(limit=error.limit)
         case StudioError():
-            # Unreachable, but not lost: the transport found nobody to send it to. Or HTTP turned it away.
+            # Unreachable but not lost: the transport reached nobody to send to. Or HTTP turned the request away.
             nobody = isinstance(error, Unreachable) and not isinstance(error, ConnectionLost)
             nobody = nobody or (error.http is not None and error.http.refused)
             return Lost(request_id=call.request, error=error, sent=call.sendings > 0 and not nobody)

@@ -1,6 +1,6 @@
-"""Starts calls: policy first, then the connection, rounds of input, pages to open, tasks, and the check of what came.
+"""Runs calls: policy, connection, rounds of input, pages to open, tasks, and the check of the result.
 
-Completion, which suggests values for their arguments, is here too.
+Completion, which suggests values for arguments, is here too.
 """
 
 from __future__ import annotations
@@ -57,26 +57,31 @@ from mcp_studio.session.tasks import Task
 from mcp_studio.transport.http_errors import SessionLost
 
 _LARGE = 32 * 1024
-"""Bytes; a larger result is filtered in a thread."""
+"""Bytes of the largest result that is filtered on the event loop."""
 _CHECKED = 2 * MB
-"""Larger results are not checked."""
+"""Bytes of the largest result that is checked."""
 
 
 class CallOptions(TypedDict, total=False):
-    """What can be said of one call of a tool."""
+    """Options of one tool call."""
 
     timeouts: Timeouts
-    """They hold for this call alone."""
+    """Deadlines for this call alone."""
     wants_task: bool
-    """Have it run as a task where the tool leaves that to the caller (2025-11-25); one that must is always called so,
-    and in 2026-07-28 the server decides."""
+    """Whether the call runs as a task where the tool leaves that to the caller (2025-11-25).
+
+    A tool that demands a task always gets one, and in 2026-07-28 the server decides.
+    """
     ttl: float | None
-    """Seconds for which the server is asked to keep such a task."""
+    """Seconds for which the server should keep the task."""
     failover: bool
-    """Where the answer is lost, let another member of the server's group take the call although the first may have
-    done the work. Read-only and idempotent tools of trusted servers need no such leave."""
+    """Whether another server of the group may take the call after its answer was lost, although the work may be done
+    twice.
+
+    Read-only and idempotent tools of trusted servers need no such permission.
+    """
     stays: bool
-    """No other member takes it: it is made to see what this very server answers."""
+    """Whether no other server may take the call, because the caller wants this server's answer."""
 
 
 @record(eq=False)
@@ -92,13 +97,13 @@ class Caller:
     groups: Groups
     audit: Audit
     spawn: Spawn
-    """Starts a task in the studio."""
+    """Starts a task that belongs to the studio."""
     reads: ResourceCache
-    """Results of resources/read that may be given again."""
+    """Results of `resources/read` that can be returned again."""
     filter: ResultFilter
-    """What every result passes before anything shows or keeps it."""
+    """The filter for every result, before it is shown or stored."""
     skills: SkillReader = field(init=False)
-    """Who loads skills."""
+    """Loads skills."""
     _secret: SecretArguments = field(default_factory=SecretArguments, init=False)
     _running: list[Call] = field(default_factory=list[Call], init=False)
 
@@ -110,7 +115,7 @@ class Caller:
 
     @property
     def running(self) -> tuple[Call, ...]:
-        """The calls that have no outcome yet, oldest first."""
+        """The calls without an outcome, oldest first."""
         return tuple(call for call in self._running if call.outcome is None)
 
     def call_tool(
@@ -121,9 +126,9 @@ class Caller:
         return self._begin(call, self._tool(call, origin, approved))
 
     async def consent(self, ref: Ref, arguments: Json, total: int, at_once: int, *, approved: bool) -> Denied | None:
-        """Ask once for many equal calls what would be asked for each; None when they may go on.
+        """Ask for approval once for many equal calls; None when they may run.
 
-        A rule that denies holds also for what was approved.
+        A rule that denies applies even to approved calls.
         """
         judgement = self._judge(ref, arguments, "person", counts=False)
         times = f"{total:,} times, {at_once:,} at once"
@@ -131,23 +136,23 @@ class Caller:
         return await consent(self.inbox.ask, judgement, call, approved=approved, times=times)
 
     def start(self, ref: Ref, method: Method, params: dict[str, Json], fresh: bool = False) -> Call:
-        """Start reading a resource or getting a prompt; `fresh` takes no earlier answer that was kept."""
+        """Start reading a resource or getting a prompt; `fresh` skips the cache."""
         call = Call(ref, method, params, fresh=fresh)
         return self._begin(call, self._get(call))
 
     def prices(self, *servers: str) -> dict[Ref, float]:
-        """What a call of each tool of these servers costs, where one declares it that is trusted."""
+        """The price of a call of each tool, where these servers are trusted and declare one."""
         trusted = [name for name in servers if self.manager.config(name).trust]
         return prices_of(self.catalog.entries("tool", trusted))
 
     async def complete(self, ref: Ref, argument: str, value: str, known: Mapping[str, str]) -> Completion:
-        """Ask for the values of an argument of a prompt, or of a variable of a template.
+        """Ask for values of a prompt's argument, or of a template's variable.
 
         Args:
-            known: the other arguments so far; sent as context in versions that know it (since 2025-06-18).
+            known: the other arguments so far, sent as context in versions that have it (since 2025-06-18).
 
         Raises:
-            StudioError: not connected, no answer, a refusal, or an answer without values.
+            StudioError: the server is not connected, did not answer, refused, or its answer has no values.
         """
         status = self.manager.status(ref.server)
         connection = self.manager.connection(ref.server)
@@ -184,25 +189,25 @@ class Caller:
             self.reads.forget(server)
 
     async def _filtered(self, call: Call, outcome: CallOutcome) -> CallOutcome:
-        """The outcome as it may be shown."""
+        """The outcome after the result filter."""
         server = call.ref.server
         if outcome.size <= _LARGE:
             return self.filter.apply(server, outcome)
         return await asyncio.to_thread(self.filter.apply, server, outcome)
 
     def outcome_of_task(self, task: Task) -> CallOutcome:
-        """What the call that became this task would have ended with; the task has to be done."""
+        """The outcome of a call that became this task, which has to be done."""
         return self.filter.apply(task.server, outcome_of_task(task))
 
     async def _tool(self, call: Call, origin: Origin, approved: bool) -> None:
-        """Run a tool call, on one member of the group after the other where one is lost and the call may move."""
+        """Run a tool call, on further servers of the group where one is lost and the call may move."""
         arguments = call.params["arguments"]
         while True:
             ref, judgement = call.ref, self._judge(call.ref, arguments, origin)
             if denied := await consent(self.inbox.ask, judgement, call, approved=approved):
                 outcome, tool = denied, None
                 break
-            # What is known of the tool now: a person may have thought about it for a while.
+            # The tool may have changed while a person thought about the question.
             known = self._judge(ref, arguments, origin, counts=False) if judgement.verdict == "ask" else judgement
             tool, profile = known.tool, known.profile
             if profile.total and (call.timeouts is None or call.timeouts.total is None):
@@ -210,7 +215,7 @@ class Caller:
             call.moves = call.failover or profile.repeatable
             if self.manager.config(ref.server).group and not call.stays:
                 call.replaceable = lambda: any(one.healthy for one in self._others(call))
-                # A server that does one thing at a time says nothing meanwhile, be it ever so long.
+                # A server that does one thing at a time is silent meanwhile, however long it takes.
                 call.patience = max(self.manager.limits.failover, 2 * self.groups.slowest(ref))
             outcome = await self._outcome(call, tool)
             if not isinstance(outcome, Lost):
@@ -230,7 +235,7 @@ class Caller:
             await self._check(call, outcome, tool.output_schema)
 
     def _others(self, call: Call) -> tuple[Member, ...]:
-        """The members of its group that could take a call, best first."""
+        """The servers of the group that could take a call, best first."""
         tried = (attempt.server for attempt in call.tried)
         return () if call.stays else self.groups.others(call.ref.server, call.ref.name, tried)
 
@@ -238,18 +243,18 @@ class Caller:
         entries, trusted = self.catalog.find(ref), self.manager.config(ref.server).trust
         judgement = self.policy.judge(ref, entries, arguments, origin=origin, trusted=trusted, counts=counts)
         for secret in self._secret.of(judgement.tool, arguments):
-            # Before it is written: as an approval that waits, or when it is denied.
+            # before a waiting approval or a denial writes them
             self.manager.redactor.learn(secret)
         return judgement
 
     async def _send(self, call: Call, tool: ToolView | None) -> Reply:
         """Send a call and drive it to the answer of its last round.
 
-        A server that turned it away because it no longer knows the session has done nothing of it: it is sent once
-        more, in the session that begins then (specification 2025-11-25, basic/transports, Session Management).
+        A server that refused the request because it no longer knows the session has not done the work, so the call is
+        sent once more, in a new session (specification 2025-11-25, basic/transports, Session Management).
 
         Raises:
-            StudioError, Ended: why there is none.
+            StudioError, Ended: there is no answer.
         """
         patience = call.patience if call.replaceable() else None
         try:
@@ -269,13 +274,13 @@ class Caller:
         else:
             ms = (time.perf_counter() - began) * 1000
             if call.sendings == 1 and call.as_task is None and reply.span:
-                ms = reply.span.ms or ms  # the figure of the trace
+                ms = reply.span.ms or ms  # the trace's figure
             outcome = outcome_of(call.method, reply, ms, call.asked_ms)
         more = call.as_task.problems if call.as_task is not None else ()
         return replace(outcome, problems=(*outcome.problems, *more)) if more else outcome
 
     async def _check(self, call: Call, outcome: Succeeded, schema: Json) -> None:
-        """Compare a result, as it came, with the tool's outputSchema; the trace hears too what is wrong."""
+        """Compare an unfiltered result with the tool's outputSchema; the trace gets the problems too."""
         tap, result = self.manager.supervisor(call.ref.server).tap, mapping(outcome.result)
         if "structuredContent" not in result:
             missing = "The tool has an outputSchema, but the result has no structuredContent."
@@ -284,7 +289,7 @@ class Caller:
         if outcome.size > _CHECKED:
             return call.found(("The structuredContent is too large to be checked.",))
         found = await self.checker.check(schema, result["structuredContent"])
-        if call.outcome and call.outcome.sensitive:  # sentences and pointers repeat what is in the result
+        if call.outcome and call.outcome.sensitive:  # sentences and pointers quote the result
             texts = [[item.pointer, item.message] for item in found]
             shown = cast("list[list[str]]", self.filter.shown(call.ref.server, cast("Json", texts)))
             found = tuple(SchemaProblem(two[0], two[1], item.severity) for two, item in zip(shown, found, strict=True))
@@ -292,9 +297,9 @@ class Caller:
         call.found(tuple(f"structuredContent{item.pointer} {item.message}" for item in found), violations=found)
 
     def _asked(self, question: InputRequest) -> None:
-        """A call waits for a person, or does so no longer: it was refused, or its server asks while it runs."""
+        """Record that a call waits for a person, or no longer: for a sign-in, or for a question of its server."""
         if question.kind == "approval":
-            return  # whoever waits for it knows: other calls may have the same subject
+            return  # the caller of `consent` records it, because other calls may have the same subject
         open_ones = [one for one in self.inbox.pending if one.kind != "approval" and one.subject == question.subject]
         for call in self.running:
             if str(call.ref) == question.subject:
@@ -302,9 +307,9 @@ class Caller:
 
 
 _MOST_VALUES = 100
-"""Values of one completion; the specification allows no more."""
+"""Values of one completion, as the specification allows."""
 _COUNTABLE = 10**12
-"""A larger total is none that anybody has counted."""
+"""Larger totals cannot have been counted."""
 
 
 @record(frozen=True)
@@ -312,13 +317,13 @@ class Completion:
     """Values that a server suggests for an argument (specification, server/utilities/completion)."""
 
     values: tuple[str, ...] = ()
-    """At most 100, foreign text as it came."""
+    """At most 100 values; foreign text."""
     total: int | None = None
-    """How many there are in all, where the server says."""
+    """The number of all values, where the server says it."""
     has_more: bool = False
-    """There are more than these."""
+    """Whether there are more values."""
     declared: bool = True
-    """The server declares `completions`; where it does not, it was not asked."""
+    """Whether the server declares `completions`; otherwise it was not asked."""
 
     @property
     def count(self) -> str:
@@ -329,10 +334,10 @@ class Completion:
 
 
 def completion_of(result: Json) -> Completion:
-    """The values in a result.
+    """The values of a completion's result.
 
     Raises:
-        ProtocolError: there are none.
+        ProtocolError: the result has no values.
     """
     known = mapping(mapping(result).get("completion"))
     values, total = known.get("values"), known.get("total")
@@ -359,13 +364,13 @@ class _Sending:
         self._task_params: dict[str, Json] = {}
 
     async def run(self, tool: ToolView | None) -> Reply:
-        """Through all rounds, and to the end of the task that it may become."""
+        """Run all rounds, and follow the task that the call may become."""
         call, connection, supervisor, subject = self._call, self._connection, self._supervisor, str(self._call.ref)
         answerer, limits = supervisor.answerer, self._manager.limits
         if tool is not None and self._mirrors:
             self._headers = self._headers_for(tool)
         if tool is not None and self._kind == "core":
-            # A tool whose `taskSupport` is `required` is always called so, an `optional` one where it is wanted
+            # A tool whose `taskSupport` is `required` is always called as a task, an `optional` one on demand
             # (2025-11-25, tasks).
             support = support_of(tool.raw, supervisor.status.version, supervisor.status.capabilities)
             if support == "required" or (support == "optional" and call.wants_task):
@@ -409,7 +414,9 @@ class _Sending:
         return reply
 
     async def _headers_anew(self) -> tuple[tuple[str, str], ...] | None:
-        """The headers that the tool wants now: its definition has changed since it was listed (-32020, 2026-07-28)."""
+        """The headers that the tool asks for now, because its definition changed since it was listed (-32020,
+        2026-07-28).
+        """
         found = await fetch_all(*METHODS["tool"][:2], asker(self._connection, self._call.number), self._manager.limits)
         self._manager.refresher.again(self._call.ref.server)
         named = (item for item in map(mapping, found.items) if item.get("name") == self._call.ref.name)
@@ -419,12 +426,12 @@ class _Sending:
         return param_headers(tool.input_schema, cast("dict[str, Json]", self._call.params["arguments"]))
 
     async def _task_end(self, raw: Json, reply: Reply) -> Reply:
-        """The answer that the task ends with, as if the call itself had been answered with it.
+        """Wait for the task and return its result as the answer of the call.
 
         Cancelling the caller cancels the task.
 
         Raises:
-            Ended: it was cancelled, let go of, lost, or took too long.
+            Ended: the task was cancelled, left alone, lost, or took too long.
             ProtocolError: the server gave no task id.
         """
         call, connection, tasks = self._call, self._connection, self._tasks
@@ -443,7 +450,7 @@ class _Sending:
         except TimeoutError:
             raise Ended(TimedOut(limit=f"{deadline.limit}; the task goes on at the server")) from None
         except asyncio.CancelledError:
-            # Nobody waits any more: the server is told, in a bounded time, even while this is cancelled.
+            # Nobody waits any more, so the server is told within a bounded time, even during cancellation.
             cancelling = asyncio.get_running_loop().create_task(tasks.cancel_noting(*task.key))
             await asyncio.wait((cancelling,), timeout=CANCELLING)
             raise
@@ -473,7 +480,7 @@ class _Sending:
 
 
 def outcome_of_task(task: Task) -> CallOutcome:
-    """What a call that became this task would have ended with; the task has to be done."""
+    """The outcome of a call that became this task, which has to be done."""
     ms = (task.steps[-1].at - task.started) * 1000 if task.steps else 0.0
     try:
         outcome = outcome_of(task.method, _reply(task), ms)
@@ -483,10 +490,10 @@ def outcome_of_task(task: Task) -> CallOutcome:
 
 
 def _reply(task: Task) -> Reply:
-    """What the call would have been answered with.
+    """The answer of the call that became this task.
 
     Raises:
-        Ended: there is no such answer.
+        Ended: there is no answer.
     """
     request = task.request_id if task.request_id is not None else 0
     if task.gone and not task.ended:

@@ -1,4 +1,4 @@
-"""What was typed into the forms, kept over leaving a tool and over restarts."""
+"""The contents of forms, kept when the person leaves a tool, and over restarts."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _FORMAT = 1
 _DELAY = 0.5
 _MOST = 500
 _LARGEST = 256 * 1024
-"""A longer draft stays in memory only."""
+"""Bytes of the largest draft that is written to disk."""
 _MOST_READ = 64 * 1024 * 1024
-"""Bytes; of a file that is larger the end is read, which is no JSON."""
+"""Bytes that are read of the file; only the end of a larger file is read, which is not valid JSON."""
 
 
 class Drafts:
-    """Values by key, newest last; on disk without anything that looks like a secret.
+    """Drafts by key, newest last; on disk without anything that looks like a secret.
 
     Args:
-        file: where they are kept.
+        file: the file of the drafts.
     """
 
     def __init__(self, file: Path, keeper: SecretFilter = SecretFilter()) -> None:  # noqa: B008
@@ -37,7 +37,7 @@ class Drafts:
         }
         self._saver = Saver(self._save, _DELAY)
         self.close = self._saver.finish
-        """Writes what has not been written yet."""
+        """Writes pending drafts."""
 
     def get(self, key: str) -> Json:
         """The draft, or None."""
@@ -47,8 +47,8 @@ class Drafts:
         """Keep a draft; None forgets it. It is written shortly afterwards.
 
         Args:
-            hidden: what is secret whatever its name is, members at the top by their names, any place by its pointer;
-                it stays in memory.
+            hidden: secrets that their names do not tell: top-level members by name, other places by pointer. They stay
+            in memory.
         """
         before = self._drafts.pop(key, (None, hidden))
         if value is not None:
@@ -67,7 +67,7 @@ class Drafts:
         write_atomically(self._file, b'{"version":%d,"drafts":{%b}}' % (_FORMAT, body))
 
     def _text(self, value: Json, hidden: frozenset[str]) -> bytes:
-        """A draft as it is written; nothing where it is too large, or no JSON."""
+        """The bytes of a draft for the disk; empty where it is too large or no JSON."""
         with suppress(ValueError, TypeError, RecursionError):
             if len(text := dumps(self._keeper.without(value, hidden)[0])) <= _LARGEST:
                 return text
@@ -83,7 +83,7 @@ def _read(file: Path) -> dict[str, Json]:
 
 
 class Memory:
-    """What a person has typed and called before."""
+    """The person's drafts and past calls."""
 
     def __init__(self, folder: Path, redactor: Redactor, keep: int) -> None:
         self.keeper = SecretFilter(redactor.text, redactor.is_secret)
@@ -91,5 +91,5 @@ class Memory:
         self.history = History(folder / "history.jsonl", keep, self.keeper)
 
     async def close(self) -> None:
-        """Write what has not been written yet."""
+        """Write pending drafts and calls."""
         await asyncio.gather(self.drafts.close(), self.history.close())

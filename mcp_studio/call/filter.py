@@ -1,6 +1,6 @@
-"""Secrets and personal data in results: counted, and masked where that is wished, before anything shows or keeps them.
+"""Secrets and personal data in results: counted, and on request masked, before results are shown or stored.
 
-What crossed the wire stays in the trace as it came, but for secrets.
+The trace keeps personal data; of its messages only secrets are removed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mcp_studio.limits import MB
 from mcp_studio.redact import MARK, Redactor
 
 _MOST = 16 * MB
-"""Characters that are looked at; what is beyond them is masked as a whole."""
+"""Characters that are searched; further texts are masked completely."""
 _BINARY = ("data", "blob")
 """Members whose texts are base64."""
 _KINDS = {
@@ -28,7 +28,7 @@ _KINDS = {
 }  # fmt: skip
 _UNREAD = "‹not looked at›"
 _PERSONAL = {
-    # Each begins where nothing of its kind stands before it, and takes a bounded number of characters: linear time.
+    # Each match starts where nothing of its kind precedes it and has a bounded length, so the search takes linear time.
     "email": (r"(?<![\w.+-])[\w.+-]{1,64}+@(?:[\w-]{1,63}\.){1,10}[^\W\d_]{2,24}(?![\w-])", "‹e-mail›"),
     "iban": (r"(?<!\w)[A-Z]{2}\d\d(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?!\w)", "‹IBAN›"),
     "card": (r"(?<![\w.+-])\d(?:[ \xa0\u202f-]?\d){12,39}+(?!\w)", "‹card›"),
@@ -39,12 +39,12 @@ _PERSONAL = {
     ),
 }
 _NEEDED = re.compile(r"@|\d(?:\D{0,3}\d){7}")
-"""Every one of them has such a part."""
+"""A part that every one of the patterns contains."""
 _PATTERNS = {kind: re.compile(pattern) for kind, (pattern, _) in _PERSONAL.items()}
 
 
 class ResultFilter:
-    """Looks at results as `filter` of their server's entry says, else that of the settings; blocks for large ones."""
+    """Filters results as `filter` of their server's entry says, else that of the settings; blocks for large results."""
 
     def __init__(
         self, redactor: Redactor, config: Callable[[str], ServerConfig], usual: Literal["off", "mark", "mask"]
@@ -54,12 +54,12 @@ class ResultFilter:
         self._usual = usual
 
     def shown(self, server: str, value: Json) -> Json:
-        """Something that a server sent, masked where that is wished for it."""
+        """A value from a server, masked if the configuration asks for it."""
         mode = self._config(server).filter or self._usual
         return _Look(self._redactor).mask(value) if mode == "mask" else value
 
     def apply(self, server: str, outcome: CallOutcome) -> CallOutcome:
-        """The outcome with a note on what was found in it, and that masked where it is wished."""
+        """The outcome with a note on findings, and masked if the configuration asks for it."""
         if not isinstance(outcome, ANSWERED) or (mode := self._config(server).filter or self._usual) == "off":
             return outcome
         refused = isinstance(outcome, Rejected)
@@ -75,30 +75,30 @@ class ResultFilter:
 
 
 class _Look:
-    """One look at one value."""
+    """The search through one value."""
 
     def __init__(self, redactor: Redactor) -> None:
-        # Names of members come again and again.
+        # Names of members repeat often.
         self._redacted, self._is_secret = lru_cache(4_096)(redactor.text), lru_cache(4_096)(redactor.is_secret)
         self._left = _MOST
         self.counts: Counter[str] = Counter()
 
     def mask(self, value: Json, name: str = "") -> Json:
-        """The value without what is found in it; one frame for each level."""
+        """The value with masked findings; one frame for each level."""
         if isinstance(value, dict):
             members: dict[str, Json] = {}
             for key, item in cast("dict[str, Json]", value).items():
                 clean = self._text(key)
-                while clean in members:  # two names that are the same now
+                while clean in members:  # two names became the same
                     clean += "*"
                 members[clean] = self.mask(item, key)
             return members
         if isinstance(value, list):
             items: list[Json] = []
             for item in cast("list[Json]", value):
-                items.append(self.mask(item))  # a comprehension would be another frame
+                items.append(self.mask(item))  # a comprehension would cost another frame
             return items
-        if isinstance(value, int) and not isinstance(value, bool):  # it may be the number of a card
+        if isinstance(value, int) and not isinstance(value, bool):  # it may be a card number
             return value if (text := self._text(str(value))) == str(value) else text
         if not isinstance(value, str) or not value or name in _BINARY:
             return value
@@ -128,7 +128,7 @@ class _Look:
 
 
 def _card(text: str) -> tuple[int, int]:
-    """Where a card number is among groups of digits: by its beginning, which issuers give, and Luhn's check digit."""
+    """The span of a card number in groups of digits, by issuers' prefixes and Luhn's check digit; (0, 0) for none."""
     at = [place for place, sign in enumerate(text) if sign.isdigit()]
     for first, start in enumerate(at):
         begins = text[start] in "3456" or 2_221 <= int("".join(text[one] for one in at[first : first + 4])) <= 2_720
@@ -141,10 +141,10 @@ def _card(text: str) -> tuple[int, int]:
 
 
 def _iban(text: str) -> int:
-    """The length of an account number at the beginning (ISO 13616: 97 divides it with a remainder of 1), or 0."""
+    """The length of an IBAN at the beginning of a text (ISO 13616: the remainder by 97 is 1), or 0."""
     while len(text) > 14:
         plain = text.replace(" ", "")
         if 15 <= len(plain) <= 34 and int("".join(str(int(sign, 36)) for sign in plain[4:] + plain[:4])) % 97 == 1:
             return len(text)
-        text = text.rpartition(" ")[0]  # words in capitals may stand behind it
+        text = text.rpartition(" ")[0]  # words in capitals may follow it
     return 0

@@ -1,4 +1,4 @@
-"""What was called, with which arguments, and how that ended: kept on disk, the newest few of every entry."""
+"""The history of calls: arguments and outcomes on disk, the newest few of every entry."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.signal import Signal
 
 LARGEST_ENTRY = 256 * 1024
-"""Bytes; larger arguments are not kept, only that there was the call."""
+"""Bytes of the largest entry with arguments; larger calls are stored without them."""
 _PLACES = 1_000
 
 
@@ -34,7 +34,7 @@ class Past:
     """The tool, prompt, resource or template."""
     arguments: Json = None
     at: float = 0.0
-    """When it was started, in seconds since 1970."""
+    """The time of the start, in seconds since the epoch."""
     origin: str = ""
     kind: str = ""
     """`ok`, `tool error`, `refused`, `not sent`, `stopped`, `task`, `timed out` or `lost`."""
@@ -42,16 +42,16 @@ class Past:
     size: int = 0
     """Bytes of the answer."""
     said: str = ""
-    """Why it was no success, on a line."""
+    """The reason why the call was not a success, in one line."""
     left_out: tuple[str, ...] = ()
-    """Pointers of arguments that are secret, and so were not kept."""
+    """Pointers of secret arguments that were not stored."""
     large: bool = False
-    """The arguments were too large to be stored."""
+    """Whether the arguments were too large to be stored."""
     id: str = ""
 
     @property
     def loss(self) -> str:
-        """What of the arguments was not kept, in a sentence; empty where all was."""
+        """A sentence on arguments that were not stored; empty where all were."""
         if self.large:
             return "Its arguments were too large to be stored."
         if not self.left_out:
@@ -62,7 +62,7 @@ class Past:
 
 
 def line_of(past: Past, hidden: Collection[str], keeper: SecretFilter) -> bytes:
-    """A call as it is written; nothing where its address alone holds a secret."""
+    """The line of a call; empty where its address alone contains a secret."""
     if keeper.redact(past.ref.name) != past.ref.name:
         return b""
 
@@ -80,12 +80,12 @@ def line_of(past: Past, hidden: Collection[str], keeper: SecretFilter) -> bytes:
 
 
 def head_of(ref: Ref) -> bytes:
-    """How every line of an entry begins."""
+    """The beginning of the lines of an entry."""
     return dumps({"kind": ref.kind, "server": ref.server, "name": ref.name})[:-1] + b","
 
 
 def newest(lines: list[bytes], keep: int) -> list[bytes]:
-    """The newest few of every entry, in their order; lines that are none go."""
+    """The newest `keep` lines of every entry, in order; invalid lines are dropped."""
     seen: Counter[bytes] = Counter()
     kept: list[bytes] = []
     for line in reversed(lines):
@@ -97,7 +97,7 @@ def newest(lines: list[bytes], keep: int) -> list[bytes]:
 
 
 def past_of(line: bytes) -> Past | None:
-    """A line read; None where it makes no sense."""
+    """The call of a line; None where the line is invalid."""
     raw = mapping(loads_or(line, exact=True))
     kinds: list[EntryKind] = [kind for kind in KINDS if kind == raw.get("kind")]
     server, name, at = raw.get("server"), raw.get("name"), raw.get("at")
@@ -113,46 +113,46 @@ def past_of(line: bytes) -> Past | None:
 
 
 def _text(value: Json) -> str:
-    """A word or a line; whatever wrote the file, it is no longer than ours are."""
+    """A word or a line, cut to the length of ours, because a foreign program may have written the file."""
     return value[:SAID] if isinstance(value, str) else ""
 
 
 def number(value: Json) -> float:
-    """A number that, as seconds, is a date everywhere: up to the year 8307; 0 for any other."""
+    """A number that is a valid date in seconds everywhere, up to the year 8307; 0 for any other value."""
     usable = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 2e11
     return float(value) if usable else 0.0
 
 
 Origin = Literal["studio", "command line"]
-"""Where a call was started."""
+"""The front end that started a call."""
 _MOST_WAITING = 500
-"""Calls that wait for a slow disk; older ones are not kept then."""
+"""Calls that wait for a slow disk; beyond them the oldest are lost."""
 
 
 class History:
-    """The file. A disk that refuses costs what would have been kept and nothing else.
+    """The file of the history. If the disk refuses, only the new calls are lost.
 
     Args:
-        keep: calls of one entry that are kept; with 0 nothing is written, and nothing read.
+        keep: calls that are kept of one entry; with 0 nothing is written or read.
     """
 
     def __init__(self, file: Path, keep: int = 20, keeper: SecretFilter = SecretFilter()) -> None:  # noqa: B008
         self.changed: Signal[Ref] = Signal()
-        """There is one more of this entry, or fewer; what is read from now on has it."""
+        """Emits an entry with one call more or fewer; reading returns the new state."""
         self.keep = keep
         self._keeper = keeper
         self._journal = Journal(file, lambda lines: newest(lines, keep))
         self._waiting: list[tuple[Past, Collection[str]]] = []
         self._saver = Saver(self._save)
         self.close = self._saver.finish
-        """Writes what has not been written yet."""
+        """Writes pending calls."""
 
     def follow(self, call: Call, ref: Ref, arguments: Json, *, origin: Origin, hidden: Collection[str] = ()) -> None:
-        """Keep a call once it has ended.
+        """Store a call once it has ended.
 
         Args:
-            ref: what was run: for a template that, not the resource that came of it.
-            hidden: arguments that are secret whatever they look like, by pointer, or by name at the top.
+            ref: what was run: for a template itself, not the resource that it named.
+            hidden: secret arguments, by pointer, or by name at the top level.
         """
         began = time.time()
 
@@ -169,13 +169,13 @@ class History:
         changed(call)
 
     def put(self, past: Past, hidden: Collection[str] = ()) -> None:
-        """Keep what has ended; `hidden` as `follow` has it."""
+        """Store a call that has ended; `hidden` as in `follow`."""
         if self.keep > 0:
             self._waiting = [*self._waiting, (past, hidden)][-_MOST_WAITING:]
             self._saver.soon()
 
     async def of(self, ref: Ref | None = None) -> tuple[Past, ...]:
-        """The calls of an entry, or of all of them, newest first."""
+        """The calls of an entry, or of all entries, newest first."""
         if self.keep <= 0:
             return ()
         await self._saver.finish()
@@ -185,7 +185,7 @@ class History:
         """Remove a call, also from the disk.
 
         Raises:
-            StudioError: it cannot be removed.
+            StudioError: the call cannot be removed.
         """
         await self._saver.finish()
         mark = b'"id":' + dumps(past.id) + b"}"

@@ -1,4 +1,4 @@
-"""The same call many times, some of them at once, and how that went."""
+"""Load tests: the same call many times, some at once, and statistics of the outcomes."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from mcp_studio.safetext import safe
 from mcp_studio.trace.statistics import Durations, pattern_of
 
 MOST = 1_000_000
-"""Calls of one run."""
+"""The most calls of one run."""
 MOST_AT_ONCE = 1_000
 _LOST = 100
-"""Calls in a row that were lost or not sent, after which nothing more is sent."""
+"""Calls in a row without an answer that end a run."""
 _TEXTS = 50
-"""Different error texts that are kept."""
+"""The most different error texts that are kept."""
 _LEAVING = 2.0
-"""Seconds that calls which are stopped have for telling the server."""
+"""Seconds that stopped calls have for telling the server."""
 
 
 class Load:
-    """One run; nothing of the results is kept, so that its length does not matter.
+    """One run; results are not kept, so its length does not matter.
 
     Args:
-        begin: starts one call. Whoever gives it has asked about destructive tools before, see `Caller.consent`.
-        total: how many calls, from 1 to `MOST`.
-        at_once: how many of them at once, from 1 to `MOST_AT_ONCE`.
+        begin: starts one call. The caller has obtained consent before, see `Caller.consent`.
+        total: the number of calls, from 1 to `MOST`.
+        at_once: the number of parallel calls, from 1 to `MOST_AT_ONCE`.
     """
 
     def __init__(self, begin: Callable[[], Call], total: int, at_once: int) -> None:
@@ -41,43 +41,43 @@ class Load:
         self.total = min(max(1, total), MOST)
         self.at_once = min(max(1, at_once), MOST_AT_ONCE, self.total)
         self.sent = 0
-        """Calls that were started."""
+        """The number of started calls."""
         self.done = 0
-        """Calls that have an outcome."""
+        """The number of calls with an outcome."""
         self.outcomes: Counter[str] = Counter()
-        """How many ended how, in the words of `past.OUTCOMES`."""
+        """The number of calls by outcome, in the words of `call.OUTCOMES`."""
         self.said: dict[str, tuple[int, str]] = {}
-        """What errors said: how many, and the newest text, by what does not change in it."""
+        """Error texts: number and newest text, by the text without its changing parts."""
         self.durations = Durations()
-        """Of calls with an answer, whatever it says."""
+        """The durations of calls with any answer."""
         self.bytes = 0
-        """Of the answers."""
+        """Bytes of all answers."""
         self.problems: tuple[str, ...] = ()
-        """What is wrong with the first answer; the others are not examined that closely."""
+        """The problems of the first answer; only that one is checked."""
         self.why = ""
-        """Why it ended before its time; empty where it did not."""
+        """The reason of an early end; empty without one."""
         self._calls: set[Call] = set()
         self._lost = 0
         self._began = self._ended = 0.0
 
     @property
     def seconds(self) -> float:
-        """How long it runs, or ran."""
+        """Seconds that the run has taken so far, or took."""
         return (self._ended or time.perf_counter()) - self._began if self._began else 0.0
 
     @property
     def rate(self) -> float:
-        """Outcomes a second."""
+        """Outcomes per second."""
         return self.done / self.seconds if self.seconds else 0.0
 
     @property
     def running(self) -> bool:
-        """Whether it has begun and not ended."""
+        """Whether the run has begun and not ended."""
         return bool(self._began) and not self._ended
 
     @property
     def wrong(self) -> int:
-        """Calls that were no success, but for those that were stopped."""
+        """Calls that were neither successful nor stopped."""
         return self.done - self.outcomes["ok"] - self.outcomes["stopped"] - self.outcomes["task"]
 
     def stop(self, why: str = "stopped") -> None:
@@ -87,7 +87,7 @@ class Load:
             call.cancel()
 
     async def run(self) -> None:
-        """Make the calls; once. Cancelled, it stops those that run, and they are told of before this ends."""
+        """Run the load test, once. Cancelling stops running calls, and waits until their servers know."""
         self._began = time.perf_counter()
         workers = [asyncio.ensure_future(self._work()) for _ in range(self.at_once)]
         try:
@@ -143,11 +143,11 @@ class Load:
 
     @property
     def errors(self) -> list[tuple[int, str]]:
-        """What errors said, the most frequent first."""
+        """The error texts with their numbers, most frequent first."""
         return sorted(self.said.values(), key=lambda one: -one[0])
 
     def figures(self) -> dict[str, Json]:
-        """All of it as JSON; times in milliseconds."""
+        """All figures as JSON; times in milliseconds."""
         all = self.durations
         p50, p95, p99 = map(all.percentile, (0.5, 0.95, 0.99))
         mean, least, most = (all.total / all.count, all.least, all.most) if all.count else (None, None, None)
@@ -165,7 +165,7 @@ class Load:
         }  # fmt: skip
 
     def line(self) -> str:
-        """How far it is, or how it went, on a line."""
+        """The progress or result in one line."""
         p50, p95 = self.durations.percentile(0.5), self.durations.percentile(0.95)
         times = f" · p50 {p50:,.1f} ms · p95 {p95:,.1f} ms" if p50 is not None and p95 is not None else ""
         wrong = f" · {self.wrong:,} failed" if self.wrong else ""
@@ -173,7 +173,7 @@ class Load:
 
 
 def past_of_load(load: Load, ref: Ref, arguments: Json, began: float, origin: str) -> Past:
-    """The one entry of the history for a whole run; it lasted as long as all of it."""
+    """The history's single entry for a whole run; its duration is that of the run."""
     wrong = [(count, kind) for kind, count in load.outcomes.items() if kind not in ("ok", "stopped", "task")]
     kind = max(wrong)[1] if wrong else "stopped" if load.why else "ok"
     said = f"{load.done:,} calls, {load.at_once:,} at once" + (f", {load.wrong:,} failed" if load.wrong else "")

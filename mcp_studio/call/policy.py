@@ -1,4 +1,4 @@
-"""What may run: the risk of a tool, the person's rules, and the question where a person has to decide."""
+"""Which calls may run: the risk of a tool, the person's rules, and approval by the person."""
 
 from __future__ import annotations
 
@@ -22,61 +22,61 @@ from mcp_studio.redact import is_secret_name
 from mcp_studio.session.inbox import Answer, InputRequest, Recent
 
 Origin = Literal["person", "program"]
-"""Who wants the call: somebody who pressed Call, or a workflow, gateway or toolset."""
+"""Who wants the call: a person who pressed Call, or a workflow, gateway or toolset."""
 
 _RISKY = re.compile(
     r"(?i)(?<![a-z])(passwords?|secrets?|tokens?|credentials?|delete|drop|destroy|truncate|rm -rf)(?![a-z])"
 )
-"""Words in the names and values of arguments that raise the risk of a call, beside the names of secrets."""
+"""Words in arguments that raise the risk of a call, besides the names of secrets."""
 _PLACES = 2_000
-"""Places of the arguments that are looked at."""
+"""Places of the arguments that are checked."""
 _READ = 4_000
-"""Characters of each value that are looked at."""
+"""Characters of each value that are checked."""
 _REMEMBERED = 500
-"""Shapes of calls whose rules are remembered."""
+"""Shapes of calls whose rules are cached."""
 
 _TooOften = Callable[[tuple[object, str], int, float], bool]
 
 
 class Profile(NamedTuple):
-    """What is known of a tool before it is called.
+    """The facts about a tool that the policy uses.
 
-    It comes from the annotations, from the `harness` object of a trusted server's definition, and from `[tools]` in
-    the configuration, which wins.
+    They come from the annotations, from the `harness` object of a trusted server's definition, and from `[tools]` in
+    the configuration, which takes precedence.
     """
 
     risk: Risk = "medium"
     category: str = ""
     approval: bool = False
-    """The server wants a person to approve each call."""
+    """Whether the server wants a person to approve each call."""
     repeatable: bool = False
-    """It may be sent again where an answer was lost."""
+    """Whether a call may be sent again after its answer was lost."""
     calls: int = 0
-    """So many calls are allowed in `seconds`; 0 is any number."""
+    """The number of calls allowed in `seconds`; 0 is any number."""
     seconds: float = 0.0
     total: float | None = None
     """Seconds after which a call has failed."""
     cost: float = 0.0
-    """What a call costs, in a unit that the server knows."""
+    """The price of a call, in the server's unit."""
 
 
 class Judgement(NamedTuple):
-    """A verdict, and the rule and reasons behind it in words."""
+    """A verdict, with the rule and the reasons in words."""
 
     verdict: Verdict
     rule: str
     reasons: tuple[str, ...] = ()
     unusable: bool = False
-    """The tool's definition forbids that it is called: no rule and no approval changes that."""
+    """Whether the tool's definition forbids the call, which no rule and no approval changes."""
     risk: Risk = "medium"
     tool: ToolView | None = None
     profile: Profile = Profile()
 
 
 _Value = tuple[tuple[int, ...], str, Callable[[str], object]]
-"""What a rule wants of some arguments, by their places among all: how they begin, and what they match."""
+"""A rule's demand on some arguments: their indexes, the beginning of their values, and a test of the values."""
 _Shape = tuple[str, Risk, str, Origin, tuple[str, ...]]
-"""A tool, risk, category, who wants the call, and the names of the arguments."""
+"""Tool, risk, category, origin, and the names of the arguments."""
 _Candidate = tuple[PolicyRule, list[_Value]]
 _Text = tuple[str, str]
 """Name and text of a leaf of the arguments."""
@@ -98,7 +98,6 @@ class Policy:
         self._candidates.cache_clear()
 
     def profile(self, ref: Ref, tool: ToolView | None, trusted: bool) -> Profile:
-        """What is known of a tool."""
         found = _profile(tool) if tool and trusted else Profile("high" if tool and tool.destructive else "medium")
         for rule in self._tools:
             if fnmatchcase(str(ref), rule.tools):
@@ -111,16 +110,16 @@ class Policy:
     def judge(
         self, ref: Ref, entries: Sequence[Entry], arguments: Json, *, origin: Origin, trusted: bool, counts: bool = True
     ) -> Judgement:
-        """The first matching rule decides; without one, who asks and what the tool says of itself.
+        """The first matching rule decides; without one, the origin and the tool's hints do.
 
-        What a server says of its tools is a hint: it can raise the risk, and lowers it only on a trusted server. A name
-        that is listed more than once is asked about, since nobody knows which of the tools will run, and so is a tool
-        whose definition changed since it was accepted, whatever else allows it. So are calls that a rule might be for
-        which could not be read, or which looks at more of the arguments than is looked at.
+        Hints of a server are not trusted: they can raise the risk, but lower it only for a trusted server. These calls
+        need approval even if they are allowed: of a name that is listed more than once, because nobody knows which tool
+        will run; of a tool whose definition changed since it was accepted; calls that an unreadable rule may concern;
+        and calls whose arguments are too large for a rule that looks at them.
 
         Args:
-            entries: what the server lists under the name.
-            counts: the call is made now where it may be: rules with a number of calls count it.
+            entries: the entries with the name.
+            counts: whether the call runs now, so that rules with a number of calls count it.
         """
         tool = tool_of(entries)
         if entries and all([entry.excluded for entry in entries]):
@@ -145,7 +144,7 @@ class Policy:
         return Judgement(judgement.verdict, judgement.rule, reasons, False, risk, tool, profile)
 
     def _doubt(self, ref: Ref, entries: Sequence[Entry], whole: bool) -> Judgement | None:
-        """Why a call that is allowed is asked about all the same."""
+        """Why an allowed call needs approval nevertheless; None where it does not."""
         for entry in entries:
             if entry.change and entry.change.unaccepted:
                 return Judgement("ask", "its definition changed", (entry.change.words,))
@@ -164,12 +163,12 @@ class Policy:
         names, said = tuple([name for name, _ in texts]), [text for _, text in texts]
         today, exactly = date.today().isoformat(), ""
         for rule, values in self._candidates((str(ref), profile.risk, profile.category, origin, names)):
-            for places, begin, matches in values:  # no functions: there may be a thousand rules
+            for places, begin, matches in values:  # no functions here, because there may be a thousand rules
                 for at in places:
                     if said[at].startswith(begin) and matches(said[at]):
                         break
                 else:
-                    break  # what it wants of these arguments is not there
+                    break  # the argument's values do not match
             else:
                 if rule.exactly:
                     exactly = exactly or fingerprint(arguments)
@@ -197,13 +196,12 @@ class Policy:
         return Judgement("allow", "no rule asks about it") if quiet else Judgement("ask", rule)
 
     def _fitting(self, shape: _Shape) -> list[_Candidate]:
-        """The rules that may be for calls of a shape; remembered, since a thousand patterns take a while."""
+        """The rules that may match calls of a shape; cached, because a thousand patterns take a while."""
         some = [(rule, _values(rule, shape[-1])) for rule in self._rules if _may_fit(rule, shape)]
         return [(rule, values) for rule, values in some if all(places for places, _, _ in values)]
 
 
 def tool_of(entries: Sequence[Entry]) -> ToolView | None:
-    """The first tool among entries."""
     return next((entry.view for entry in entries if isinstance(entry.view, ToolView)), None)
 
 
@@ -224,13 +222,13 @@ def _profile(tool: ToolView) -> Profile:
 
 
 def prices_of(tools: Iterable[Entry]) -> dict[Ref, float]:
-    """What a call of each of these tools of trusted servers costs, where that is declared."""
+    """The price of a call of each of these tools, where a trusted server declares it."""
     views = [(one.ref, one.view) for one in tools if isinstance(one.view, ToolView)]
     return {ref: cost for ref, view in views if (cost := _profile(view).cost)}
 
 
 def _raised(risk: Risk, texts: Sequence[_Text]) -> tuple[Risk, tuple[str, ...]]:
-    """The risk with the arguments looked at, and what raised it."""
+    """The risk with regard to the arguments, and the reason if it was raised."""
     for name, value in texts:
         found = _RISKY.search(name) or _RISKY.search(value)
         if found or is_secret_name(name.rpartition(".")[2]):
@@ -240,7 +238,7 @@ def _raised(risk: Risk, texts: Sequence[_Text]) -> tuple[Risk, tuple[str, ...]]:
 
 
 def _texts(arguments: Json) -> tuple[list[_Text], bool]:
-    """The leaves of the arguments, those in lists also without their indexes, and whether that is all that is there."""
+    """The leaves of the arguments, with and without the indexes of lists in their names; and whether these are all."""
     texts: list[_Text] = []
     todo: list[tuple[str, str, Json]] = [("", "", arguments)]
     whole, left = True, _PLACES
@@ -262,7 +260,7 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 def _may_fit(rule: PolicyRule, shape: _Shape) -> bool:
-    """Whether a rule is right in everything that it names, but for values of arguments and days."""
+    """Whether a rule matches a shape in everything except the values of arguments and days."""
     name, risk, category, origin, _ = shape
     if rule.origin not in ("", origin) or (rule.category and not fnmatchcase(category, rule.category)):
         return False
@@ -289,11 +287,11 @@ Ask = Callable[[InputRequest], Awaitable[Answer]]
 
 
 async def consent(ask: Ask, judgement: Judgement, call: Call, *, approved: bool, times: str = "") -> Denied | None:
-    """Ask where that is the verdict; None when it may run. A rule that denies holds also for what was approved.
+    """Ask for approval if the verdict demands it; None when the call may run. A rule that denies beats an approval.
 
     Args:
-        call: the call that waits for the answer; it learns who has approved it.
-        times: how often it is to run, where that is more than once.
+        call: the call that waits for the answer; it records who approved.
+        times: how often the call will run, if more than once.
     """
     if judgement.verdict == "deny":
         return Denied(rule=judgement.rule, unusable=judgement.unusable)
@@ -301,7 +299,7 @@ async def consent(ask: Ask, judgement: Judgement, call: Call, *, approved: bool,
     if judgement.verdict == "allow" or approved:
         return None
     subject = f"{call.ref} {times}".rstrip()
-    reasons = dict.fromkeys((judgement.rule, *judgement.reasons, f"risk {judgement.risk}"))  # the rule may be a reason
+    reasons = dict.fromkeys((judgement.rule, *judgement.reasons, f"risk {judgement.risk}"))  # without a repetition
     question = InputRequest(
         "approval", call.ref.server, f"Run {subject}?", subject=subject, arguments=call.params["arguments"],
         reasons=tuple(reasons),

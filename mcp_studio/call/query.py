@@ -1,4 +1,4 @@
-"""A part of a result, or another shape of it, by a JMESPath expression (https://jmespath.org)."""
+"""JMESPath expressions that select or reshape parts of a result (https://jmespath.org)."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from mcp_studio.jsontext import Json, depth, dumps
 from mcp_studio.limits import DEFAULT, MB
 
 _LONGEST = 1_000
-"""Characters of an expression."""
+"""Characters of the longest expression."""
 _MOST = 64 * MB
-"""Bytes that an evaluation may make, of which every step counts for some: a few seconds."""
+"""Bytes that an evaluation may produce, where every step counts for some: a few seconds."""
 _STEP = 20
 _MAKES = ("multi_select_list", "multi_select_dict", "flatten", "function_expression")
-"""What can make more of a value than there was of it."""
+"""Nodes whose result may be larger than their input."""
 
 
 def parsed(expression: str) -> Any:
     """The syntax tree of an expression.
 
     Raises:
-        UsageError: it is none; the sentence says why, and in which column.
+        UsageError: the text is not an expression; the message says why and in which column.
     """
     from jmespath import compile
     from jmespath.exceptions import ParseError
@@ -50,11 +50,11 @@ def parsed(expression: str) -> Any:
 
 
 def query(value: Json, expression: str) -> Json:
-    """What an expression finds in a value; null where that is nothing. Blocks for a few seconds at the most.
+    """Evaluate an expression on a value; null where it finds nothing. Blocks for a few seconds at most.
 
     Raises:
-        UsageError: see `parsed`; or a part of it does not fit the value.
-        LimitExceeded: it makes too much of the value.
+        UsageError: as `parsed`; or a part of the expression does not fit the value.
+        LimitExceeded: the result would be too large.
     """
     from jmespath.exceptions import JMESPathTypeError
     from jmespath.visitor import TreeInterpreter
@@ -71,11 +71,11 @@ def query(value: Json, expression: str) -> Json:
 
     try:
         found = Interpreter().visit(parsed(expression), value)
-        dumps(found)  # a number that is none, or an expression itself, is no JSON
+        dumps(found)  # infinite numbers and expressions are not JSON
         if depth(found, DEFAULT.depth) <= DEFAULT.depth:
             return found
         why = f"what comes of it is nested deeper than {DEFAULT.depth} levels"
-    except JMESPathTypeError as problem:  # whose own sentence quotes the whole value
+    except JMESPathTypeError as problem:  # its own message quotes the whole value
         why = f"{problem.function_name}() takes {' or '.join(problem.expected_types)}, not {problem.actual_type}"
     except RecursionError:
         why = "it is nested too deep"

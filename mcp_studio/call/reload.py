@@ -1,4 +1,4 @@
-"""Watch mode: a server is started again when its files change, and what it offers and answers is compared."""
+"""Watch mode: restart a server when its files change, and compare its offer and its answers."""
 
 from __future__ import annotations
 
@@ -24,46 +24,46 @@ from mcp_studio.trace.diff import USUAL, Difference, Ignore, diff
 
 
 class PinnedAnswer(NamedTuple):
-    """What came of a pinned call."""
+    """The result of a pinned call."""
 
     name: str
-    """That of the saved call."""
+    """The name of the saved call."""
     verdict: Verdict
     said: str = ""
-    """Why it failed or was skipped; foreign text."""
+    """Why the call failed or was skipped; foreign text."""
     ms: float = 0.0
     differences: tuple[Difference, ...] = ()
-    """Where the answer is not what it was."""
+    """The differences to the earlier answer."""
     accepted: str = ""
-    """How the definition of its tool had changed, which this call has accepted."""
+    """The change of the tool's definition, which this call accepted."""
 
 
 class Round(NamedTuple):
-    """One start of the server, beside the one before."""
+    """One start of the server, compared with the start before."""
 
     server: str
     files: tuple[str, ...]
-    """What has changed on disk, as names for people."""
+    """The changed files, as names for people."""
     ms: float
-    """Until it was ready and listed, or had failed."""
+    """Milliseconds until the server was ready and listed, or had failed."""
     error: StudioError | None = None
-    """Why it is not ready, with its last lines on standard error where it has ended."""
+    """The failure, with the last lines of standard error where the server ended."""
     changes: tuple[SurfaceChange, ...] = ()
     answers: tuple[PinnedAnswer, ...] = ()
 
     @property
     def breaking(self) -> tuple[SurfaceChange, ...]:
-        """What clients may fail at."""
+        """The changes that may break clients."""
         return tuple(change for change in self.changes if change.breaking)
 
     @property
     def other(self) -> tuple[PinnedAnswer, ...]:
-        """Pinned calls that were not answered as before."""
+        """Pinned calls with another answer than before."""
         return tuple(one for one in self.answers if one.verdict in ("differs", "failed"))
 
     @property
     def said(self) -> str:
-        """All of it in a sentence."""
+        """The round in one sentence."""
         if self.error is not None:
             return f"{self.server} was started again and failed: {self.error.message}"
         said = "nothing that it offers has changed"
@@ -77,28 +77,28 @@ class Round(NamedTuple):
 
 @record()
 class Reloader:
-    """Starts one server again and again, and compares each time with the last time that it was ready."""
+    """Restarts one server repeatedly, and compares each time with the last time that it was ready."""
 
     caller: Caller
     folders: Folders
-    """Where pinned calls are."""
+    """The folders of pinned calls."""
     server: str
     anywhere: bool = False
-    """Pinned calls of other servers count, too, where this one offers what they call."""
+    """Whether pinned calls of other servers count too, where this server offers what they call."""
     approved: bool = False
-    """What would be asked about before pinned calls is approved already."""
+    """Whether pinned calls need no further approval."""
     ignore: Ignore = USUAL
-    """What may differ in their answers."""
+    """Differences in answers that do not count."""
     surface: Json = None
-    """What it offered last, without secrets; None before there is anything to compare with."""
+    """The last offer of the server, without secrets; None before the first one."""
     answers: dict[str, Json] = field(default_factory=dict[str, Json])
-    """What pinned calls were answered last, by name, without secrets."""
+    """The last answers of pinned calls, by name, without secrets."""
 
     async def run(self, globs: Iterable[str] = (), *, calls: bool = True) -> AsyncGenerator[Round]:
-        """A round at once, then one for every change of files, as long as there is the server.
+        """Yield a round at once, then one for every change of files, as long as the server exists.
 
         Args:
-            calls: make the pinned calls in the first round, too.
+            calls: makes the pinned calls in the first round too.
 
         Raises:
             UsageError: as `FileWatch`.
@@ -108,11 +108,11 @@ class Reloader:
             async for files in changes:
                 if self.server not in manager.names():
                     return
-                if not files or manager.status(self.server).state != "disabled":  # which is a person's wish
+                if not files or manager.status(self.server).state != "disabled":  # a person disabled it
                     yield await self.round(files, calls=calls or bool(files))
 
     async def round(self, files: tuple[str, ...] = (), *, calls: bool = True) -> Round:
-        """Start it again where files have changed, wait for it, and compare; `calls`: make the pinned ones."""
+        """Restart the server if files have changed, wait for it, and compare; `calls` makes the pinned calls."""
         manager, server, began = self.caller.manager, self.server, time.perf_counter()
         if files:
             manager.restart(server)
@@ -129,7 +129,7 @@ class Reloader:
             pinned = [saved for saved in known if saved.pinned and (self.anywhere or saved.ref.server == server)]
             answers = [await self._answered(one) for one in pinned]
             for name in self.answers.keys() - {one.name for one in pinned} if calls else ():
-                del self.answers[name]  # it is told once
+                del self.answers[name]  # reported once
                 answers.append(PinnedAnswer(name, "failed", "no pinned call of this name is there any more"))
             made = made._replace(changes=changes, answers=tuple(answers))
         if files:
@@ -154,7 +154,7 @@ class Reloader:
         changes = [entry.change for entry in self.caller.catalog.find(ref)]
         accepted = next((change.words for change in changes if change and change.unaccepted), "")
         if ref.kind == "tool":
-            self.caller.catalog.accept(ref)  # whoever changes a server is not asked about that, but told
+            self.caller.catalog.accept(ref)  # a developer of the server is told of the change, not asked
             call = self.caller.call_tool(ref, values, origin="person", approved=self.approved)
         else:
             request = Subject(ref, values)

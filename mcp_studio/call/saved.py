@@ -1,6 +1,6 @@
-"""Saved calls: what is called, and with which arguments. One TOML file for each, and no secret in any of them.
+"""Saved calls: an entry with arguments. Each is one TOML file without secrets.
 
-`tomllib` reads them, with numbers as they were typed.
+`tomllib` reads the files; numbers keep their spelling.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from mcp_studio.schema.place import NoPlace, Path, get_or_none, has, path_of, po
 from mcp_studio.vault.keyring import lookup
 
 Where = Literal["project", "personal"]
-"""Whose folder a saved call is in."""
+"""The owner of the folder of a saved call."""
 REFERENCE = re.compile(r"\$(\$\{)|\$\{(?:(env|keyring):)?([^{}]*)\}")
 """`$${` (group 1), `${env:NAME}`, `${keyring:NAME}` (groups 2 and 3) and `${NAME}` (group 3)."""
 VERSION = 1
@@ -51,38 +51,38 @@ class SavedCall:
     name: str
     ref: Ref
     arguments: Json = None
-    """As they are written: `${…}` not replaced."""
+    """The arguments as written, with `${…}`."""
     description: str = ""
     where: Where = "personal"
     file: FilePath = FilePath()
     seen: str = ""
-    """What agreeing to its file is remembered under, as the file was when it was read."""
+    """The digest under which an agreement is remembered, of the file as it was read."""
     pinned: bool = False
-    """Watch mode makes it again after every change of its server."""
+    """Whether watch mode repeats the call after every change of its server."""
 
     @property
     def verb(self) -> str:
-        """What running it means: `call`, `get` or `read`."""
+        """The verb that runs the call: `call`, `get` or `read`."""
         return {"tool": "call", "prompt": "get"}.get(self.ref.kind, "read")
 
     @property
     def references(self) -> tuple[str, ...]:
-        """The secrets of this computer that it uses, such as `${keyring:github}`, each once."""
+        """The secrets of this computer that the call uses, such as `${keyring:github}`, without duplicates."""
         texts = (text for _, text in walk(self.arguments) if isinstance(text, str))
         found = (match for text in texts for match in REFERENCE.finditer(text) if match[2])
         return tuple(dict.fromkeys(match[0] for match in found))
 
 
 def usable(name: str) -> bool:
-    """Whether a name can be that of a file on every system, in its folder."""
+    """Whether a name can be that of a file on every system."""
     return bool(_NAME.match(name)) and portable(name) and portable(f"{name}.toml")
 
 
 def check_name(name: str) -> str:
-    """The name, where it can be that of a file on every system.
+    """The name, if it can be that of a file on every system.
 
     Raises:
-        UsageError: it cannot.
+        UsageError: the name cannot.
     """
     if not usable(name):
         raise UsageError(
@@ -93,7 +93,7 @@ def check_name(name: str) -> str:
 
 
 def literal(value: Json) -> Json:
-    """The value as it stands in a file: what looks like a reference in it is none."""
+    """The value for a file: texts that look like references are escaped."""
     return changed(value, lambda _, item: item.replace("${", "$${") if isinstance(item, str) else item)
 
 
@@ -101,7 +101,7 @@ def literal(value: Json) -> Json:
 
 
 def read_saved(text: str, name: str, file: FilePath, where: Where, problems: list[Problem]) -> SavedCall | None:
-    """A saved call; None where anything is wrong with it, which is then among the problems."""
+    """Read a saved call; None, with the problems added, where anything is wrong with it."""
     before = len(problems)
     try:
         document = table.read(text, _float)
@@ -127,7 +127,7 @@ def read_saved(text: str, name: str, file: FilePath, where: Where, problems: lis
 
 def _float(text: str) -> float:
     plain = text.replace("_", "").removeprefix("+")
-    # What JSON does not have stays a float that is none.
+    # A number that JSON lacks stays a float without a spelling.
     return ExactFloat(plain) if _FLOAT.match(plain) else float(plain)
 
 
@@ -158,7 +158,7 @@ def _arguments(top: Table) -> Json:
 
 
 def _refuse_unknown(arguments: Json, top: Table) -> None:
-    """Note every `${…}` that means nothing: sent as it is, it would be a text that nobody meant."""
+    """Add a problem for every meaningless `${…}`, which would otherwise be sent as it is."""
     for path, text in walk(arguments):
         where = ".".join(("arguments", *map(str, path)))
         for found in REFERENCE.finditer(text) if isinstance(text, str) else ():
@@ -168,7 +168,7 @@ def _refuse_unknown(arguments: Json, top: Table) -> None:
             elif not found[1] and (
                 not 0 < len(name) <= _LONGEST or not name.isprintable() or hidden_in(name) or ":" in name
             ):
-                # People agree to names that they read on a line.
+                # People agree to names that they can read on one line.
                 top.problem(where, "refers to a secret by a name that is empty or cannot be shown whole on a line.")
 
 
@@ -176,9 +176,9 @@ def _refuse_unknown(arguments: Json, top: Table) -> None:
 
 
 def saved_text(saved: SavedCall) -> str:
-    """The text of its file. The arguments stand there as JSON, which says them without loss: TOML has no null."""
+    """The text of the file. The arguments are JSON in a string, because TOML has no null."""
     texts = {"server": saved.ref.server, saved.ref.kind: saved.ref.name, "description": saved.description}
-    # TOML reads the strings of JSON, but for half a character, which a name of a server may have.
+    # TOML reads the strings of JSON except lone surrogates, which a server's name may contain.
     whole = {key: text.encode("utf-8", "replace").decode() for key, text in texts.items()}
     facts = {"version": VERSION, **whole, "pinned": saved.pinned}
     lines = [f"{key} = {printable(value)}" for key, value in facts.items() if value]
@@ -192,25 +192,25 @@ def saved_text(saved: SavedCall) -> str:
 
 
 class Filled(NamedTuple):
-    """What came of the arguments of a saved call."""
+    """The arguments of a saved call after expansion."""
 
     arguments: Json
     hidden: frozenset[str] = frozenset()
-    """Pointers of the places where secrets stand, or stood before they were left out."""
+    """Pointers of the places with secrets, also if the secrets were left out."""
     secrets: tuple[str, ...] = ()
-    """The secrets themselves, for the redactor."""
+    """The secrets, for the redactor."""
 
 
 def fill(
     saved: SavedCall, *, secrets: bool = True, environ: Mapping[str, str] = os.environ, keyring: Lookup = lookup
 ) -> Filled:
-    """The arguments with every `${…}` replaced. May wait for the keyring: it belongs into a thread.
+    """Expand every `${…}` of the arguments. May wait for the keyring, so it belongs into a thread.
 
     Args:
-        secrets: False leaves out what is secret, and asks neither environment nor keyring.
+        secrets: False leaves out secrets, and reads neither environment nor keyring.
 
     Raises:
-        ConfigError: a secret is not there; it names its place.
+        ConfigError: a secret is missing; the message names its place.
     """
     hidden: set[str] = set()
     known: dict[str, None] = {}
@@ -239,26 +239,26 @@ def fill(
 
 
 def secrets_in(arguments: Json, keeper: SecretFilter, hidden: Collection[str] = ()) -> tuple[Path, ...]:
-    """The places of a value that are secret."""
+    """The places of secrets in a value."""
     return tuple(path_of(place, arguments) for place in keeper.without(arguments, hidden)[1])
 
 
 def without_secrets(arguments: Json, places: Iterable[Path], stored: Mapping[Path, str]) -> Json:
-    """Arguments as a file may have them: a secret is there by its name in the keyring, or not at all.
+    """Arguments for a file: each secret becomes a reference to the keyring, or is left out.
 
     Args:
-        places: where secrets stand.
-        stored: the names of those that the keyring has.
+        places: the places of secrets.
+        stored: the names of secrets in the keyring, by place.
     """
     value = literal(arguments)
-    for path in reversed(tuple(places)):  # items of a list move up
+    for path in reversed(tuple(places)):  # backwards, because items of a list move up
         name = stored.get(path)
         value = put(value, path, f"${{keyring:{name}}}") if name else remove(value, path) if path else None
     return value
 
 
 def with_secrets_of(earlier: SavedCall | None, saved: SavedCall) -> SavedCall:
-    """The call with the secrets that an earlier one has, and that a form which was filled with it never saw."""
+    """The call with the secrets of an earlier version, which the form that produced it never showed."""
     if earlier is None or earlier.ref != saved.ref:
         return saved
     value = saved.arguments
@@ -278,7 +278,7 @@ def with_secrets_of(earlier: SavedCall | None, saved: SavedCall) -> SavedCall:
 
 
 class Loaded(NamedTuple):
-    """What is in the folders: those of the project first, each folder by name."""
+    """The calls in the folders, those of the project first, each folder by name."""
 
     calls: tuple[SavedCall, ...] = ()
     failed: tuple[Problem, ...] = ()
@@ -286,26 +286,25 @@ class Loaded(NamedTuple):
 
 @record(frozen=True)
 class Folders:
-    """Where saved calls are."""
+    """The folders of saved calls."""
 
     project: FilePath
-    """The folder of the project, or where it would be made."""
+    """The folder of the project, which may not exist yet."""
     personal: FilePath
     in_project: bool
-    """There is a project: its folder is read, and written where nothing else is said."""
+    """Whether there is a project, whose folder is then read, and written by default."""
     trust: TrustStore
 
     @property
     def usual(self) -> Where:
-        """Where a new call is saved where nothing is said."""
+        """The default owner of a new call."""
         return "project" if self.in_project else "personal"
 
     def path(self, where: Where) -> FilePath:
-        """One of the folders."""
         return self.project if where == "project" else self.personal
 
     def load(self) -> Loaded:
-        """All that is there; a file that cannot be used costs none of the others."""
+        """Read all calls; an unusable file costs no other call."""
         problems: list[Problem] = []
         found = [_read(file, where, problems) for where in self._places for file in _files(self.path(where), problems)]
         return Loaded(tuple(filter(None, found)), tuple(problems))
@@ -315,17 +314,17 @@ class Folders:
         return ("project", "personal") if self.project != self.personal else ("personal",)
 
     def find(self, name: str) -> SavedCall:
-        """The call of this name; `project:NAME` and `personal:NAME` say whose.
+        """The call of a name; `project:NAME` and `personal:NAME` name the owner.
 
         Raises:
-            ConfigError: its file is broken; the sentence says how.
-            UsageError: there is none.
+            ConfigError: the file is invalid; the message says how.
+            UsageError: there is no such call.
         """
         where, bare = split(name)
         broken: list[Problem] = []
         for whose in self._places:
             file = self.path(whose) / f"{bare}.toml"
-            # Its file alone: what else lies in a project's folder does not matter.
+            # Only this file, because other files in a project's folder do not matter.
             if where in ("", whose) and usable(bare) and os.path.lexists(file):
                 if (saved := _read(file, whose, broken)) is not None:
                     return saved
@@ -335,11 +334,11 @@ class Folders:
         raise UsageError(f"There is no saved call `{bare[:80]}`.", hint=hint)
 
     def write(self, saved: SavedCall, *, replace: bool) -> SavedCall:
-        """Save a call under its name, `where` it says; gives it with its file.
+        """Save a call in the folder of `where`; returns it with its file.
 
         Raises:
-            UsageError: there is one of that name, or the name cannot be used.
-            ConfigError: it cannot be written.
+            UsageError: a call of that name exists, or the name is invalid.
+            ConfigError: the file cannot be written.
         """
         file = self.path(saved.where) / f"{check_name(saved.name)}.toml"
         content = saved_text(saved).encode()
@@ -354,7 +353,7 @@ class Folders:
         return new
 
     def rename(self, saved: SavedCall, name: str) -> SavedCall:
-        """Give a call another name; what was agreed to stays so, unless somebody has changed the file meanwhile.
+        """Rename a call; an agreement stays unless somebody has changed the file meanwhile.
 
         Raises:
             UsageError, ConfigError: as `write`.
@@ -373,10 +372,10 @@ class Folders:
         return new
 
     def delete(self, saved: SavedCall) -> None:
-        """Remove its file.
+        """Delete the file of a call.
 
         Raises:
-            ConfigError: it cannot be removed.
+            ConfigError: the file cannot be deleted.
         """
         try:
             saved.file.unlink(missing_ok=True)
@@ -384,18 +383,18 @@ class Folders:
             raise ConfigError(f"It cannot be deleted: {problem.strerror or problem}.", file=str(saved.file)) from None
 
     def agreed(self, saved: SavedCall) -> bool:
-        """Whether it may use secrets of this computer: the person's own may, another's once they agreed to the file."""
+        """Whether a call may use secrets of this computer: the person's own may, others after an agreement."""
         return saved.where == "personal" or not saved.references or self.trust.agreed(saved.seen)
 
     def agree(self, saved: SavedCall) -> None:
-        """The person lets it use them, as it was when it was read: not as somebody may have changed it meanwhile."""
+        """Record that the person lets the call use secrets, with the digest of the file as it was read."""
         if saved.where == "project" and saved.references and saved.seen:
-            with suppress(ConfigError):  # it is asked about again
+            with suppress(ConfigError):  # the person will be asked again
                 self.trust.agree(saved.seen, str(saved.file))
 
 
 def folders(paths: Paths, cwd: FilePath, setting: str = "") -> Folders:
-    """Where saved calls are for somebody in this folder; `setting` is `calls` of the settings."""
+    """The folders of saved calls for a working folder; `setting` is `calls` of the settings."""
     trust = TrustStore(paths.trust_file)
     personal = paths.config / CALLS
     if setting:
@@ -409,7 +408,7 @@ def folders(paths: Paths, cwd: FilePath, setting: str = "") -> Folders:
 
 
 def split(name: str) -> tuple[Where | str, str]:
-    """`project:NAME` or `personal:NAME` in two; a name alone is anybody's."""
+    """Split `project:NAME` or `personal:NAME`; a name alone has no owner."""
     head, colon, bare = name.partition(":")
     return (head, bare) if colon and head in ("project", "personal") else ("", name)
 

@@ -1,6 +1,6 @@
-"""What is secret in a call's arguments: found by its field, its name or its text, then left out or masked.
+"""Secrets in a call's arguments: found by field, name or text, then left out or masked.
 
-What a secret name looks like is decided in `redact`, and so is what a secret text looks like.
+`redact` knows what secret names and secret texts look like.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from mcp_studio.schema.form import build
 from mcp_studio.schema.place import Path, get_or_none, path_of, pointer
 
 _FIELDS = 400
-"""Fields that are looked at before any value is there."""
+"""Fields that are examined without a value."""
 _PLACES = 20_000
-"""Places of a value that are looked at: it may be larger than its form is ever shown."""
+"""Places of a value that are examined: it may be larger than its form."""
 _TOOLS = 200
-"""Tools whose forms are remembered."""
+"""Tools whose forms are cached."""
 
 
 def walk(value: Json) -> Iterator[tuple[Path, Json]]:
-    """All places of a value with what is there, in their order."""
+    """All places of a value with their contents, in order."""
     todo: list[tuple[Path, Json]] = [((), value)]
     while todo:
         path, item = todo.pop()
@@ -33,14 +33,14 @@ def walk(value: Json) -> Iterator[tuple[Path, Json]]:
 
 
 def parts_of(value: Json) -> list[tuple[str | int, Json]]:
-    """Members or items of a value, with their names or indexes."""
+    """The members or items of a value, with their names or indexes."""
     if isinstance(value, dict):
         return list(cast("dict[str | int, Json]", value).items())
     return list(enumerate(cast("list[Json]", value))) if isinstance(value, list) else []
 
 
 def secret_places(form: Form, value: Json) -> frozenset[str]:
-    """The pointers of what stands in fields for passwords and the like, however deep."""
+    """The pointers of values in secret fields, at any depth."""
     places: set[str] = set()
     todo: list[tuple[Field, Json, Path]] = [(form.top, value, ())]
     for _ in range(_PLACES):
@@ -57,7 +57,7 @@ def secret_places(form: Form, value: Json) -> frozenset[str]:
 
 
 def may_hold_secrets(form: Form) -> bool:
-    """Whether a value of this form could have a secret in it: looked up once, where values are many."""
+    """Whether a value of this form may contain a secret; computed once for many values."""
     todo: list[Field] = [form.top]
     seen: dict[int, Field] = {}
     while todo:
@@ -84,13 +84,13 @@ def _secret(field: Field) -> bool:
 
 
 class SecretArguments:
-    """Finds secret texts in the arguments of calls; a tool's schema is read once, not with every call."""
+    """Finds secret texts in the arguments of calls; a tool's schema is read once, not for every call."""
 
     def __init__(self) -> None:
         self._forms: dict[int, tuple[Json, Form | None]] = {}
 
     def of(self, tool: ToolView | None, arguments: Json) -> Iterator[str]:
-        """The texts in secret fields, but for those as short as any word."""
+        """The texts in secret fields, except very short ones."""
         form = self._form(tool.input_schema) if tool is not None and isinstance(arguments, dict) and arguments else None
         for place in secret_places(form, arguments) if form is not None else ():
             for _, item in walk(get_or_none(arguments, path_of(place, arguments))):
@@ -98,7 +98,7 @@ class SecretArguments:
                     yield item
 
     def _form(self, schema: Json) -> Form | None:
-        # The schema is held beside its form, so that its id stays its own.
+        # The cache holds the schema, so that no other object gets its id.
         if (known := self._forms.get(id(schema))) is None:
             if len(self._forms) >= _TOOLS:
                 del self._forms[next(iter(self._forms))]
@@ -108,37 +108,37 @@ class SecretArguments:
 
 
 GONE: Any = object()
-"""Stands for what is not there."""
+"""Marks a place to leave out."""
 
 
 def changed(value: Json, change: Callable[[Path, Json], object], path: Path = ()) -> Any:
-    """The value with all of its parts as `change` gives them; `GONE` leaves one out. One frame for each level."""
+    """The value with every part replaced by `change`; `GONE` leaves a part out. One frame for each level."""
     made = change(path, value)
     if made is not value or not isinstance(value, (dict, list)):
         return made
     members: dict[str | int, object] = {}
-    for part, below in parts_of(value):  # a comprehension would be another frame
+    for part, below in parts_of(value):  # a comprehension would cost another frame
         if (new := changed(below, change, (*path, part))) is not GONE:
             members[part] = new
     return members if isinstance(value, dict) else [*members.values()]
 
 
 class SecretFilter(NamedTuple):
-    """Takes secrets out of values that are written to disk."""
+    """Removes secrets from values that are written to disk."""
 
     redact: Callable[[str], str] = str
-    """Takes secrets out of a text; a text that it changes is not written at all."""
+    """Removes secrets from a text; a text that it changes is not written."""
     hides: Callable[[str], bool] = is_secret_name
     """Whether values of a field of this name are secret."""
 
     def without(
         self, value: Json, hidden: Collection[str] = (), instead: object = GONE
     ) -> tuple[Json, tuple[str, ...]]:
-        """The value without its secrets, and the pointers of the places where some were.
+        """The value without its secrets, and the pointers of their places.
 
         Args:
-            hidden: what is secret whatever its name is: members at the top by their names, any place by its pointer.
-            instead: what stands in the place of a secret.
+            hidden: secrets that their names do not tell: top-level members by name, other places by pointer.
+            instead: the replacement of a secret.
         """
         places: list[str] = []
 
@@ -165,11 +165,11 @@ class SecretFilter(NamedTuple):
 def without_secrets(
     value: Json, places: Collection[str] = (), known: Collection[str] = ()
 ) -> tuple[Json, tuple[str, ...]]:
-    """The value with `‹redacted›` in the place of what is secret, and the pointers of these places, in their order.
+    """The value with `‹redacted›` in place of secrets, and the pointers of these places, in order.
 
     Args:
-        places: pointers of what is secret whatever it is called.
-        known: texts that are secret wherever they stand; too short ones count only as a whole.
+        places: pointers of secrets, whatever their names are.
+        known: secret texts, wherever they occur; short ones count only as whole texts.
     """
 
     def redact(text: str) -> str:
@@ -179,5 +179,5 @@ def without_secrets(
 
 
 def holds(text: str, known: Collection[str]) -> bool:
-    """Whether a known secret is in a text."""
+    """Whether a text contains a known secret."""
     return any(secret == text or (len(secret) >= SHORTEST and secret in text) for secret in known if secret)

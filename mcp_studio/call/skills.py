@@ -1,4 +1,4 @@
-"""Skills on request: what was read is compared with its entry, and a skill is loaded as a host loads it."""
+"""Skills on demand: files are compared with their entry, and a skill is loaded as a host loads it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WORDS: dict[SkillState, str] = {
 
 
 class SkillReading(NamedTuple):
-    """A file of a skill, read and compared with the skill's entry; not to be used unless `usable`."""
+    """A file of a skill, compared with the skill's entry; not to be used unless `usable`."""
 
     skill: Skill
     uri: str
@@ -30,23 +30,23 @@ class SkillReading(NamedTuple):
 
     @property
     def usable(self) -> bool:
-        """Whether it was read and nothing speaks against it."""
+        """Whether the file was read and matches its entry."""
         return isinstance(self.outcome, Succeeded) and self.verdict.state in ("verified", "unverifiable")
 
 
 class SkillReader:
-    """Loads skills and judges what was read of them."""
+    """Loads skills, and judges their files."""
 
     def __init__(self, manager: ConnectionManager, catalog: Catalog) -> None:
         self._manager = manager
         self._catalog = catalog
 
     async def listed(self, server: str) -> tuple[Skill, ...]:
-        """The skills that a server lists, in its order; none of their files is read for that.
+        """The skills that a server lists, in its order; reads none of their files.
 
         Raises:
-            UsageError: it offers none, or there is no such server.
-            StudioError: it is not connected, or its list could not be read at all.
+            UsageError: the server offers no skills, or there is no such server.
+            StudioError: the server is not connected, or its list cannot be read.
         """
         await self._manager.listed(server)
         self._manager.connection(server)
@@ -58,10 +58,10 @@ class SkillReader:
         return held.skills
 
     async def find(self, server: str, which: str) -> Skill:
-        """The skill of this name, or the one at this address, listed or not.
+        """The skill of a name, or at an address, which may be unlisted.
 
         Raises:
-            UsageError: there is none, or several share the name.
+            UsageError: there is no such skill, or several have the name.
             StudioError: see `listed`.
         """
         skills = await self.listed(server)
@@ -83,10 +83,10 @@ class SkillReader:
         return skill
 
     async def load(self, server: str, which: str, file: str, read: Callable[[str, str], Call]) -> SkillReading:
-        """Read `SKILL.md`, or another file of a skill, and compare it; `file` is its address or its path in the skill.
+        """Read `SKILL.md` or another file of a skill, and compare it; `file` is an address, or a path in the skill.
 
         Raises:
-            UsageError: no such skill, or the skill has no such file.
+            UsageError: there is no such skill, or the skill has no such file.
             StudioError: see `listed`.
         """
         skill = await self.find(server, which)
@@ -94,19 +94,19 @@ class SkillReader:
         if file:
             uri = file if "://" in file else f"{skill.uri.removesuffix('SKILL.md')}{file.removeprefix('./')}"
             if not skill.dynamic and skill.file(uri) is None:
-                # Extension, The Acting Window: a file that is not listed is as good as a wrong digest.
+                # Extension, The Acting Window: an unlisted file is as bad as a wrong digest.
                 raise UsageError(f"The skill {skill.name or skill.uri} lists no file {uri}.")
         outcome = await read(server, uri).wait()
         verdict = await self._judge(skill, uri, outcome) if isinstance(outcome, Succeeded) else Verdict("refused")
         return SkillReading(skill, uri, outcome, verdict)
 
     async def judge(self, call: Call, outcome: CallOutcome) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Problems and notes about what came of a call that has read a file of a skill, where it has."""
+        """Problems and notes on the result of a call that read a file of a skill."""
         if call.method != "resources/read" or not isinstance(outcome, Succeeded):
             return (), ()
         problems, notes = list[str](), list[str]()
         held = self._catalog.skills.of(call.ref.server).skills
-        for skill in [skill for skill in held if skill.holds(call.ref.name)]:  # nested ones share files
+        for skill in [skill for skill in held if skill.holds(call.ref.name)]:  # nested skills share files
             verdict = await self._judge(skill, call.ref.name, outcome)
             name = f"skill {skill.name or skill.uri}"
             problems += [f"{name}: {finding}" for finding in verdict.findings]

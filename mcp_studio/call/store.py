@@ -1,4 +1,4 @@
-"""Small files of what a person did: read bounded, written atomically, in the background, beside other studios."""
+"""Small files of the person's data: read with bounds, written atomically, in the background, beside other studios."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from mcp_studio.vault.base import file_lock
 _LOCK_PATIENCE = 2.0
 
 Choose = Callable[[list[bytes]], Sequence[bytes]]
-"""Gives those of all lines, oldest first, that stay."""
+"""Returns the lines that stay, out of all lines, oldest first."""
 
 
 def read_end(file: Path, most: int) -> bytes:
-    """The last bytes of a file, at most so many; opening what is no file waits for nobody.
+    """The last `most` bytes of a file; never waits on something that is not a file.
 
     Raises:
-        OSError: it is no file, or cannot be read.
+        OSError: there is no such file, or it cannot be read.
     """
     handle = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with os.fdopen(handle, "rb", closefd=True) as stream:
@@ -37,10 +37,10 @@ def read_end(file: Path, most: int) -> bytes:
 
 
 class Journal:
-    """The lines of a file, oldest first. Every method blocks and belongs into a thread.
+    """A file of lines, oldest first. Every method blocks and belongs into a thread.
 
     Args:
-        choose: which lines stay when it is rewritten; of those the newest `largest` bytes do. It is at twice as many.
+        choose: selects the lines that stay in a rewrite, at most `largest` bytes; a file of twice as many is rewritten.
     """
 
     def __init__(self, file: Path, choose: Choose, largest: int = 2 * MB) -> None:
@@ -49,30 +49,30 @@ class Journal:
         self._largest = largest
 
     def lines(self) -> list[bytes]:
-        """All lines; one that was cut short is among them."""
+        """All lines, also an incomplete one."""
         try:
             return read_end(self._file, 4 * self._largest).splitlines()
         except OSError:
             return []
 
     def add(self, lines: Sequence[bytes]) -> None:
-        """Add lines at the end.
+        """Append lines.
 
         Raises:
             OSError: the disk refuses.
-            LockHeld: another program does not give the lock back.
+            LockHeld: another program holds the lock for too long.
         """
         with self._lock():
             with open(self._file, "ab+", opener=lambda path, flags: os.open(path, flags, 0o600)) as stream:
                 if stream.tell() and stream.seek(-1, os.SEEK_END) >= 0 and stream.read(1) != b"\n":
-                    stream.write(b"\n")  # an earlier line was cut short
+                    stream.write(b"\n")  # an earlier line is incomplete
                 stream.write(b"".join(line + b"\n" for line in lines))
                 large = stream.tell() > 2 * self._largest
             if large:
                 self._rewrite(self._choose(self.lines()))
 
     def keep(self, choose: Choose) -> None:
-        """Remove the lines that `choose` does not give.
+        """Remove the lines that `choose` does not return.
 
         Raises:
             OSError, LockHeld: as `add`.
@@ -91,11 +91,11 @@ class Journal:
 
 
 class Saver:
-    """Saves what has changed, in the background; a disk that refuses costs what would have been written, no more.
+    """Saves changes in the background; if the disk refuses, only those changes are lost.
 
     Args:
-        save: writes the state of the moment in which it is called.
-        delay: seconds in which further changes are waited for.
+        save: writes the state at the moment of the call.
+        delay: seconds in which further changes are collected.
     """
 
     def __init__(self, save: Callable[[], Awaitable[None]], delay: float = 0.0) -> None:
@@ -106,13 +106,13 @@ class Saver:
         self._task: asyncio.Task[None] | None = None
 
     def soon(self) -> None:
-        """Something has changed."""
+        """Save soon, because something has changed."""
         self._changed = True
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._run())
 
     async def finish(self) -> None:
-        """Wait until all is written, if the disk takes it soon."""
+        """Wait until all changes are written, if the disk is fast enough."""
         self._hurry.set()
         if self._task is not None:
             await asyncio.wait((self._task,), timeout=2 * _LOCK_PATIENCE)

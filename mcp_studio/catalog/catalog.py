@@ -1,4 +1,4 @@
-"""All listings of all servers."""
+"""The listings of all servers."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from mcp_studio.redact import MARK
 from mcp_studio.signal import Signal
 
 Key = tuple[str, int]
-"""A name, and which of several entries with that name."""
+"""A name, and a number that tells entries of the same name apart."""
 Baseline = dict[Key, dict[str, Json]]
-"""Definitions as they were seen last, in their order."""
+"""The definitions that the person saw last, in their order."""
 
 
 @record()
 class Baselines:
-    """Baselines by server and kind.
+    """The baselines of all servers and kinds.
 
-    `redact` is what was done to a definition before it was remembered: one that differs in nothing else is the same.
+    `redact` is the redaction of remembered definitions: a difference that only redaction explains does not count.
     """
 
     redact: Callable[[bytes], bytes] = bytes
     known: dict[tuple[str, EntryKind], Baseline] = field(default_factory=dict[tuple[str, EntryKind], Baseline])
 
     def take(self, server: str, kind: EntryKind, entries: Iterable[Entry], name: str | None = None) -> None:
-        """The person has seen the entries with that name as they are now, all with None."""
+        """Record the present entries with this name, or all entries, as seen by the person."""
         baseline = self.known.setdefault((server, kind), {})
         now = {key: entry.view.raw for key, entry in _keyed(entries) if name in (None, key[0])}
         for key in [key for key in baseline if name in (None, key[0]) and key not in now]:
@@ -43,9 +43,9 @@ class Baselines:
         baseline.update(now)
 
     def compare(self, server: str, kind: EntryKind, entries: tuple[Entry, ...]) -> tuple[tuple[Entry, ...], ...]:
-        """Mark entries that differ from what was seen, and give back those that are not there any more.
+        """Mark the entries that differ from the baseline; returns these and the entries that are gone.
 
-        Of a list that nothing was seen of yet, nothing is marked. It may be called in a thread.
+        Without a baseline no entry is marked. May be called in a thread.
         """
         if (server, kind) not in self.known:
             return entries, ()
@@ -63,16 +63,16 @@ class Baselines:
         return MARK.encode() in old and self.redact(dumps(now)) == old
 
     def items(self, server: str, kind: EntryKind) -> list[Json]:
-        """What was seen last, to be remembered."""
+        """The definitions of the baseline, for the memory on disk."""
         return list(self.known.get((server, kind), {}).values())
 
     def forget(self, server: str) -> None:
-        """A server is gone."""
+        """Forget the baselines of a server."""
         self.known = {key: baseline for key, baseline in self.known.items() if key[0] != server}
 
 
 def _keyed(entries: Iterable[Entry]) -> list[tuple[Key, Entry]]:
-    """Entries with their keys: those of the same name are numbered."""
+    """Entries with their keys; entries of the same name are numbered."""
     counts: dict[str, int] = {}
     found: list[tuple[Key, Entry]] = []
     for entry in entries:
@@ -83,15 +83,15 @@ def _keyed(entries: Iterable[Entry]) -> list[tuple[Key, Entry]]:
 
 
 class Skills(NamedTuple):
-    """What one server lists."""
+    """The skills that one server lists."""
 
     skills: tuple[Skill, ...] = ()
     error: str = ""
-    """Why the list could not be read, or read to its end."""
+    """Why the list could not be read, or not to its end."""
 
 
 async def fetch_skills(server: str, ask: Ask, limits: Limits) -> Skills:
-    """Ask for all pages of `skills/list`, but for none of the files (extension, Listing Skills, Lazy Retrieval)."""
+    """Read all pages of `skills/list`, but no files (extension, Listing Skills, Lazy Retrieval)."""
     found = await fetch_all("skills/list", "skills", ask, limits)
     error = found.error or (f"The list of skills was {found.capped}." if found.capped else "")
     skills = await asyncio.to_thread(lambda: [read_entry(server, item) for item in found.items])
@@ -99,36 +99,36 @@ async def fetch_skills(server: str, ask: Ask, limits: Limits) -> Skills:
 
 
 class SkillCatalog:
-    """All skills of all servers, as last listed."""
+    """The skills of all servers, as they were last listed."""
 
     def __init__(self) -> None:
-        self._held: dict[str, Skills] = {}
+        self._of_server: dict[str, Skills] = {}
         self._states: dict[tuple[str, str], tuple[Skill, SkillState]] = {}
 
     def put(self, server: str, skills: Skills) -> None:
-        """Hold what a server lists now."""
-        self._held[server] = skills
+        """Replace the skills of a server."""
+        self._of_server[server] = skills
 
     def of(self, server: str) -> Skills:
-        """What a server lists."""
-        return self._held.get(server, Skills())
+        """The skills that a server lists."""
+        return self._of_server.get(server, Skills())
 
     def forget(self, server: str) -> None:
-        """Drop what is known of a server's skills."""
-        self._held.pop(server, None)
+        """Forget a server's skills and their states."""
+        self._of_server.pop(server, None)
         self._states = {key: value for key, value in self._states.items() if key[0] != server}
 
     def judged(self, skill: Skill, verdict: Verdict) -> None:
-        """Note what reading a skill's `SKILL.md` has shown."""
+        """Record the verdict on a skill's `SKILL.md`."""
         self._states[skill.server, skill.uri] = skill, verdict.state
 
     def state(self, skill: Skill) -> SkillState:
-        """What is known of a skill; another entry than the one that was judged is unread again."""
-        held, state = self._states.get((skill.server, skill.uri), (None, ""))
-        return state if held == skill and state else "unread"
+        """The state of a skill; a skill whose entry has changed since the verdict is unread."""
+        judged, state = self._states.get((skill.server, skill.uri), (None, ""))
+        return state if judged == skill and state else "unread"
 
     def with_skills(self, server: str, entries: Sequence[Entry]) -> tuple[Entry, ...]:
-        """Resources of a server with its skills marked, and those added that it does not list as resources."""
+        """The resources of a server with its skills marked; skills that are not listed as resources are added."""
         skills = self.of(server).skills
         known = {skill.uri: skill for skill in skills if skill.uri}
         resources = [entry for entry in entries if not entry.skill or entry.ref.name in known]
@@ -148,17 +148,17 @@ class SkillCatalog:
 
 
 class Catalog:
-    """The one place that knows what servers offer; `changed` names the server and the kind."""
+    """The single store of everything that servers offer; `changed` names the server and the kind."""
 
     def __init__(self) -> None:
         self.changed: Signal[tuple[str, EntryKind]] = Signal()
         self.looked: Signal[str] = Signal()
-        """The name of a server some of whose entries the person has seen as they are now."""
+        """Emits the name of a server when the person has seen some of its entries."""
         self.seen = Baselines()
         self.skills = SkillCatalog()
         self._listings: dict[str, dict[EntryKind, Listing]] = {}
         self._away: dict[tuple[str, EntryKind], Listing] = {}
-        """What servers offered that have failed since."""
+        """The last entries of servers that have failed."""
 
     def put(self, listing: Listing) -> None:
         """Replace a listing."""
@@ -168,18 +168,17 @@ class Catalog:
         self.changed.emit((listing.server, listing.kind))
 
     def arrange(self, servers: Iterable[str]) -> None:
-        """Make these servers known, in this order, which is that of the configuration."""
+        """Add servers in this order, which is that of the configuration."""
         self._listings = {name: self._listings.get(name, {}) for name in servers} | self._listings
 
     def clear(self, server: str) -> None:
-        """A server has failed: what it offered is listed no more, and `find` alone still knows it until it is back."""
+        """Empty the listings of a failed server; only `find` returns their entries until the server is back."""
         for kind, listing in tuple(self._listings.get(server, {}).items()):
             if listing.entries:
                 self._away[server, kind] = listing
             self.put(Listing(server, kind))
 
     def forget(self, server: str) -> None:
-        """Drop all listings of a server."""
         self.seen.forget(server)
         self.skills.forget(server)
         self._listings.pop(server, None)
@@ -189,22 +188,22 @@ class Catalog:
 
     @property
     def servers(self) -> tuple[str, ...]:
-        """The servers that something is known of, in the order of the configuration."""
+        """The known servers, in the order of the configuration."""
         return tuple(self._listings)
 
     def listing(self, server: str, kind: EntryKind) -> Listing:
-        """One listing; an empty one where nothing is known."""
+        """One listing; an empty listing where nothing is known."""
         return self._listings.get(server, {}).get(kind) or Listing(server, kind)
 
     def entries(self, kind: EntryKind, servers: Iterable[str] | None = None) -> tuple[Entry, ...]:
-        """All entries of a kind, servers in the order of the configuration."""
+        """All entries of a kind, in the servers' order of the configuration."""
         names = self._listings if servers is None else servers
         return tuple(entry for name in names for entry in self.listing(name, kind).entries)
 
     def acknowledge(self, ref: Ref) -> None:
-        """The person has looked at an entry: it is marked no more, and one that is gone is not shown any more.
+        """Record that the person has looked at an entry: its mark goes, and a gone entry disappears.
 
-        A tool whose definition has changed stays marked until that is accepted.
+        A tool with a changed definition stays marked until the person accepts it.
         """
         listing = self.listing(ref.server, ref.kind)
         changes = [one.change for one in (*listing.entries, *listing.gone) if one.ref == ref and one.change]
@@ -212,18 +211,18 @@ class Catalog:
             self.accept(ref)
 
     def accept(self, ref: Ref) -> None:
-        """Take an entry as it is now for what it should be."""
+        """Accept the present definition of an entry as its baseline."""
         self._see(self.listing(ref.server, ref.kind), ref.name)
 
     def acknowledge_all(self, kind: EntryKind) -> int:
-        """The person has looked at all entries of a kind; gives how many were marked."""
+        """Record that the person has looked at all entries of a kind; returns how many were marked."""
         marked = [listing for name in self._listings if (listing := self.listing(name, kind)).changes]
         for listing in marked:
             self._see(listing, None)
         return sum(len(listing.changes) for listing in marked)
 
     def judged(self, skill: Skill, verdict: Verdict) -> None:
-        """A skill has been read: its entry among the resources says what came out."""
+        """Record the verdict on a skill, and show it at the skill's entry among the resources."""
         self.skills.judged(skill, verdict)
         listing = self.listing(skill.server, "resource")
         if listing.entries:
@@ -242,14 +241,13 @@ class Catalog:
     def find(self, ref: Ref) -> tuple[Entry, ...]:
         """The entries with this name: none, one, or the duplicates of a careless server.
 
-        Of a server that has failed it is what it offered before: whatever is called there again, which starts the
-        server, is judged by that.
+        For a server that has failed these are its last entries: a call that starts the server again is judged by them.
         """
         name, listing = ref.name, self._away.get((ref.server, ref.kind)) or self.listing(ref.server, ref.kind)
         return tuple([entry for entry in listing.entries if entry.ref.name == name])
 
     def missing(self, ref: Ref) -> UsageError:
-        """A server does not list this: the nearest that it lists."""
+        """The error for a name that the server does not list, with the most similar names."""
         names = [entry.ref.name for entry in self.listing(ref.server, ref.kind).entries]
         other, dot, name = ref.name.partition(".")
         if dot and name in names:
@@ -258,7 +256,7 @@ class Catalog:
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """` Did you mean …?` with the nearest known words, or an empty string."""
+    """` Did you mean …?` with the most similar known words, or an empty string."""
     lower = {item.lower(): item for item in known}
     near = difflib.get_close_matches(word.lower(), lower, n=3, cutoff=0.5)
     near += [item for item in lower if word and word.lower() in item and item not in near][: 3 - len(near)]

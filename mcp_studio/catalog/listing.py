@@ -1,4 +1,4 @@
-"""One list of one server, as it came: salvaged, bounded, with everything that was wrong with it."""
+"""One list of one server, with everything that it holds and everything that is wrong with it."""
 
 from __future__ import annotations
 
@@ -40,36 +40,36 @@ class Ref(NamedTuple):
 
     @property
     def flat(self) -> str:
-        """The form used by model APIs: `mcp__server__tool`."""
+        """The name in the form of model APIs: `mcp__server__tool`."""
         return f"mcp__{self.server}__{self.name}"
 
 
 ChangeKind = Literal["new", "changed", "gone"]
 _LINES = 4_000
-"""Longer definitions are not compared line by line: that takes time by the square of their length."""
+"""Lines of the longest definition that is compared line by line, because the time grows with their square."""
 
 
 PINNED = frozenset(("name", "title", "description", "inputSchema", "outputSchema", "annotations"))
-"""Members of a tool's definition that its pin is about; the rest may differ from one list to the next."""
+"""The members of a tool's definition that its pin covers; other members may change from one list to the next."""
 
 
 class Change(NamedTuple):
-    """What is different about one entry since the last look."""
+    """The difference of one entry since the person last looked."""
 
     kind: ChangeKind
     parts: tuple[str, ...] = ()
     """Members of the definition that differ, for `changed`."""
     before: dict[str, Json] | None = None
-    """The definition as it was seen last; None for `new`."""
+    """The definition that the person saw last; None for `new`."""
 
     @property
     def words(self) -> str:
-        """`changed: description, inputSchema`."""
+        """The change in words: `changed: description, inputSchema`."""
         return f"{self.kind}: {', '.join(self.parts)}" if self.parts else self.kind
 
     @property
     def unaccepted(self) -> bool:
-        """Whether it is about what is pinned of a tool: that has to be accepted, and not only seen."""
+        """Whether pinned members of a tool have changed, which the person has to accept, not only to see."""
         return self.kind == "changed" and not PINNED.isdisjoint(self.parts)
 
 
@@ -85,7 +85,7 @@ def change_of(before: dict[str, Json] | None, now: dict[str, Json]) -> Change | 
 
 
 def diff(before: Json, now: Json, context: int = 3) -> Iterator[str]:
-    """The lines of a unified diff of two values as indented JSON; a sentence instead where they are too long."""
+    """The lines of a unified diff of two values as indented JSON; a sentence where the values are too long."""
     old, new = (printable(value).splitlines() for value in (before, now))
     if max(len(old), len(new)) > _LINES:
         yield f"The definitions have {len(old):,} and {len(new):,} lines, too many to be compared here."
@@ -98,28 +98,28 @@ ListingState = Literal["empty", "remembered", "loading", "fresh", "failed"]
 
 
 class Entry(NamedTuple):
-    """One listed thing."""
+    """One entry of a list."""
 
     ref: Ref
     view: AnyView
     remembered: bool = False
-    """From an earlier run: the server has not confirmed it yet."""
+    """Whether the entry comes from an earlier run and the server has not confirmed it yet."""
     problem: str = ""
-    """What is wrong with it; a malformed entry is shown all the same."""
+    """What is wrong with the entry, which is shown nevertheless."""
     excluded: bool = False
-    """The specification forbids using it (invalid `x-mcp-header`, 2026-07-28)."""
+    """Whether the specification forbids to use the entry (invalid `x-mcp-header`, 2026-07-28)."""
     change: Change | None = None
-    """How it differs from what it was when the person last looked."""
+    """The difference to the entry that the person saw last."""
     skill: SkillState = ""
-    """For a resource that is a skill: what is known of it."""
+    """The state of a resource that is a skill; empty for other resources."""
 
     def problem_with(self, doubts: Mapping[Ref, str]) -> str:
-        """What is wrong or doubtful about it, and how it differs from what was seen last; empty where nothing is."""
+        """The change, the problem and the doubt of an entry in one line; empty where there is none."""
         change = f"± {self.change.words}" if self.change else ""
         return "; ".join(filter(None, (change, self.problem, doubts.get(self.ref, ""))))
 
     def as_json(self, doubts: Mapping[Ref, str]) -> Json:
-        """It for scripts, with `doubts` as `doubts_of` gives them."""
+        """The entry for scripts; `doubts` come from `doubts_of`."""
         found: dict[str, Json] = {"ref": str(self.ref), "server": self.ref.server, "name": self.ref.name}
         if problem := self.problem_with(doubts):
             found["problem"] = problem
@@ -129,47 +129,46 @@ class Entry(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """All entries of one kind that one server offers."""
+    """The entries of one kind that one server offers."""
 
     server: str
     kind: EntryKind
     entries: tuple[Entry, ...] = ()
     state: ListingState = "empty"
     error: str = ""
-    """Why the list could not be read, or read to its end."""
+    """Why the list could not be read, or not to its end."""
     capped: str = ""
-    """Which bound cut the list off."""
+    """The bound that cut the list."""
     read_at: float = 0.0
-    """Monotonic time when it was read; 0 for what was not read in this run."""
+    """Monotonic time of the reading; 0 if the list was not read in this run."""
     hint: Hint | None = None
-    """What the server says about how long the list is fresh (2026-07-28)."""
+    """How long the server calls the list fresh (2026-07-28)."""
     gone: tuple[Entry, ...] = ()
-    """What it does not list any more, until the person has looked at that."""
+    """The entries that the server no longer lists, until the person has looked at them."""
 
     def stale(self) -> bool:
-        """Whether the time has passed for which the server calls the list fresh."""
+        """Whether the time for which the server calls the list fresh has passed."""
         return self.hint is not None and self.read_at > 0 and time.monotonic() >= self.read_at + self.hint.ttl
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """What is new, changed or gone since the person last looked."""
+        """The changes since the person last looked."""
         return tuple(entry.change for entry in (*self.entries, *self.gone) if entry.change is not None)
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What is wrong with single entries."""
         return problems_of(self.entries)
 
 
 def problems_of(entries: Iterable[Entry]) -> tuple[str, ...]:
-    """What is wrong with single entries, each with its name."""
+    """The problems of single entries, each with the entry's name."""
     return tuple(
         f"{entry.ref.name or 'an entry without a name'}: {entry.problem}" for entry in entries if entry.problem
     )
 
 
 def doubts_of(entries: Iterable[Entry]) -> dict[Ref, str]:
-    """What makes it doubtful which entry a name means: it is listed twice, or looks like another one of its server."""
+    """The entries whose name is ambiguous: it is listed twice, or looks like another name of the server."""
     entries = tuple(entries)
     listed = Counter(entry.ref for entry in entries if entry.ref.name)
     looks: dict[Ref, list[str]] = {}
@@ -178,15 +177,15 @@ def doubts_of(entries: Iterable[Entry]) -> dict[Ref, str]:
             looks.setdefault(ref._replace(name=_look(ref.name)), []).append(ref.name)
     found: dict[Ref, str] = {}
     for ref, count in listed.items():
-        said = [f"listed {count} times: the first definition counts"] if count > 1 else []
+        cautions = [f"listed {count} times: the first definition counts"] if count > 1 else []
         others = [name for name in looks.get(ref._replace(name=_look(ref.name)), ()) if name != ref.name]
-        said += [f"looks like {', '.join(others[:3])}"] if others else []
+        cautions += [f"looks like {', '.join(others[:3])}"] if others else []
         letters = ref.name.casefold()
         mixed = not letters.isascii() and any(ord(one) in _FOREIGN for one in letters) and re.search("[a-z]", letters)
         if ref.kind in ("tool", "prompt") and not others and (mixed or hidden_in(ref.name)):
-            said.append("its name has letters that are not what they look like, or cannot be seen")
-        if said:
-            found[ref] = "; ".join(said)
+            cautions.append("its name has letters that are not what they look like, or cannot be seen")
+        if cautions:
+            found[ref] = "; ".join(cautions)
     for entry in entries:
         if (caution := caution_of(entry.view.raw)) and caution not in found.get(entry.ref, ""):
             found[entry.ref] = "; ".join(filter(None, (found.get(entry.ref), caution)))
@@ -194,14 +193,14 @@ def doubts_of(entries: Iterable[Entry]) -> dict[Ref, str]:
 
 
 def _look(name: str) -> str:
-    """A name as it looks at a glance: without what cannot be seen, and with one letter for those that look the same."""
+    """A name as it looks at a glance: without invisible characters, and with one letter for all that look alike."""
     plain = unicodedata.normalize("NFKC", LINES_LIVE.sub("", name)).casefold()
     return plain.translate(_FOREIGN).translate(_SAME)
 
 
 _SAME = str.maketrans("01i-. ", "oll___")
 _FOREIGN = str.maketrans(
-    # Cyrillic and Greek small letters that are drawn as Latin ones.
+    # Cyrillic and Greek small letters that fonts draw like Latin ones.
     "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u0501\u04bb\u043a\u03bf\u03b1\u03bd\u03c1\u03b9",
     "aeopcyxijsdhkoavpi",
 )
@@ -212,7 +211,7 @@ METHODS: dict[EntryKind, tuple[str, str, str]] = {
     "template": ("resources/templates/list", "resourceTemplates", "resources"),
     "prompt": ("prompts/list", "prompts", "prompts"),
 }
-"""Kind -> method, key of the array in the result, capability that a server declares for it."""
+"""The method that lists a kind, the key of the array in its result, and the capability that declares it."""
 
 _VIEWS = dict(zip(KINDS, (ToolView, ResourceView, TemplateView, PromptView), strict=True))
 
@@ -220,14 +219,14 @@ _VIEWS = dict(zip(KINDS, (ToolView, ResourceView, TemplateView, PromptView), str
 def salvage(
     server: str, kind: EntryKind, items: Iterable[Json], *, remembered: bool = False, headers: bool = False
 ) -> tuple[Entry, ...]:
-    """Entries from what a server listed: nothing is thrown away, everything malformed says why.
+    """Turn the items of a list into entries: none is dropped, and a malformed one says what is wrong.
 
     Args:
         server: the server's name.
-        kind: what is listed.
+        kind: the kind of the items.
         items: the raw items.
-        remembered: they come from an earlier run.
-        headers: judge `x-mcp-header` annotations, which count on HTTP in the modern era.
+        remembered: the items come from an earlier run.
+        headers: check `x-mcp-header` annotations, which apply to HTTP in the modern era.
     """
     return tuple(_entry(server, kind, item, remembered, headers) for item in items)
 
@@ -256,41 +255,41 @@ def _tool_problem(schema: Json) -> str:
 
 
 Ask = Callable[[str, dict[str, Json]], Awaitable[Json]]
-"""Sends a request and returns its raw result; raises StudioError for everything else."""
+"""Sends a request and returns its raw result; raises StudioError for any other outcome."""
 
 
 @record(frozen=True)
 class Page:
-    """One page of a list, as it came."""
+    """One page of a list."""
 
     cursor: str | None
-    """What it was asked for with; None is the first page."""
+    """The cursor of the request; None is the first page."""
     items: list[Json]
     following: str | None
-    """The cursor of the next page; None is the end. An empty string is a cursor."""
+    """The cursor of the next page, which may be an empty string; None is the end."""
     raw: Json
     hint: Hint | None = None
     ms: float = 0.0
     problem: str = ""
-    """What is wrong with the page, though its items can be used."""
+    """What is wrong with the page, whose items are usable nevertheless."""
 
 
 @record()
 class Fetched:
-    """The raw items of one list, and why there are not more."""
+    """The raw items of one list, and why there are no more."""
 
     items: list[Json] = field(default_factory=list[Json])
     error: str = ""
     capped: str = ""
     hints: list[Hint | None] = field(default_factory=list["Hint | None"], compare=False)
-    """What each page says about keeping it."""
+    """The caching hint of each page."""
 
 
 async def page_of(method: str, key: str, ask: Ask, cursor: str | None = None) -> Page:
-    """Ask for one page (specification, server/utilities/pagination); a cursor is opaque and sent as it came.
+    """Read one page (specification, server/utilities/pagination); a cursor is opaque and sent unchanged.
 
     Raises:
-        StudioError: no answer, a refusal, or a result without the array.
+        StudioError: the server did not answer, refused, or sent a result without the array.
     """
     began = time.perf_counter()
     result = await ask(method, {} if cursor is None else {"cursor": cursor})
@@ -306,7 +305,7 @@ async def page_of(method: str, key: str, ask: Ask, cursor: str | None = None) ->
 
 
 async def fetch_all(method: str, key: str, ask: Ask, limits: Limits) -> Fetched:
-    """Ask page after page; what came before a failure is kept."""
+    """Read page after page; items before a failure are kept."""
     found = Fetched()
     cursor: str | None = None
     seen: set[int] = set()

@@ -1,4 +1,4 @@
-"""Pins: what tools were when they were first seen or last accepted, as hashes that a lock file can hold."""
+"""Pins: hashes of the tools' definitions at first sight or last acceptance, which a lock file can hold."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FORMAT = 1
 
 
 class Drift(NamedTuple):
-    """One tool that is not what a lock file says."""
+    """A tool that differs from the lock file."""
 
     ref: Ref
     kind: ChangeKind
@@ -25,13 +25,13 @@ class Drift(NamedTuple):
 
 
 def digest(tool: Mapping[str, Json]) -> str:
-    """The hash of a tool's definition; the order of keys does not matter."""
+    """The hash of a tool's definition, independent of the order of keys."""
     text = json.dumps({key: tool[key] for key in PINNED & tool.keys()}, sort_keys=True, separators=(",", ":"))
     return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def pinned(catalog: Catalog, server: str) -> dict[str, Mapping[str, Json]]:
-    """The definitions of a server's tools as they are pinned: what a change has to be accepted against."""
+    """The pinned definitions of a server's tools: an unaccepted change counts with the definition before it."""
     return {
         entry.ref.name: entry.change.before if entry.change and entry.change.before else entry.view.raw
         for entry in catalog.listing(server, "tool").entries
@@ -39,7 +39,7 @@ def pinned(catalog: Catalog, server: str) -> dict[str, Mapping[str, Json]]:
 
 
 def lock(catalog: Catalog, servers: Iterable[str]) -> dict[str, Json]:
-    """A lock file: the hashes of all pinned tools."""
+    """The content of a lock file: the hashes of all pinned tools."""
     tools = {
         server: {name: digest(definition) for name, definition in sorted(pinned(catalog, server).items())}
         for server in servers
@@ -48,7 +48,7 @@ def lock(catalog: Catalog, servers: Iterable[str]) -> dict[str, Json]:
 
 
 def drift(locked: Mapping[str, Json], catalog: Catalog, servers: Iterable[str]) -> Iterator[Drift]:
-    """Where the tools of servers are not what a lock file says, as the servers list them now."""
+    """The tools that servers now list differently from the lock file."""
     for server in servers:
         known = mapping(mapping(locked.get("tools")).get(server))
         now = {entry.ref.name: digest(entry.view.raw) for entry in catalog.listing(server, "tool").entries}

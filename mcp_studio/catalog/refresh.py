@@ -1,4 +1,4 @@
-"""Reading the lists of connected servers, and reading them again when they change."""
+"""Reading the lists of connected servers, at the start and after changes."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ from mcp_studio.session.state import Status
 
 _DEBOUNCE = 0.25
 _SLOWEST = 8.0
-"""Seconds between readings for a server whose lists never stop changing."""
+"""Longest pause in seconds between readings of a server whose lists never stop changing."""
 _QUIET = 10.0
-"""Seconds without a change after which the next one is read soon again."""
+"""Seconds without a change after which the pause is short again."""
 _AGAIN = 5.0
-"""Seconds after which a list that is not fresh any more is read again when somebody looks at it."""
+"""Seconds after which a stale list is read again when somebody looks at it."""
 
 
 @record()
 class _Watch:
-    """What is out of date for one connected server."""
+    """The lists of one connected server that have to be read."""
 
     dirty: set[EntryKind]
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     done: asyncio.Event = field(default_factory=asyncio.Event)
-    """All lists were read once, or the connection ended."""
+    """Set when all lists were read once, or the connection ended."""
 
 
 class Refresher:
     """Reads lists into the catalog.
 
     Args:
-        keep: told what to remember of a server.
+        keep: stores the memory of a server.
     """
 
     def __init__(self, catalog: Catalog, limits: Limits, keep: Callable[[ServerConfig, Memory], None]) -> None:
@@ -54,7 +54,7 @@ class Refresher:
         catalog.looked.connect(self._remember_seen)
 
     def show_remembered(self, config: ServerConfig, memory: Memory) -> None:
-        """Put into the catalog what the server offered last time, marked as remembered."""
+        """Show the entries of the last run in the catalog, marked as remembered."""
         server, seen = config.name, self._catalog.seen
         self._memories[server] = config, memory
         for kind, items in memory.listings.items():
@@ -67,44 +67,43 @@ class Refresher:
             self._catalog.put(Listing(server, kind, entries, "remembered", gone=gone))
 
     def on_notification(self, server: str, method: str) -> None:
-        """Note which lists a notification makes out of date."""
+        """Mark the lists that a notification says have changed."""
         self._mark(server, [kind for kind in KINDS if method == f"notifications/{METHODS[kind][2]}/list_changed"])
 
     def again(self, server: str) -> None:
-        """Read all lists of a server again; `done` waits for that."""
+        """Read all lists of a server again; `done` waits for it."""
         self._mark(server, KINDS)
         if watch := self._watches.get(server):
             watch.done.clear()
 
     def look(self, server: str, kind: EntryKind) -> None:
-        """Somebody looks at a list: it is read again where the server calls it fresh no longer (2026-07-28)."""
+        """Read a list that somebody looks at again, if the server no longer calls it fresh (2026-07-28)."""
         listing = self._catalog.listing(server, kind)
         if listing.stale() and time.monotonic() - listing.read_at >= _AGAIN:
             self._mark(server, (kind,))
 
     async def done(self, server: str) -> None:
-        """Wait until the lists of a connected server were read once, and after `again` once more."""
+        """Wait until all lists of a connected server were read once, or again after `again`."""
         if watch := self._watches.get(server):
             await watch.done.wait()
 
     def begin(self, server: str, connection: Connection) -> None:
-        """A server is ready: all its lists are out of date until `serve` has read them, or the connection ended."""
+        """Mark all lists of a ready server as unread, until `serve` has read them or the connection ends."""
         watch = self._watches[server] = _Watch(set(KINDS))
         connection.ended.add_done_callback(lambda _: watch.done.set())
 
     def forget(self, server: str) -> None:
-        """A server is gone."""
         self._watches.pop(server, None)
         self._memories.pop(server, None)
 
     def discovered(self, config: ServerConfig) -> None:
-        """It speaks the modern era, but said so too late: that is what the next start tries first."""
+        """Remember that a server speaks the modern era but said so too late: the next start tries that era first."""
         known, memory = self._memories.get(config.name, (config, Memory()))
         self._memories[config.name] = known, replace(memory, era="modern")
         self._keep(*self._memories[config.name])
 
     async def serve(self, config: ServerConfig, connection: Connection, status: Status) -> None:
-        """Read all lists, then again whatever changes, until cancelled; several changes at once cost one reading."""
+        """Read all lists, then the changed ones again, until cancelled; changes that come together cost one reading."""
         watch, before = self._watches[config.name], self._memories.get(config.name, (config, Memory()))[1]
         pause, last = _DEBOUNCE, 0.0
         memory = Memory(before.era, dict(before.listings))
@@ -117,13 +116,13 @@ class Refresher:
                     if items is not None:
                         memory.listings[kind] = items
                 watch.done.set()
-                # An era that was asked for says nothing of the one to try first when none is.
+                # A configured era does not tell which era to try first without a configuration.
                 if config.era == "auto" and not config.protocol_version:
                     memory.era = "modern" if status.modern or connection.core.discovered else "legacy"
                 self._memories[config.name] = config, replace(memory, listings=dict(memory.listings))
                 self._remember_seen(config.name)
                 await watch.changed.wait()
-                # A server that never stops changing is read ever more seldom.
+                # The pause grows for a server that never stops changing.
                 pause = min(pause * 2, _SLOWEST) if time.monotonic() - last < _QUIET else _DEBOUNCE
                 await asyncio.sleep(pause)
                 last = time.monotonic()
@@ -131,7 +130,7 @@ class Refresher:
             watch.done.set()
 
     def _remember_seen(self, server: str) -> None:
-        """Have everything remembered, with what the person has seen of it."""
+        """Store the memory of a server, with the definitions that the person has seen."""
         if server in self._memories:
             config, memory = self._memories[server]
             catalog = self._catalog
@@ -147,7 +146,7 @@ class Refresher:
     async def _read(
         self, kind: EntryKind, config: ServerConfig, connection: Connection, status: Status
     ) -> tuple[EntryKind, list[Json] | None]:
-        """Read one list into the catalog; its raw items where it could be read."""
+        """Read one list into the catalog; returns its raw items, or None where reading failed."""
         server, ask, catalog = config.name, asker(connection), self._catalog
         before, found = catalog.listing(server, kind), Fetched()
         if METHODS[kind][2] in (status.capabilities or {}):
@@ -166,7 +165,7 @@ class Refresher:
             catalog.seen.take(server, kind, entries)
         error = found.error
         if kind == "resource":
-            if offered(status.capabilities):  # skills are listed here, and read when somebody wants one
+            if offered(status.capabilities):  # skills are only listed here; somebody who needs one reads it
                 catalog.skills.put(server, await fetch_skills(server, ask, self._limits))
             entries = catalog.skills.with_skills(server, entries)
             error = error or catalog.skills.of(server).error
@@ -174,16 +173,16 @@ class Refresher:
             Listing(
                 server, kind, entries, "failed" if found.error and not found.items else "fresh", error, found.capped,
                 time.monotonic(), narrowest(found.hints) if status.modern else None,
-                gone if whole else (),  # a list of which only a part could be read misses nothing
+                gone if whole else (),  # a partly read list cannot tell what is gone
             )
         )  # fmt: skip
         return kind, None if found.error else found.items
 
 
 async def list_page(connection: Connection, kind: EntryKind, cursor: str | None = None) -> Page:
-    """One page of a list from the wire, past the catalog; `cursor` is what the page before it named.
+    """Read one page of a list from the server, without the catalog; `cursor` comes from the page before.
 
     Raises:
-        StudioError: no answer, or one without the list.
+        StudioError: the server did not answer, or its answer has no list.
     """
     return await page_of(*METHODS[kind][:2], asker(connection), cursor)

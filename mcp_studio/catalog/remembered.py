@@ -1,4 +1,4 @@
-"""What a server offered last time, kept on disk so that it is there at the first paint."""
+"""Memories on disk: what servers offered last time, so that the first paint can show it."""
 
 from __future__ import annotations
 
@@ -22,19 +22,20 @@ _LARGEST = 32 * 1024 * 1024
 
 @record()
 class Memory:
-    """One server's last known state."""
+    """The last known state of one server."""
 
     era: str = ""
-    """`legacy` or `modern`: what worked last time."""
+    """The era that worked last time: `legacy` or `modern`."""
     listings: dict[EntryKind, list[Json]] = field(default_factory=dict[EntryKind, list[Json]])
     seen: dict[EntryKind, list[Json]] = field(default_factory=dict[EntryKind, list[Json]])
-    """Lists as the person saw them last, where that is not how they are now."""
+    """The lists that the person saw last, where they differ from the present ones."""
 
 
 def memory_file(folder: Path, config: ServerConfig) -> Path:
-    """The file for a server: it changes with the server's address, so that no other server's catalog is shown.
+    """The file of a server's memory; its name depends on the server's address, so that no other server's catalog is
+    shown.
 
-    The address of a program is its command line, the folder that it runs in, and the variables that its entry sets.
+    The address of a local server is its command line, its folder, and the variables that its entry sets.
     """
     folders = (os.path.abspath(config.cwd or "."),) if config.kind == "stdio" else ()
     variables = (f"{name}={'' if value in config.secrets else value}" for name, value in sorted(config.env.items()))
@@ -45,7 +46,7 @@ def memory_file(folder: Path, config: ServerConfig) -> Path:
 
 
 def recall(file: Path) -> Memory:
-    """Read a memory; anything unreadable, too large or of a newer format reads as nothing remembered."""
+    """Read a memory; an unreadable, too large or newer file gives an empty memory."""
     value = read_object(file, largest=_LARGEST)
     if value.get("version") != _FORMAT:
         return Memory()
@@ -57,14 +58,14 @@ def recall(file: Path) -> Memory:
 
 
 def remember(file: Path, memory: Memory, redact: Callable[[bytes], bytes] = bytes) -> None:
-    """Write a memory without secrets; a disk that refuses costs the memory and nothing else."""
+    """Write a memory without secrets; if the disk refuses, only the memory is lost."""
     value = {"version": _FORMAT, "era": memory.era, "listings": memory.listings, "seen": memory.seen}
     with suppress(OSError):
         write_atomically(file, redact(dumps(value)))
 
 
 class Memories:
-    """The memories of all servers; a file is read once and written only when something changed."""
+    """The memories of all servers; each file is read once, and written only after a change."""
 
     def __init__(self, folder: Path, redact: Callable[[bytes], bytes] = bytes) -> None:
         self._folder = folder
@@ -73,14 +74,14 @@ class Memories:
         self._turn = threading.Lock()
 
     def recall(self, config: ServerConfig) -> Memory:
-        """What is remembered of a server; empty where nothing is."""
+        """The memory of a server; empty where there is none."""
         file = memory_file(self._folder, config)
         if file not in self._known:
             self._known[file] = recall(file)
         return self._known[file]
 
     def keep(self, config: ServerConfig, memory: Memory) -> Path | None:
-        """Take a new state; the file that has to be written by `write`, or None when nothing changed."""
+        """Take a new state; returns the file for `write`, or None when nothing changed."""
         file = memory_file(self._folder, config)
         if self.recall(config) == memory:
             return None
@@ -88,6 +89,6 @@ class Memories:
         return file
 
     def write(self, file: Path) -> None:
-        """Write a memory that `keep` named; may be called in a thread."""
-        with self._turn:  # or of two threads the slower one could write the older state last
+        """Write a memory to the file that `keep` returned; may be called in a thread."""
+        with self._turn:  # otherwise the slower of two threads could write the older state last
             remember(file, self._known[file], self._redact)

@@ -1,8 +1,8 @@
-"""Skills (extension `io.modelcontextprotocol/skills`): entries of `skills/list`, and whether a file is what they say.
+"""Skills (extension `io.modelcontextprotocol/skills`): entries of `skills/list`, and checks of their files.
 
-A skill is a `SKILL.md` and its files, each an ordinary resource. An entry lists them all with digest and size, and
-repeats the frontmatter of `SKILL.md`. Nothing is read before somebody asks for it, and what does not match its entry
-is not used. A match proves that entry and file come from the same hand, not that the hand is to be trusted.
+A skill is a `SKILL.md` and further files, each an ordinary resource. Its entry lists them all with digest and size, and
+repeats the frontmatter of `SKILL.md`. Files are read only on demand, and a file that does not match its entry is not
+used. A match proves that entry and file have the same author, not that the author can be trusted.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from mcp_studio.jsontext import Json, items_of, mapping
 
 EXTENSION = "io.modelcontextprotocol/skills"
 FILES = 512
-"""Files of one skill that every host takes; more are noted."""
+"""The number of files that every host accepts in a skill; more cause a note."""
 BYTES = 16 * 1024 * 1024
-"""Bytes of all files of one skill that every host takes; more are noted."""
+"""The bytes of all files that every host accepts in a skill; more cause a note."""
 SkillState = Literal["", "unread", "verified", "unverifiable", "refused"]
-"""No skill; not read yet; as its entry says; without digests to compare with; not as its entry says."""
+"""In order: no skill; not read yet; matches its entry; has no digests to compare; does not match its entry."""
 
 _MAIN = "/SKILL.md"
 # Patterns as texts: they are compiled for the first skill, not at every start.
@@ -31,7 +31,7 @@ _DIGEST = r"sha256:[0-9a-f]{64}"
 _RESERVED = "io.modelcontextprotocol/"
 _MOST = 10
 _FILES = 10_000
-"""Files of one skill that are looked at."""
+"""The most files of one skill that are read from its entry."""
 
 
 class SkillFile(NamedTuple):
@@ -45,47 +45,46 @@ class SkillFile(NamedTuple):
 
 
 class Skill(NamedTuple):
-    """The entry of one skill; `server` and `uri` together say which it is, names may be shared."""
+    """The entry of one skill, identified by `server` and `uri`; names may occur twice."""
 
     server: str
     uri: str
-    """Where its `SKILL.md` is."""
+    """The address of the skill's `SKILL.md`."""
     name: str
     description: str
-    """What it is for."""
     raw: dict[str, Json]
     frontmatter: dict[str, Json]
     files: tuple[SkillFile, ...]
     dynamic: bool
-    """Its files are made as they are read, so that nothing can be compared."""
+    """Whether the server creates the files at each reading, so that nothing can be compared."""
     errors: tuple[str, ...]
-    """Why the entry is invalid and the skill must not be used, in sentences."""
+    """Sentences on why the entry is invalid, so that the skill must not be used."""
     notes: tuple[str, ...] = ()
-    """What is wrong with it, or unusual, and does no harm."""
+    """Sentences on harmless faults and unusual values."""
 
     def file(self, uri: str) -> SkillFile | None:
-        """The file at an address, where the entry lists it."""
+        """The file at an address; None where the entry does not list it."""
         return next((file for file in self.files if file.uri == uri), None)
 
     def holds(self, uri: str) -> bool:
-        """Whether an address is that of `SKILL.md` or lies in the skill's folder."""
+        """Whether an address is that of `SKILL.md`, or lies in its folder."""
         return bool(self.uri) and (uri == self.uri or uri.startswith(self.uri.removesuffix("SKILL.md")))
 
 
 class Verdict(NamedTuple):
-    """Whether content is what an entry says, and what speaks against it, in sentences."""
+    """Whether content matches its entry, with sentences on what does not."""
 
     state: SkillState
     findings: tuple[str, ...] = ()
 
 
 def offered(capabilities: Json) -> bool:
-    """Whether a server declares the extension; nothing is asked of one that does not."""
+    """Whether a server declares the extension; other servers are never asked for skills."""
     return isinstance(mapping(mapping(capabilities).get("extensions")).get(EXTENSION), dict)
 
 
 def read_entry(server: str, raw: Json) -> Skill:
-    """An entry of `skills/list` or `skills/get`; never raises, what is wrong is in `errors` and `notes`."""
+    """Read an entry of `skills/list` or `skills/get`; never raises: problems are in `errors` and `notes`."""
     entry = mapping(raw)
     uri, listed, frontmatter = entry.get("uri"), entry.get("resources"), mapping(entry.get("frontmatter"))
     address, name, about = (
@@ -114,7 +113,7 @@ def _heading_errors(uri: str, name: str, description: str) -> Iterator[str]:
 
 
 def _read_files(listed: list[Json], main: str, found: dict[str, SkillFile]) -> Iterator[str]:
-    """Put the files that an entry lists into `found`; gives what is wrong with them."""
+    """Add the files of an entry to `found`; yields what is wrong with them."""
     if len(listed) > _FILES:
         yield f"It lists more than {_FILES:,} files."
     for known in map(mapping, listed[:_FILES]):
@@ -155,16 +154,16 @@ _FENCED = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?)(?:^|\r?\n)---[ \t]*(?:\r?\n|\Z
 
 
 def parse(text: str) -> dict[str, Json]:
-    """The frontmatter at the beginning of a file; all scalars are texts, which may mean numbers, true or nothing.
+    """The frontmatter at the beginning of a file; all scalars are texts, which may mean numbers, booleans or null.
 
     Raises:
-        ValueError: there is none, or it cannot be read; says why, as the rest of a sentence about it.
+        ValueError: there is no frontmatter, or it cannot be read; the message continues a sentence about it.
     """
     found = _FENCED.match(text[: LONGEST + 100])
     if not found:
         longer = f", or it is longer than {LONGEST // 1024} KiB" if len(text) > LONGEST else ""
         raise ValueError(f"it does not begin with frontmatter between two lines of ---{longer}")
-    # An empty line stands for the first fence, so that lines are counted as in the file.
+    # An empty line replaces the first fence, so that line numbers match the file.
     value = read_yaml(f"\n{found[1]}\n", plain=True, depth=_DEPTH) or {}
     if not isinstance(value, dict):
         raise ValueError("it is no mapping of names to values")
@@ -172,7 +171,7 @@ def parse(text: str) -> dict[str, Json]:
 
 
 def differences(written: Json, listed: Json) -> list[str]:
-    """Where a file's frontmatter and the one of its entry differ, in words."""
+    """The differences between a file's frontmatter and the frontmatter in its entry, in words."""
     mine, other = dict(_leaves(written)), dict(_leaves(listed))
     found: list[str] = []
     for path in filter(None, dict.fromkeys((*mine, *other))):
@@ -186,7 +185,7 @@ def differences(written: Json, listed: Json) -> list[str]:
 
 
 def _leaves(value: Json, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Json]]:
-    """Every value that has no other ones in it, or lies deeper than a file may nest, with its place."""
+    """The scalars and empty containers of a value with their places; nesting beyond the limit counts as a leaf."""
     if not isinstance(value, dict | list) or not value or len(path) > _DEPTH:
         yield path, value
         return
@@ -195,16 +194,16 @@ def _leaves(value: Json, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tup
 
 
 def _same(written: Json, listed: Json) -> bool:
-    """Whether a scalar is the value that was listed; versions of YAML disagree about which words are more than text."""
+    """Whether a scalar of the file means the listed value; YAML versions differ in which words are more than text."""
     import yaml
 
     if not isinstance(written, str) or isinstance(listed, str | dict | list) or len(written) > 40:
         return written == listed
     try:
-        meant = yaml.safe_load(written)
+        value = yaml.safe_load(written)
         if listed is None or isinstance(listed, bool):
-            return meant is listed
-        return not isinstance(meant, bool) and (meant == listed or float(written) == listed)
+            return value is listed
+        return not isinstance(value, bool) and (value == listed or float(written) == listed)
     except (yaml.YAMLError, ValueError, OverflowError):
         return False
 

@@ -1,4 +1,4 @@
-"""What a server offered and offers now: what is new, gone or changed, and what of that breaks its clients."""
+"""The differences between an earlier and the present offer of a server, and which of them break its clients."""
 
 from __future__ import annotations
 
@@ -12,53 +12,53 @@ from mcp_studio.jsontext import Json, dumps, items_of, mapping, printable
 from mcp_studio.schema.resolve import Resolver
 
 Surface = Mapping[str, Json]
-"""Kind -> name -> definition."""
+"""Definitions by kind and name."""
 _MOST = 5_000
-"""Places of two schemas that are compared."""
+"""The most places of two schemas that are compared."""
 _BOUND = re.compile(r"(?:exclusiveM|m)(?:(in)|ax)")
-"""How the names of bounds begin; with a group, those of the least."""
+"""The beginning of the keywords for bounds; the group marks lower bounds."""
 _NOTES = ("title", "description", "default", "examples", "deprecated", "$comment")
-"""Keywords that say nothing of which values fit."""
+"""Keywords that do not restrict values."""
 _INSIDE = ("items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames")
-"""Keywords that are a schema of their own."""
+"""Keywords that hold a schema."""
 _ELSEWHERE = ("properties", "required", "$defs", "definitions", "$schema", "$id")
-"""Keywords that are looked at by themselves."""
+"""Keywords that other code compares."""
 
 
 class SurfaceChange(NamedTuple):
-    """One tool, resource, template or prompt that is not what it was."""
+    """A tool, resource, template or prompt that has changed."""
 
     kind: EntryKind
     name: str
     breaking: tuple[str, ...]
-    """What clients that know it as it was may fail at, in phrases."""
+    """Phrases on changes that clients of the earlier definition may fail at."""
     compatible: tuple[str, ...]
-    """What else is different."""
+    """Phrases on all other changes."""
 
     def __str__(self) -> str:
         return f"{self.kind} {self.name}: {'; '.join((*self.breaking, *self.compatible))}"
 
 
 def surface_of(catalog: Catalog, server: str) -> Surface:
-    """What a server lists now."""
+    """The present surface of a server."""
     listings = {kind: catalog.listing(server, kind).entries for kind in KINDS}
     return {kind: {one.ref.name: one.view.raw for one in entries if one.ref.name} for kind, entries in listings.items()}
 
 
 def compare(before: Surface, now: Surface) -> tuple[SurfaceChange, ...]:
-    """What is new, gone or changed."""
+    """The entries that are new, gone or changed."""
     found: list[SurfaceChange] = []
     for kind in KINDS:
         old, new = mapping(before.get(kind)), mapping(now.get(kind))
         for name in dict.fromkeys((*old, *new)):
-            said = dict.fromkeys(_entry_changes(old.get(name), new.get(name)))
-            parts = [tuple(text for breaks, text in said if breaks is wanted) for wanted in (True, False)]
-            found += [SurfaceChange(kind, name, *parts)] if said else []
+            changes = dict.fromkeys(_entry_changes(old.get(name), new.get(name)))
+            parts = [tuple(text for breaks, text in changes if breaks is wanted) for wanted in (True, False)]
+            found += [SurfaceChange(kind, name, *parts)] if changes else []
     return tuple(found)
 
 
 _Changes = Iterator[tuple[bool, str]]
-"""Whether a change is breaking, and what it is."""
+"""Whether a change is breaking, and its description."""
 
 
 def _entry_changes(before: Json, now: Json) -> _Changes:
@@ -76,22 +76,22 @@ def _entry_changes(before: Json, now: Json) -> _Changes:
         elif key == "outputSchema" and one is not None and other is not None:
             yield from schema_changes(one, other, "result", output=True)
         else:
-            said = " is new" if one is None else " is gone" if other is None else " is another"
-            yield key in ("outputSchema", "mimeType") and one is not None, key + said
+            ending = " is new" if one is None else " is gone" if other is None else " is another"
+            yield key in ("outputSchema", "mimeType") and one is not None, key + ending
 
 
 def _of_prompt(arguments: Json) -> Json:
-    """The arguments of a prompt as a schema."""
+    """The arguments of a prompt in the form of a schema."""
     known = {str(one.get("name")): one for one in map(mapping, items_of(arguments))}
     needed: Json = [name for name, one in known.items() if one.get("required") is True]
     return {"properties": {**known}, "required": needed}
 
 
 def schema_changes(old: Json, new: Json, path: str = "", *, output: bool = False) -> _Changes:
-    """What differs between two schemas.
+    """The differences between two schemas.
 
     Args:
-        output: values come from the server: they must go on fitting the old schema; else the old values the new one.
+        output: the server makes the values, so new values must fit the old schema; otherwise old values the new one.
     """
     todo, flat_old, flat_new = [(path, old, new)], Resolver(old).flat, Resolver(new).flat
     seen: dict[tuple[int, int], object] = {}
@@ -99,7 +99,7 @@ def schema_changes(old: Json, new: Json, path: str = "", *, output: bool = False
         was, now = flat_old(first), flat_new(second)
         if (id(was), id(now)) in seen or len(todo) > _MOST:
             continue
-        seen[id(was), id(now)] = was, now  # held, so that no others get their ids
+        seen[id(was), id(now)] = was, now  # the dictionary holds the schemas, so that no others get their ids
         some, others = _variants(was), _variants(now)
         if len(some) != len(others):
             text = f"{_short(was.get('anyOf', was.get('type')))} → {_short(now.get('anyOf', now.get('type')))}"
@@ -129,7 +129,7 @@ def schema_changes(old: Json, new: Json, path: str = "", *, output: bool = False
 
 
 def _variants(schema: dict[str, Json]) -> set[bytes]:
-    """The schemas one of which a value has to fit, without notes: itself where it does not say `anyOf` or `oneOf`."""
+    """The schemas of which a value has to fit one, without notes: the schema itself if it has no `anyOf` or `oneOf`."""
     found = items_of(schema.get("anyOf") or schema.get("oneOf")) or [schema]
     return {dumps({key: item for key, item in mapping(one).items() if key not in _NOTES}) for one in found}
 
@@ -139,16 +139,16 @@ def _short(value: Json) -> str:
 
 
 def _members(schema: dict[str, Json]) -> tuple[dict[str, Json], set[str]]:
-    """What a schema says of members by their names, and which of them it requires."""
+    """The schemas of a schema's members by name, and the names of required members."""
     required = {str(name) for name in items_of(schema.get("required"))}
     return {**{name: {} for name in required}, **mapping(schema.get("properties"))}, required
 
 
 def _fewer_fit(key: str, was: Json, now: Json) -> tuple[bool, bool]:
-    """Whether fewer values fit than before, and whether others do."""
+    """Whether fewer values fit than before, and whether values fit that did not before."""
     if key in _NOTES:
         return False, False
-    if key in _INSIDE:  # a schema that is true, or says nothing, is as good as none
+    if key in _INSIDE:  # a schema that is true or empty restricts nothing
         was, now = (None if value is True or value == {} else value for value in (was, now))
     if was is None or now is None:
         return now is not None, was is not None

@@ -1,1 +1,1 @@
-"""The command line: one file per verb over the engine; stdout is data, stderr is narration."""
+"""The command line: one file per verb, built on the engine. Data goes to stdout, messages for people to stderr."""

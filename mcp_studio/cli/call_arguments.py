@@ -1,5 +1,5 @@
-"""Which tool, prompt or resource a command line is about, and with what: arguments of the command line, of the newest
-call, of a saved one, or of a text in a file.
+"""Finds out which tool, prompt or resource a command line means and with which arguments. They come from the command
+line, the newest call, a saved call or pasted text in a file.
 """
 
 from __future__ import annotations
@@ -42,29 +42,29 @@ from mcp_studio.studio import Studio
 
 
 class Plan(NamedTuple):
-    """What is called, got, read or completed, as far as the command line and what is remembered say."""
+    """What to call, get, read or complete, as far as the command line and the configuration tell before connecting."""
 
     config: Config
-    """Only the servers concerned."""
+    """Contains only the servers that may be needed."""
     server: str
-    """Empty where it has to be found out."""
+    """Empty if it is still to be found out."""
     name: str
     pairs: tuple[str, ...] = ()
     """The `key=value` words."""
     named: bool = False
-    """The name was given by an option of its own: it is used even if the server does not list it."""
+    """True if the name came from its own option (`--tool`); it is then used even if the server does not list it."""
     saved: SavedCall | None = None
     group: str = ""
-    """The group whose best member is called."""
+    """The group whose best member gets the call."""
     on: tuple[str, ...] = ()
-    """The servers on all of which the tool is called."""
+    """Servers that all get the call (`--on`)."""
 
 
 def plan_of(options: Options, config: Config) -> Plan:
-    """What a command line is about.
+    """Work out what a command line asks for.
 
     Raises:
-        UsageError, ConfigError: it cannot be meant.
+        UsageError, ConfigError: it asks for something that does not exist or makes no sense.
     """
     if options.flag("--from"):
         _take_pasted(options, config)
@@ -76,10 +76,10 @@ def plan_of(options: Options, config: Config) -> Plan:
 
 
 def _take_pasted(options: Options, config: Config) -> None:
-    """Change the options to what they would be, had the call been written as words; other words are kept.
+    """Put the pasted call of `--from` into the options, as if it had been typed as words. Other words are kept.
 
     Raises:
-        UsageError: it cannot be read, describes no call, or one for another verb.
+        UsageError: the text cannot be read, contains no call, or contains a call for another verb.
     """
     file, words = options.value("--from"), options.words
     text = options.read("--from", file if file == "-" else f"@{file}").decode("utf-8", "replace")
@@ -104,11 +104,11 @@ def _take_pasted(options: Options, config: Config) -> None:
 
 
 def _plan_named(options: Options, config: Config, option: str, what: str) -> Plan:
-    """Read `SERVER.NAME key=value…`, or the same with options of their own for server and name.
+    """Read `SERVER.NAME key=value…`. Server and name may also come from options.
 
     Raises:
-        UsageError: a word is missing, or names nothing.
-        ConfigError: it names a server that was left out because of a mistake in its entry.
+        UsageError: a word is missing, or names something that does not exist.
+        ConfigError: it names a server whose configuration entry has a mistake.
     """
     words, name = list(options.words), options.value(option)
     named = bool(name)
@@ -130,7 +130,7 @@ def _plan_named(options: Options, config: Config, option: str, what: str) -> Pla
         if server in config.servers and config.servers[server].group != group:
             raise UsageError(f"{server} is not of the group {group!r}.", hint=f"Its servers are {', '.join(members)}.")
         chosen = select(config, [*dict.fromkeys((server, *members))] if server else members)
-        # A member on demand starts where no other can serve, or where it is named.
+        # Start an on-demand member only if no other can serve, or if it is named.
         waits = {one: config.servers[one].start for one in members if one != server}
         servers = {one: replace(entry, start=waits.get(one, "")) for one, entry in chosen.servers.items()}
         return Plan(replace(chosen, servers=servers), server, name, _pairs_of(words), group=group)
@@ -140,10 +140,10 @@ def _plan_named(options: Options, config: Config, option: str, what: str) -> Pla
 
 
 def _members(config: Config, group: str) -> list[str]:
-    """The servers of a group that are enabled.
+    """List the enabled servers of a group.
 
     Raises:
-        UsageError: there is no such group, or none of it is enabled.
+        UsageError: there is no such group, or all its servers are disabled.
     """
     members = [server for server in config.servers.values() if server.group == group and group]
     if enabled := [server.name for server in members if server.enabled]:
@@ -171,7 +171,7 @@ def _plan_read(options: Options, config: Config) -> Plan:
 
 
 def _with_lists(pairs: Iterable[str]) -> tuple[str, ...]:
-    """The pairs of a template, where a key that comes several times has a list as its value."""
+    """Join the pairs of a template: a key given several times gets a list as its value."""
     found: dict[str, list[str]] = {}
     for key, _, value in (pair.partition("=") for pair in pairs):
         found.setdefault(key, []).append(value)
@@ -182,7 +182,7 @@ def _with_lists(pairs: Iterable[str]) -> tuple[str, ...]:
 
 
 def _pairs_of(words: Sequence[str]) -> tuple[str, ...]:
-    """The words, each of which has to be `key=value`."""
+    """Return the words after checking that each is `key=value`."""
     for word in words:
         if "=" not in word:
             raise UsageError(f"`{word}` is not of the form key=value.")
@@ -190,7 +190,7 @@ def _pairs_of(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def _split(config: Config, text: str, named: bool) -> tuple[str, str]:
-    """Server and name of `SERVER.NAME`, which divides at the first dot behind a server; empty where it names none."""
+    """Split `SERVER.NAME` at the first dot that follows a server's name. The server is empty if none is named."""
     sole = config.only
     heads = () if named else (text[: dot.start()] for dot in re.finditer(r"\.(?=.)", text))
     for head in heads:
@@ -200,11 +200,11 @@ def _split(config: Config, text: str, named: bool) -> tuple[str, str]:
 
 
 async def located(studio: Studio, plan: Plan, out: Output, *kinds: EntryKind) -> Ref:
-    """What is meant, at the one server that has it, which is connected and listed then.
+    """Find the server that has what the plan names, connect to it and load its lists.
 
     Raises:
-        UsageError: no server has it, or several have; the nearest are named.
-        StudioError: the server is not ready, in words.
+        UsageError: no server has it, or several do. The message names similar ones.
+        StudioError: the server is not ready; the message says why.
     """
     server, groups = plan.server, studio.groups
     routed = bool(plan.group) or kinds == ("resource",)
@@ -213,7 +213,7 @@ async def located(studio: Studio, plan: Plan, out: Output, *kinds: EntryKind) ->
         try:
             server = await find(plan.name)
         except UsageError:
-            await reachable(studio, out)  # which says why, and a person may sign in
+            await reachable(studio, out)  # this says why it failed, and lets the person sign in
             server = await find(plan.name)
         else:
             tell_passed_over(studio, out)
@@ -224,12 +224,11 @@ async def located(studio: Studio, plan: Plan, out: Output, *kinds: EntryKind) ->
 
 
 def _listed(studio: Studio, plan: Plan, out: Output, kinds: tuple[EntryKind, ...]) -> Ref:
-    """What the server that is named, or the one server that has it, lists under the name.
-
-    What is named by an option of its own need not be listed.
+    """Find the listed entry of this name at the named server, or at the only server that has it.
+    A name given by its own option need not be listed.
 
     Raises:
-        UsageError: no server has it, or several have; the nearest are named.
+        UsageError: no server has it, or several do. The message names similar ones.
     """
     server, name, what = plan.server, plan.name, kinds[0]
     entries = [one for kind in kinds for one in studio.catalog.entries(kind, [server] if server else None)]
@@ -251,36 +250,36 @@ def _listed(studio: Studio, plan: Plan, out: Output, kinds: tuple[EntryKind, ...
 
 
 class Intent(NamedTuple):
-    """What is called, and with what."""
+    """A call that is about to be made, with its arguments."""
 
     ref: Ref
     form: Form
     arguments: dict[str, Json]
     hidden: frozenset[str] = frozenset()
-    """Pointers of what is secret, and not by its looks."""
+    """Pointers to values that are secret though they do not look like it."""
 
     @property
     def value(self) -> Json:
-        """The arguments as they are remembered; None for a resource, which takes none."""
+        """The arguments as the history stores them; None for a resource, which has none."""
         return None if self.ref.kind == "resource" else self.arguments
 
     @property
     def secrets(self) -> frozenset[str]:
-        """Pointers of all that is secret."""
+        """Pointers to all secret values."""
         return self.hidden | secret_places(self.form, self.value)
 
     def begun(self, studio: Studio, call: Call) -> Call:
-        """Have a call remembered once it has ended."""
+        """Add the call to the history once it has ended."""
         studio.memory.history.follow(call, self.ref, self.value, origin="command line", hidden=self.secrets)
-        if self.ref.kind == "template":  # the studio knows of the address that came of it only
+        if self.ref.kind == "template":  # the studio itself sees only the expanded address
             studio.usage.ran(self.ref)
         return call
 
     def save(self, studio: Studio, out: Output) -> None:
-        """Save the call where `--save` wants that, without its secrets, and tell where.
+        """If `--save` is given, save the call without its secrets and say where.
 
         Raises:
-            UsageError, ConfigError: there is one of that name, or it cannot be written.
+            UsageError, ConfigError: a call of that name exists, or the file cannot be written.
         """
         if not out.options.flag("--save"):
             return
@@ -296,7 +295,7 @@ class Intent(NamedTuple):
 
 
 def form_of(studio: Studio, ref: Ref) -> Form:
-    """The arguments that a listed tool or prompt takes; any where it is not listed."""
+    """Build the form for a tool's or prompt's arguments. If it is not listed, any arguments fit."""
     found = studio.catalog.find(ref)
     view = found[0].view if found else None
     if ref.kind == "prompt":
@@ -305,13 +304,13 @@ def form_of(studio: Studio, ref: Ref) -> Form:
 
 
 async def intent_of(studio: Studio, plan: Plan, out: Output, ref: Ref, form: Form | None = None) -> Intent:
-    """The call with its arguments, which are not checked yet.
+    """Collect the arguments of the call. They are not checked yet.
 
     Args:
-        form: the arguments that it takes, where they are not those of a listed tool or prompt.
+        form: use this form instead of that of a listed tool or prompt.
 
     Raises:
-        UsageError: something cannot be read, or there is no earlier call.
+        UsageError: a value cannot be read, or there is no earlier call to repeat.
         StudioError: see `_saved_intent`.
     """
     options, form = out.options, form or form_of(studio, ref)
@@ -326,7 +325,7 @@ async def intent_of(studio: Studio, plan: Plan, out: Output, ref: Ref, form: For
 
 
 async def _last(studio: Studio, ref: Ref, out: Output) -> dict[str, Json]:
-    """The arguments of the newest call; says what of them was not kept."""
+    """Return the arguments of the newest call, and warn of parts that the history did not store."""
     found = await studio.memory.history.of(ref)
     if not found:
         raise UsageError(f"No earlier call of {ref} is remembered.")
@@ -343,7 +342,7 @@ def _object(value: Json, ref: Ref) -> dict[str, Json]:
 
 
 def _example(form: Form, ref: Ref, out: Output) -> dict[str, Json]:
-    """Arguments that are made up; says which example it is."""
+    """Make up example arguments, and say which example it is."""
     kind = cast("Kind", out.options.value("--example"))
     made = example(form, kind, out.options.count("--seed", 999_999_999, least=0) or 0)
     out.note(f"Example ({kind}): {made.label}.")
@@ -352,15 +351,15 @@ def _example(form: Form, ref: Ref, out: Output) -> dict[str, Json]:
 
 
 def saved_folders(config: Config) -> Folders:
-    """Where saved calls are, seen from here."""
+    """Return the folders for saved calls, as seen from the current directory."""
     return folders(Paths.default(), Path.cwd(), config.settings.calls)
 
 
 def _plan_saved(options: Options, config: Config) -> Plan:
-    """What `call --saved NAME` is about.
+    """Build the plan for `call --saved NAME`.
 
     Raises:
-        UsageError, ConfigError: there is no such call, its file is broken, or it cannot go with another option.
+        UsageError, ConfigError: there is no such call, its file is broken, or another option does not fit.
     """
     saved = saved_folders(config).find(options.value("--saved"))
     server = own_server(options, config) or server_option(options) or saved.ref.server
@@ -369,12 +368,12 @@ def _plan_saved(options: Options, config: Config) -> Plan:
 
 
 async def _saved_intent(studio: Studio, plan: Plan, saved: SavedCall, out: Output, ref: Ref, form: Form) -> Intent:
-    """A saved call with its arguments, and those that are given besides.
+    """Load a saved call with its secrets, and add the arguments given on the command line.
 
     Raises:
-        UsageError: an argument that is given has a value that cannot be.
-        InputNeeded: a secret may not be used, and nobody can be asked.
-        StudioError: a secret is not there, or the person went away.
+        UsageError: an argument on the command line has an impossible value.
+        InputNeeded: a project's file wants to use secrets, and nobody can be asked.
+        StudioError: a secret is missing, or the person did not agree.
     """
     places = saved_folders(studio.config)
     if not (out.options.flag("--yes") or places.agreed(saved)):
@@ -387,10 +386,10 @@ async def _saved_intent(studio: Studio, plan: Plan, saved: SavedCall, out: Outpu
 
 
 async def _agree(saved: SavedCall, places: Folders, server: str, asker: Asker) -> None:
-    """A project's file may send secrets of this computer once the person has agreed to it.
+    """Ask whether a saved call in a project's file may use this computer's secrets.
 
     Raises:
-        InputNeeded: there is nobody who could.
+        InputNeeded: nobody can be asked.
     """
     names = ", ".join(saved.references)
     said = f"{saved.file} is of the project, and sends {names} to {server}.{saved.ref.name}"
@@ -407,10 +406,10 @@ async def _agree(saved: SavedCall, places: Folders, server: str, asker: Asker) -
 
 
 def with_pairs(form: Form, value: dict[str, Json], pairs: Sequence[str]) -> dict[str, Json]:
-    """The value with what `key=value` pairs say.
+    """Return the value with the `key=value` pairs applied to it.
 
     Raises:
-        UsageError: some of them mean nothing.
+        UsageError: a pair does not fit the form.
     """
     wrong: list[str] = []
     for pair in pairs:
@@ -424,10 +423,10 @@ def with_pairs(form: Form, value: dict[str, Json], pairs: Sequence[str]) -> dict
 
 
 def refuse_wrong(problems: Iterable[SchemaProblem], value: Json, what: str, hint: str = "") -> None:
-    """Refuse arguments that do not match, before anything is sent.
+    """Refuse arguments that do not match the schema, before anything is sent.
 
     Raises:
-        UsageError: names every argument that is wrong, and why.
+        UsageError: always if there are problems; it names each wrong argument and says why.
     """
     wrong: dict[str, str] = {}
     for problem in errors(problems):
@@ -438,10 +437,10 @@ def refuse_wrong(problems: Iterable[SchemaProblem], value: Json, what: str, hint
 
 
 def template_form(uri: str) -> Form | None:
-    """The form of a template's variables; None where this is an address: none has braces in it (RFC 3986 2).
+    """Build a form for a template's variables. None for a plain address: an address has no braces (RFC 3986 2).
 
     Raises:
-        UsageError: it has braces, and is no template.
+        UsageError: it has braces but is not a valid template.
     """
     if not set("{}") & set(uri):
         return None
@@ -452,10 +451,10 @@ def template_form(uri: str) -> Form | None:
 
 
 def expanded(template: str, form: Form, values: Mapping[str, Json]) -> str:
-    """The URI of a template with these values.
+    """Expand a template with these values to a URI.
 
     Raises:
-        UsageError: a value is missing or cannot be used, or the template is none.
+        UsageError: a value is missing or unusable, or the template is invalid.
     """
     if missing := [field.name for field in form.fields if field.required and values.get(field.name) in (None, [], {})]:
         hint = f"Give each a value: {' '.join(f'{name}=…' for name in missing)}"

@@ -1,4 +1,4 @@
-"""Running the engine for one verb: signals, questions, what came of a call, and an orderly end however it is left."""
+"""Runs the engine for one verb: handles signals and questions, reports results, and always shuts down in order."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from mcp_studio.studio import Studio
 from mcp_studio.trace.postmortem import Mortem
 
 _BETWEEN = 1 / 9
-"""Seconds between two lines of progress: nine, and the last one, are ten in any second."""
+"""Seconds between two progress lines. Nine, plus the last one, make at most ten in any second."""
 
 _TOGETHER = 10.0
-"""Seconds between the end of a call and that of its connection, at most."""
+"""Most seconds between the end of a call and the end of its connection for the two to belong together."""
 _ENDING = 4.0
-"""Seconds in which it becomes known how a connection has ended."""
+"""Seconds to wait until it is known how a connection ended."""
 ORIGIN = "command line"
 Body = Callable[[Studio], Awaitable[int]]
 
@@ -44,14 +44,13 @@ Body = Callable[[Studio], Awaitable[int]]
 def execute(
     config: Config, out: Output, body: Body, *, answers: bool = True, connects: bool = True, origin: str = ORIGIN
 ) -> int:
-    """Open the studio on these servers, run `body` in it, close everything; returns the exit code.
-
-    In a shell the studio is open already, and stays.
+    """Open the studio on these servers, run `body` in it and close everything. Returns the exit code.
+    In a shell the studio is already open, and stays open.
 
     Args:
-        answers: servers may ask for input, and calls for approval; in a gateway its clients answer, and nobody here.
-        origin: what its recorded session is of.
-        connects: servers are started, and secrets that their entries refer to are looked up; else none of it is.
+        answers: servers may ask for input and calls for approval. In a gateway its clients answer, not this terminal.
+        origin: what the recorded session says it comes from.
+        connects: start the servers and look up the secrets in their entries. Otherwise neither happens.
     """
     check_file(out.options)
     out.asker = Asker(out)
@@ -59,7 +58,7 @@ def execute(
         config = replace(config, servers={one.name: replace(one, enabled=False) for one in config.servers.values()})
     elif out.shell is None:
         config = with_secrets(config, out)
-    logging.lastResort = logging.NullHandler()  # narration is ours alone; what is logged is for the log of the studio
+    logging.lastResort = logging.NullHandler()  # only we write messages to stderr; logging goes to the studio's log
     codes: list[int] = []
 
     def end(task: asyncio.Task[int], number: int) -> None:
@@ -86,7 +85,7 @@ def execute(
 
 
 async def within(studio: Studio, out: Output, body: Body, *, answers: bool) -> int:
-    """Run a verb in an open studio, and leave nothing of it behind there."""
+    """Run a verb in an open studio and undo afterwards what it has registered there."""
     async with AsyncExitStack() as ends:
         ends.callback(studio.trace.troubled.connect(out.note))
         out.redactor, out.studio = studio.redactor, studio
@@ -101,17 +100,17 @@ async def within(studio: Studio, out: Output, body: Body, *, answers: bool) -> i
             ends.callback(studio.rules.answered.connect(out.answered))
             await ends.enter_async_context(out.asker.answering(studio.inbox))
         code = await body(studio)
-        # A renewed token leaves behind one that may be used up.
+        # Warn of renewed tokens that could not be stored: the stored one may be used up.
         again = "It ends with this command: sign in again, once tokens can be stored."
         out.warn(*(f"{words} {again}" for words in studio.signing.unsaved))
         return code
 
 
 async def ready(studio: Studio, name: str, out: Output) -> Status:
-    """Wait until a server is ready; whoever is there may sign in first.
+    """Wait until a server is ready. A person at the terminal can sign in if that is needed.
 
     Raises:
-        StudioError: why it is not ready, in words.
+        StudioError: the server is not ready; the message says why.
     """
     if studio.manager.config(name).tls.insecure:
         out.warn(f"{name}: any certificate is accepted (insecure), so anybody on the way can read and change all of it")
@@ -124,10 +123,10 @@ async def ready(studio: Studio, name: str, out: Output) -> Status:
 
 
 async def connected(studio: Studio, name: str, out: Output) -> Status:
-    """Wait until a server is ready and listed; says what it does wrong.
+    """Wait until a server is ready and its lists are loaded. Prints its protocol mistakes.
 
     Raises:
-        StudioError: why it is not ready, in words.
+        StudioError: the server is not ready; the message says why.
     """
     await ready(studio, name, out)
     await studio.manager.listed(name)
@@ -138,7 +137,7 @@ async def connected(studio: Studio, name: str, out: Output) -> Status:
 
 
 async def connect_all(studio: Studio, out: Output) -> dict[str, StudioError]:
-    """Wait until all servers are ready and listed; says why some are not."""
+    """Wait until all servers are ready and listed. Returns the errors of those that failed."""
     names = studio.manager.names()
     ends = await asyncio.gather(*(connected(studio, name, out) for name in names), return_exceptions=True)
     failed: dict[str, StudioError] = {}
@@ -151,14 +150,14 @@ async def connect_all(studio: Studio, out: Output) -> dict[str, StudioError]:
 
 
 async def reachable(studio: Studio, out: Output) -> list[str]:
-    """The same; warns of those that are not ready, and gives the others."""
+    """Wait for all servers, warn of those that failed, and return the names of the others."""
     failed = await connect_all(studio, out)
     _warn_of(failed, out)
     return [name for name in studio.manager.names() if name not in failed]
 
 
 def tell_passed_over(studio: Studio, out: Output) -> None:
-    """Warn of the servers that were not waited for, or are not to be had."""
+    """Warn of the servers that are not ready, because another was faster or because they failed."""
     found = {name: studio.manager.status(name) for name in studio.manager.names()}
     first = Unreachable("another server was ready first.")
     _warn_of({name: one.error or first for name, one in found.items() if one.state not in ("ready", "disabled")}, out)
@@ -169,20 +168,20 @@ def _warn_of(failed: Mapping[str, StudioError], out: Output) -> None:
 
 
 class Narration:
-    """Says how far something is, at most ten times a second, and the last of it in any case."""
+    """Prints progress at most ten times a second, and always the last state."""
 
     def __init__(self, out: Output) -> None:
         self._out, self._next = out, 0.0
         self._said = self._newest = ""
 
     def tell(self, text: str) -> None:
-        """Say it, but where something was said just now; nothing where it is empty."""
+        """Print the text, unless something was printed just now. An empty text changes nothing."""
         self._newest = text or self._newest
         if time.monotonic() >= self._next:
             self.end()
 
     def end(self) -> None:
-        """Say the last of it, where that was not said yet."""
+        """Print the last text if it is not printed yet."""
         if self._newest != self._said:
             self._said = self._newest
             self._next = time.monotonic() + _BETWEEN
@@ -190,7 +189,10 @@ class Narration:
 
 
 def _progress(call: Call) -> str:
-    """How far a call is, in a line: its task, else its newest progress; empty while nothing is known."""
+    """Describe a call's progress in one line: the state of its task, or its newest progress.
+
+    Empty if neither is known.
+    """
     if (task := call.as_task) is not None and (call.progress is None or task.seen > task.started):
         return f"task {task.id} is {task.status} {task.message}".rstrip()
     if (progress := call.progress) is None:
@@ -199,7 +201,7 @@ def _progress(call: Call) -> str:
 
 
 async def outcome_of(call: Call, out: Output) -> CallOutcome:
-    """Wait for a call and tell its progress; when we are interrupted, the server is told before this ends."""
+    """Wait for a call and print its progress. On an interrupt the server is told before this returns."""
     manager, server, narration = out.studio.manager, call.ref.server, Narration(out)
     disconnect = call.changed.connect(lambda one: narration.tell(_progress(one)))
     known = manager.status(server).warnings
@@ -220,7 +222,7 @@ async def outcome_of(call: Call, out: Output) -> CallOutcome:
 
 
 async def ending_of(call: Call, manager: ConnectionManager) -> Mortem | None:
-    """How the connection ended that a call was lost with, once that is known; None where it goes on."""
+    """Return how the connection ended on which a call was lost, once that is known; None if the connection lives on."""
     supervisor, begun = manager.supervisor(call.ref.server), time.time() - (time.monotonic() - call.started)
 
     def ended_it(one: Mortem) -> bool:
@@ -230,16 +232,16 @@ async def ending_of(call: Call, manager: ConnectionManager) -> Mortem | None:
     def found() -> Mortem | None:
         return next(filter(ended_it, reversed(supervisor.mortems)), None)
 
-    # Where it goes on, only this one answer was of no use.
+    # If the connection lives on, only this one answer was unusable.
     await at_most(_ENDING, until(lambda: found() or supervisor.connection, manager.changed))
     return found()
 
 
 def check_file(options: Options) -> None:
-    """See that the result can go to the file of `--output`, before anything is done for it.
+    """Check that `--output` can be written, before anything is sent.
 
     Raises:
-        UsageError: it is there already, or cannot be made.
+        UsageError: the file exists, or cannot be created.
     """
     file = options.value("--output")
     if file and os.path.lexists(file):
@@ -249,7 +251,7 @@ def check_file(options: Options) -> None:
 
 
 def end(outcome: CallOutcome, out: Output, show: Callable[[Json], str] = blocks.result_text) -> int:
-    """Print how a call ended, or write its result to the file of `--output`; returns the exit code."""
+    """Print a call's outcome, or write its result to the file of `--output`. Returns the exit code."""
     out.ms = outcome.ms
     out.warn(*outcome.problems)
     out.note(*outcome.notes)
@@ -271,7 +273,7 @@ def end(outcome: CallOutcome, out: Output, show: Callable[[Json], str] = blocks.
 
 
 def _failed(outcome: CallOutcome, out: Output) -> int:
-    """Tell why a call was no success, and how its server ended where it was lost to that."""
+    """Print why a call failed. If it was lost with its server, print how that ended."""
     error, manager = outcomes.failure(outcome), out.studio.manager
     if isinstance(outcome, Lost) and outcome.members:
         error.hint = f"{' or '.join(outcome.members)} could take it: --failover lets them, though it may run twice."
@@ -297,7 +299,7 @@ def _succeeded(result: Json, show: Callable[[Json], str], out: Output) -> int:
         try:
             out.data(_written(result, blocks.joined(filter(None, (text, structured))), file))
             return out.done(result)
-        except StudioError as error:  # what was called for is shown all the same
+        except StudioError as error:  # show the result all the same
             failed = error
     if text or not structured:
         out.data(text.removesuffix("\n"))
@@ -310,13 +312,13 @@ def _succeeded(result: Json, show: Callable[[Json], str], out: Output) -> int:
 
 
 def _written(result: Json, text: str, file: str) -> str:
-    """Write a result to a new file; gives what is to be printed instead.
-
-    Text is written as it is. What is binary is written as bytes, each further part to a file with a number, and the
-    text around it is given back.
+    """Write a result to a new file and return what to print instead.
+    Text is written as it is. Binary content is written as bytes; a second and later part gets a number in its file
+    name,
+    and the text that came with it is returned.
 
     Raises:
-        StudioError: it cannot be written, or is no base64; a file that is there is left as it is.
+        StudioError: the file exists or cannot be written, or the content is not valid base64.
     """
     path, found = Path(file), blocks.blocks_of(result)
     try:

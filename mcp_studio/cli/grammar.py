@@ -1,4 +1,4 @@
-"""Verbs and options as `grammar.toml` declares them: parsing, help, completion and docs/cli.md are made from it."""
+"""Verbs and options, declared in `grammar.toml`. Parsing, help, completion and docs/cli.md are made from them."""
 
 from __future__ import annotations
 
@@ -12,48 +12,48 @@ from typing import Any, NamedTuple
 from mcp_studio.protocol.versions import LOG_LEVELS, VERSIONS
 
 _CHOICES = {"versions": VERSIONS, "log levels": LOG_LEVELS}
-"""Choices that are declared elsewhere."""
+"""Lists of choices that are defined elsewhere."""
 _HEAD = re.compile(r"(--[\w-]+)(?:, (--?[\w-]+))?(?: (\[?)(.+?)\]?)?")
 """`--name, -n VALUE`."""
 
 
 class Option(NamedTuple):
-    """An option. It is a flag where it has no `value`, the name of what it takes."""
+    """An option. `value` names what it takes; an option without it is a flag."""
 
     name: str
     help: str
     value: str = ""
     choices: tuple[str, ...] = ()
     short: str = ""
-    """Its other name."""
+    """Its short form, such as `-n`."""
     others: bool = False
-    """It takes other values than its choices, too."""
+    """It also accepts values that are not among its choices."""
     optional: bool = False
-    """The value can be left out."""
+    """The value may be left out."""
     needs: tuple[str, ...] = ()
-    """It means something with one of these only."""
+    """It is only allowed together with one of these options."""
     words: tuple[str, ...] = ()
-    """It means something behind one of these words only; an empty one is none."""
+    """It is only allowed after one of these words; an empty string stands for no word."""
 
 
 class Verb(NamedTuple):
-    """A verb; the empty one is the studio itself."""
+    """A verb. The one with an empty name is the studio itself."""
 
     usage: str
     summary: str = ""
     about: str = ""
     options: tuple[Option, ...] = ()
     shared: tuple[Option, ...] = ()
-    """Options that `--help connection` tells of: those of a verb with servers."""
+    """Options that verbs with servers share; `--help connection` describes them."""
     words: tuple[str, ...] = ()
-    """What its first word can be, for completion."""
+    """What its first word can be; used for completion."""
     apart: tuple[tuple[str, str], ...] = ()
-    """Options that do not go together."""
+    """Pairs of options that exclude each other."""
     closed: bool = False
-    """Its first word can be nothing else."""
+    """Its first word must be one of `words`."""
 
     def option(self, name: str) -> Option | None:
-        """The option of a name, or of its short form."""
+        """Find an option by its name or its short form."""
         return next((one for one in (*self.options, *self.shared) if name and name in (one.name, one.short)), None)
 
 
@@ -89,7 +89,7 @@ GROUPS: dict[str, tuple[Option, ...]] = {}
 for _name, _rows in _TABLES["groups"].items():
     GROUPS[_name] = tuple(_options(_rows))
 VERBS = {name: _verb(**table) for name, table in _TABLES["verbs"].items()}
-"""In the order of the help."""
+"""In the order in which help shows them."""
 CONNECTION = _verb(**_TABLES["connection"])
 CODES = (
     "Exit codes: 0 ok, 1 failure, 2 usage or configuration, 3 sign-in needed, 4 unreachable, 5 tool error,\n"

@@ -1,5 +1,5 @@
-"""The command line from its words to its exit code. The door: the verb, the studio and the mock server are imported
-here, after the server of `-- COMMAND` was started.
+"""Runs a command line, from its words to its exit code. The verbs, the studio and the mock server are imported only
+here, after the server of `-- COMMAND` has been started.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def main() -> int:
 
 def run(argv: Sequence[str]) -> int:
     """Run a command line; returns its exit code."""
-    # Collecting garbage while thousands of functions and classes are made finds none and costs a tenth of the start.
+    # While thousands of functions and classes are created there is no garbage; collecting costs a tenth of the start.
     gc.disable()
     from mcp_studio.cli.terminal import INTERRUPTED, Output, ask, restore
     from mcp_studio.vault.keyring import ask_with
@@ -39,7 +39,7 @@ def run(argv: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has had enough; nothing more can be said there.
+        # Whoever read our output has stopped; nothing more can be printed.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     finally:
@@ -62,7 +62,7 @@ def _run(argv: Sequence[str], out: Output) -> int:
 
 
 def _studio(options: Options) -> int:
-    """The studio itself."""
+    """Open the studio itself."""
     from mcp_studio.cli import targets
     from mcp_studio.paths import Paths
 
@@ -78,7 +78,7 @@ def _studio(options: Options) -> int:
 
 
 def _keys(changed: Mapping[str, str]) -> list[tuple[str, str, str, str]]:
-    """The keys of the studio, with the person's own: id, keys, what they do, where."""
+    """List the studio's keys, including the person's changes: id, keys, what they do, where."""
     from mcp_studio.tui.actions import ACTIONS, remap
 
     own, _ = remap(changed)
@@ -92,14 +92,14 @@ def _gateway(*given: Any) -> int:
 
 
 def _tap(*given: Any) -> Any:
-    """The tap of a server at a URL, which serves as the gateway does."""
+    """Start the tap for a server at a URL; it serves HTTP as the gateway does."""
     from mcp_studio.gateway.tap import start
 
     return start(*given)
 
 
 def _mock(options: Options) -> int:
-    """Serve a recording as the server in it."""
+    """Serve a recording in place of the server that was recorded."""
     from mcp_studio.cli.targets import server_option
     from mcp_studio.paths import Paths
     from mcp_studio.servers.mock.start import run as serve
@@ -128,7 +128,7 @@ def _databases(options: Options) -> int:
 
 
 def _port(options: Options) -> int | None:
-    """Where a server listens, 0 for any free port; None is standard input and output."""
+    """Return the port to listen on, 0 for any free one; None for standard input and output."""
     return (options.count("--http", 65_535, least=0) or 0) if options.flag("--http") else None
 
 

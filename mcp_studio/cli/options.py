@@ -1,4 +1,4 @@
-"""The words of a command line as options, help and completion: argparse on the table of `grammar`."""
+"""Parses a command line, and prints help and completions: argparse fed from the tables of `grammar`."""
 
 from __future__ import annotations
 
@@ -22,35 +22,35 @@ _LAYOUT = partial(RawDescriptionHelpFormatter, max_help_position=26, width=_WIDT
 
 @cache
 def standard_input() -> bytes:
-    """All of standard input, which can be read once; an option's value is asked for as often as there are servers."""
+    """Return all of standard input. It can be read only once, but an option's value is needed once for each server."""
     return sys.stdin.buffer.read()
 
 
 class Options:
-    """What a command line says: the verb (empty for the studio itself), its words, and its options by long name."""
+    """A parsed command line: the verb (empty for the studio itself), its words, and its options by long name."""
 
     def __init__(self, verb: str, words: list[str] | None = None, given: dict[str, list[str]] | None = None) -> None:
         self.verb, self.words, self.given = verb, words or [], given or {}
         self.command: list[str] | None = None
-        """What came after `--`, or None where there was no `--`."""
+        """The words after `--`; None if there was no `--`."""
 
     def flag(self, name: str) -> bool:
         """Whether an option was given."""
         return name in self.given
 
     def value(self, name: str) -> str:
-        """The value of an option, the last where it was given several times, or an empty string."""
+        """Return an option's value, the last if it was given several times, or an empty string."""
         return (self.values(name) or [""])[-1]
 
     def values(self, name: str) -> list[str]:
-        """All values of an option that may be repeated."""
+        """Return all values of a repeatable option."""
         return self.given.get(name, [])
 
     def seconds(self, name: str = "--timeout") -> float | None:
-        """The value of an option in seconds, or None where it was not given.
+        """Return an option's value in seconds, or None if it was not given.
 
         Raises:
-            UsageError: it is no number above 0.
+            UsageError: it is not a number above 0.
         """
         if not (text := self.value(name)):
             return None
@@ -63,10 +63,10 @@ class Options:
         return seconds
 
     def count(self, name: str, most: int, least: int = 1) -> int | None:
-        """The value of an option that counts something, or None where it was not given.
+        """Return an option's value as a whole number, or None if it was not given.
 
         Raises:
-            UsageError: it is no whole number from `least` to `most`.
+            UsageError: it is not a whole number from `least` to `most`.
         """
         if not (text := self.value(name)):
             return None
@@ -75,7 +75,7 @@ class Options:
         return int(text)
 
     def read(self, name: str, text: str = "") -> bytes:
-        """What an option's value, or one of its values, stands for: itself, the content of `@FILE`, or standard input.
+        """Return what an option's value stands for: the text itself, the content of `@FILE`, or standard input.
 
         Raises:
             UsageError: the file cannot be read.
@@ -91,10 +91,10 @@ class Options:
             raise UsageError(f"{name}: {text[1:]} cannot be read: {problem.strerror or problem}.") from None
 
     def json(self, name: str, otherwise: Any) -> Any:
-        """The JSON value of an option.
+        """Return an option's value as JSON.
 
         Raises:
-            UsageError: it cannot be read, or is no JSON.
+            UsageError: it cannot be read or is not JSON.
         """
         if not self.value(name):
             return otherwise
@@ -104,10 +104,10 @@ class Options:
             raise UsageError(f"{name} is not valid JSON: {str(problem).rstrip('.')}.") from None
 
     def object(self, name: str) -> dict[str, Json]:
-        """The same, where only an object will do; empty where it was not given.
+        """Return an option's value as a JSON object; empty if it was not given.
 
         Raises:
-            UsageError: as `json`, or it is no object.
+            UsageError: as for `json`, or it is not an object.
         """
         value = self.json(name, {})
         if not isinstance(value, dict):
@@ -116,7 +116,7 @@ class Options:
 
     @property
     def headers(self) -> list[tuple[str, str]]:
-        """The values of `--header` as pairs.
+        """Return the values of `--header` as pairs.
 
         Raises:
             UsageError: one is not of the form `Name: value`.
@@ -136,7 +136,7 @@ class _Parser(ArgumentParser):
 
 
 def _parser(verb: Verb, *, all: bool = True) -> ArgumentParser:
-    """The parser of one verb. `all`: it also takes the options that `--help connection` tells of."""
+    """Build the parser of one verb. `all`: include the options that `--help connection` describes."""
     usage = "\n       ".join(f"mcp-studio {line}" for line in verb.usage.split("\n"))
     about = "\n".join(fill(part, _WIDTH) for part in verb.about.split("\n"))
     epilog = "\n".join(filter(None, (SEE_CONNECTION if verb.shared else "", CODES)))
@@ -160,7 +160,7 @@ def parse(argv: Sequence[str]) -> Options:
     """Read a command line.
 
     Raises:
-        UsageError: an unknown verb or option (the nearest is named), or a missing or wrong value.
+        UsageError: a verb or option is unknown (the message names the nearest), or a value is missing or wrong.
     """
     words = list(argv)
     command = None
@@ -172,10 +172,10 @@ def parse(argv: Sequence[str]) -> Options:
             raise UsageError(f"{command[0]} stands behind --, where the command of the server begins.", hint=hint)
     name = words.pop(0) if words and words[0] in VERBS else ""
     verb = VERBS[name]
-    if name == "auth" and "token" in words:  # print it as a header line
+    if name == "auth" and "token" in words:  # here it is a flag: print the token as a header line
         shared = tuple(one for one in verb.shared if one.name != "--header")
         verb = verb._replace(options=(*verb.options, Option("--header", "")), shared=shared)
-    if name == "trace":  # `-word` is a part of the query there
+    if name == "trace":  # here `-word` belongs to the query
         words = [word if word[:1] != "-" or word[:2] == "--" or verb.option(word) else f"\0{word}" for word in words]
     known, rest = _parser(verb).parse_known_args(words)
     if not name and (later := next((word for word in rest if word in VERBS), "")):
@@ -195,7 +195,7 @@ def parse(argv: Sequence[str]) -> Options:
 
 
 def _check(verb: Verb, options: Options) -> None:
-    """Refuse options that do not fit together, and lengths of time that are none."""
+    """Refuse options that exclude each other or do not fit the verb, and durations that are not numbers."""
     if verb.closed and (word := "".join(options.words[:1])) not in ("", *verb.words):
         hint = _nearest(word, verb.words) or f"There are {', '.join(verb.words)}."
         raise UsageError(f"`{options.verb}` knows no `{word}`.", hint=hint)
@@ -212,7 +212,7 @@ def _check(verb: Verb, options: Options) -> None:
 
 
 def _nearest(word: str, known: Iterable[str]) -> str:
-    """A sentence that names the most similar known word. That of `config` takes too long to import for `--help`."""
+    """Suggest the most similar known word. The function in `config` takes too long to import for `--help`."""
     from difflib import get_close_matches
 
     found = get_close_matches(word, known, 1)
@@ -220,7 +220,7 @@ def _nearest(word: str, known: Iterable[str]) -> str:
 
 
 def help_text(words: Sequence[str]) -> str | None:
-    """The answer to `--version`, `--help` and `help`; None where a command line asks for something else."""
+    """Return the text for `--version`, `--help` and `help`; None for any other command line."""
     ours = words[: words.index("--")] if "--" in words else words
     if ours[:1] in (["--version"], ["-V"]):
         return f"mcp-studio {__version__}\n"
@@ -245,17 +245,17 @@ def show(text: str) -> int:
 
 
 _SCRIPTS = Path(__file__).parent / "completion"
-"""A script for each shell, which asks `mcp-studio completion -- WORDS`."""
+"""One script per shell; each asks `mcp-studio completion -- WORDS`."""
 
 
 def completion(options: Options, servers: Callable[[], Iterable[str]]) -> str:
-    """What `completion SHELL` prints, or what can stand in place of the last word behind `--`.
+    """Return the script for `completion SHELL`, or the candidates for the last word after `--`.
 
     Args:
-        servers: gives the names of servers, where they are needed.
+        servers: returns the servers' names; called only if needed.
 
     Raises:
-        UsageError: no such shell.
+        UsageError: the shell is unknown.
     """
     if options.command is not None:
         return "".join(f"{word}\n" for word in candidates(options.command, servers))
@@ -265,7 +265,7 @@ def completion(options: Options, servers: Callable[[], Iterable[str]]) -> str:
 
 
 def candidates(words: Sequence[str], servers: Callable[[], Iterable[str]]) -> list[str]:
-    """What can stand in place of the last word; nothing where files can, or the words of a server's command."""
+    """List what the last word can be completed to. Empty where a file or the server's own command is typed."""
     *before, last = words or [""]
     if "--" in before:
         return []

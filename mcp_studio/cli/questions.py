@@ -1,5 +1,5 @@
-"""Pending requests of servers and calls, put on the terminal a line at a time, or refused where nobody is there; and
-signing in, where the person sees every step and the page.
+"""Puts the requests of servers and calls to the person at the terminal, one at a time, or refuses them if nobody is
+there. Also signs in, showing each step and the page.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ if TYPE_CHECKING:
     from mcp_studio.studio import Studio
 
 _GRACE = 1.0
-"""Seconds for whatever waits for an answer to end by itself once there is none."""
+"""Seconds that a call has to end by itself after its request went unanswered."""
 
 
 class Asker:
-    """Answers the inbox. `refused` holds what nobody could answer, `rules` those of the files of `--answer`.
+    """Answers the inbox. `refused` collects requests that nobody could answer; `rules` come from `--answer` files.
 
     Raises:
-        ConfigError: one of the files is not there, or has something wrong in it.
+        ConfigError: one of the files is missing or has a mistake in it.
     """
 
     def __init__(self, out: Output) -> None:
@@ -58,18 +58,18 @@ class Asker:
             raise ConfigError(f"--answer: {problems[0]}", hint="Nothing was sent.")
         self.lines, self._out = Lines(), out
         self._turn = asyncio.Lock()
-        """Whoever holds it may ask."""
+        """Whoever holds it may ask the person."""
         self._give_up: Callable[[], object] | None = None
         self._seen: set[int] = set()
 
     def unless_answered(self, give_up: Callable[[], object]) -> None:
-        """Have this called a moment after a request had no answer: what waits for one may do so for ever."""
+        """Call `give_up` shortly after a request went unanswered: whatever waits for it might wait for ever."""
         self._give_up = give_up
         if self.refused:
             asyncio.get_running_loop().call_later(_GRACE, give_up)
 
     async def sign_in(self, status: Status) -> Status:
-        """Offer to sign in to a server that cannot be connected to before; gives what became of it."""
+        """Offer to sign in to a server that refuses us without it. Returns the new status."""
         studio, name = self._out.studio, status.server
         why, begin = status.error.message if status.error else "", partial(studio.signing.sign_in, name)
         request = InputRequest("sign_in", name, why, sign_in=begin)
@@ -83,7 +83,7 @@ class Asker:
 
     @asynccontextmanager
     async def answering(self, inbox: Inbox) -> AsyncGenerator[None]:
-        """Answer, one after the other, what comes into the inbox while this is open."""
+        """Answer the requests in the inbox one after the other, as long as this is open."""
         task = asyncio.create_task(self._serve(inbox))
         try:
             yield
@@ -101,7 +101,7 @@ class Asker:
                 await (self._answer if can_ask() else self._refuse)(request)
 
     async def _refuse(self, request: InputRequest) -> None:
-        if request.kind != "sign_in":  # the outcome of the call says how to sign in
+        if request.kind != "sign_in":  # for a sign-in the call's outcome says what to do
             self.refused.append(_refused(request))
         by = "nobody to ask" if request.kind == "approval" else ""
         request.answer("decline" if request.kind in OURS else "cancel", by=by)
@@ -111,7 +111,7 @@ class Asker:
     async def _answer(self, request: InputRequest) -> None:
         asking = asyncio.create_task(self._put(request))
         try:
-            # The server may withdraw its request, or the call end, while somebody is still typing.
+            # The server may withdraw its request, or the call may end, while somebody is typing.
             done, _ = await asyncio.wait((asking, request.reply), return_when=asyncio.FIRST_COMPLETED)
         finally:
             asking.cancel()
@@ -136,7 +136,7 @@ class Asker:
         match request.kind:
             case "approval":
                 say(f"{safe(questions.request_words(request))}: {', '.join(map(safe, request.reasons))}")
-                if request.arguments is not None:  # else a step of a workflow waits
+                if request.arguments is not None:  # without arguments it is a workflow step that waits
                     frame(pretty(request.arguments))
                 request.answer("accept" if await agrees(self.lines, "Run it?") else "decline")
             case "sign_in":
@@ -150,7 +150,7 @@ class Asker:
 
 
 def _refused(request: InputRequest) -> InputNeeded:
-    """The error that the command line ends with where nobody could answer a request."""
+    """Build the error to exit with because nobody could answer a request."""
     detail: dict[str, Json] = {"asked": request.kind, "question": request.message}
     if request.kind == "approval":
         why = f"{request.subject} needs approval: {', '.join(request.reasons)}."
@@ -166,11 +166,11 @@ _HELP = "Enter takes what is in brackets, or leaves it out. :decline says no to 
 
 
 async def fill(request: InputRequest, lines: Lines, redactor: Redactor) -> None:
-    """Ask for every field, show what will be sent, and answer.
+    """Ask for each field, show what will be sent, and answer the request.
 
     Raises:
         Left: the person declined or cancelled.
-        EndOfInput: there is nobody any more.
+        EndOfInput: the input has ended.
     """
     frame(request.message)
     form = build(request.schema, strict=True)
@@ -184,7 +184,7 @@ async def fill(request: InputRequest, lines: Lines, redactor: Redactor) -> None:
         say(*(f"{safe(problem.place)}: {safe(problem.message)}" for problem in wrong))
         if not form.fields:
             raise Left("cancel")
-    # Specification, client/elicitation: let the person review before it is sent.
+    # Specification, client/elicitation: let the person review the answer before it is sent.
     secret = {field.name for field in form.fields if is_secret(field)}
     frame(pretty({name: "(hidden)" if name in secret else item for name, item in value.items()}))
     answer = await lines.answer(f"Send this to {safe(request.server)}? [Y/n] ")
@@ -195,7 +195,7 @@ async def fill(request: InputRequest, lines: Lines, redactor: Redactor) -> None:
 
 
 async def _ask(field: Field, server: str, lines: Lines, redactor: Redactor) -> dict[str, Json]:
-    """Ask until the answer has a meaning; empty where the field is left out."""
+    """Ask until the answer fits the field; empty if the person leaves the field out."""
     label, secret = safe(field.name), is_secret(field)
     _describe(field, label)
     if secret:
@@ -218,10 +218,10 @@ async def _ask(field: Field, server: str, lines: Lines, redactor: Redactor) -> d
 
 
 def _value(field: Field, text: str) -> Json:
-    """What a typed text means for a field.
+    """Convert typed text to a field's value.
 
     Raises:
-        ValueError: nothing that fits.
+        ValueError: the text does not fit the field.
     """
     if not text.strip():
         raise ValueError("is required")
@@ -232,7 +232,7 @@ def _value(field: Field, text: str) -> Json:
 
 
 def _describe(field: Field, label: str) -> None:
-    """Say what a field is for, and what can be typed."""
+    """Print what a field is for and what can be typed."""
     required = " (required)" if field.required else ""
     title = f"{field.title} " if field.title and field.title != field.name else ""
     say(f"{safe(title)}{safe(field.description)}{required}".strip() or f"{label}{required}")
@@ -248,7 +248,10 @@ def _describe(field: Field, label: str) -> None:
 
 
 async def _visit(request: InputRequest, inbox: Inbox, lines: Lines) -> None:
-    """Show where a page leads, open it on consent, and wait where a call is to be sent again."""
+    """Show where a page leads and open it if the person agrees.
+
+    If the call is to be sent again, wait until the page is done.
+    """
     page = judge(request.url)
     frame(request.message)
     say(f"The page is at {safe(page.host or 'no host')}")
@@ -269,7 +272,7 @@ async def _visit(request: InputRequest, inbox: Inbox, lines: Lines) -> None:
 
 
 async def _sample(request: InputRequest, lines: Lines) -> None:
-    """Show the messages, and take the reply."""
+    """Show the messages and read the reply."""
     params = dict(request.params)
     if isinstance(system := params.pop("systemPrompt", None), str):
         frame(f"system: {system}")
@@ -288,39 +291,38 @@ async def _sample(request: InputRequest, lines: Lines) -> None:
 # Signing in
 
 _MARKS = {"done": "✓", "failed": "✗", "skipped": "–"}
-"""State of a step that has come to its end -> its mark."""
+"""State of a finished step -> its mark."""
 _LONGEST = 16_384
-"""Characters of the page's address."""
+"""Most characters of the page's address that are shown."""
 _CANCELLING = 2.0
-"""Seconds for a sign-in to come to its end once it is cancelled."""
+"""Seconds that a cancelled sign-in has to end."""
 
 
 @record(eq=False)
 class SignInController:
-    """Shows how a sign-in goes, and asks for what it needs from a person.
-
-    It opens the page itself, and knows then whether that went well: the studio of the command line has no browser.
+    """Shows the progress of a sign-in and asks the person what it needs.
+    It opens the page itself, so that it knows whether that worked: the command line's studio has no browser.
     """
 
     sign_in: SignIn
     note: Callable[[str], None]
-    """Says one line of narration."""
+    """Prints one line to stderr."""
     lines: Lines | None
-    """What is typed; None where nobody can be asked."""
+    """Reads what is typed; None if nobody can be asked."""
     browser: str
-    """The command that opens pages; empty for the browser of the desktop."""
+    """The command that opens pages; empty for the desktop's browser."""
     finish: str
-    """The command line that goes on with it later."""
+    """The command line that finishes the sign-in later."""
     _failure: StudioError | None = None
-    """Why we gave up, where that says more than the sign-in itself."""
+    """Our own reason for giving up, if it says more than the sign-in's error."""
     _shown: frozenset[str] = frozenset()
-    """Steps that have come to their end."""
+    """Names of finished steps that were printed."""
 
     async def run(self) -> None:
         """Sign in.
 
         Raises:
-            StudioError: why nobody is signed in.
+            StudioError: the sign-in failed; the message says why.
         """
         work = asyncio.create_task(self.sign_in.run())
         try:
@@ -330,10 +332,10 @@ class SignInController:
             await asyncio.wait((work,), timeout=_CANCELLING)
 
     async def follow(self) -> None:
-        """Follow a sign-in that runs until it is over.
+        """Follow a running sign-in until it is over.
 
         Raises:
-            StudioError: why nobody is signed in.
+            StudioError: the sign-in failed; the message says why.
         """
         sign_in, news = self.sign_in, asyncio.Event()
         asked, asking = None, asyncio.create_task(asyncio.sleep(0))
@@ -348,7 +350,7 @@ class SignInController:
             while not sign_in.over:
                 await news.wait()
                 news.clear()
-                # The same request may be about to be sent twice.
+                # The same request can come up twice.
                 if asked != (now := (sign_in.state, id(sign_in.next_request))):
                     asked = now
                     await self._stop(asking)
@@ -360,7 +362,7 @@ class SignInController:
             raise self._failure or sign_in.error or SignInNeeded(f"Nobody has signed in to {sign_in.server}.")
 
     async def _stop(self, asking: asyncio.Task[None]) -> None:
-        """End what is being asked: it is no longer wanted."""
+        """Stop a question that is no longer needed."""
         if not asking.done():
             asking.cancel()
             await asyncio.wait((asking,))
@@ -372,13 +374,13 @@ class SignInController:
             if step.state not in _MARKS or step.name in self._shown:
                 continue
             self._shown |= {step.name}
-            # The error says why a step failed.
+            # The error itself says why a step failed.
             detail = f": {step.detail}" if step.detail and step.state != "failed" else ""
             if detail or step.state != "skipped":
                 self.note(f"{_MARKS[step.state]} {step.title}{detail}")
 
     async def _ask(self) -> None:
-        """Ask a person for what is needed now; where that comes to nothing, the sign-in is over."""
+        """Ask the person what the sign-in needs now. If that fails, cancel the sign-in."""
         sign_in = self.sign_in
         try:
             if sign_in.state == "paused":
@@ -398,7 +400,7 @@ class SignInController:
             sign_in.cancel()
 
     async def _ask_to_send(self) -> None:
-        """Show the newest answer and the next request, which waits."""
+        """Show the newest answer and the next request, and ask whether to send it."""
         sign_in, request = self.sign_in, self.sign_in.next_request
         if request is None or self.lines is None:
             return sign_in.run_through()
@@ -410,13 +412,13 @@ class SignInController:
         (sign_in.run_through if answer.strip().lower() in ("r", "run") else sign_in.go_on)()
 
     async def _ask_in_browser(self) -> None:
-        """Show the page, open it, and take the address that the browser ends on."""
+        """Show the page, open it, and read the address at which the browser ends up."""
         sign_in, url = self.sign_in, self.sign_in.authorization_url
         say(f"Sign in at {safe(urlsplit(url).hostname)}:\n\n{safe(url, _LONGEST)}\n")
         say(*(f"  {safe(warning)}" for warning in sign_in.warnings))
         opened = not sign_in.step_by_step and await self._open()
         returns = sign_in.started_callback
-        if self.lines is None and not (opened and returns):  # nobody is here: `--redirect` finishes it
+        if self.lines is None and not (opened and returns):  # nobody is here: `--redirect` can finish it later
             self._failure = nobody_is_here(sign_in, self.finish)
             return await sign_in.set_aside()
         say("The browser was asked to open it." if opened else "Open it in a browser.")
@@ -447,10 +449,10 @@ class SignInController:
 
 
 async def _offer_sign_in(request: InputRequest, studio: Studio, lines: Lines, note: Callable[[str], None]) -> None:
-    """Ask whether to sign in, do it where the person agrees, and answer the request.
+    """Ask whether to sign in, do so if the person agrees, and answer the request.
 
     Raises:
-        EndOfInput: there is nobody any more.
+        EndOfInput: the input has ended.
     """
     waiting = f" ({request.subject} is waiting)" if request.subject else ""
     say(safe(wants(request.server, request.message, how=waiting)))

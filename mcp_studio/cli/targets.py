@@ -1,4 +1,4 @@
-"""Which servers a command line is about, and starting them as early as possible."""
+"""Finds out which servers a command line is about, and prepares to start them as early as possible."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from mcp_studio.redact import is_reference
 from mcp_studio.vault.keyring import session
 
 NAME = "target"
-"""What a server given on the command line is called."""
+"""Name of a server that is given on the command line."""
 
 
 def from_root(text: str) -> Root:
-    """A root on the command line: an address, or a folder.
+    """Read a root from the command line: a URI or a folder.
 
     Raises:
         UsageError: there is no such folder.
@@ -46,10 +46,10 @@ def from_root(text: str) -> Root:
 def from_url(
     url: str, headers: Mapping[str, str] | Sequence[tuple[str, str]] = (), transport: str = ""
 ) -> ServerConfig:
-    """A server at a URL; `${NAME}` in header values is replaced.
+    """Build the entry of a server at a URL. `${NAME}` in header values is replaced.
 
     Raises:
-        UsageError: it is no URL of http, https, ws or wss.
+        UsageError: it is not a URL of http, https, ws or wss.
         ConfigError: a header names an environment variable that is not set.
     """
     if wrong := wrong_address(url):
@@ -57,14 +57,14 @@ def from_url(
     if transport and (transport == "websocket") != url.startswith("ws"):
         begin = "ws:// or wss://" if transport == "websocket" else "http:// or https://"
         raise UsageError(f"The transport {transport} needs a URL that begins with {begin}.")
-    # Only headers may have references: a URL from a shell is meant as it stands.
+    # Only headers can contain references: the URL comes from a shell, and is taken literally.
     given = effective(ServerConfig(NAME, headers=dict(headers)))
     server = replace(given, url=url, transport=cast("Kind", transport), written=None)
     return replace(server, secrets=tuple(dict.fromkeys((*given.secrets, *secret_values(server)))))
 
 
 def from_command(argv: Sequence[str]) -> ServerConfig:
-    """A server started by a command; the words are taken as they are: a shell has been over them already.
+    """Build the entry of a server started by a command. Words are taken literally: the shell has already expanded them.
 
     Raises:
         UsageError: there is no command.
@@ -76,7 +76,7 @@ def from_command(argv: Sequence[str]) -> ServerConfig:
 
 
 def from_module(path: str) -> ServerConfig:
-    """The tools of a Python file, which is read again when it changes; the server is called as the file.
+    """Build the entry of a server for a Python file. It is reloaded when it changes, and its name is the server's.
 
     Raises:
         UsageError: there is no such file.
@@ -89,10 +89,10 @@ def from_module(path: str) -> ServerConfig:
 
 
 def adjusted(server: ServerConfig, options: Options) -> ServerConfig:
-    """The entry with what the command line says over it; a word of the command line beats one of the file.
+    """Apply the options of the command line to an entry; they win over the configuration file.
 
     Raises:
-        UsageError: era and version contradict each other, something is not a JSON object, or a root is no folder.
+        UsageError: era and version contradict each other, something is not a JSON object, or a root is not a folder.
     """
     changes: dict[str, Any] = {}
     era, version = cast("Era | Literal['']", options.value("--era")), options.value("--protocol-version")
@@ -110,7 +110,7 @@ def adjusted(server: ServerConfig, options: Options) -> ServerConfig:
         changes["roots"] = tuple(map(from_root, roots))
     if level := options.value("--log-level"):
         changes["log_level"] = level
-    if options.flag("--detach"):  # a task of 2025-11-25 lives in the HTTP session, and ends with that
+    if options.flag("--detach"):  # a task of 2025-11-25 lives in the HTTP session, and dies with it
         changes["keep_session"] = True
     if (seconds := options.seconds()) is not None:
         changes["timeouts"] = Timeouts(seconds, seconds, seconds, "--timeout")
@@ -118,7 +118,7 @@ def adjusted(server: ServerConfig, options: Options) -> ServerConfig:
 
 
 def _reached(server: ServerConfig, options: Options) -> ServerConfig:
-    """The same for how a server at a URL is reached: certificates and headers."""
+    """Apply the options for certificates and headers to the entry of a server at a URL."""
     files = (("ca", "--ca"), ("cert", "--cert"), ("key", "--cert-key"))
     if empty := next((name for _, name in files if options.flag(name) and not options.value(name)), ""):
         raise UsageError(f"{empty} needs the name of a file.")
@@ -136,14 +136,14 @@ def _reached(server: ServerConfig, options: Options) -> ServerConfig:
 
 
 _LEAVE = 0.05
-"""Seconds that a server has to leave by itself after a verb."""
+"""Seconds that a server has to exit by itself after a verb."""
 
 
 def target(options: Options) -> ServerConfig | None:
-    """The server given on the command line itself, if there is one.
+    """Return the server that the command line itself gives, if any.
 
     Raises:
-        UsageError: several were given, or what was given is none.
+        UsageError: several were given, or the given one is invalid.
     """
     url = options.value("--url") or (options.words[0] if not options.verb and options.words else "")
     module = options.value("--module")
@@ -164,13 +164,13 @@ def target(options: Options) -> ServerConfig | None:
 
 
 def ourselves() -> list[str]:
-    """The words that start this program again, as a client's file has them."""
+    """Return the words that start this program again, for a client's configuration file."""
     program = shutil.which("mcp-studio", path=str(Path(sys.executable).parent))
     return [program] if program else [sys.executable, "-m", "mcp_studio"]
 
 
 def demo(options: Options) -> ServerConfig:
-    """The bundled demo server, started with this Python.
+    """Return the bundled demo server, started with this Python.
 
     Raises:
         UsageError: further words were given.
@@ -178,28 +178,28 @@ def demo(options: Options) -> ServerConfig:
     if options.words or options.command is not None:
         raise UsageError("`demo` takes no further words.")
     module = ("-m", "mcp_studio.servers.demo")
-    # A source checkout may be found by PYTHONPATH alone.
+    # In a source checkout, only PYTHONPATH may lead to the package.
     server = ServerConfig("demo", command=sys.executable, args=module, inherit_env=("PYTHONPATH",))
     return adjusted(server, options)
 
 
 def configuration(options: Options, paths: Paths, own: ServerConfig | None, *, secrets: bool = True) -> Config:
-    """All that is configured; with a target only that server, under the person's settings.
+    """Load the configuration. If the command line gives a server, only that one is kept, with the person's settings.
 
     Args:
-        secrets: look up the kept secrets that entries refer to; else `with_secrets` does, for servers that are used.
+        secrets: look up the stored secrets in entries now. Otherwise `with_secrets` does so, only for servers in use.
 
     Raises:
         ConfigError: a file given by `--config` cannot be used at all.
         UsageError: an option's value is wrong.
     """
     files = [Path(name).expanduser() for name in options.values("--config")]
-    # Where nothing configured is connected to, nobody is asked to unlock anything.
+    # If no configured server is connected to, there is no need to ask anybody to unlock secrets.
     needless = not secrets or own is not None
     config = load(paths, Path.cwd(), files=files, secrets="${{keyring:{}}}".format if needless else None)
     settings = config.settings
     if options.verb not in ("", "demo"):
-        # A verb ends when its answer is there: a server that does not leave at once is told to.
+        # A verb ends as soon as it has its answer: a server that does not exit quickly is terminated.
         settings = replace(settings, limits=replace(settings.limits, leave=min(settings.limits.leave, _LEAVE)))
     settings = replace(settings, traceparent=settings.traceparent or options.flag("--traceparent"))
     config = replace(config, settings=settings)
@@ -216,10 +216,10 @@ def _broken(problem: Problem) -> ConfigError:
 
 
 def with_secrets(config: Config, out: Output) -> Config:
-    """The servers that a verb is about, with the kept secrets that their entries refer to; all are told to `out`.
+    """Fill in the stored secrets of a verb's servers, and teach `out` to hide them.
 
     Raises:
-        ConfigError: a server that is named, or each of them, cannot be used without one that is not to be had.
+        ConfigError: a secret is missing, and its server is named, or no server is left.
     """
     options, ask = out.options, session()
     servers, lacking = dict(config.servers), dict[str, ConfigError]()
@@ -245,9 +245,8 @@ def with_secrets(config: Config, out: Output) -> Config:
 
 
 def configured(out: Output) -> Config:
-    """What a verb works on: all that is configured, or the server given on the command line.
-
-    Kept secrets are not looked up yet. What is wrong with the configuration is told.
+    """Load what a verb works on: the configured servers, or the one given on the command line.
+    Stored secrets are not looked up yet. Prints the problems of the configuration.
     """
     if out.shell is not None:
         return out.shell.config
@@ -258,13 +257,13 @@ def configured(out: Output) -> Config:
 
 
 def tell_problems(config: Config, out: Output) -> None:
-    """Say what is wrong with a configuration, and which files nobody has agreed to."""
+    """Warn of problems in a configuration, and of files that nobody has agreed to."""
     out.warn(*config.problems)
     out.note(*(f"{one.file} is not in use: agree to it by `mcp-studio config trust`" for one in config.untrusted))
 
 
 def learn(config: Config, out: Output) -> None:
-    """What entries say is secret goes out of nothing."""
+    """Teach `out` to hide the secret values of all entries."""
     for server in config.servers.values():
         for secret in server.secrets:
             if not is_reference(secret):
@@ -272,11 +271,11 @@ def learn(config: Config, out: Output) -> None:
 
 
 def select(config: Config, names: Sequence[str]) -> Config:
-    """The same with only the servers named, each to be started; without names, those that are enabled.
+    """Keep only the named servers, and start each of them. Without names, keep the enabled ones.
 
     Raises:
-        UsageError: there is no such server, or none at all.
-        ConfigError: it was left out because of a mistake in its entry.
+        UsageError: there is no such server, or no server at all.
+        ConfigError: the server was left out because its entry has a mistake.
     """
     if unknown := [name for name in names if name not in config.servers]:
         name, problem = unknown[0], config.problem_of(unknown[0])
@@ -297,14 +296,14 @@ def select(config: Config, names: Sequence[str]) -> Config:
 
 
 def of_server(out: Output, most: int, skip: int = 0) -> tuple[Config, str, list[str]]:
-    """What a verb on `[SERVER] WORD…` works on, the server that is named or the only one, and the other words.
+    """Split the words of a verb that takes `[SERVER] WORD…`. Returns the configuration, the server and the other words.
 
     Args:
-        most: so many of the other words are taken; one more is the name of a server.
-        skip: so many words say what is done.
+        most: the verb takes at most this many other words. If there is one more, the first is the server.
+        skip: this many leading words name the action.
 
     Raises:
-        UsageError: there are more words.
+        UsageError: there are too many words.
         UsageError, ConfigError: see `select`.
     """
     config, server, rest = configured(out), server_option(out.options), out.options.words[skip:]
@@ -317,13 +316,13 @@ def of_server(out: Output, most: int, skip: int = 0) -> tuple[Config, str, list[
 
 
 def state_text(server: ServerConfig) -> str:
-    """What is unusual about an entry; empty where nothing is."""
+    """Describe what is unusual about an entry; empty if nothing is."""
     insecure = "INSECURE: any certificate is accepted" if server.tls.insecure else ""
     return ", ".join(filter(None, ("" if server.enabled else "disabled", insecure)))
 
 
 def server_option(options: Options) -> str:
-    """The value of `--server`, for verbs that are about one."""
+    """Return the value of `--server`, for verbs that work with one server."""
     names = options.values("--server")
     if len(names) > 1:
         raise UsageError(f"`{options.verb}` is about one server.")
@@ -331,6 +330,6 @@ def server_option(options: Options) -> str:
 
 
 def own_server(options: Options, config: Config) -> str:
-    """The name of the server that a command line brings itself; empty where it brings none."""
+    """Return the name of the server that the command line itself gives; empty if it gives none."""
     brings = options.command is not None or options.flag("--url") or options.flag("--module")
     return next(iter(config.servers)) if brings else ""

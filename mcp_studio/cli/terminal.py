@@ -1,5 +1,6 @@
-"""What a verb prints: data on standard output, narration on standard error, and one envelope with `--json`; and what a
-person types, a line at a time, without blocking the engine.
+"""Prints the results of verbs: data on standard output, messages on standard error, and one envelope with `--json`.
+Also
+reads what a person types, one line at a time, without blocking the engine.
 """
 
 from __future__ import annotations
@@ -39,13 +40,13 @@ except ImportError:  # Windows
     termios = None
 
 _COLUMN = 44
-"""Widest column that others are aligned to."""
+"""Widest column by which the next one is aligned."""
 RISKS = {"read": "r", "write": "w", "destructive": "!"}
 """Risk of a tool -> its mark."""
 
 
 def table(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows with aligned columns; every cell is made safe."""
+    """Format rows with aligned columns. Every cell is made safe for the terminal."""
     cells = [[safe(cell, 400) for cell in row] for row in rows]
     lengths = ([len(cell) for cell in column] for column in zip(*cells, strict=True))
     widths = [max((length for length in column if length <= _COLUMN), default=0) for column in lengths]
@@ -53,7 +54,7 @@ def table(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def entry_rows(entries: Sequence[Entry], indent: str = "") -> list[str]:
-    """A line for each listed thing: risk (tools), address, what it is."""
+    """Format one row for each listed entry: risk (for tools), address and description."""
     rows: list[tuple[str, ...]] = []
     doubts = doubts_of(entries)
     for entry in entries:
@@ -63,102 +64,102 @@ def entry_rows(entries: Sequence[Entry], indent: str = "") -> list[str]:
         if problem := entry.problem_with(doubts):
             about = f"({problem}) {about}".rstrip()
         risk = (RISKS[entry.view.risk],) if isinstance(entry.view, ToolView) else ()
-        # A URI behind a server's name and a dot would look like part of it.
+        # Keep server and URI apart: joined by a dot, the server's name would look like part of the URI.
         address = (str(entry.ref),) if entry.ref.kind in ("tool", "prompt") else (entry.ref.server, entry.ref.name)
         rows.append((*risk, *address, safe(about, 160)))
     return [indent + row for row in table(rows)]
 
 
 def clock(when: Json) -> str:
-    """A moment as date and time of this machine; empty where it is none."""
+    """Format a time in this machine's time zone; empty if it is not a number."""
     if not isinstance(when, (int, float)) or not 0 < when < 1e11:
         return ""
     return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(when))
 
 
 _PARTS = re.compile(r"(?s).{0,N}(?:\n|\Z)|.{0,N} |.{N}".replace("N", "250000"))
-"""Cuts a long text, so that not all of it is there once more: at ends of lines, else between words."""
+"""Cuts a long text into parts, at line ends or else between words, so that it is never copied as a whole."""
 _KINDS = {1: "failure", 2: "usage", 3: "sign_in_needed", 4: "unreachable", 5: "tool_error", 6: "input_needed"}
 """Exit code -> `error.kind` of the envelope."""
 INTERRUPTED = 130
 
 
 class Output:
-    """Prints; everything that may hold foreign text goes through the sanitizer, errors through the redactor too."""
+    """Prints everything. Foreign text goes through the sanitizer, and errors also through the redactor."""
 
     def __init__(self, options: Options) -> None:
         self.take(options)
         self.redactor = Redactor()
         self.lines = False
-        """Data comes as lines that are read one by one: with `--json` every one of them is an object."""
+        """True if data is printed as lines that are read one by one; with `--json` each is an object."""
         self.server = ""
-        """The server that the verb is about, for the envelope."""
+        """The server the verb works with, for the envelope."""
         self.more: dict[str, Json] = {}
         """Further members of the envelope."""
         self.shell: Shell | None = None
-        """What keeps the studio open for several verbs, where something does."""
+        """The shell that keeps the studio open between verbs, if there is one."""
         self.noted: set[str] = set()
-        """What is not said again."""
+        """Messages that are not printed a second time."""
         self.studio: Studio
-        """Set once it is open, and so is `asker`: who can be asked what stands in the way."""
+        """Set once it is open, as is `asker`, which asks the person."""
         self.asker: Asker
         self.ending: Mortem | None = None
-        """How the server ended that a call was lost to."""
+        """How the server ended, if a call was lost because of that."""
         self._began = time.perf_counter()
         self.ms: float | None = None
-        """What the envelope says it took; the whole run where nothing is set."""
+        """The duration for the envelope; without it that of the whole run is used."""
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
 
     def take(self, options: Options) -> None:
-        """Print as these options want it."""
+        """Set how to print from these options."""
         self.options = options
         if options.flag("--query"):
-            parsed(options.value("--query"))  # before anything is done
+            parsed(options.value("--query"))  # fails before anything is done
         self.json, self.quiet = options.flag("--json") or options.flag("--query"), options.flag("--quiet")
-        """Facts are printed and no texts; `--query` alone wants them without an envelope."""
+        """Print JSON instead of texts; `--query` alone prints it without an envelope."""
         self.log_level = options.value("--log-level")
-        """The least level of log messages that are said; empty for none."""
+        """The lowest level of log messages that are printed; empty for none."""
 
     def data(self, *texts: object) -> None:
-        """Print texts on standard output, as many lines as each has; nothing with `--json`."""
+        """Print texts on standard output. Nothing with `--json`."""
         for text in () if self.json else map(str, texts):
             self._print(text, None)
 
     def table(self, rows: Sequence[Sequence[str]], heads: Sequence[str] = ()) -> None:
-        """Print rows with aligned columns, under heads where there are any of both."""
+        """Print rows with aligned columns. `heads` come first if there are rows."""
         self.data(*table([heads, *rows] if rows and heads else rows))
 
     def listing(self, rows: Sequence[Sequence[str]], facts: Json, *, empty: str, heads: Sequence[str] = ()) -> int:
-        """Print a table, or say that there is nothing, and end well; returns the exit code."""
+        """Print a table, or a message if it is empty, and finish without an error. Returns the exit code."""
         self.table(rows, heads)
         if not rows:
             self.note(empty)
         return self.done(facts)
 
     def line(self, text: str, value: dict[str, Json], *, lines: bool = False) -> None:
-        """Print one line at once, or several: the text, or the object with `--json`."""
+        """Print one line, or several, at once: the text, or with `--json` the object."""
         self._print(self._found(value) if self.json else safe(text, max(len(text), 1), lines=lines), None)
         sys.stdout.flush()
 
     def flush(self) -> None:
-        """Have everything read now that is printed."""
+        """Send everything printed so far to whoever reads it."""
         sys.stdout.flush()
 
     def note(self, *texts: object) -> None:
-        """Say something on standard error, each on one line; what is empty is nothing."""
+        """Print each text as one line on standard error. Empty texts are skipped."""
         for text in () if self.quiet else filter(None, texts):
             sys.stderr.write(safe(self.redactor.text(str(text))) + "\n")
 
     def once(self, text: str) -> None:
-        """The same, but not what was said so before."""
+        """Print a message unless it was printed before."""
         if text not in self.noted:
             self.noted.add(text)
             self.note(text)
 
     def answered(self, given: tuple[InputRequest, Answer]) -> None:
-        """Say which page a rule has agreed to, or not: no browser is opened for it."""
+        """Print which page a rule has accepted or refused: no browser opens for it."""
         request, answer = given
         if request.kind == "url":
             self.note(f"{questions.request_words(request)} ({answer.by}: {answer.action}): {request.message}")
@@ -166,22 +167,22 @@ class Output:
                 self._address(request.url)
 
     def warn(self, *texts: object) -> None:
-        """Say on standard error what is wrong, though it goes on; also with `--quiet`."""
+        """Print problems that do not stop the verb on standard error, even with `--quiet`."""
         for text in filter(None, texts):
             self._say("warning", "33", text)
 
     def warn_of_list(self, server: str, kind: str, *problems: str) -> None:
-        """Say what is wrong with a list of a server; problems that are empty are none."""
+        """Print the problems of a server's list. Empty ones are skipped."""
         self.warn(*(f"{server}, {kind}s: {problem}" for problem in problems if problem))
 
     def fail(self, error: StudioError, detail: dict[str, Json] | None = None) -> int:
-        """Tell why it did not work, as text or as the envelope; returns the exit code.
+        """Print an error, as text or as the envelope. Returns the exit code.
 
         Args:
-            detail: further members of the envelope's `error`, beside those of the error itself.
+            detail: further members of the envelope's `error`.
         """
         detail = {**error.detail, **(detail or {})}
-        self.flush()  # what was printed stands before it, also where both go to one file
+        self.flush()  # what was printed before comes first, even if both go to one file
         self._say("error", "31", error.message)
         if detail.get("asked") == "url":
             self._address(str(detail["url"]))
@@ -196,14 +197,14 @@ class Output:
         return error.exit_code
 
     def attempt(self, doing: Callable[[], int]) -> int:
-        """Do something, and tell where it fails; returns the exit code."""
+        """Do something and print its error if it fails. Returns the exit code."""
         try:
             return doing()
         except StudioError as error:
             return self.fail(error)
         except BrokenPipeError:
             raise
-        except Exception as error:  # boundary: a mistake of ours is told in a line, not as a stack trace
+        except Exception as error:  # boundary: a bug of ours is printed as one line, not as a stack trace
             if os.environ.get("MCP_STUDIO_DEBUG"):
                 raise
             hint = "This is a mistake in mcp-studio. MCP_STUDIO_DEBUG=1 shows where."
@@ -211,7 +212,7 @@ class Output:
             return self.fail(StudioError(message, hint=hint))
 
     def store(self, file: str, value: dict[str, Json]) -> None:
-        """Write a JSON file that a person named, and say so.
+        """Write a JSON file to a path that the person named, and say so.
 
         Raises:
             UsageError: it cannot be written.
@@ -223,7 +224,7 @@ class Output:
         self.note(f"written: {file}")
 
     def done(self, result: Json = None, error: StudioError | None = None) -> int:
-        """End, well where there is no error: print the envelope where one is wanted; returns the exit code."""
+        """Finish, with success if there is no error. Prints the envelope if one is wanted. Returns the exit code."""
         if error is not None:
             return self.fail(error, {"result": result})
         if self.json:
@@ -231,12 +232,12 @@ class Output:
                 self.envelope({"ok": True, "result": self._found(result)})
             except StudioError as wrong:
                 return self.fail(wrong, {"result": result})
-        # Now, and not only when the servers are closed.
+        # Do it now rather than when the servers are closed.
         sys.stdout.flush()
         return 0
 
     def interrupted(self, **detail: Json) -> int:
-        """Tell that a person, or the system, ended it; returns the exit code."""
+        """Print that the person or the system interrupted the verb. Returns the exit code."""
         if not self.json:
             self.note("interrupted")
         elif not self.lines:
@@ -244,7 +245,7 @@ class Output:
         return INTERRUPTED
 
     def envelope(self, value: dict[str, Json]) -> None:
-        """Print an envelope; `server` and `ms` are added."""
+        """Print an envelope, with `server` and `ms` added."""
         ms = (time.perf_counter() - self._began) * 1000 if self.ms is None else self.ms
         whole = {**value, **self.more, "server": self.server or None, "ms": round(ms, 1)}
         if self.options.flag("--json") or value["ok"]:
@@ -266,7 +267,7 @@ class Output:
         sys.stdout.write("\n")
 
     def _address(self, url: str) -> None:
-        # Whole: without what looks like a secret in it, as a state does, nobody could use it.
+        # Print the whole address: with values removed that look like secrets, such as `state`, it would not work.
         sys.stderr.write(f"  {safe(url, 8_192)}\n")
 
     def _say(self, word: str, colour: str, text: object) -> None:
@@ -278,7 +279,7 @@ class Output:
 # What is typed
 
 _LONGEST = 1024 * 1024
-"""Bytes of one typed line."""
+"""Most bytes in one typed line."""
 
 
 class EndOfInput(Exception):
@@ -290,38 +291,38 @@ class Left(Exception):
 
 
 def can_ask() -> bool:
-    """Whether there is somebody at a terminal who sees questions and can answer them."""
+    """Return whether a person at a terminal sees our questions and can answer them."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def say(*lines: str) -> None:
-    """Lines of our own words; foreign parts of them have to be safe already."""
+    """Print lines of our own text. Foreign parts must already be safe."""
     prompt("".join(f"{line}\n" for line in lines))
 
 
 def prompt(text: str) -> None:
-    """The same without an end of the line."""
+    """Print our own text without a line end."""
     sys.stderr.write(text)
     sys.stderr.flush()
 
 
 def frame(text: str) -> None:
-    """Foreign text behind a bar on every line: a server cannot draw what looks like ours."""
+    """Print foreign text with a bar before each line, so that a server cannot imitate our own messages."""
     say(*(f"  │ {line}" for line in safe(text, 20_000, lines=True).split("\n")))
 
 
 class Lines:
-    """Lines of the terminal; only while `read` waits is anything taken from it."""
+    """Reads lines from the terminal. Input is only taken while `read` waits."""
 
     def __init__(self) -> None:
         self._text = b""
 
     async def answer(self, question: str, *, hidden: bool = False) -> str:
-        """Ask for one line; `hidden`: what is typed is not shown.
+        """Ask for one line. `hidden`: do not show what is typed.
 
         Raises:
-            Left: it is one of the words that leave a question.
-            EndOfInput: there is no more.
+            Left: the line is one of the words that leave a question.
+            EndOfInput: the input has ended.
         """
         prompt(question)
         text = await self.read(hidden=hidden)
@@ -330,10 +331,10 @@ class Lines:
         return text
 
     async def read(self, *, hidden: bool = False) -> str:
-        """The next line without its end; `hidden`: what is typed is not shown.
+        """Read the next line, without its line end. `hidden`: do not show what is typed.
 
         Raises:
-            EndOfInput: there is no more.
+            EndOfInput: the input has ended.
         """
         with _no_echo() if hidden else nullcontext():
             while b"\n" not in self._text:
@@ -348,7 +349,7 @@ class Lines:
         if sys.platform == "win32":
             return (await asyncio.to_thread(sys.stdin.readline)).encode()
         loop, ready = asyncio.get_running_loop(), asyncio.Event()
-        with suppress(PermissionError):  # a file can be read at once
+        with suppress(PermissionError):  # a regular file can be read at once
             loop.add_reader(0, ready.set)
             try:
                 await ready.wait()
@@ -361,12 +362,12 @@ class Lines:
 
 
 _modes: list[Any] = []
-"""The modes of the terminal as they were, while it shows nothing of what is typed."""
+"""The terminal's original modes while it hides what is typed."""
 
 
 @contextmanager
 def _no_echo() -> Generator[None]:
-    """Show nothing of what is typed."""
+    """Do not show what is typed."""
     if termios is None or not os.isatty(0):
         yield
         return
@@ -381,7 +382,7 @@ def _no_echo() -> Generator[None]:
 
 
 def restore() -> None:
-    """Show again what is typed, on a new line, also while a thread still waits for the end of the hidden one."""
+    """Show typed text again, and start a new line, even if a thread is still waiting for hidden input."""
     if _modes and termios is not None:
         with suppress(OSError, termios.error):
             termios.tcsetattr(0, termios.TCSANOW, _modes)
@@ -390,27 +391,27 @@ def restore() -> None:
 
 
 async def agrees(lines: Lines, question: str) -> bool:
-    """Ask a question that is answered by yes or no; no where nothing is typed.
+    """Ask a yes/no question. An empty answer means no.
 
     Raises:
-        EndOfInput: there is nobody any more.
+        EndOfInput: the input has ended.
     """
     prompt(f"{question} [y/N] ")
     return (await lines.read()).strip().lower() in ("y", "yes")
 
 
 def confirm(question: str) -> bool:
-    """The same without an event loop. Blocks."""
+    """Ask a yes/no question where no event loop runs. Blocks."""
     with suppress(EndOfInput):
         return asyncio.run(agrees(Lines(), question))
     return False
 
 
 def typed(text: str) -> str:
-    """One line, not shown. Blocks, and wants a thread without an event loop.
+    """Read one line without showing it. Blocks, and must run in a thread without an event loop.
 
     Raises:
-        EndOfInput: there is none.
+        EndOfInput: the input has ended.
     """
     if sys.platform == "win32":
         return getpass(text)
@@ -419,10 +420,10 @@ def typed(text: str) -> str:
 
 
 def private(question: str) -> str:
-    """What is typed without being shown, or all of standard input; empty where the person ends the input.
+    """Read hidden typing, or else all of standard input. Empty if the person ends the input.
 
     Raises:
-        UsageError: it is no text.
+        UsageError: the input is not text.
     """
     try:
         return typed(question) if can_ask() else sys.stdin.buffer.read().decode()
@@ -434,14 +435,14 @@ def private(question: str) -> str:
 
 _SHORTEST = 8
 _asked: list[bool] = []
-"""What was asked for in this process: a passphrase that opened the file is not asked for again."""
+"""One item for each passphrase asked for: a second question means that the first one was wrong."""
 
 
 def ask(new: bool) -> str:
-    """Ask for the passphrase of the encrypted file; empty where nobody is there, or gives none. Blocks.
+    """Ask for the passphrase of the encrypted file. Empty if nobody is there or no passphrase is given. Blocks.
 
     Args:
-        new: it is to be made up, and typed twice.
+        new: the person makes up a passphrase and types it twice.
     """
     if not can_ask():
         return ""

@@ -1,1 +1,1 @@
-"""Settings and servers: reading, checking, expanding and writing configuration files; nothing here starts anything."""
+"""Settings and servers: reading, checking, expanding and writing configuration files; starts no server."""

@@ -1,4 +1,4 @@
-"""Other MCP clients: where each keeps its servers, and how it writes them (`clients.toml`)."""
+"""Other MCP clients: the files in which they keep servers, and the format of those files (`clients.toml`)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mcp_studio.paths import home
 
 
 class Client(NamedTuple):
-    """Another client; `clients.toml` says what the fields mean."""
+    """Another MCP client; `clients.toml` explains the fields."""
 
     name: str = ""
     places: Sequence[str] = ()
@@ -33,7 +33,7 @@ class Client(NamedTuple):
     own: str = ""
 
     def plain(self, text: str) -> str:
-        """A text of its files with `${NAME}` for its references, and `${client:…}` for what only it can fill in."""
+        """Rewrite references of the client as `${NAME}`, and those that only it can resolve as `${client:…}`."""
         reference = re.escape("$%s" if self.bare else self.reference)
         pattern = reference.replace(r"\ ", r"\s*").replace("%s", r"([A-Za-z_]\w*)")
         text = re.sub(pattern, r"${\1}", text) if pattern else text
@@ -41,7 +41,7 @@ class Client(NamedTuple):
 
 
 def _foreign(found: re.Match[str]) -> str:
-    # No reference has braces in it.
+    # A reference of ours holds no braces.
     return "${client:" + re.sub(r"\A\$?\{+\s*|\s*\}+\Z|[{}]", "", found[0]) + "}"
 
 
@@ -51,21 +51,21 @@ class ForeignFile(NamedTuple):
     client: str
     file: Path
     project: bool
-    """Whether it belongs to a project folder rather than to the person."""
+    """Whether the file belongs to a project folder rather than to the person."""
 
 
 @cache
 def clients() -> tuple[Client, ...]:
-    """All that are known."""
+    """All clients of `clients.toml`."""
     table = tomllib.loads(Path(__file__).with_name("clients.toml").read_text("utf-8"))
     return tuple(Client(name, **values) for name, values in table.items())
 
 
 def client_named(word: str) -> Client:
-    """The client of that name, however its case, spaces and dashes are written.
+    """The client of that name; case, spaces and dashes do not matter.
 
     Raises:
-        UsageError: none has it.
+        UsageError: no client has the name.
     """
     known = {re.sub(r"\W+", "-", client.name.lower()): client for client in clients()}
     plain = re.sub(r"[\W_]", "", word.lower())
@@ -75,20 +75,20 @@ def client_named(word: str) -> Client:
 
 
 def client_of(file: str) -> Client:
-    """Whose file it is, by its name and folder."""
+    """The client that a file belongs to, by the file's name and folder; a nameless client where none fits."""
     path = Path(file).absolute()
     return next((one for one in clients() if any(path.match(place[2:]) for place in one.places)), Client())
 
 
 def is_personal(file: str) -> bool:
-    """Whether a client's file is one of the person, and not of a project."""
+    """Whether a client's file belongs to the person and not to a project."""
     path = Path(file).absolute()
     kinds = {place[0] for place in client_of(file).places if path.match(place[2:])}
     return (bool(kinds) and "." not in kinds) or path in [one.file for one in places(path.parent) if not one.project]
 
 
 def places(cwd: Path, env: Mapping[str, str] = os.environ, platform: str = sys.platform) -> tuple[ForeignFile, ...]:
-    """All files in which clients look for servers, whether they exist or not."""
+    """All files in which clients look for servers, whether the files exist or not."""
     person = home(env)
     terminal = Path(env.get("XDG_CONFIG_HOME") or person / ".config")
     roaming, local = (Path(env.get(name) or person / "AppData" / last) for name, last in _WINDOWS.items())
@@ -109,8 +109,9 @@ _WINDOWS = {"APPDATA": "Roaming", "LOCALAPPDATA": "Local"}
 
 
 def targets(cwd: Path) -> dict[tuple[str, bool], Path]:
-    """The file into which each client's servers are written, by its name and whether it belongs to a project: the
-    first one that is there, else the first.
+    """The file into which each client's servers are written, by the client's name and whether the file is a project's.
+
+    The first existing file is chosen, else the first.
     """
     found: dict[tuple[str, bool], Path] = {}
     for one in sorted(places(cwd), key=lambda one: not one.file.is_file()):
@@ -119,5 +120,5 @@ def targets(cwd: Path) -> dict[tuple[str, bool], Path]:
 
 
 def foreign_files(cwd: Path, env: Mapping[str, str] = os.environ, platform: str = sys.platform) -> list[ForeignFile]:
-    """The files that exist, the project's first."""
+    """The clients' files that exist, those of the project first."""
     return sorted((one for one in places(cwd, env, platform) if one.file.is_file()), key=lambda one: not one.project)

@@ -1,14 +1,14 @@
-"""Replacing `${…}` in a server's entry, and finding out which of its values are secret.
+"""Expansion of `${…}` in a server's entry, which also finds the values that are secret.
 
     ${NAME}            the environment variable; an error where it is not set
     ${NAME:-default}   the same, with a default (also an empty one)
     ${env:NAME}        the same as ${NAME}, as other clients write it
-    ${keyring:NAME}    the secret kept under NAME in the operating system's keyring, or where `[secrets] store` says
+    ${keyring:NAME}    the secret stored under NAME in the system's keyring, or where `[secrets] store` says
     ${workspaceFolder} ${workspaceFolderBasename} ${userHome} ${pathSeparator} ${/}   as other clients write them
-    ${client:TEXT}     what only another client can fill in, such as a command that it runs: kept, and refused
+    ${client:TEXT}     a value that only another client can compute, such as a command's output: kept, but refused
     $${                a literal ${
 
-Anything else in `${…}` stays as it is: it may be meant for a shell.
+Any other `${…}` stays unchanged: it may be meant for a shell.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from mcp_studio.vault.keyring import lookup
 
 Environ = Mapping[str, str]
 Lookup = Callable[[str], str]
-"""Gives a secret by its name; raises ConfigError."""
+"""Returns the secret of a name; raises ConfigError."""
 
 REFERENCE = re.compile(r"\$(\$\{)|\$\{(?:([A-Za-z]+):(?![-=?+]))?((?<=client:)[^{}]*|[^{}:$]*)(?::-([^{}]*))?\}")
 _HARMLESS = "HOME USER LOGNAME PATH PWD SHELL TERM LANG TZ TMPDIR TEMP TMP HOSTNAME EDITOR USERPROFILE".split()
 
 
 class Expander:
-    """Replaces references in the strings of one server and remembers what they stood for.
+    """Replaces references in the texts of one server and remembers the secrets that replaced them.
 
     Args:
-        folder: what `${workspaceFolder}` stands for, and what a relative `cwd` is relative to.
+        folder: the value of `${workspaceFolder}`, and the folder that a relative `cwd` starts from.
     """
 
     def __init__(self, environ: Environ, keyring: Lookup, folder: str = "") -> None:
@@ -50,10 +50,10 @@ class Expander:
         self.secrets: dict[str, None] = {}
 
     def text(self, text: str) -> str:
-        """The text with its references replaced.
+        """Replace the references in a text.
 
         Raises:
-            ConfigError: a variable is not set, a secret is not there, or a reference is mistyped.
+            ConfigError: a variable is not set, a secret does not exist, or a reference is mistyped.
         """
         return REFERENCE.sub(self._value, text) if "$" in text else text
 
@@ -87,7 +87,7 @@ class Expander:
             raise ConfigError(f"the environment variable {name} is not set.", hint=hint)
         if lone_surrogate(value):
             raise ConfigError(f"the environment variable {name} is not UTF-8 text.")
-        # Hiding these would only hide paths and flags from a person who debugs.
+        # Redacting these would only hide paths and flags from a person who debugs.
         plain = name in _HARMLESS or name.startswith("XDG_") or os.path.isabs(value) or value.isdigit()
         if value and value != default and (is_secret_name(name) or not plain):
             self.secrets[value] = None
@@ -95,10 +95,10 @@ class Expander:
 
 
 def expanded(server: ServerConfig, environ: Environ, keyring: Lookup, folder: str = "") -> ServerConfig:
-    """The entry with all references replaced, its secrets named, and itself kept as `written`.
+    """The entry with all references replaced, with its secrets listed, and with the original entry as `written`.
 
     Raises:
-        ConfigError: names the key inside the entry; `${NAME}` is not set, or a secret is not in the keyring.
+        ConfigError: a variable is not set, or a secret is not in the keyring; `key` names the key inside the entry.
     """
     expander = Expander(environ, keyring, folder)
 
@@ -108,7 +108,7 @@ def expanded(server: ServerConfig, environ: Environ, keyring: Lookup, folder: st
         except ConfigError as problem:
             raise ConfigError(problem.message, key=key, hint=problem.hint) from None
         if key.startswith("roots["):
-            return _rooted(text, folder, environ)
+            return _root_uri(text, folder, environ)
         if key in ("command", "headers_command[0]"):
             return _user(text, environ)
         if key in _PATHS or key.startswith("sandbox.paths[") or (key in _MAYBE_PATHS and file_of(text)):
@@ -128,24 +128,24 @@ def _user(path: str, environ: Environ) -> str:
 
 
 def located(path: str, folder: str) -> str:
-    """A path that is relative to a folder, where there is one."""
+    """A path joined to a folder, if there is a folder."""
     return os.path.normpath(os.path.join(folder, path)) if folder else path
 
 
-def _rooted(text: str, folder: str, environ: Environ) -> str:
-    """Specification, client/roots: a root is a `file://` URI; whatever has a scheme already stays as it is."""
+def _root_uri(text: str, folder: str, environ: Environ) -> str:
+    """Specification, client/roots: a root is a `file://` URI; a text with a scheme stays unchanged."""
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", text):
         return text
     return Path(located(_user(text, environ), folder or os.getcwd())).absolute().as_uri()
 
 
 def effective_roots(roots: tuple[Root, ...], server: ServerConfig) -> tuple[Root, ...]:
-    """Roots of an existing server as they can be sent (errors as `expanded`)."""
+    """The roots that an existing server would get for these (errors as `expanded`)."""
     return effective(ServerConfig(server.name, roots=roots, source=server.source)).roots
 
 
 def effective(server: ServerConfig, environ: Environ = os.environ, keyring: Lookup = lookup) -> ServerConfig:
-    """The entry as it can be started, made anew from how it is written; for entries that were edited or pasted.
+    """Expand an entry that was edited or pasted, so that it can be started.
 
     Raises:
         ConfigError: as `expanded`.
@@ -154,12 +154,12 @@ def effective(server: ServerConfig, environ: Environ = os.environ, keyring: Look
 
 
 def folder_of(file: str) -> str:
-    """What `${workspaceFolder}` means in a file: its folder, or the one around `.vscode`, `.cursor` and the like."""
+    """The value of `${workspaceFolder}` in a file: its folder, or the folder around `.vscode`, `.cursor` and so on."""
     parent = Path(file).absolute().parent
     return "" if not file else str(parent.parent if parent.name.startswith(".") else parent)
 
 
 def uses(server: ServerConfig) -> Iterator[tuple[str, str]]:
-    """Which kept secrets an entry refers to: their names, and the keys where."""
+    """The stored secrets that an entry refers to: each name, with the key that refers to it."""
     for key, text in texts(server.written or server):
         yield from ((name, key) for _, scheme, name, _ in REFERENCE.findall(text) if scheme == "keyring")

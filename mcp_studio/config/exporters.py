@@ -1,4 +1,4 @@
-"""Servers as other MCP clients write them, put into their files."""
+"""Servers in the formats of other MCP clients, written into the files of those clients."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from mcp_studio.redact import Redactor
 
 _CONNECTION = ("command", "args", "env", "cwd", "url", "headers")
 _OURS = ("enabled", "era", "group", "inherit_env", "priority", "start", "transport", "trust")
-"""Keys that mean something to us alone, or are written in another way."""
+"""Keys that only mcp-studio knows, or that the export writes in another way."""
 
 
 def entry_for(client: Client, server: ServerConfig) -> tuple[dict[str, Any], list[str]]:
-    """The entry of a server as a client writes it, and the keys that have no place there. References stay references.
+    """The entry of a server in a client's format, and the keys that the client does not know. References stay.
 
     Raises:
-        ConfigError: the client could not use it: why.
+        ConfigError: the client could not use the server; the message says why.
     """
 
     def secret(name: str) -> str:
@@ -53,7 +53,7 @@ def entry_for(client: Client, server: ServerConfig) -> tuple[dict[str, Any], lis
     shown: dict[str, Any] = ({"type": kind} if kind else {}) | ({client.variables: inherited} if inherited else {})
     known = [key for key in _CONNECTION if table.get(key) and (key != "cwd" or key in client.names)]
     shown |= {client.names.get(key, key): table.pop(key) for key in known}
-    if client.name == "Codex":  # it has keys for headers, too, instead of references
+    if client.name == "Codex":  # Codex also has keys for headers from variables instead of references
         for name, text in dict(shown.get("http_headers", {})).items():
             if found := re.fullmatch(r"(Bearer )?\$\{(\w+)\}", text):
                 del shown["http_headers"][name]
@@ -75,11 +75,11 @@ _CONNECTING = frozenset(
     "type transport command args cmd env envs environment url serverUrl httpUrl uri headers http_headers cwd env_vars"
     " env_keys env_http_headers bearer_token_env_var requestOptions".split()
 )
-"""Keys of an old entry that a new one replaces; what else it has, such as what a person allowed, stays."""
+"""Keys of an old entry that a new one replaces; its other keys, such as permissions by the person, stay."""
 
 
 def merged(client: Client, file: Path, entries: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:
-    """The text of a client's file, and the same with these entries in it; everything else in it stays.
+    """The text of a client's file before and after these entries are added; everything else in the text stays.
 
     Raises:
         ConfigError: the file cannot be read, or has comments that would be lost.
@@ -90,12 +90,12 @@ def merged(client: Client, file: Path, entries: Mapping[str, Mapping[str, Any]])
         raise ConfigError(str(problems[0]), hint="It is unchanged.")
     values: dict[str, Any] = mapping(document.values) if document else {}
     text = document.content.decode("utf-8-sig") if document else ""
-    held, listed = values.get(client.key), client.name == "Continue"
-    inner = mapping(held).get("servers") if client.name == "opencode" else None
-    # Since version 2 they may stand in a table of their own, and are no server of that name.
+    servers, listed = values.get(client.key), client.name == "Continue"
+    inner = mapping(servers).get("servers") if client.name == "opencode" else None
+    # Since version 2 the servers may be in a table of their own, which is not a server called `servers`.
     nested = isinstance(inner, dict) and all(isinstance(one, dict) for one in mapping(inner).values())
-    key, held, more = ("servers", inner, {}) if nested else (client.key, held, client.more)
-    old = {mapping(one).get("name"): one for one in items_of(held)} or mapping(held)
+    key, servers, more = ("servers", inner, {}) if nested else (client.key, servers, client.more)
+    old = {mapping(one).get("name"): one for one in items_of(servers)} or mapping(servers)
     new: dict[str, Any] = {}
     for name, entry in entries.items():
         before = mapping(old.get(name))
@@ -119,7 +119,7 @@ def merged(client: Client, file: Path, entries: Mapping[str, Mapping[str, Any]])
         import yaml
 
         commented, edited = re.search(r"(?m)(^|\s)#", text), yaml.safe_dump(wanted, sort_keys=False)
-    elif not new.keys() & old.keys() and (edited := _inserted(text, key, new, wanted)):
+    elif not new.keys() & old.keys() and (edited := _insert(text, key, new, wanted)):
         return text, edited
     else:
         commented, edited = text != without_comments(text), json.dumps(wanted, indent=2, ensure_ascii=False) + "\n"
@@ -129,9 +129,10 @@ def merged(client: Client, file: Path, entries: Mapping[str, Mapping[str, Any]])
     return text, edited
 
 
-def _inserted(text: str, key: str, new: dict[str, Any], wanted: Json) -> str:
-    """JSON with members at the beginning of the object under a key, and all else as it was written; empty where that
-    would not say what is wanted.
+def _insert(text: str, key: str, new: dict[str, Any], wanted: Json) -> str:
+    """Insert members at the beginning of the JSON object under a key and keep all other text.
+
+    Returns an empty text where the result would not parse as `wanted`.
     """
     there = [*re.finditer(rf'"{key}"\s*:\s*\{{', text)]
     margin = "\n  " if there else "\n"
@@ -146,25 +147,25 @@ def _inserted(text: str, key: str, new: dict[str, Any], wanted: Json) -> str:
 
 
 class Export(NamedTuple):
-    """Servers that are to be written into the file of a client."""
+    """Servers to write into the file of a client."""
 
     client: Client
     file: Path
     entries: dict[str, dict[str, Any]]
-    """What is written, by the names of the servers."""
+    """The entries to write, by the names of the servers."""
     remarks: tuple[str, ...]
-    """What is not written, and what stands there in clear."""
+    """Sentences on what is not written, and on secrets that the file would hold in clear."""
 
     def changes(self) -> list[str]:
-        """What changes in the file, as a unified diff; empty where it says all of that already (errors as `merged`)."""
+        """The changes to the file as a unified diff; empty where the file needs none (errors as `merged`)."""
         before, after = (text.splitlines() for text in merged(self.client, self.file, self.entries))
         return [*unified_diff(before, after, str(self.file), str(self.file), n=1, lineterm="")]
 
     def write(self) -> str:
-        """Write the file, keep it as it was beside it, and say so.
+        """Write the file, save its old content beside it, and return a sentence about both.
 
         Raises:
-            ConfigError: as `merged`, or it cannot be written.
+            ConfigError: as `merged`, or the file cannot be written.
         """
         before, after = merged(self.client, self.file, self.entries)  # the client may have written meanwhile
         backup = self.file.with_name(f"{self.file.name}.{time.strftime('%Y%m%d-%H%M%S')}.bak")
@@ -178,7 +179,7 @@ class Export(NamedTuple):
 
 
 def export(client: Client, file: Path, servers: Iterable[ServerConfig], redactor: Redactor) -> Export:
-    """What a client gets of these servers; the redactor is told their secrets."""
+    """Prepare servers for a client; the redactor learns the secrets in them."""
     entries, remarks = dict[str, dict[str, Any]](), list[str]()
     for server in servers:
         for offer in (found := offers(server)):

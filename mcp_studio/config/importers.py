@@ -1,4 +1,4 @@
-"""Servers as other MCP clients write them, and what they may be called."""
+"""Servers in the formats of other MCP clients, and names for servers."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from mcp_studio.config.table import Table
 from mcp_studio.jsontext import Json, items_of, mapping
 
 _METADATA = r"(https://.+)/\.well-known/(?:oauth-authorization-server|openid-configuration)\Z"
-"""Where an issuer's metadata is, after its address (RFC 8414 3; OpenID Connect Discovery 4)."""
+"""The address of an issuer's metadata, with the issuer as its group (RFC 8414 3; OpenID Connect Discovery 4)."""
 
 
 def _auth(table: Table) -> Auth:
-    """What of it means something to us; the rest belongs to other programs and is passed over."""
-    given = table.take("oauth"), table.take("auth")
-    if any(one is False for one in given):
+    """Read the sign-in settings that we know; other programs own the rest, which raises no problem."""
+    sections = table.take("oauth"), table.take("auth")
+    if any(one is False for one in sections):
         return Auth(kind="none")
-    values = {name.replace("_", "").lower(): value for one in given for name, value in mapping(one).items()}
+    values = {name.replace("_", "").lower(): value for one in sections for name, value in mapping(one).items()}
     texts = {name: value for name, value in values.items() if isinstance(value, str)}
     scopes = values.get("scopes", values.get("scope"))
     words = scopes.split() if isinstance(scopes, str) else items_of(scopes)
@@ -37,13 +37,13 @@ def _auth(table: Table) -> Auth:
         client_secret=texts.get("clientsecret", "") if texts.get("clientid") else "",
         scopes=tuple(dict.fromkeys(word for word in words if isinstance(word, str) and word and " " not in word)),
         redirect_port=port,
-        # Clients with a port of their own are registered with http://localhost:PORT/callback.
+        # Clients with a fixed port are registered with http://localhost:PORT/callback.
         redirect_host="localhost" if port else "127.0.0.1",
     )
 
 
 _LOOSE = ("mcp", "extensions")
-"""Keys that hold the servers where all under them are objects: other programs have other things there."""
+"""Keys that count only where all their members are objects, because other programs use the same keys."""
 _SOCKET = ("ws", "wss", "websocket")
 _REMOTE = (*"http https sse streamable-http streamable_http streamableHttp streamablehttp remote".split(), *_SOCKET)
 _KINDS = ("stdio", "local", *_REMOTE)
@@ -52,7 +52,7 @@ NO_SERVERS = "has no servers: neither `mcpServers` nor `servers` is an object."
 
 
 def servers_of(document: Json) -> tuple[str, Mapping[str, Json]] | None:
-    """Where in a parsed file the servers are, and they; None when the file has no known shape."""
+    """The key of the servers in a parsed file, and the servers; None when the file has no known shape."""
     if not isinstance(document, dict):
         return None
     if found := servers_of(document.get("mcp")):
@@ -68,11 +68,11 @@ def servers_of(document: Json) -> tuple[str, Mapping[str, Json]] | None:
 
 
 def read_document(document: Json, source: Source, problems: list[Problem]) -> dict[str, ServerConfig]:
-    """All servers of a parsed file, as they are written; problems are noted."""
+    """All servers of a parsed file, unexpanded; problems are added to the list."""
     folder, found = folder_of(source.file), servers_of(document)
-    # A person's file belongs to no workspace.
+    # The person's own file belongs to no workspace.
     scopes = [(*found, folder, "" if is_personal(source.file) else folder)] if found else []
-    # Claude Code has those of a person's projects, by their folders, in the same file.
+    # Claude Code keeps the servers of the person's projects in the same file, by the projects' folders.
     for project, values in mapping(mapping(document).get("projects")).items():
         if entries := mapping(mapping(values).get("mcpServers")):
             scopes.append((f"projects.{project}", entries, project, project))
@@ -90,7 +90,7 @@ def read_document(document: Json, source: Source, problems: list[Problem]) -> di
 
 
 def _read_entry(name: str, table: Table, source: Source, folder: str, workspace: str) -> ServerConfig | None:
-    """One server as it is written, with its paths absolute; None, with problems noted, where it cannot be used."""
+    """One unexpanded server with absolute paths; None, with problems added, where the entry cannot be used."""
     client = client_of(source.file)
     key, url = next(((key, url) for key in _URLS if (url := table.take_text(key))), ("", ""))
     kind = table.take_word("type", "", _KINDS) or table.take_word("transport", "", _KINDS)
@@ -100,18 +100,18 @@ def _read_entry(name: str, table: Table, source: Source, folder: str, workspace:
     remote = bool(url) and (kind in _REMOTE or not command)
     server = ServerConfig(
         name,
-        # Some clients write both and go by the type; the address of a WebSocket may be written as that of a page.
+        # Some clients write both and obey the type. A WebSocket's address may be written with http.
         command="" if kind in _REMOTE and url else command,
         args=args,
         env=table.take_pairs("env", "environment", "envs"),
-        # Codex has tables among them, for those of another machine.
+        # Codex may have tables among the names, for variables of another machine.
         inherit_env=tuple(row.take_text("name") for key in ("env_vars", "env_keys") for row in table.rows(key, "name")),
         cwd=table.take_text("cwd"),
         url="" if kind in ("stdio", "local") and command else re.sub("^http", "ws", url) if kind in _SOCKET else url,
         headers=_headers(table),
-        # What is called http is tried both ways by those who wrote such files: the newer first.
+        # For `http` both transports are tried, Streamable HTTP first, because older files mean either of them.
         transport="sse" if kind == "sse" and url else "",
-        # Who signs in where there is nobody to sign in to means nothing to a program.
+        # Sign-in settings have no meaning for a local program.
         auth=_auth(table) if remote else Auth(),
         sandbox=read_inner(table, "sandbox"),
         enabled=table.take_flag("enabled", True) and not table.take_flag("disabled"),
@@ -131,12 +131,12 @@ def _read_entry(name: str, table: Table, source: Source, folder: str, workspace:
         return located(text, folder) if path and text[0] not in "~$" else text
 
     server = map_texts(server, text)
-    # Without its variables it is worth keeping: whoever reads the problem can bring them.
+    # A missing variable does not cost the server: the problem tells the person which file to repair.
     return replace(server, env={**_env_file(table, source, workspace), **server.env})
 
 
 def _headers(table: Table) -> dict[str, str]:
-    """The headers; Codex has variables of the environment for some, Continue a table around them."""
+    """The headers of an entry; Codex takes some from variables, Continue nests them in a table."""
     headers = table.take_pairs("headers", "http_headers")
     if "requestOptions" in table.keys():
         headers |= table.inner("requestOptions").take_pairs("headers")
@@ -146,11 +146,11 @@ def _headers(table: Table) -> dict[str, str]:
 
 
 def _command(table: Table) -> tuple[str, tuple[str, ...]]:
-    """Command and arguments; some clients write one list, or a table `{path, args}`, or call it `cmd`."""
-    given = table.take("command")
-    if isinstance(given, list) and given and all(isinstance(part, str) for part in given):
-        return given[0], (*given[1:], *table.take_texts("args"))
-    if isinstance(given, dict):
+    """Command and arguments; some clients write one list, or a table `{path, args}`, or use the key `cmd`."""
+    command_line = table.take("command")
+    if isinstance(command_line, list) and command_line and all(isinstance(part, str) for part in command_line):
+        return command_line[0], (*command_line[1:], *table.take_texts("args"))
+    if isinstance(command_line, dict):
         inner = table.inner("command")
         return inner.take_text("path"), inner.take_texts("args")
     return table.take_text("command") or table.take_text("cmd"), table.take_texts("args")
@@ -158,17 +158,17 @@ def _command(table: Table) -> tuple[str, tuple[str, ...]]:
 
 def _env_file(table: Table, source: Source, workspace: str) -> dict[str, str]:
     """The variables of VS Code's `envFile`: lines `NAME=value`."""
-    if not (given := table.take_text("envFile")):
+    if not (location := table.take_text("envFile")):
         return {}
     try:
-        file = Path(given.replace("${workspaceFolder}", workspace or "${workspaceFolder}")).expanduser()
+        file = Path(location.replace("${workspaceFolder}", workspace or "${workspaceFolder}")).expanduser()
         lines = (Path(source.file).absolute().parent / file).read_text("utf-8", "replace").splitlines()
     except (OSError, ValueError, RuntimeError) as problem:  # ValueError: a NUL; RuntimeError: a `~name` of nobody
         reason = getattr(problem, "strerror", "") or str(problem).rstrip(".")
-        table.problem("envFile", f"`{given}` cannot be read: {reason}.")
+        table.problem("envFile", f"`{location}` cannot be read: {reason}.")
         return {}
     pairs = (line.removeprefix("export ").partition("=") for line in map(str.strip, lines) if not line.startswith("#"))
-    # Values are literal in such files: what looks like a reference is none.
+    # Values in such a file are literal, so a text that looks like a reference is none.
     return {name.strip(): value.strip().strip("\"'").replace("${", "$${") for name, sign, value in pairs if sign}
 
 
@@ -181,7 +181,7 @@ _DECORATION = re.compile(r"^(?:mcp[-_]?)?(?:server[-_])?|(?:[-_]mcp)?(?:[-_]serv
 
 
 def suggest_name(server: ServerConfig) -> str:
-    """A short name for a server, from what it runs or where it is: `npx -y @scope/server-git` gives `git`."""
+    """A short name for a server, from its command or its address: `npx -y @scope/server-git` gives `git`."""
     word = _host(server.url) if server.url else _program(server)
     last = re.split(r"[/\\]", word.rstrip("/\\"))[-1]
     last = re.sub(r"(?<=.)@.*$|:[\w.-]*$|\.(?:py|js|mjs|cjs|ts|exe|cmd|sh)$", "", last)
@@ -196,7 +196,7 @@ def _host(url: str) -> str:
 
 
 def _program(server: ServerConfig) -> str:
-    """The first word that sounds like a server, else the first that is neither an option nor what runs programs."""
+    """The first word that looks like a server's name, else the first that is neither an option nor a runner."""
     words = [os.path.basename(server.command), *server.args]
     names = [word for word in words if not word.startswith("-") and word not in _RUNNERS]
     return next(iter((*filter(_TELLING.search, names), *names)), words[0])

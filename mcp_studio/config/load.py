@@ -1,6 +1,6 @@
-"""All configuration in force: the person's file, the project's, or the ones named on the command line.
+"""The configuration in force: the person's file and the project's, or the files named on the command line.
 
-Loading never fails: what is wrong is a `Problem` beside what loaded.
+Loading never fails: each problem is reported beside everything that loaded.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from mcp_studio.paths import Paths, read_object, write_object
 from mcp_studio.vault import keyring
 
 VERSION = 1
-"""Version of the format: {"version": 1, "agreed": {digest: {"file", "time"}}}."""
+"""Version of the trust store's format: {"version": 1, "agreed": {digest: {"file", "time"}}}."""
 
 
 def digest(file: Path, content: bytes) -> str:
-    """What agreeing is remembered under: SHA-256 over absolute path and content.
+    """The key under which the store remembers an agreement: SHA-256 over absolute path and content.
 
     The path counts because an entry may start a program by a relative path.
     """
@@ -37,19 +37,19 @@ def digest(file: Path, content: bytes) -> str:
 
 
 class TrustStore(NamedTuple):
-    """The agreed digests, kept in one JSON file."""
+    """The project files that the person has agreed to, by digest, in one JSON file."""
 
     file: Path
 
     def agreed(self, digest: str) -> bool:
-        """Whether the person has agreed to exactly this."""
+        """Whether the person has agreed to the file with this digest."""
         return digest in self._read()
 
     def agree(self, digest: str, file: str = "") -> None:
-        """Remember that the person agreed; `file` is noted for people who read the store.
+        """Remember that the person agreed; `file` is stored for people who read the file.
 
         Raises:
-            ConfigError: it cannot be written.
+            ConfigError: the store cannot be written.
         """
         known = {**self._read(), digest: {"file": file, "time": int(time.time())}}
         try:
@@ -58,7 +58,7 @@ class TrustStore(NamedTuple):
             raise ConfigError(f"Cannot be written: {problem.strerror or problem}.", file=str(self.file)) from None
 
     def _read(self) -> dict[str, Any]:
-        # A damaged or newer store means asking again, which is always safe.
+        # After a damaged or newer store the person is asked again, which is always safe.
         stored = read_object(self.file)
         return mapping(stored.get("agreed")) if stored.get("version") == VERSION else {}
 
@@ -69,13 +69,13 @@ PROJECT_FILE = ".mcp-studio.toml"
 def load(
     paths: Paths, cwd: Path, *, files: Sequence[Path] = (), environ: Environ = os.environ, secrets: Lookup | None = None
 ) -> Config:
-    """Read all configuration that is there; a later file overrides an earlier one server by server.
+    """Read all configuration files; a later file overrides an earlier one server by server.
 
     Args:
-        files: read only these (`--config`), in any shape, and neither the person's nor the project's file; only where
-            secrets are kept is said by the person's file, as far as these do not say it.
-        secrets: gives the value of `${keyring:NAME}`, instead of where secrets are kept; called only for servers that
-            ask for one.
+        files: read only these (`--config`), in any shape, and neither the person's nor the project's file; the person's
+        file still says where secrets are stored, unless these files say it.
+        secrets: returns the value of `${keyring:NAME}` instead of the secret store; called only for servers that refer
+        to a secret.
     """
     read, ask = written(paths, cwd, files=files), secrets or keyring.session()
     servers, problems = dict[str, ServerConfig](), [*read.problems]
@@ -88,13 +88,13 @@ def load(
 
 
 def read_text(text: str, problems: list[Problem]) -> dict[str, ServerConfig]:
-    """The servers of a document that stands in no file, as they are written; it may have any shape of one."""
+    """The unexpanded servers of a document without a file, in any known shape."""
     document = parse(text.encode("utf-8", "surrogatepass"), problems)
     return _parsed(document, Source("argument"), Settings(), problems)[1] if document else {}
 
 
 def written(paths: Paths, cwd: Path, *, files: Sequence[Path] = ()) -> Config:
-    """What `load` reads, with the entries as they are written: no variable and no secret is asked for."""
+    """Read what `load` reads without expanding entries: neither variables nor secrets are needed."""
     settings, servers, named = Settings(), dict[str, ServerConfig](), ""
     problems, untrusted, read = list[Problem](), list[Untrusted](), list[str]()
     places: list[tuple[Origin, Path]] = [("file", file) for file in files]
@@ -128,16 +128,16 @@ _OWN = ("editor", "browser", "secrets", "registry_storage", "tools", "answers", 
 
 
 def _of_project(found: Settings, own: Settings, file: str, problems: list[Problem]) -> Settings:
-    """The settings of a project's file as far as they count: the question that was agreed to names servers.
+    """The settings of a project's file, limited to those that a project may set: the person agreed to its servers only.
 
-    No other program comes from there, no other place for what the person keeps, and nothing that makes the person's
-    servers less safe: rules of it may ask and deny.
+    A project's file names no other programs and no other places for the person's data, and weakens no server of the
+    person: its rules may only ask and deny.
     """
     strict = [rule for rule in found.policy[len(own.policy) :] if rule.verdict != "allow"]
-    kept = replace(found, policy=(*own.policy, *strict), **{name: getattr(own, name) for name in _OWN})
-    ignored = [name for name in ("policy", *_OWN) if getattr(kept, name) != getattr(found, name)]
+    limited = replace(found, policy=(*own.policy, *strict), **{name: getattr(own, name) for name in _OWN})
+    ignored = [name for name in ("policy", *_OWN) if getattr(limited, name) != getattr(found, name)]
     problems += [Problem(file, name, "counts in your own file only; rules may ask and deny.") for name in ignored]
-    return kept
+    return limited
 
 
 def _parsed(

@@ -1,4 +1,4 @@
-"""Writing our own files: never half-written, never what is not valid, with the comments that are in them."""
+"""Writing our own files: always whole, always valid, and with their comments kept."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from mcp_studio.paths import write_atomically
 
 
 def put_server(file: Path, server: ServerConfig, *, old_name: str = "") -> None:
-    """Add a server or replace the one of that name; `old_name` is the one it had before, when it is renamed.
+    """Add a server or replace the server of that name; `old_name` is its earlier name when it is renamed.
 
-    What is written is `server.written` where there is one: `${…}` stays, no secret comes into the file.
+    `server.written` is written where there is one, so that `${…}` stays and no secret enters the file.
 
     Raises:
-        ConfigError: the file cannot be read, is not valid TOML, or cannot be written; it is unchanged then.
+        ConfigError: the file cannot be read, is not valid TOML, or cannot be written; it stays unchanged.
     """
     values = to_table(server)
     rewrite(file, lambda text: _put_table(text, server.name, values, old_name))
@@ -32,7 +32,7 @@ def remove_server(file: Path, name: str) -> None:
     """Remove a server's table.
 
     Raises:
-        ConfigError: there is no such server in the file, or as `put_server`.
+        ConfigError: the file has no such server, or as `put_server`.
     """
 
     def change(text: str) -> str:
@@ -49,7 +49,7 @@ def set_value(file: Path, path: Sequence[str], value: object) -> None:
     """Set one key, such as `("theme",)` or `("keys", "call")`; None removes it.
 
     Raises:
-        ConfigError: something on the way is no table, or as `put_server`.
+        ConfigError: a key on the path is not a table, or as `put_server`.
     """
     import tomlkit
 
@@ -70,9 +70,9 @@ def set_value(file: Path, path: Sequence[str], value: object) -> None:
 
 
 def _block(text: str, server: str) -> tuple[int, int]:
-    """From the first heading of a server to the end of its last table; (0, 0) where it has none.
+    """The span from the first heading of a server to the end of its last table; (0, 0) if the text has none.
 
-    The comments above a heading are not of the table before it, to which tomlkit counts them.
+    Comments above a heading belong to it, though tomlkit counts them to the table before.
     """
     start = end = at = 0
     inside = False
@@ -113,7 +113,7 @@ def _put_table(text: str, name: str, values: Mapping[str, Any], old_name: str) -
 
 
 def _updated(text: str, current: str, name: str, values: Mapping[str, Any]) -> str:
-    """A server's table under its new name, saying `values`; lines that do so already are not touched."""
+    """Put `values` into a server's table and rename it; lines that need no change stay untouched."""
     import tomlkit
 
     if current != name:
@@ -139,10 +139,10 @@ def _update(table: Any, values: Mapping[str, Any]) -> None:
 
 
 def _checked(edited: str, wanted: dict[str, Any]) -> str:
-    """The edited text, where it says what it should: servers may be written in another way than as tables.
+    """The edited text if it parses as `wanted`, because servers may be written in another form than tables.
 
     Raises:
-        TOMLDecodeError: it does not.
+        TOMLDecodeError: the edited text does not parse as `wanted`.
     """
     with suppress(tomllib.TOMLDecodeError):
         if {"servers": {}, **tomllib.loads(edited)} == {"servers": {}, **wanted}:
@@ -151,7 +151,7 @@ def _checked(edited: str, wanted: dict[str, Any]) -> str:
 
 
 def table_of(values: Mapping[str, Any]) -> Any:
-    """A table as it is written: tables in it are inline."""
+    """A table whose inner tables are inline."""
     import tomlkit
 
     table = tomlkit.table()
@@ -166,7 +166,7 @@ def _item(value: Any) -> Any:
         inline = tomlkit.inline_table()
         inline.update(value)
         return inline
-    if isinstance(value, list):  # tables in it are inline too: as tables of their own they would follow what is below
+    if isinstance(value, list):  # tables in a list are inline too: other tables would follow the keys below
         array = tomlkit.array()
         array.extend(map(_item, cast("list[Any]", value)))
         return array
@@ -174,7 +174,7 @@ def _item(value: Any) -> Any:
 
 
 def rewrite(file: Path, change: Callable[[str], str]) -> None:
-    """Read a file of ours, change its text, write it.
+    """Read a file of ours, change its text, and write the file.
 
     Raises:
         ConfigError: as `put_server`.

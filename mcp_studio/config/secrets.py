@@ -1,4 +1,4 @@
-"""The texts of a server's entry, and which of them are secrets in clear."""
+"""The texts of a server's entry, and the secrets that they hold in clear."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ _TEXTS = "command cwd url args env headers headers_command roots auth tls sandbo
 
 
 def map_texts(server: ServerConfig, change: Callable[[str, str], str]) -> ServerConfig:
-    """The entry with every text that is not empty replaced by `change(key, text)`, where a key is `url`, `args[2]`,
-    `headers.Authorization`, `auth.client_secret` or `capabilities.experimental.x[0]`."""
+    """Replace every text of the entry that is not empty by `change(key, text)`.
+
+    A key is `url`, `args[2]`, `headers.Authorization`, `auth.client_secret` or `capabilities.experimental.x[0]`.
+    """
 
     def mapped(key: str, value: Any) -> Any:
         if isinstance(value, str):
@@ -38,14 +40,14 @@ def map_texts(server: ServerConfig, change: Callable[[str, str], str]) -> Server
 
 
 def texts(server: ServerConfig) -> list[tuple[str, str]]:
-    """Key and text of all texts that are not empty."""
+    """Key and text of every text that is not empty."""
     found: list[tuple[str, str]] = []
     map_texts(server, lambda key, text: found.append((key, text)) or text)
     return found
 
 
 def secret_values(server: ServerConfig) -> Iterator[str]:
-    """The secrets that stand in clear in an entry, also as a URL that quotes them stands for them."""
+    """The secrets that an entry holds in clear; those of a URL also unquoted."""
     for _, text, (start, end, _) in _spans(server):
         yield from dict.fromkeys((text[start:end], unquote(text[start:end])))
 
@@ -67,40 +69,42 @@ _PARAMETER = re.compile(r"[?&]([^=&#]+)=([^&#]+)")
 
 
 class Offer(NamedTuple):
-    """One secret that stands in clear in an entry."""
+    """A secret in clear in an entry, which may be moved to the secret store."""
 
     key: str
-    """Where: `headers.Authorization`, `args[2]`."""
+    """The key of the text: `headers.Authorization`, `args[2]`."""
     start: int
     end: int
-    """What of the text there is the secret: `Bearer ` before it stays."""
+    """The span of the secret in the text: `Bearer ` before it stays."""
     value: str
     """The secret itself."""
     name: str
-    """A name to keep it under; the same for a secret that stands in several places."""
+    """A name to store the secret under; the same for a secret that occurs several times."""
 
     def __repr__(self) -> str:
-        """Without the secret: it may come into an error."""
+        """Omits the secret, because the text may become part of an error."""
         return f"Offer({self.key!r}, {self.start}, {self.end}, name={self.name!r})"
 
 
 def offers(server: ServerConfig) -> tuple[Offer, ...]:
-    """The secrets that stand in clear in an entry, as it is written."""
+    """The secrets in clear in an entry, as it is written."""
     entry = server.written or server
     names, found = dict[str, str](), list[Offer]()
     for key, text, (start, end, word) in _spans(entry):
-        if "${" not in text:  # else it refers to something already
+        if "${" not in text:  # a text with references needs no other
             name = names.setdefault(text[start:end], _suggested(entry.name, key, word, names.values()))
             found.append(Offer(key, start, end, text[start:end], name))
     return tuple(found)
 
 
 def placed(server: ServerConfig, chosen: Iterable[Offer]) -> ServerConfig:
-    """The entry with `${keyring:NAME}` where the chosen secrets stood; it has to be made startable again
-    (`config.expand.effective`). Offers may be given other names before (`offer._replace(name=…)`).
+    """The entry with `${keyring:NAME}` in place of the chosen secrets; `config.expand.effective` makes it startable
+    again.
+
+    The caller may rename an offer before (`offer._replace(name=…)`).
 
     Raises:
-        KeyError: an offer is of another entry.
+        KeyError: an offer belongs to another entry.
     """
     entry = server.written or server
     now = dict(texts(entry))
@@ -111,12 +115,12 @@ def placed(server: ServerConfig, chosen: Iterable[Offer]) -> ServerConfig:
 
 
 _Span = tuple[int, int, str]
-"""From where to where, and what it is called there, where the key does not say it."""
+"""Start and end of a secret in a text, and a word for its name where the key does not tell it."""
 
 
 def _spans(entry: ServerConfig) -> Iterator[tuple[str, str, _Span]]:
-    """Key, text and place in it of each secret."""
-    told, waiting = Redactor(), ""
+    """Key, text and span of each secret."""
+    redactor, waiting = Redactor(), ""
     for key, text in texts(entry):
         kind, _, name = key.partition(".")
         spans: list[_Span] = []
@@ -128,13 +132,13 @@ def _spans(entry: ServerConfig) -> Iterator[tuple[str, str, _Span]]:
             spans = _named(kind, name, text)
         if not spans and "://" in text:
             spans = _in_url(text)
-        if not spans and told.text(text) == MARK:  # the shape of it is that of a token
+        if not spans and redactor.text(text) == MARK:  # the whole text has the shape of a token
             spans = [(0, len(text), "token" if kind.startswith("args[") else "")]
         yield from ((key, text, span) for span in spans if span[1] > span[0])
 
 
 def _in_argument(text: str) -> list[_Span]:
-    """`--token=…`, `TOKEN=…` (a variable of a container), `Authorization: …` (a header that is passed on)."""
+    """The secret in `--token=…`, `TOKEN=…` (a container's variable) or `Authorization: …` (a header to pass on)."""
     found = _ARGUMENT.match(text)
     if not found or not is_secret_name(found[1]):
         return []
@@ -152,13 +156,13 @@ def _named(kind: str, name: str, text: str) -> list[_Span]:
 
 
 def _in_url(text: str) -> list[_Span]:
-    """Whoever signs in by the address, and parameters of telling names."""
+    """The secrets of a URL: the password or token before its host, and parameters with secret names."""
     found = [(*one.span(1), "password") for one in _USERINFO.finditer(text)]
     return found + [(*one.span(2), one[1]) for one in _PARAMETER.finditer(text) if is_secret_name(one[1])]
 
 
 def _suggested(server: str, key: str, word: str, used: Collection[str]) -> str:
-    """`github` and `headers.Authorization` make `github-authorization`; what is used already gets a number."""
+    """A name for a secret: `github` and `headers.Authorization` give `github-authorization`; a number avoids twins."""
     plain = re.sub(r"[^a-z0-9]+", "-", f"{server} {word or key.partition('.')[2] or key}".lower()).strip("-")
     name = plain[:60].strip("-") or "secret"
     numbered = (f"{name}-{number}" for number in range(2, 10_000))

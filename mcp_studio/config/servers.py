@@ -1,4 +1,4 @@
-"""One `[servers.NAME]` table of our own files: checked key by key; any problem leaves out this server alone."""
+"""One `[servers.NAME]` table of our own files, checked key by key; a problem leaves out this server alone."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ _BARE = ServerConfig("bare")
 INNER = {"timeouts": ("connect", "idle", "total")} | {
     key: tuple(item.name for item in fields(getattr(_BARE, key))) for key in ("auth", "tls", "sandbox")
 }
-"""The tables in an entry, and their keys."""
+"""The tables inside an entry, with their keys."""
 FILED = ("key", "assertion", "idp_id_token")
-"""Keys whose values are secrets, or name the file that one is in."""
+"""Keys whose values are secrets, or name the file that holds the secret."""
 NEEDED: dict[str, tuple[str, ...]] = {
     "client_credentials": ("client_id", "client_secret"), "private_key_jwt": ("client_id", "key"),
     "enterprise": ("client_id", "idp_token_endpoint", "idp_client_id", "idp_id_token"), "workload": ("assertion",),
 }  # fmt: skip
-"""What each grant without a person cannot do without."""
+"""The keys that each grant without a person needs."""
 _INLINE = r"-----BEGIN |eyJ[\w-]*\.[\w-]*\.[\w-]*\Z|\s*\{"
 _HTTPS = r"https://[^\s/?#@]+(?:[/?][^\s#]*)?\Z|\$\{"
 _LOOPBACK = r"http://(?:127(?:\.\d+){3}|localhost|\[::1\])(?::\d+)?(?:[/?][^\s#]*)?\Z"
 
 
 def file_of(value: str) -> str:
-    """The file that a `key`, `assertion` or `idp_id_token` is in; empty where the value is the thing itself."""
+    """The file that a `key`, `assertion` or `idp_id_token` names; empty where the value is the secret itself."""
     return "" if not value or re.match(_INLINE, value) else value
 
 
 def _wrong(auth: Auth) -> Flaws:
-    """Everything that does not go together."""
+    """The contradictions in the sign-in settings."""
     for key in NEEDED.get(auth.kind, ()):
         if not getattr(auth, key):
             yield key, f"is needed for the kind `{auth.kind}`.", ""
@@ -45,7 +45,7 @@ def _wrong(auth: Auth) -> Flaws:
         kind = "enterprise" if key.startswith("idp_") else {"assertion": "workload", "key": "private_key_jwt"}.get(key)
         if kind and getattr(auth, key) and kind not in (auth.kind, auth.method) and auth.kind != "none":
             yield key, f"is used by the kind `{kind}` alone.", f'Add kind = "{kind}".'
-    # Secrets and codes are sent over https; in clear text only within this machine.
+    # Secrets and codes go over https; in clear text only within this machine.
     for key in ("issuer", "idp_token_endpoint"):
         if (url := getattr(auth, key)) and not (re.match(_HTTPS, url) or re.match(_LOOPBACK, url)):
             yield key, f"`{url}` is no https:// address.", "http:// is for this machine: 127.0.0.1, localhost."
@@ -56,7 +56,7 @@ def _wrong(auth: Auth) -> Flaws:
 
 
 def is_metadata_url(url: str) -> bool:
-    """Whether it can be that of a client id metadata document: https, with a path."""
+    """Whether a URL can be that of a client id metadata document: https, with a path."""
     return url.startswith("${") or bool(re.match(r"https://[^\s/?#@]+/[^\s#]+\Z", url))
 
 
@@ -83,7 +83,7 @@ _WRONG: dict[str, Callable[[Any], Flaws]] = {"auth": _wrong, "tls": _wrong_tls, 
 
 
 def read_inner(table: Table, key: str) -> Any:
-    """An inner table as a record; the bare one where there is none, or something is wrong with it."""
+    """Read an inner table as a record; without the table, or with any problem in it, the default record is returned."""
     bare = getattr(_BARE, key)
     return table.inner(key).take_record(bare, INNER[key], _WRONG[key]) or bare if key in table.keys() else bare
 
@@ -95,7 +95,7 @@ _PLAIN = [key for key in KEYS if key not in ("roots", *INNER)]
 
 
 def read_server(name: str, values: object, source: Source, problems: list[Problem]) -> ServerConfig | None:
-    """The entry as it is written; None, with problems noted, where anything is wrong with it."""
+    """The unexpanded entry; None, with problems added, where anything in it is wrong."""
     before = len(problems)
     table = Table(values, source.file, f"servers.{name}", problems)
     times = table.inner("timeouts")
@@ -115,7 +115,7 @@ def read_server(name: str, values: object, source: Source, problems: list[Proble
 
 
 def check_target(server: ServerConfig, table: Table) -> None:
-    """Note what keeps an entry from being started: exactly one of command and url, and an address we can reach."""
+    """Add the problems that prevent a start: an entry needs a command or a url, not both, and a valid address."""
     if not server.name.strip():
         table.problem("", "has an empty name.")
     elif "group" in table.keys() and not re.fullmatch(r"[^\s.,@]+", server.group):
@@ -139,7 +139,7 @@ def check_target(server: ServerConfig, table: Table) -> None:
 
 
 def wrong_address(url: str) -> str:
-    """What is wrong with the address of a server; empty where nothing is, as far as is known before `${…}` is."""
+    """What is wrong with the address of a server, as far as it is known before expansion; empty where nothing is."""
     if not url.startswith(("http://", "https://", "ws://", "wss://", "${")):
         return "does not begin with http://, https://, ws:// or wss://"
     if any(character.isspace() for character in url):
@@ -152,7 +152,7 @@ def wrong_address(url: str) -> str:
 
 
 def to_table(server: ServerConfig) -> dict[str, Any]:
-    """The entry as a `[servers.NAME]` table: as it was written, without what is the default anyway."""
+    """The entry as a `[servers.NAME]` table, unexpanded and without default values."""
     entry = server.written or server
     table = changed(entry, _BARE, KEYS)
     for key in INNER.keys() & table.keys():
@@ -163,7 +163,7 @@ def to_table(server: ServerConfig) -> dict[str, Any]:
 
 
 def changed(value: Any, bare: Any, names: Iterable[str]) -> dict[str, Any]:
-    """What of a record is not the default."""
+    """The fields of a record that differ from the default."""
     changed = {name: item for name in names if (item := getattr(value, name)) != getattr(bare, name)}
     return {
         name: list(item) if type(item) is tuple else dict(item) if isinstance(item, Mapping) else item

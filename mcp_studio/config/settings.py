@@ -1,4 +1,4 @@
-"""Everything in our own files besides the servers; a wrong value costs only itself."""
+"""The content of our own files besides the servers; a wrong value affects only itself."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _LONGEST = 600.0
 
 
 def fingerprint(schema: Json) -> str:
-    """What a rule names a requested schema by: it changes with anything in the schema but the order of keys."""
+    """The name of a requested schema in a rule; it changes with everything in the schema but the order of keys."""
     text = json.dumps(schema, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def read_answers(table: Table) -> list[AnswerRule]:
-    """The rules under `answer` of a table; those that are wrong are left out with a problem noted."""
+    """The rules under `answer` of a table, without those that are wrong; their problems are added to the table's."""
     return [rule for number, row in enumerate(table.rows("answer"), 1) if (rule := _rule(row, number))]
 
 
 def load_answers(file: Path, problems: list[Problem], *, required: bool = False) -> tuple[AnswerRule, ...]:
-    """The rules of a TOML or JSON file; JSON may also be one value alone: it is what every form is answered with."""
+    """The rules of a TOML or JSON file; a JSON file may also hold a single value, with which every form is answered."""
     document = read_file(file, problems, required=required)
     if document is None:
         return ()
@@ -47,7 +47,7 @@ def load_answers(file: Path, problems: list[Problem], *, required: bool = False)
 
 
 def to_table(rule: AnswerRule) -> dict[str, Any]:
-    """The rule as it is written, without what is the default anyway."""
+    """The rule as a table, without default values."""
     return {"action": rule.action} | changed(rule, AnswerRule("ask"), (*_RULE_TEXTS, "content", "wait"))
 
 
@@ -62,7 +62,7 @@ def _rule(table: Table, number: int) -> AnswerRule | None:
 
 
 _Unit = tuple[str, Mapping[str, float], str]
-"""The pattern of its names, the factors by their first letters, and what it is called."""
+"""The pattern of the unit's names, the factors by the names' first letters, and a description for problems."""
 _SIZES = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _SIZE: _Unit = ("[kmg]?i?b?", _SIZES, "a whole number above 0, or a size such as `64 MB`")
 _AGES = {"": 86_400, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
@@ -74,14 +74,14 @@ _LIMITS = {item.name: str(item.type) for item in fields(Limits)}
 
 
 def read_settings(values: Mapping[str, Any], file: str, problems: list[Problem], base: Settings) -> Settings:
-    """`base` with what the file says put over it; rules and names to redact are added to those of `base`."""
+    """`base` overridden by a file's values; the file's rules and names to redact are added to those of `base`."""
     table = Table(values, file, "", problems)
     table.take("servers")
     inner = ("trace", "history", "secrets", "auth", "search", "registry", "limits")
     trace, history, secrets, signing, search, registry, limits = map(table.inner, inner)
     settings = table.take_fields(base, ("theme", "ascii", "editor", "cache_ttl", "filter"))
     settings = trace.take_fields(settings, ("record", "traceparent"))
-    # Packages may bring methods: whether there is one of that name is said when it is used.
+    # Packages may bring methods, so the name of a method is checked when it is used.
     settings = search.take_fields(settings, ("method", "cjk", "semantic", "usage"), "search_")
     settings = registry.take_fields(settings, ("storage",), "registry_")
     settings = signing.take_fields(settings, ("browser", "client_metadata_url"))
@@ -111,7 +111,7 @@ def read_settings(values: Mapping[str, Any], file: str, problems: list[Problem],
 
 
 def _folder(table: Table, base: str) -> str:
-    """`calls`: a relative path is one from the folder of the file."""
+    """Read `calls`; a relative path starts from the folder of the file."""
     text = table.take_text("calls")
     return str(Path(table.file).absolute().parent / Path(text).expanduser()) if text else base
 
@@ -123,7 +123,7 @@ def _limits(table: Table, base: Limits) -> Limits:
 
 
 def _quantity(table: Table, key: str, unit: _Unit) -> float:
-    """A number, or a text with a number and a unit; 0 where there is none."""
+    """Read a number, or a text with a number and a unit; 0 where the key is missing."""
     value = table.take(key)
     if value is None:
         return 0.0
@@ -166,7 +166,7 @@ def _gateway(table: Table, base: GatewaySettings) -> GatewaySettings:
     some = [inner.inner(name).take_record(GatewayClient(name), names, _wrong_client) for name in inner.keys()]
     found = replace(table.take_fields(base, _GATEWAY), clients=(*base.clients, *filter(None, some)))
     table.refuse_rest()
-    # What is not said stays as another file has it; what was meant to be hidden may be in what could not be read.
+    # Missing values stay as another file has them. Unreadable values may have hidden tools, so all are hidden then.
     return replace(found, hidden=("*",)) if len(table.problems) > before else found
 
 

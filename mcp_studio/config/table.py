@@ -1,4 +1,4 @@
-"""Reading one table of a configuration file key by key; what is wrong is collected, never raised."""
+"""Reading a table of a configuration file key by key; problems are collected, never raised."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, loads
 
 LARGEST = 8 * 1024 * 1024
-"""Bytes of a configuration file; a larger one is none."""
+"""Bytes of the largest configuration file that is read."""
 _PART = r"""(?:[A-Za-z0-9_-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
 _TOKEN = re.compile(
     rf'"""(?:[^\\]|\\.)*?"""|\'\'\'.*?\'\'\'|#[^\n]*+|(?P<key>(?:{_PART}[ \t]*+\.[ \t]*+){{16}})'
     rf"|(?P<number>\b0[xob][0-9A-Fa-f_]{{3000,}}+)|{_PART}|[^\"'#A-Za-z0-9_-]++|.",
     re.DOTALL,
 )
-"""The time for reading a dotted key grows with the square of its parts; an endless number cannot be shown."""
+"""Dotted keys take a time that grows with the square of their parts, and endless numbers cannot be shown."""
 
 
 def read(text: str, parse_float: Callable[[str], Any] = float) -> dict[str, Any]:
-    """A document.
+    """Read a TOML document.
 
     Raises:
-        ValueError: it is none, or asks for too much, such as a number of more digits than Python reads.
-        RecursionError: it is nested too deeply.
+        ValueError: the text is not TOML, or asks for too much, such as a number of more digits than Python reads.
+        RecursionError: the text is nested too deeply.
     """
     if found := next((one for one in _TOKEN.finditer(text) if one.lastgroup), None):
         line = text.count("\n", 0, found.start()) + 1
@@ -41,7 +41,7 @@ def read(text: str, parse_float: Callable[[str], Any] = float) -> dict[str, Any]
 
 
 class Document(NamedTuple):
-    """What a file holds."""
+    """The content of a file."""
 
     content: bytes
     is_toml: bool
@@ -49,13 +49,14 @@ class Document(NamedTuple):
 
     @property
     def ours(self) -> bool:
-        """Whether it is written as we write it: other clients have JSON, YAML, or other tables."""
+        """Whether the file has our own format: other clients use JSON, YAML, or other tables."""
         return self.is_toml and not ("mcp_servers" in self.values and "servers" not in self.values)
 
 
 def read_file(file: Path, problems: list[Problem], *, required: bool = False) -> Document | None:
-    """A TOML, JSON or YAML file; None with what is wrong noted. A file that is not there is a problem where it is
-    required, and only then a pipe is read.
+    """Read a TOML, JSON or YAML file; None, with the problem added, where that fails.
+
+    A missing file is a problem only if `required`, and a pipe is read only then.
     """
     try:
         if not required and not file.is_file():
@@ -72,7 +73,7 @@ def read_file(file: Path, problems: list[Problem], *, required: bool = False) ->
 
 
 def parse(content: bytes, problems: list[Problem], file: Path | None = None) -> Document | None:
-    """A document, told apart by the name of its file, or as a pipe has none by its beginning."""
+    """Read a document; the name of its file, or its beginning where there is no name, tells the language."""
     suffix = file.suffix if file else ""
     language = "YAML" if suffix in (".yaml", ".yml") else "TOML" if suffix == ".toml" else "JSON"
     try:
@@ -94,14 +95,14 @@ def parse(content: bytes, problems: list[Problem], file: Path | None = None) -> 
 
 
 def read_yaml(text: str, *, plain: bool = False, depth: int = 100) -> Any:
-    """A YAML document.
+    """Read a YAML document.
 
     Args:
         plain: all scalars are texts, and tags are refused.
-        depth: levels of nesting that are read.
+        depth: the most levels of nesting.
 
     Raises:
-        ValueError: it is none, or has what could make little text large; says where.
+        ValueError: the text is not YAML, or has what could make a short text large; the message names the line.
     """
     import yaml
 
@@ -128,20 +129,20 @@ _JSONC_PARTS = re.compile(
 
 
 def loads_lenient(text: str, *, exact: bool = False) -> Json:
-    """Read one JSON value; comments and commas before a closing bracket are ignored, line numbers stay right.
+    """Read one JSON value; comments and commas before a closing bracket are ignored without changing line numbers.
 
     Args:
-        exact: as `jsontext.loads` has it.
+        exact: as in `jsontext.loads`.
 
     Raises:
-        JsonProblem: it is not JSON even so.
-        LimitExceeded: it is nested too deeply.
+        JsonProblem: the text is not JSON even without comments and such commas.
+        LimitExceeded: the text is nested too deeply.
     """
     return loads(without_comments(text.removeprefix("\ufeff")), exact=exact)
 
 
 def without_comments(text: str) -> str:
-    """JSON with spaces for comments and for commas before a closing bracket."""
+    """JSON with spaces in place of comments and of commas before a closing bracket."""
     return _JSONC_PARTS.sub(lambda part: part[1] or re.sub(r"[^\n]", " ", part[0]), text)
 
 
@@ -157,29 +158,29 @@ def nearest(word: str, known: Iterable[str]) -> str:
 W = TypeVar("W", bound=str)
 R = TypeVar("R")
 LONGEST = 1e9
-"""Seconds that are as good as endless: a number may have more digits than a float takes."""
+"""Seconds that count as endless: a number may have more digits than a float takes."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 LONE_SURROGATE = "has a lone surrogate in it: half of a character that was cut in two. Write it again."
 _NAMED = ("a string", "true or false", "a whole number", "a number", "a list", "a table")
 _WORDS = dict(zip((str, bool, int, float, list, dict), _NAMED, strict=True))
 Flaws = Iterable[tuple[str, str, str]]
-"""Key, sentence and hint of what does not go together."""
+"""Key, sentence and hint of each contradiction."""
 
 
 class Table:
-    """One table and where it stands. Every `take_…` returns the value, or the default with a problem noted.
+    """One table of a file. Every `take_…` returns the value of a key, or the default with a problem added.
 
     Args:
-        values: what was read; anything but a mapping is a problem.
+        values: the parsed table; anything but a mapping is a problem.
         where: the dotted key of the table, empty for the whole file.
-        problems: the list that problems are added to.
+        problems: the list to which the table adds problems.
     """
 
     def __init__(self, values: object, file: str, where: str, problems: list[Problem]) -> None:
         self.file = file
         self.where = where
         self.problems = problems
-        self._asked: set[str] = set()
+        self._taken: set[str] = set()
         self._values: Mapping[str, Any] = {}
         if wrong := where if lone_surrogate(where) else place_of(values, where, lone_surrogate):
             self.problems.append(Problem(file, wrong, LONE_SURROGATE))
@@ -189,49 +190,44 @@ class Table:
             self.problem("", f"must be a table, not {kind_of(values)}.")
 
     def problem(self, key: str, message: str, hint: str = "") -> None:
-        """Note that something of this table is left out."""
+        """Add a problem about a key of this table."""
         self.problems.append(Problem(self.file, self._at(key), message, hint))
 
     def keys(self) -> tuple[str, ...]:
-        """The keys that are there, in their order."""
+        """The keys of the table, in their order."""
         return tuple(self._values)
 
     def take(self, key: str) -> Any:
-        """The raw value, or None where there is none."""
-        self._asked.add(key)
+        """The raw value of a key, or None where it is missing."""
+        self._taken.add(key)
         return self._values.get(key)
 
     def take_text(self, key: str, default: str = "") -> str:
-        """A string."""
         return self._typed(key, str, default)
 
     def take_word(self, key: str, default: W, choices: Sequence[W]) -> W:
-        """One of a few words."""
         text = self.take_text(key, default)
         if text != default and text not in choices:
             self.problem(key, f"must be one of {', '.join(choices)}, not `{text}`.", nearest(text, choices))
         return next((word for word in choices if word == text), default)
 
     def take_flag(self, key: str, default: bool = False) -> bool:
-        """True or false."""
         return self._typed(key, bool, default)
 
     def take_integer(self, key: str, default: int, smallest: int) -> int:
-        """A whole number."""
         value = self._typed(key, int, default)
         if value < smallest:
             self.problem(key, f"must be at least {smallest}, not {value}.")
         return value if value >= smallest else default
 
     def take_seconds(self, key: str) -> float | None:
-        """A duration in seconds above zero, or None where it is not given."""
+        """A duration in seconds above zero, or None where the key is missing."""
         value = self._typed(key, float, None)
         if value is not None and not value > 0:
             self.problem(key, f"must be a number of seconds above 0, not `{value}`.")
         return float(min(value, LONGEST)) if value is not None and value > 0 else None
 
     def take_texts(self, key: str) -> tuple[str, ...]:
-        """A list of strings."""
         values = self._typed(key, list, list[Any]())
         for number, value in enumerate(values):
             if not isinstance(value, str):
@@ -239,7 +235,7 @@ class Table:
         return tuple(value for value in values if isinstance(value, str))
 
     def take_pairs(self, *keys: str) -> dict[str, str]:
-        """Tables of strings, as one; numbers and booleans are taken as they are written."""
+        """The tables of strings under these keys, merged into one; numbers and booleans become text."""
         pairs: dict[str, str] = {}
         for key, name, value in ((one, *pair) for one in keys for pair in self._typed(one, dict, {}).items()):
             if isinstance(value, (str, int, float)):
@@ -249,33 +245,34 @@ class Table:
         return pairs
 
     def take_json(self, key: str) -> Json:
-        """A value that is sent as it is; dates have no place in JSON."""
+        """A value that is sent unchanged; dates are a problem, because JSON has none."""
         value = self.take(key)
         if wrong := place_of(value, key, _not_json):
             self.problem(wrong, "is not a JSON value.", "Dates and times have to be written as strings.")
         return None if wrong else value
 
     def inner(self, key: str) -> Table:
-        """The table under a key; an empty one where there is none."""
+        """The table under a key; an empty table where the key is missing."""
         value = self.take(key)
         return Table({} if value is None else value, self.file, self._at(key), self.problems)
 
     def rows(self, key: str, short: str = "") -> list[Table]:
-        """The tables of a list under a key, such as `[[policy]]`; a string among them stands for a table that has it
-        under the key `short`.
+        """The tables of a list under a key, such as `[[policy]]`.
+
+        A string in the list stands for a table that has the string under the key `short`.
         """
-        given = self.take(key)
-        if given is not None and not isinstance(given, list):
-            self.problem(key, f"must be written as [[{key}]] tables, not {kind_of(given)}.")
+        value = self.take(key)
+        if value is not None and not isinstance(value, list):
+            self.problem(key, f"must be written as [[{key}]] tables, not {kind_of(value)}.")
             return []
-        tables = ({short: one} if short and isinstance(one, str) else one for one in given or ())
+        tables = ({short: one} if short and isinstance(one, str) else one for one in value or ())
         return [Table(one, self.file, f"{self._at(key)}[{at}]", self.problems) for at, one in enumerate(tables)]
 
     def take_fields(self, record: R, names: Iterable[str], prefix: str = "") -> R:
-        """The record with what is said of these fields, each taken as what its default is, or its type as a Literal.
+        """The record with the table's values for these fields; a field's default or Literal type says what may be set.
 
         Args:
-            prefix: what stands before the names in the record.
+            prefix: the text before the names in the record.
         """
         found: dict[str, Any] = {}
         for name in names:
@@ -299,10 +296,10 @@ class Table:
         return cast("R", replace(cast("Any", record), **found))
 
     def take_record(self, record: R, names: Iterable[str], wrong: Callable[[R], Flaws] = lambda _: ()) -> R | None:
-        """The whole table as `take_fields` has it; None, with problems noted, where anything is wrong.
+        """The record with the whole table as in `take_fields`; None, with problems added, where anything is wrong.
 
         Args:
-            wrong: everything in the record that does not go together.
+            wrong: returns the contradictions in the record.
         """
         before = len(self.problems)
         found = self.take_fields(record, names)
@@ -312,10 +309,10 @@ class Table:
         return found if len(self.problems) == before else None
 
     def refuse_rest(self) -> None:
-        """Note every key that nobody asked for, with the nearest valid one."""
+        """Add a problem for every key that was never taken, with the most similar valid key."""
         for key in self._values:
-            if key not in self._asked:
-                self.problem(key, "is not a known key.", nearest(key, self._asked))
+            if key not in self._taken:
+                self.problem(key, "is not a known key.", nearest(key, self._taken))
 
     def _at(self, key: str) -> str:
         return ".".join(part for part in (self.where, key) if part)
@@ -331,7 +328,7 @@ class Table:
 
 @cache
 def words_of(kind: type[Any]) -> dict[str, tuple[str, ...]]:
-    """What each field of a record can be, where its type is a Literal or has the words beside it."""
+    """The allowed words of each field of a record whose type is a Literal or is annotated with words."""
 
     def words(part: Any) -> tuple[str, ...]:
         return part if isinstance(part, tuple) else get_args(part) if get_origin(part) is Literal else ()
@@ -342,7 +339,7 @@ def words_of(kind: type[Any]) -> dict[str, tuple[str, ...]]:
 
 
 def lone_surrogate(value: object) -> bool:
-    """Whether a value is text with half of a surrogate pair in it, which no encoding of text has."""
+    """Whether a value is text with half of a surrogate pair, which cannot be encoded."""
     return isinstance(value, str) and not value.isascii() and _SURROGATE.search(value) is not None
 
 
@@ -351,7 +348,7 @@ def _not_json(value: object) -> bool:
 
 
 def place_of(value: object, where: str, wrong: Callable[[object], bool]) -> str:
-    """Where inside a value there is a key or a leaf that is wrong, as a dotted key; empty where nothing is."""
+    """The dotted key of the first key or leaf inside a value that is wrong; empty where none is."""
     if isinstance(value, Mapping):
         inside = [(f"{where}.{key}", key, item) for key, item in cast("Mapping[str, object]", value).items()]
     elif isinstance(value, list):
@@ -362,6 +359,6 @@ def place_of(value: object, where: str, wrong: Callable[[object], bool]) -> str:
 
 
 def kind_of(value: object) -> str:
-    """What a value is, in words: `a string`."""
+    """The kind of a value in words: `a string`."""
     words = (words for kind, words in _WORDS.items() if isinstance(value, kind))
     return next(words, "nothing" if value is None else "a date or time")

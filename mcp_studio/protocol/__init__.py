@@ -1,1 +1,1 @@
-"""Sans-io MCP client core: frames in and out, both eras, no I/O and no clock of its own."""
+"""The sans-io core of an MCP client of both eras: frames in and out, without I/O and without a clock."""

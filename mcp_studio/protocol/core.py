@@ -1,4 +1,4 @@
-"""One connection's protocol state: ids, correlation, stamping, negotiation. Bytes in, events and bytes out."""
+"""The protocol state of one connection: ids, correlation, stamping, negotiation. Frames in, events and frames out."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _REMEMBERED = 1_024
 
 
 class Correlation:
-    """Ids of requests: open, answered (the newest of them), and given up.
+    """The ids of our requests: open, answered (only the newest are remembered), and dropped.
 
-    Ids are whole numbers that count from 1; an answer's id is matched tolerantly, and whatever is wrong with it named.
+    Ids are integers that count from 1. An answer's id is matched tolerantly; `match` says what is wrong with it.
     """
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class Correlation:
         return self._open.get(identity, "")
 
     def open(self, method: str) -> int:
-        """A new id for a request of this method."""
+        """Take a new id for a request of this method."""
         self._last += 1
         while self._last in self._taken:
             self._taken.discard(self._last)
@@ -57,32 +57,32 @@ class Correlation:
         return self._last
 
     def spare(self) -> int:
-        """A new id that no request of ours will have, for one that is written by hand."""
+        """Take an id for a message that a person writes by hand; no request of ours will use it."""
         identity = self.open("")
         del self._open[identity]
         return identity
 
     def avoid(self, identity: RequestId) -> None:
-        """Somebody uses this id by hand: no later request of ours gets it."""
+        """Keep later requests of ours from using an id that a person uses by hand."""
         if isinstance(identity, int) and self._last < identity and len(self._taken) < _REMEMBERED:
             self._taken.add(identity)
 
     def settle(self, identity: RequestId) -> str:
-        """The request got its answer; gives its method."""
+        """Record that a request got its answer; returns its method."""
         if len(self._over) == _REMEMBERED:
             self._dropped.discard(self._over[0])
         self._over.append(identity)
         return self._open.pop(identity)
 
     def drop(self, identity: RequestId) -> str:
-        """Nobody waits any more, and a late answer is no fault; the request's method, or an empty string."""
+        """Stop waiting for a request, so that a late answer is not a fault; returns its method, or an empty string."""
         if identity not in self._open:
             return ""
         self._dropped.add(identity)
         return self.settle(identity)
 
     def match(self, identity: RequestId | None) -> tuple[RequestId | None, str]:
-        """The open request that an answer is for, and what is wrong with its id."""
+        """The open request that an answer is for, or None; and what is wrong with the answer's id."""
         if identity in self._open:
             return identity, ""
         if isinstance(identity, str) and identity.isdecimal() and len(identity) < 19 and int(identity) in self._open:
@@ -96,13 +96,13 @@ class Correlation:
 
 
 _ROUNDS = ("tools/call", "prompts/get", "resources/read")
-"""What a server may ask input for before it answers (2026-07-28, multi-round requests)."""
+"""The requests for which a server may ask for input before it answers (2026-07-28, multi-round requests)."""
 
 
 def judge(method: str, result: Json, *, modern: bool, declared: Json) -> tuple[str, ...]:
-    """What makes a result invalid, in words.
+    """The reasons that make a result invalid, as sentences.
 
-    Specification 2026-07-28, basic: an unknown `resultType` is invalid. `task` is one only on `tools/call`, and only
+    Specification 2026-07-28, basic: an unknown `resultType` is invalid. `task` is known only for `tools/call`, and only
     where we have declared the extension.
 
     Args:
@@ -122,13 +122,13 @@ def judge(method: str, result: Json, *, modern: bool, declared: Json) -> tuple[s
 
 
 def read_progress(params: dict[str, Json]) -> tuple[float, float | None, str] | None:
-    """Progress, total and message; None where the progress is no usable number, which a total need not be."""
+    """Progress, total and message; None where the progress is not a usable number. The total may be unusable."""
     done, total, text = _number(params.get("progress")), _number(params.get("total")), params.get("message")
     return None if done is None else (done, total, text if isinstance(text, str) else "")
 
 
 def progress_text(done: float, total: float | None) -> str:
-    """How far something is, as people read it: `17,861 of 1,000,000`; a total that is none is left out."""
+    """Progress for people: `17,861 of 1,000,000`; an unusable total is left out."""
     return f"{_digits(done)} of {_digits(total)}" if total and total > 0 else _digits(done)
 
 
@@ -149,22 +149,22 @@ def _number(value: Json) -> float | None:
 
 
 _OUTBOX = 2_000
-"""Answers that may wait to be sent: a server that asks faster than it reads gets no more."""
+"""Answers that may wait for sending: a server that asks faster than it reads gets no further answers."""
 _ID = 1_000
 """Characters of a request id that a server may choose."""
 _QUOTE = 200
-"""Characters of a foreign method or error that are quoted."""
+"""Characters of a foreign method or error that a message of ours quotes."""
 
 
 class ClientCore:
-    """Feed it parsed frames, take events; what it wants sent waits in `take()`.
+    """Takes parsed frames and returns events; the frames to send wait in `take()`.
 
     Args:
         info: our `Implementation` object (name, version).
-        capabilities: what the running front end can answer; said in the handshake.
-        stateless: the same for the stateless era, stamped into every request; None where it is the same.
+        capabilities: what the running front end can answer; the handshake declares them.
+        stateless: the capabilities for the stateless era, stamped into every request; None where they are the same.
         era: which era to speak; `remembered` is the one that worked last time, or an empty string.
-        pin: the only protocol version to offer, which decides the era; empty for the newest.
+        pin: the only protocol version to offer, which also decides the era; empty for the newest.
         streams: the transport cancels a modern request by closing its stream (HTTP) instead of by a notification.
     """
 
@@ -180,43 +180,43 @@ class ClientCore:
         stateless: Json = None,
     ) -> None:
         self.info = info
-        """Who we say that we are."""
+        """Our `Implementation` object."""
         self.capabilities = capabilities
-        """What we say that we can do."""
+        """The capabilities that we declare."""
         self._stateless = capabilities if stateless is None else stateless
         self.lasting: set[RequestId] = set()
-        """Answered requests whose progress still counts: a task's goes on under the token of its call."""
+        """Answered requests whose progress still counts: a task's progress continues under the token of its call."""
         self.streams = streams
         self.requests = Correlation()
         """Our own requests."""
-        self._asked: set[RequestId] = set()
+        self._server_requests: set[RequestId] = set()
         self.outbox: list[Outgoing] = []
-        """What `take` would give."""
+        """The frames that `take` will return."""
         self._negotiation = Negotiation(self._send_negotiation, era, remembered, pin)
         self.version = ""
         self.modern = False
         self.log_level = ""
         """The level of log messages to ask for with every request of the stateless era; empty asks for none."""
         self.traced = False
-        """Say in every request which trace it belongs to, see `trace_context`."""
+        """Whether every request says which trace it belongs to, see `begun`."""
 
     @property
     def probing(self) -> bool:
-        """Waiting for `server/discover` alone, with the right to fall back."""
+        """Whether only `server/discover` is open and the handshake may still follow."""
         return self._negotiation.probing
 
     @property
     def discovered(self) -> bool:
-        """It speaks the modern era too, but said so only after the handshake had begun."""
+        """Whether the server speaks the modern era too, but said so only after the handshake had begun."""
         return self._negotiation.discovered
 
     def take(self) -> list[Outgoing]:
-        """What has to be sent now, in this order."""
-        taken, self.outbox = self.outbox, []
-        return taken
+        """Return the frames to send, in this order, and forget them."""
+        frames, self.outbox = self.outbox, []
+        return frames
 
     def put(self, out: Outgoing | None) -> None:
-        """Have a notification or an answer sent with what `take` gives."""
+        """Add a notification or an answer to the frames that `take` returns."""
         if out is not None:
             self.outbox.append(out)
 
@@ -225,7 +225,7 @@ class ClientCore:
         self._negotiation.start()
 
     def fall_back(self) -> None:
-        """The probe's time is up."""
+        """Begin the handshake, because the server did not answer the probe in time."""
         self._negotiation.fall_back()
 
     # ------------------------------------------------------------------ out
@@ -238,7 +238,7 @@ class ClientCore:
         progress: bool = False,
         headers: tuple[tuple[str, str], ...] = (),
     ) -> Outgoing:
-        """A request with a new id; with `progress` its id is also its progress token."""
+        """Make a request with a new id; with `progress` its id is also its progress token."""
         identity = self.requests.open(method)
         body: dict[str, Json] = dict(params or {})
         meta: dict[str, Json] = dict(cast("dict[str, Json]", body.get("_meta") or {}))
@@ -251,22 +251,21 @@ class ClientCore:
         return request_out(identity, method, body, self.version, self.modern, headers, self.traced)
 
     def notify(self, method: str, params: dict[str, Json] | None = None) -> Outgoing:
-        """A notification."""
         message: dict[str, Json] = {"jsonrpc": "2.0", "method": method}
         if params:
             message["params"] = params
         return Outgoing(dumps(message), "notification", None, method, "", self.version, self.modern)
 
     def respond(self, identity: RequestId, result: Json) -> Outgoing | None:
-        """Answer what the server asked; None when it has withdrawn its question."""
+        """Answer a request of the server; None if the server has withdrawn the request."""
         return self._respond(identity, {"result": result})
 
     def refuse(self, identity: RequestId, code: int, message: str) -> Outgoing | None:
-        """Answer with an error; None when the server has withdrawn its question."""
+        """Answer a request of the server with an error; None if the server has withdrawn the request."""
         return self._respond(identity, {"error": {"code": code, "message": message}})
 
     def cancel(self, identity: RequestId, reason: str) -> Outgoing | None:
-        """Give up waiting; the notification to send, or None where closing the stream says it.
+        """Stop waiting for a request; returns the notification to send, or None where closing the stream is enough.
 
         Specification, basic/utilities/cancellation: `initialize` must not be cancelled; a modern request over HTTP
         is cancelled by closing its response stream.
@@ -277,20 +276,20 @@ class ClientCore:
         return self.notify("notifications/cancelled", {"requestId": identity, "reason": reason})
 
     def stamp(self, version: str = "") -> dict[str, Json]:
-        """What a request in a version, or the agreed one, says in its `_meta`; empty in the handshake era."""
+        """The `_meta` members of a request in a version, or in the agreed version; empty in the handshake era."""
         return self._stamp({}, version or self.version) if era_of(version or self.version) == "modern" else {}
 
     def ignore(self, identity: RequestId | None) -> list[ev.Event]:
-        """A request of the server gets no answer from us: somebody gives it by hand, or there is none."""
-        if identity is not None and identity in self._asked:
-            self._asked.discard(identity)
+        """Give no answer to a request of the server: a person answers by hand, or nobody does."""
+        if identity is not None and identity in self._server_requests:
+            self._server_requests.discard(identity)
             return [ev.Withdrawn(identity)]
         return []
 
     # ------------------------------------------------------------------ in
 
     def receive(self, parsed: Parsed) -> list[ev.Event]:
-        """Take one parsed frame."""
+        """Handle one parsed frame."""
         found: list[ev.Event] = []
         if parsed.batch and self.version != "2025-03-26":
             found.append(ev.Fault("sent a JSON-RPC batch, which only protocol version 2025-03-26 knows"))
@@ -306,7 +305,7 @@ class ClientCore:
         return found
 
     def undelivered(self, identity: RequestId | None, error: StudioError) -> list[ev.Event]:
-        """The transport could not deliver a message or get its answer."""
+        """Handle that the transport could not deliver a message or get its answer."""
         if identity is None or identity not in self.requests:
             return []
         self.requests.settle(identity)
@@ -314,7 +313,7 @@ class ClientCore:
 
     def _on_answer(self, message: Response | Failure) -> list[ev.Event]:
         if message.id is None and isinstance(message, Failure):
-            # Nobody knows whether it is about the open request: that goes on to its own answer.
+            # Nobody knows whether the error is about an open request, so the request waits for its own answer.
             text = f"{message.message[:_QUOTE]} ({message.code})"
             return [ev.Fault(f"sent an error without an id, so no request can be told about it: {text}")]
         identity, fault = self.requests.match(message.id)
@@ -348,8 +347,8 @@ class ClientCore:
             return self._on_progress(message.params)
         if message.method == "notifications/cancelled":
             identity = message.params.get("requestId")
-            if isinstance(identity, (int, str)) and identity in self._asked:
-                self._asked.discard(identity)
+            if isinstance(identity, (int, str)) and identity in self._server_requests:
+                self._server_requests.discard(identity)
                 return [ev.Withdrawn(identity)]
             if isinstance(identity, (int, str)) and self.requests.method_of(identity) == "subscriptions/listen":
                 # 2026-07-28, basic/utilities/cancellation: how a server ends a subscription on stdio.
@@ -361,17 +360,17 @@ class ClientCore:
         token = params.get("progressToken")
         if not isinstance(token, (int, str)) or (token not in self.requests and token not in self.lasting):
             return []
-        told = read_progress(params)
-        return [ev.Progressed(token, *told) if told else ev.Fault("sent progress that is not a usable number")]
+        progress = read_progress(params)
+        return [ev.Progressed(token, *progress) if progress else ev.Fault("sent progress that is not a usable number")]
 
     def _on_request(self, message: Request) -> list[ev.Event]:
-        if message.id in self._asked:
+        if message.id in self._server_requests:
             return [ev.Fault(f"used the request id {str(message.id)[:40]!r} twice")]
         if isinstance(message.id, str) and len(message.id) > _ID:
             return [ev.Fault(f"sent a request whose id is longer than {_ID:,} characters")]
         if len(self.outbox) >= _OUTBOX:
             return [ev.Fault("asks faster than it reads the answers, so some of its requests get none")]
-        self._asked.add(message.id)
+        self._server_requests.add(message.id)
         if message.method == "ping" and not self.modern:
             self.put(self.respond(message.id, {}))
             return []
@@ -406,7 +405,7 @@ class ClientCore:
         return identity
 
     def _stamp(self, meta: dict[str, Json], version: str) -> dict[str, Json]:
-        """Specification 2026-07-28, basic: every request says version, capabilities and who asks."""
+        """Specification 2026-07-28, basic: every request names the version, the client and its capabilities."""
         meta[META_VERSION] = version
         meta[META_CLIENT] = self.info
         meta[META_CAPABILITIES] = self._stateless
@@ -415,9 +414,9 @@ class ClientCore:
         return meta
 
     def _respond(self, identity: RequestId, body: dict[str, Json]) -> Outgoing | None:
-        if identity not in self._asked:
+        if identity not in self._server_requests:
             return None
-        self._asked.discard(identity)
+        self._server_requests.discard(identity)
         return Outgoing(
             dumps({"jsonrpc": "2.0", "id": identity, **body}), "response", identity, "", "", self.version, self.modern
         )

@@ -1,4 +1,4 @@
-"""What the protocol core tells its session."""
+"""The events that the protocol core reports to its session."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from mcp_studio.jsontext import Json, dumps
 from mcp_studio.protocol.versions import NAMED, Hint, begun
 
 RequestId = int | str
-"""The id of a request: JSON-RPC allows both kinds."""
+"""The id of a request, which JSON-RPC allows as number or string."""
 OutgoingKind = Literal["request", "notification", "response"]
 
 
 class Outgoing(NamedTuple):
-    """One frame that the protocol core wants sent.
+    """A frame that the protocol core asks to send.
 
     `version`, `method`, `target` and `headers` are for HTTP: `MCP-Protocol-Version`, `Mcp-Method`, `Mcp-Name` and
     `Mcp-Param-*` (specification 2026-07-28, basic/transports/streamable-http); stdio ignores them.
@@ -26,15 +26,15 @@ class Outgoing(NamedTuple):
     id: RequestId | None = None
     method: str = ""
     target: str = ""
-    """What `Mcp-Name` says: tool or prompt name, or resource URI."""
+    """The value of `Mcp-Name`: tool or prompt name, or resource URI."""
     version: str = ""
-    """The protocol version this message is stamped with; empty before the handshake is done."""
+    """The protocol version that the message is stamped with; empty before the handshake is done."""
     modern: bool = False
-    """Whether it is a message of the stateless era."""
+    """Whether the message belongs to the stateless era."""
     headers: tuple[tuple[str, str], ...] = ()
     """`Mcp-Param-*` headers, already encoded."""
     params: dict[str, Json] | None = None
-    """Those of a request."""
+    """The parameters of a request."""
 
 
 def request_out(
@@ -46,7 +46,7 @@ def request_out(
     headers: tuple[tuple[str, str], ...] = (),
     traced: bool = False,
 ) -> Outgoing:
-    """A request as it goes out, with what it is about; `traced` begins a trace where it is in none."""
+    """A request as a frame; `traced` starts a trace where the parameters name none."""
     if traced:
         params = begun(params)
     message: dict[str, Json] = {"jsonrpc": "2.0", "id": identity, "method": method}
@@ -65,9 +65,9 @@ class Ready(NamedTuple):
     server_info: dict[str, Json]
     instructions: str
     offered: str = ""
-    """The version that we had offered."""
+    """The version that we offered."""
     hint: Hint | None = None
-    """For how long the server calls its `server/discover` fresh (2026-07-28)."""
+    """How long the answer to `server/discover` stays fresh (2026-07-28)."""
 
 
 class NegotiationFailed(NamedTuple):
@@ -77,11 +77,11 @@ class NegotiationFailed(NamedTuple):
 
 
 class Discovered(NamedTuple):
-    """A modern server answered `server/discover` once `initialize` had been sent."""
+    """A modern server answered `server/discover` after `initialize` had been sent."""
 
 
 class Answered(NamedTuple):
-    """A request got its result; `problems` says what is wrong with it, in words."""
+    """A request got its result; `problems` are sentences on what is wrong with the result."""
 
     id: RequestId
     result: Json
@@ -89,7 +89,7 @@ class Answered(NamedTuple):
 
 
 def refusal(code: int, message: str) -> str:
-    """How a JSON-RPC error is told: some servers have no words for it."""
+    """A JSON-RPC error as people read it; servers may send an empty message."""
     return f"{message} ({code})" if message.strip() else f"error {code} without a message"
 
 
@@ -104,12 +104,12 @@ class Refused(NamedTuple):
 
     @property
     def said(self) -> str:
-        """Message and code; foreign text."""
+        """Message and code of the error; foreign text."""
         return refusal(self.code, self.message)
 
 
 class Broken(NamedTuple):
-    """A request's answer cannot be read, or there will be none."""
+    """The answer to a request cannot be read, or no answer will come."""
 
     id: RequestId
     error: StudioError
@@ -125,30 +125,30 @@ class Progressed(NamedTuple):
 
 
 class Notified(NamedTuple):
-    """Any other notification."""
+    """The server sent a notification that is neither progress nor a cancellation of its own request."""
 
     method: str
     params: dict[str, Json]
 
 
 class Asked(NamedTuple):
-    """The server asks for something; it must get a response."""
+    """The server sent a request and must get a response."""
 
     id: RequestId
     method: str
     params: dict[str, Json]
     unwanted: str = ""
-    """Why it may not ask at all: the response is an error that says so."""
+    """Why the server may not send this request; the response is an error with this text."""
 
 
 class Withdrawn(NamedTuple):
-    """The server no longer wants the answer to what it asked."""
+    """The server withdrew a request of its own and wants no response."""
 
     id: RequestId
 
 
 class Fault(NamedTuple):
-    """The server breaks the protocol in a way that costs nothing but should be known; in plain words."""
+    """The server broke the protocol in a way that stops nothing; `text` says how."""
 
     text: str
 
@@ -159,27 +159,27 @@ Event = (
 )  # fmt: skip
 
 NONE = object()
-"""No such member at all, where null is a value too."""
+"""Marks a missing member, because null is a value."""
 
 
 def request(
     method: str, params: Json = NONE, *, identity: Json = NONE, meta: Mapping[str, Json] | None = None
 ) -> dict[str, Json]:
-    """A request, or without an `identity` a notification.
+    """A request; a notification if `identity` is missing.
 
     Args:
-        meta: added to the `_meta` of params that are an object or absent; what stands there already stays.
+        meta: members for the `_meta` of params that are an object or missing; members that exist already stay.
     """
     message: dict[str, Json] = {"jsonrpc": "2.0"}
     if identity is not NONE:
         message["id"] = identity
     message["method"] = method
-    given: Json = {} if params is NONE else params
-    if meta and isinstance(given, dict):
-        body = cast("dict[str, Json]", given)
+    content: Json = {} if params is NONE else params
+    if meta and isinstance(content, dict):
+        body = cast("dict[str, Json]", content)
         own = body.get("_meta", {})
         if isinstance(own, dict):
-            given = {**body, "_meta": {**meta, **cast("dict[str, Json]", own)}}
-    if params is not NONE or given:
-        message["params"] = given
+            content = {**body, "_meta": {**meta, **cast("dict[str, Json]", own)}}
+    if params is not NONE or content:
+        message["params"] = content
     return message

@@ -11,12 +11,12 @@ from mcp_studio.protocol.message import id_at_an_end
 from mcp_studio.record import record
 
 EDGE = 4096
-"""Bytes that remain of each end of a line that is too long."""
+"""Bytes that are kept of each end of a line that is too long."""
 
 
 @record(frozen=True)
 class Oversize:
-    """A line longer than the limit: its two ends, and how long it was (without its newline)."""
+    """A line longer than the limit: its two ends, and its length without the newline."""
 
     head: bytes
     tail: bytes
@@ -27,14 +27,14 @@ Line = bytes | Oversize
 
 
 class Joiner:
-    """Joins the parts of one line, or of one message; of one longer than `limit` bytes only its ends remain."""
+    """Joins the parts of one line or message; of a line longer than `limit` bytes only the ends are kept."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._clear()
 
     def hold(self, part: bytes) -> None:
-        """Take the next part."""
+        """Add the next part."""
         self.size += len(part)
         if self._head is None:
             self._parts.write(part)
@@ -47,29 +47,29 @@ class Joiner:
         self._tail = (self._tail + part[-EDGE:])[-EDGE:]
 
     def take(self) -> Line:
-        """The whole; what is held next begins another."""
+        """Return the whole line; the next part begins another."""
         whole = self._parts.getvalue() if self._head is None else Oversize(self._head, self._tail, self.size)
         self._clear()
         return whole
 
     def _clear(self) -> None:
-        # One piece of memory, which goes back as a whole: many small ones leave holes where a large line was.
+        # One buffer, which is freed as a whole: many small ones leave holes where a large line was.
         self._parts = BytesIO()
         self.size = 0
-        """Bytes that are held."""
+        """Bytes of the line so far."""
         self._head: bytes | None = None
         self._tail = b""
 
 
 class LineSplitter:
-    """Takes chunks, gives complete lines without their newline. A line longer than `limit` bytes is dropped."""
+    """Splits chunks into lines without their newline; a line longer than `limit` bytes becomes an `Oversize`."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._begun = Joiner(limit)
 
     def feed(self, chunk: bytes) -> list[Line]:
-        """The lines that this chunk completes."""
+        """Return the lines that this chunk completes."""
         *lines, rest = chunk.split(b"\n")
         found: list[Line] = []
         for line in lines:
@@ -84,11 +84,11 @@ class LineSplitter:
 
     @property
     def held(self) -> int:
-        """Bytes of the line that has begun."""
+        """Bytes of the unfinished line."""
         return self._begun.size
 
     def finish(self) -> list[Line]:
-        """What came after the last newline, if anything did; the stream has ended."""
+        """Return the text after the last newline, if there is any, when the stream has ended."""
         return [self._begun.take()] if self._begun.size else []
 
 
@@ -104,12 +104,12 @@ def size_text(size: int) -> str:
 
 
 def dropped_text(line: Oversize, limit: int) -> str:
-    """What the trace says of a message that is too long."""
+    """The trace's text on a message that is too long."""
     return f"dropped a message of {size_text(line.size)}: longer than {size_text(limit)}, the limit called message"
 
 
 def too_large(line: Oversize, limit: int) -> LimitExceeded:
-    """The same as the error of whoever waits for the message."""
+    """The error of a call whose answer was too long."""
     return LimitExceeded(
         f"The answer of {size_text(line.size)} is longer than {size_text(limit)}, the limit called message: it was "
         "dropped.",
@@ -118,6 +118,6 @@ def too_large(line: Oversize, limit: int) -> LimitExceeded:
 
 
 def answered_request(line: Oversize) -> Outgoing | None:
-    """The request whose response was dropped; None where it is not known to be one. Only its id is known."""
+    """The request whose response was dropped, with its id alone; None where the line is no response with a known id."""
     request_id = None if _CALL.match(line.head) else id_at_an_end(line.head, line.tail)
     return None if request_id is None else Outgoing(b"", "request", request_id)

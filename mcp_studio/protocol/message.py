@@ -1,4 +1,4 @@
-"""JSON-RPC 2.0 messages as they come in: sorted by kind, nothing lost, nothing raised."""
+"""Incoming JSON-RPC 2.0 messages, sorted by kind; nothing is lost and nothing raised."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mcp_studio.protocol.events import RequestId
 
 
 class Request(NamedTuple):
-    """The peer asks for something."""
+    """The peer sent a request."""
 
     id: RequestId
     method: str
@@ -21,21 +21,21 @@ class Request(NamedTuple):
 
 
 class Notification(NamedTuple):
-    """The peer says something."""
+    """The peer sent a notification."""
 
     method: str
     params: dict[str, Json]
 
 
 class Response(NamedTuple):
-    """The peer answers with a result."""
+    """The peer answered with a result."""
 
     id: RequestId | None
     result: Json
 
 
 class Failure(NamedTuple):
-    """The peer answers with an error; `problem` says what is wrong with the error object itself."""
+    """The peer answered with an error; `problem` says what is wrong with the error object itself."""
 
     id: RequestId | None
     code: int
@@ -45,12 +45,12 @@ class Failure(NamedTuple):
 
 
 class Malformed(NamedTuple):
-    """A frame, or a part of a batch, that is no JSON-RPC message; `id` is the one it seems to be about."""
+    """A frame, or a part of a batch, that is not a JSON-RPC message; `id` is the id that it seems to have."""
 
     reason: str
     id: RequestId | None = None
     unread: Literal["", "no JSON", "depth", "values"] = ""
-    """Why there is not a JSON value at all: none can be read, or the name of a limit; empty when it is no message."""
+    """Why no JSON value could be read: "no JSON", or the name of a limit; empty when a value was read."""
 
 
 Message = Request | Notification | Response | Failure | Malformed
@@ -61,23 +61,23 @@ _FIRST_ID = re.compile(rb"\s*\{\s*(?:" + _VERSION + rb",\s*)?" + _ID)
 _LAST_ID = re.compile(_ID + rb"\s*(?:,\s*" + _VERSION + rb")?\}\s*\Z")
 _EDGE = 4_096
 _LARGE = 1_000_000
-"""Bytes of a frame that is read without the garbage collector."""
+"""Bytes from which on a frame is read without the garbage collector."""
 _BATCH = 1_000
-"""Messages of one batch that are taken."""
+"""Messages of one batch that are handled."""
 
 
 class Parsed(NamedTuple):
-    """What one frame held."""
+    """The messages of one frame."""
 
     messages: tuple[Message, ...]
     batch: bool = False
     value: Json = None
-    """The JSON value of the whole frame, as it was read."""
+    """The JSON value of the whole frame."""
 
 
 def parse(frame: bytes, limits: Limits = DEFAULT) -> Parsed:
-    """Sort one frame; a batch (2025-03-26) gives several messages. Never raises."""
-    # A million new containers are searched for cycles again and again, which takes as long as reading them.
+    """Sort the messages of one frame; a batch (2025-03-26) holds several. Never raises."""
+    # The collector would search a million new containers for cycles again and again, which doubles the time.
     collects = len(frame) > _LARGE and gc.isenabled()
     if collects:
         gc.disable()
@@ -94,7 +94,7 @@ def parse(frame: bytes, limits: Limits = DEFAULT) -> Parsed:
         return Parsed((Malformed(f"it is not JSON: {problem}", identity, "no JSON"),))
     finally:
         if collects:
-            # JSON has no cycles: its values join the old objects without being searched.
+            # JSON has no cycles: its values join the collector's old objects without being searched.
             gc.freeze()
             gc.unfreeze()
             gc.enable()
@@ -112,7 +112,7 @@ def _guess_id(frame: bytes) -> RequestId | None:
 
 
 def id_at_an_end(head: bytes, tail: bytes) -> RequestId | None:
-    """The id of a frame that is not read as a whole, where it stands at the beginning or the end of it."""
+    """The id of a frame that is not read as a whole, if the id stands at its beginning or end."""
     found = _FIRST_ID.match(head) or _LAST_ID.search(tail)
     if found is None:
         return None

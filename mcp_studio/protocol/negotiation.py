@@ -1,4 +1,4 @@
-"""Finding the era and the version that a server speaks."""
+"""Negotiation of the era and the version with a server."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ Send = Callable[[str, str], RequestId]
 """Sends `initialize` or `server/discover`, stamped with a version; returns the request's id."""
 Answer = Answered | Refused | Broken
 _BUSY = 429
-"""The HTTP status of a server that is not to be asked again at once, whatever it speaks."""
+"""The HTTP status of a server that asks to wait, whatever it speaks."""
 
 
 class Negotiation:
     """Specification, basic/lifecycle (to 2025-11-25) and basic/versioning (2026-07-28).
 
-    `auto` asks `server/discover` first and falls back to `initialize` on anything but a clear statement that the
-    server is a modern one without a common version. What worked last time is tried first. Once `initialize` is sent
-    its answer decides: a server that answers both is bound to the handshake by it. Only where it refuses the handshake
-    is the answer to `server/discover` used, which may have come meanwhile or is waited for.
+    `auto` asks `server/discover` first, and falls back to `initialize` unless the answer clearly says that the server
+    is a modern one without a common version. The era that worked last time is tried first. Once `initialize` is sent,
+    its answer decides, because it binds a server that answers both. Only where the server refuses the handshake is the
+    answer to `server/discover` used, which may have arrived already.
 
     Args:
-        pin: the only version to offer, which also decides the era. A server that answers with another one that we
-            know is gone on with all the same, and told: seeing what it does then is what a debugger is for.
+        pin: the only version to offer, which also decides the era. If the server answers with another version that we
+        know, the connection goes on with a fault in the trace: a debugger shows what the server does next.
     """
 
     def __init__(self, send: Send, era: Era, remembered: str, pin: str = "") -> None:
@@ -55,7 +55,7 @@ class Negotiation:
         self._pin = pin
         self._era: Era = era_of(pin) or era
         self.requests: set[RequestId] = set()
-        """Those of the negotiation."""
+        """The ids of the negotiation's requests."""
         self._offers: dict[RequestId, str] = {}
         self._first_modern = self._era == "modern" or (self._era == "auto" and remembered != "legacy")
         self._discover: RequestId | None = None
@@ -66,11 +66,11 @@ class Negotiation:
         self._no_handshake: StudioError | None = None
         self.settled = False
         self.discovered = False
-        """`server/discover` was answered by a modern server after `initialize` had been sent."""
+        """Whether a modern server answered `server/discover` after `initialize` had been sent."""
 
     @property
     def probing(self) -> bool:
-        """Only `server/discover` is out, and falling back is allowed."""
+        """Whether only `server/discover` is open, and falling back is allowed."""
         return not self.settled and self._era == "auto" and self._discover is not None and self._initialize is None
 
     def start(self) -> None:
@@ -81,17 +81,17 @@ class Negotiation:
             self._shake(self._pin or LATEST_HANDSHAKE)
 
     def fall_back(self) -> None:
-        """The probe was silent for too long: try the handshake."""
+        """Try the handshake, because the server did not answer the probe in time."""
         if self.probing:
             self._shake()
 
     @property
     def unanswered(self) -> RequestId:
-        """The `server/discover` that has no answer yet; 0 when there is none."""
+        """The id of the `server/discover` that has no answer yet; 0 when there is none."""
         return self._discover if self._discover is not None and self._probe_answer is None else 0
 
     def settle(self, answer: Answer) -> list[Event]:
-        """Take the answer to one of the negotiation's requests."""
+        """Handle the answer to one of the negotiation's requests."""
         if answer.id == self._discover:
             self._probe_answer = answer
             if self._initialize is not None and self._no_handshake is None:
@@ -127,7 +127,7 @@ class Negotiation:
         return self._older(answer)
 
     def _older(self, answer: Answer) -> list[Event]:
-        """The probe showed no modern server: go on with the handshake where that is allowed."""
+        """Go on with the handshake where it is allowed, because the probe showed no modern server."""
         if self._era == "modern":
             return self._fail(self._refused("server/discover", answer))
         if self._no_handshake is not None:
@@ -148,7 +148,7 @@ class Negotiation:
         return self._ready(answer, version, True, info)
 
     def _offered(self, answer: Answer) -> list[str]:
-        """The versions without a handshake that an answer to `server/discover` offers, of those that we speak."""
+        """The stateless versions that an answer to `server/discover` offers and that we speak."""
         supported = _strings(answer.result, "supportedVersions") if isinstance(answer, Answered) else []
         return [version for version in MODERN_VERSIONS if version in supported]
 
@@ -164,7 +164,7 @@ class Negotiation:
         return self._newer(self._refused("initialize", answer))
 
     def _newer(self, error: StudioError) -> list[Event]:
-        """The handshake failed: what remains is the modern era, where the server speaks it."""
+        """Try the modern era where the server may speak it, because the handshake failed."""
         if self._era != "auto" or _says_nothing_of_the_era(error):
             return self._fail(error)
         probe, self._no_handshake = self._probe_answer, error
@@ -178,11 +178,11 @@ class Negotiation:
 
     @property
     def _probe_counts(self) -> bool:
-        """`server/discover` was answered as by a modern server, or has no answer yet."""
+        """Whether `server/discover` has no answer yet, or the answer of a modern server."""
         return bool(self.unanswered or (self._probe_answer is not None and self._offered(self._probe_answer)))
 
     def _retry_initialize(self, answer: Refused) -> bool:
-        """Ask once more in a version that the refusal names; False when it names none that we speak."""
+        """Ask once more in a version that the refusal names; False when the refusal names none that we speak."""
         supported = _strings(answer.data, "supported")
         modern = [version for version in MODERN_VERSIONS if version in supported]
         if modern and self._era == "auto" and "discover" not in self._retried and not self._probe_counts:
@@ -231,7 +231,10 @@ def _other_era(era: Era) -> str:
 
 
 def _says_nothing_of_the_era(error: StudioError) -> bool:
-    """Nobody was reached, or nobody has time. A connection that ended under the probe is different: that may be why."""
+    """Whether an error says nothing of the era: the server was not reached, or is busy.
+
+    A connection that ended under the probe is different: the probe may be the reason.
+    """
     if error.retry_after or (error.http is not None and error.http.status == _BUSY):
         return True
     return isinstance(error, (SignInNeeded, Unreachable)) and not isinstance(error, ConnectionLost)

@@ -1,6 +1,6 @@
 """Tasks on the wire: the core ones of 2025-11-25 (basic/utilities/tasks) and the extension of 2026-07-28.
 
-Both have the same five states; the names of two members differ, and in the extension the result stands in the task.
+Both have the same five states. The names of two members differ, and the extension puts the result into the task.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from mcp_studio.protocol.versions import EXTENSION_TASKS, META_TASK, at_least, e
 TaskKind = Literal["core", "extension"]
 TaskStatus = Literal["working", "input_required", "completed", "failed", "cancelled"]
 Support = Literal["required", "optional", "server", ""]
-"""Whether a tool can be called as a task: it must be, it may be, the server decides alone, or not at all."""
+"""Whether a tool must be or may be called as a task, whether the server alone decides, or not at all (empty)."""
 
 STATUSES: tuple[TaskStatus, ...] = ("working", "input_required", "completed", "failed", "cancelled")
 ENDED: frozenset[TaskStatus] = frozenset(("completed", "failed", "cancelled"))
 """States that a task never leaves."""
 NOTIFICATIONS = {"notifications/tasks/status": "core", "notifications/tasks": "extension"}
-"""Notifications that carry a task, and the kind of task."""
+"""Notifications that carry a task, with the kind of the task."""
 CLIENT_TASKS: dict[str, Json] = {
     "list": {},
     "cancel": {},
     "requests": {"elicitation": {"create": {}}, "sampling": {"createMessage": {}}},
 }
-"""What a client of 2025-11-25 declares that answers questions as tasks of its own."""
+"""The capability of a client of 2025-11-25 that answers questions as tasks of its own."""
 
 _ID = 1_000
 """Characters of a task id."""
@@ -34,27 +34,27 @@ _MESSAGE = 2_000
 _TIME = 64
 _KEYS: dict[TaskKind, tuple[str, str]] = {"core": ("ttl", "pollInterval"), "extension": ("ttlMs", "pollIntervalMs")}
 _LONGEST = 10 * 365 * 86_400.0
-"""Seconds: a longer time to live is none."""
+"""Seconds from which on a time to live counts as unlimited."""
 
 
 class TaskState(NamedTuple):
-    """What one message says of a task; `problems` is what is wrong with it, in words."""
+    """The state of a task according to one message; `problems` are sentences on what is wrong with the message."""
 
     id: str
     status: TaskStatus | None
-    """None where it is none that the protocol knows."""
+    """None where the protocol does not know the status."""
     message: str
     created: str
     updated: str
     ttl: float | None
-    """Seconds from its creation; None is unlimited, or unusable."""
+    """Seconds from the task's creation; None is unlimited, or unusable."""
     poll: float | None
-    """Seconds between two questions that the server wishes."""
+    """Seconds between two questions for the state, as the server wishes."""
     problems: tuple[str, ...]
 
 
 def read_state(raw: Json, kind: TaskKind) -> TaskState:
-    """Read a task object; never raises, whatever it is."""
+    """Read a task object; never raises."""
     known = mapping(raw)
     problems: list[str] = []
     ttl_key, poll_key = _KEYS[kind]
@@ -62,10 +62,10 @@ def read_state(raw: Json, kind: TaskKind) -> TaskState:
     if not isinstance(identity, str) or not 0 < len(identity) <= _ID:
         problems.append("The task has no usable taskId.")
         identity = ""
-    said = known.get("status")
-    status: TaskStatus | None = next((one for one in STATUSES if one == said), None)
+    status_name = known.get("status")
+    status: TaskStatus | None = next((one for one in STATUSES if one == status_name), None)
     if status is None:
-        problems.append(f"The task has the unknown status {str(said)[:40]!r}.")
+        problems.append(f"The task has the unknown status {str(status_name)[:40]!r}.")
     if ttl_key not in known:
         problems.append(f"The task has no {ttl_key}.")
     for name in ("createdAt", "lastUpdatedAt"):
@@ -79,7 +79,7 @@ def read_state(raw: Json, kind: TaskKind) -> TaskState:
 
 
 def created_task(result: Json, kind: TaskKind) -> Json:
-    """The task object inside the result of a request that became a task, None where it is none."""
+    """The task object inside the result of a request that became a task; None where the result has none."""
     if not isinstance(result, dict):
         return None
     known = cast("dict[str, Json]", result)
@@ -96,14 +96,14 @@ def support_of(tool: Json, version: str, capabilities: Json) -> Support:
     """
     if era_of(version) == "modern":
         return "server" if has(capabilities, "extensions", EXTENSION_TASKS) else ""
-    said = mapping(mapping(tool).get("execution")).get("taskSupport")
-    if said not in ("required", "optional") or not at_least(version, "2025-11-25"):
+    support = mapping(mapping(tool).get("execution")).get("taskSupport")
+    if support not in ("required", "optional") or not at_least(version, "2025-11-25"):
         return ""
-    return said if has(capabilities, "tasks", "requests", "tools", "call") else ""
+    return support if has(capabilities, "tasks", "requests", "tools", "call") else ""
 
 
 def has(capabilities: Json, *path: str) -> bool:
-    """Whether capabilities have an object at this path."""
+    """Whether capabilities have an object at this path of keys."""
     value = capabilities
     for step in path:
         value = mapping(value).get(step)
@@ -124,11 +124,11 @@ def _text(known: dict[str, Json], key: str, most: int) -> str:
 
 
 def _seconds(known: dict[str, Json], key: str, problems: list[str]) -> float | None:
-    """Milliseconds of the wire as seconds; what is no usable number is told and left out."""
+    """Convert milliseconds to seconds; an unusable number is added to `problems` and left out."""
     value = known.get(key)
     if value is None:
         return None
-    # Compared, not converted: an integer may have hundreds of digits, which no float takes.
+    # Compared before conversion: an integer may have hundreds of digits, which no float takes.
     if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < math.inf:
         return value / 1000 if value < _LONGEST * 1000 else None
     problems.append(f"The task's {key} is no positive number of milliseconds.")

@@ -9,9 +9,9 @@ from typing import Literal, NamedTuple
 from mcp_studio.jsontext import Json, loads_or, mapping
 
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
-"""Versions agreed on by `initialize`, oldest first."""
+"""Versions that `initialize` negotiates, oldest first."""
 MODERN_VERSIONS = ("2026-07-28",)
-"""Stateless versions, found by `server/discover`, oldest first."""
+"""Stateless versions, which `server/discover` finds, oldest first."""
 VERSIONS = HANDSHAKE_VERSIONS + MODERN_VERSIONS
 _KNOWN = frozenset(VERSIONS)
 LATEST_HANDSHAKE = HANDSHAKE_VERSIONS[-1]
@@ -45,57 +45,57 @@ NAMED = {
     "tools/call": "name", "prompts/get": "name", "resources/read": "uri",
     "tasks/get": "taskId", "tasks/update": "taskId", "tasks/cancel": "taskId", "tasks/result": "taskId",
 }  # fmt: skip
-"""Methods whose subject goes into the `Mcp-Name` header, and the parameter it is taken from."""
+"""Methods whose subject goes into the `Mcp-Name` header, with the parameter that holds the subject."""
 LISTS = ("tools/list", "resources/list", "resources/templates/list", "prompts/list")
 """Methods that list what a server offers, in pages."""
 RESULT_TYPES = ("complete", "input_required")
-"""Values of `resultType` (2026-07-28); any other makes the result invalid."""
+"""Values of `resultType` (2026-07-28); any other value makes the result invalid."""
 TASK_RESULT = "task"
-"""One more, for `tools/call` alone and where the client has declared the tasks extension."""
+"""A further `resultType`, for `tools/call` alone, where the client has declared the tasks extension."""
 
 
 def era_of(version: str) -> Literal["legacy", "modern", ""]:
-    """The era that a version belongs to; empty for one that is not known."""
+    """The era that a version belongs to; empty for an unknown version."""
     return "legacy" if version in HANDSHAKE_VERSIONS else "modern" if version in MODERN_VERSIONS else ""
 
 
 def contradiction(era: str, version: str) -> str:
-    """A sentence on a version that is not of the era that is asked for; empty where they agree, or one is open."""
+    """A sentence on a version that does not belong to the era; empty where they agree or one of them is open."""
     agrees = era == "auto" or not version or era_of(version) == era
     return "" if agrees else f"`{version}` belongs to the {era_of(version)} era, but `{era}` is asked for."
 
 
 def at_least(version: str, minimum: str) -> bool:
     """Whether a version is known and not older than `minimum`."""
-    # Versions are dates, so that they sort as texts.
+    # Versions are dates, so they sort as texts.
     return version >= minimum and version in _KNOWN
 
 
 LONGEST = 24 * 3600.0
-"""Seconds; a result is kept no longer, whatever the server says."""
+"""Seconds after which a result is stale, whatever the server says."""
 
 
 class Hint(NamedTuple):
-    """What a server says about keeping a result."""
+    """The server's statement on how long and for whom a result may be cached."""
 
     ttl: float
-    """Seconds for which it is fresh; 0 is stale at once."""
+    """Seconds for which the result is fresh; 0 means stale at once."""
     scope: str
-    """`public` or `private`: whether it may be given to others; anything else reads as `private`."""
+    """`public` or `private`: whether others may get the result; any other value reads as `private`."""
     problem: str = ""
-    """What is wrong with the hint, and how it is taken."""
+    """What is wrong with the hint, and how we read it."""
 
 
 class Cached(NamedTuple):
-    """A result was answered without asking the server."""
+    """Says that a result came from the cache, without asking the server."""
 
     age: float
-    """Seconds since it was read."""
+    """Seconds since the result was read from the server."""
     hint: Hint
 
 
 def hint_of(result: Json) -> Hint | None:
-    """The hint of a result; None where the server says nothing.
+    """The caching hint of a result; None where the server gives none.
 
     A lifetime that is negative or no integer counts as 0, and one above a day as a day; an unknown scope as private.
     """
@@ -111,13 +111,13 @@ def hint_of(result: Json) -> Hint | None:
 
 
 def narrowest(hints: list[Hint | None]) -> Hint | None:
-    """The hint of a list that came in pages: as fresh as its page that ends first, private if one of them is."""
-    said = [hint for hint in hints if hint is not None]
-    if not said:
+    """The hint of a list that came in pages: as fresh as its first page to expire, private if any page is private."""
+    present = [hint for hint in hints if hint is not None]
+    if not present:
         return None
-    ttl = 0.0 if len(said) < len(hints) else min(hint.ttl for hint in said)
-    scope = "private" if any(hint.scope == "private" for hint in said) else "public"
-    return Hint(ttl, scope, "; ".join(dict.fromkeys(hint.problem for hint in said if hint.problem)))
+    ttl = 0.0 if len(present) < len(hints) else min(hint.ttl for hint in present)
+    scope = "private" if any(hint.scope == "private" for hint in present) else "public"
+    return Hint(ttl, scope, "; ".join(dict.fromkeys(hint.problem for hint in present if hint.problem)))
 
 
 def _ttl(known: dict[str, Json]) -> tuple[float, str]:
@@ -134,7 +134,7 @@ def _ttl(known: dict[str, Json]) -> tuple[float, str]:
 
 
 KEYS = ("traceparent", "tracestate", "baggage")
-"""The members of `_meta` that it consists of; without prefix, unlike all others."""
+"""The members of `_meta` that make up a trace context; unlike all others they have no prefix."""
 Params = dict[str, Json] | None
 _KEY = b'"traceparent"'
 _LARGE = 1 << 20
@@ -142,27 +142,27 @@ _SHAPE = r"([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?\Z"
 
 
 class Context(NamedTuple):
-    """What a `traceparent` says."""
+    """The content of a `traceparent`."""
 
     trace: str
-    """The id of the whole, 32 hexadecimal digits."""
+    """The id of the whole trace, 32 hexadecimal digits."""
     span: str
-    """The id of whoever sends it, 16 digits."""
+    """The id of the sender's span, 16 digits."""
     sampled: bool = True
 
     @property
     def text(self) -> str:
-        """As it is written."""
+        """The text of the `traceparent`."""
         return f"00-{self.trace}-{self.span}-{'01' if self.sampled else '00'}"
 
 
 def fresh(trace: str = "") -> Context:
-    """A new span, of a trace that there is or of a new one."""
+    """A new span, in an existing trace or in a new one."""
     return Context(trace or os.urandom(16).hex(), os.urandom(8).hex())
 
 
 def read(text: Json) -> Context | None:
-    """What a `traceparent` says; None where it is none (W3C Trace Context, 3.2.2)."""
+    """Read a `traceparent`; None where the text is invalid (W3C Trace Context, 3.2.2)."""
     found = re.match(_SHAPE, text) if isinstance(text, str) else None
     if found is None or found[1] == "ff" or (found[1] == "00" and found[5]):
         return None
@@ -172,7 +172,7 @@ def read(text: Json) -> Context | None:
 
 
 def of_frame(frame: bytes) -> dict[str, Json]:
-    """The trace context in the `_meta` of a message, the members that are texts; empty where there is none."""
+    """The trace context in the `_meta` of a message, without members that are not texts; empty where there is none."""
     if not any(b'"%b"' % key.encode() in frame for key in KEYS) or len(frame) > _LARGE:
         return {}
     message = mapping(loads_or(frame))
@@ -181,13 +181,13 @@ def of_frame(frame: bytes) -> dict[str, Json]:
 
 
 def begun(params: dict[str, Json]) -> dict[str, Json]:
-    """The parameters of a request in a trace: the one that they name, else a new one."""
+    """The parameters of a request, with a new `traceparent` where they have none."""
     meta = mapping(params.get("_meta"))
     return params if "traceparent" in meta else {**params, "_meta": {**meta, "traceparent": fresh().text}}
 
 
 def continued(params: Params, earlier: bytes) -> Params:
-    """The parameters of a request that goes on with an earlier one: in the same trace, where that was in one."""
+    """The parameters of a request that follows an earlier one, in the trace of the earlier one if that had a trace."""
     context = read(of_frame(earlier).get("traceparent")) if _KEY in earlier else None
     meta = mapping((params or {}).get("_meta"))
     if context is None or "traceparent" in meta:

@@ -1,4 +1,4 @@
-"""Thin views over what servers list: raw JSON beneath, properties named as in the specification on top.
+"""Thin views on what servers list: raw JSON beneath, properties named as in the specification on top.
 
 A view never raises: a value of the wrong type reads as absent. All text is foreign and unsanitized.
 """
@@ -19,7 +19,7 @@ def _text(raw: dict[str, Json], key: str) -> str:
 
 
 class View:
-    """What all listed things have in common (specification, basic: BaseMetadata)."""
+    """The members that everything listed has (specification, basic: BaseMetadata)."""
 
     __slots__ = ("raw",)
 
@@ -28,7 +28,6 @@ class View:
 
     @property
     def name(self) -> str:
-        """The programmatic name."""
         return _text(self.raw, "name")
 
     @property
@@ -38,7 +37,6 @@ class View:
 
     @property
     def description(self) -> str:
-        """What it is, or an empty string."""
         return _text(self.raw, "description")
 
 
@@ -49,12 +47,12 @@ class ToolView(View):
 
     @property
     def title(self) -> str:
-        """The title, which older servers put among the annotations."""
+        """The title, which older servers put into the annotations."""
         return _text(self.raw, "title") or _text(self.annotations, "title")
 
     @property
     def input_schema(self) -> Json:
-        """The schema of the arguments, whatever it is."""
+        """The schema of the arguments, valid or not."""
         return self.raw.get("inputSchema")
 
     @property
@@ -64,7 +62,6 @@ class ToolView(View):
 
     @property
     def annotations(self) -> dict[str, Json]:
-        """The annotations object."""
         return mapping(self.raw.get("annotations"))
 
     @property
@@ -74,11 +71,7 @@ class ToolView(View):
 
     @property
     def destructive(self) -> bool:
-        """Whether it may destroy: `destructiveHint`, which counts only where the tool says that it writes.
-
-        The specification's default is true; a tool that says nothing at all is taken for one that writes, and
-        only one that says so is marked destructive, or every tool without annotations would be.
-        """
+        """Whether the tool may destroy data: `destructiveHint`, unless the tool claims to be read-only."""
         hints = self.annotations
         return hints.get("readOnlyHint") is not True and hints.get("destructiveHint") is True
 
@@ -105,17 +98,16 @@ class ResourceView(View):
 
     @property
     def uri(self) -> str:
-        """Its address."""
         return _text(self.raw, "uri")
 
     @property
     def mime_type(self) -> str:
-        """Its media type, or an empty string."""
+        """The media type, or an empty string."""
         return _text(self.raw, "mimeType")
 
     @property
     def size(self) -> int | None:
-        """Its size in bytes, where the server says one that a file can have."""
+        """The size in bytes; None where the server states none that a file can have."""
         value = self.raw.get("size")
         return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63 else None
 
@@ -127,12 +119,12 @@ class TemplateView(View):
 
     @property
     def uri_template(self) -> str:
-        """Its RFC 6570 template."""
+        """The RFC 6570 template."""
         return _text(self.raw, "uriTemplate")
 
     @property
     def mime_type(self) -> str:
-        """The media type of all that match, or an empty string."""
+        """The media type of all matching resources, or an empty string."""
         return _text(self.raw, "mimeType")
 
 
@@ -143,7 +135,7 @@ class PromptView(View):
 
     @property
     def arguments(self) -> tuple[dict[str, Json], ...]:
-        """Its arguments as raw objects with `name`, `description`, `required`."""
+        """The arguments as raw objects with `name`, `description`, `required`."""
         found = self.raw.get("arguments")
         return tuple(mapping(item) for item in cast("list[Json]", found)) if isinstance(found, list) else ()
 
@@ -161,20 +153,20 @@ _SINGLE = (
 _MANY = ("allOf", "anyOf", "oneOf", "prefixItems")
 _NAMED = ("patternProperties", "dependentSchemas", "$defs", "definitions")
 _NODES = 20_000
-"""Sub-schemas looked at, at the most."""
+"""The most sub-schemas that are searched."""
 
 Path = tuple[str, ...]
 
 
 def encode_value(value: str) -> str:
-    """A header value: as it is where it survives a header, in the base64 form of the specification otherwise."""
+    """A header value: plain where HTTP keeps it unchanged, otherwise in the base64 form of the specification."""
     if _PLAIN.fullmatch(value) and value == value.strip() and not _SENTINEL.fullmatch(value):
         return value
     return f"=?base64?{base64.b64encode(value.encode('utf-8', 'surrogatepass')).decode()}?="
 
 
 def header_problem(schema: Json) -> str:
-    """Why the annotations of a tool's input schema are invalid, so that the tool must not be used; empty if fine."""
+    """Why a tool must not be used: header annotations in its input schema are invalid; empty if all are valid."""
     seen: set[str] = set()
     for path, node in _annotated(schema):
         name = node[_KEY]
@@ -192,7 +184,7 @@ def header_problem(schema: Json) -> str:
 
 
 def mirrored(schema: Json) -> tuple[tuple[str, Path], ...]:
-    """The headers that a tool wants, each with the chain of property names of its argument, in their order."""
+    """The headers that a tool asks for, in order, each with the property names that lead to its argument."""
     found = [(f"Mcp-Param-{node[_KEY]}", path) for path, node in _annotated(schema) if path]
     return tuple(reversed(found))
 
@@ -212,7 +204,7 @@ def param_headers(schema: Json, arguments: dict[str, Json]) -> tuple[tuple[str, 
 
 
 def _annotated(schema: Json) -> Iterator[tuple[Path | None, dict[str, Json]]]:
-    """Annotated sub-schemas with their chain of property names, None off that chain; never follows `$ref`."""
+    """Annotated sub-schemas with the property names that lead there, or None off such a path; never follows `$ref`."""
     todo: list[tuple[Path | None, Json]] = [((), schema)]
     for _ in range(_NODES):
         if not todo:
@@ -244,39 +236,39 @@ def _children(path: Path | None, node: dict[str, Json]) -> list[tuple[Path | Non
 
 _MOST = 50
 _ORIGIN = r"(?:https?|wss?)://(?:\*\.)?[A-Za-z0-9.-]+(?::[0-9]{1,5}|:\*)?\Z"
-"""A text: compiled for the first page, not at every start."""
+"""A text, not a compiled pattern: it is compiled for the first page, not at every start."""
 
 
 class Reach(NamedTuple):
-    """What a page says that it needs."""
+    """The origins and permissions that a page declares."""
 
     connect: tuple[str, ...] = ()
-    """Origins that it talks to."""
+    """Origins that the page connects to."""
     resources: tuple[str, ...] = ()
     """Origins that scripts, styles, images and fonts come from."""
     frames: tuple[str, ...] = ()
     permissions: tuple[str, ...] = ()
     """Camera, microphone and the like."""
     refused: tuple[str, ...] = ()
-    """Declared, but no origin: left out, so that nothing can be smuggled into the policy."""
+    """Declared values that are not origins: they are left out, so that nothing can be smuggled into the policy."""
 
 
 def app_of(tool: dict[str, Json]) -> str:
-    """The `ui://` address of a tool's page, or an empty string; the older flat key counts, too."""
+    """The `ui://` address of a tool's page, or an empty string; the older flat key counts too."""
     meta = mapping(tool.get("_meta"))
     address = mapping(meta.get("ui")).get("resourceUri") or meta.get("ui/resourceUri")
     return address if isinstance(address, str) and address.startswith("ui://") else ""
 
 
 def is_app(contents: dict[str, Json]) -> bool:
-    """Whether one item of a `resources/read` result is the page of an app."""
+    """Whether an item of a `resources/read` result is the page of an app."""
     uri, mime = contents.get("uri"), contents.get("mimeType")
     kind = mime.replace(" ", "").lower() if isinstance(mime, str) else ""
     return isinstance(uri, str) and uri.startswith("ui://") and kind.startswith("text/html")
 
 
 def reach_of(contents: dict[str, Json]) -> Reach:
-    """What the page of an app may reach."""
+    """Read which origins and permissions the page of an app declares."""
     ui = mapping(mapping(contents.get("_meta")).get("ui"))
     csp = mapping(ui.get("csp"))
     declared = {key: _words(csp.get(key)) for key in ("connectDomains", "resourceDomains", "frameDomains")}
@@ -287,7 +279,7 @@ def reach_of(contents: dict[str, Json]) -> Reach:
 
 
 def policy(reach: Reach) -> str:
-    """The Content-Security-Policy that holds a page to what it declared."""
+    """The Content-Security-Policy that limits a page to what it declared."""
     own = " ".join(reach.resources)
     return "; ".join(
         (
@@ -307,12 +299,12 @@ def policy(reach: Reach) -> str:
 
 
 def held_page(html: str, reach: Reach) -> str:
-    """The page with its policy in front of everything that it contains: the first policy that a browser reads holds."""
+    """The page with its policy before all content, because browsers obey the first policy that they read."""
     return f'<!doctype html><meta http-equiv="Content-Security-Policy" content="{policy(reach)}">\n{html}'
 
 
 def reach_lines(reach: Reach) -> list[str]:
-    """What the page may reach, for people, a line each."""
+    """A line for people on each kind of origin and permission of a page."""
     rows = (
         ("connects to", reach.connect), ("loads from", reach.resources), ("frames", reach.frames),
         ("asks for", reach.permissions), ("left out, no origin", reach.refused),

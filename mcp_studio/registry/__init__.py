@@ -1,1 +1,1 @@
-"""Tools of all servers and own ones across runs: what they are, how they are sorted, how often they are used."""
+"""The tools of all servers and the person's own tools across runs, with their categories, tags and use."""

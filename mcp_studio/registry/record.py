@@ -1,4 +1,4 @@
-"""What is kept of one tool across runs."""
+"""The stored data of one tool."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ _MANY = 1 << 40
 
 @record(frozen=True)
 class ToolRecord:
-    """One tool: what it is, and what people and programs have said of it. Foreign text, unsanitized."""
+    """One tool: its definition, and what people and programs added. Foreign text, unsanitized."""
 
     name: str
-    """The whole name, which no other tool has: `server.tool`, or just `tool` where no server offers it."""
+    """The unique name: `server.tool`, or just `tool` where no server offers the tool."""
     server: str = ""
-    """Empty for a tool that was registered by hand or by a program, and for one in this process."""
+    """Empty for a tool that a person or a program registered, and for a tool in this process."""
     description: str = ""
     title: str = ""
     tags: tuple[str, ...] = ()
     category: str = ""
-    """What somebody has sorted it under; `group` is what it counts as."""
+    """The category that somebody chose; `group` is the category in force."""
     input_schema: dict[str, Json] = field(default_factory=dict[str, Json])
     output_schema: dict[str, Json] | None = None
     annotations: dict[str, Json] = field(default_factory=dict[str, Json])
@@ -43,30 +43,29 @@ class ToolRecord:
     last_used: float = 0.0
     """Seconds since the epoch."""
     pinned: Pinned = ""
-    """`hot` is offered to agents by itself, `deferred` never is; else use decides."""
+    """`hot` always offers the tool to agents, `deferred` never by itself; empty lets use decide."""
     source: Source = "server"
-    """Where it comes from: `file` was imported, `program` came by the gateway, `process` is a Python object."""
+    """The origin of the tool: `file` is an import, `program` a client of the gateway, `process` a Python object."""
     listed: bool = True
-    """Its server still lists it. What was tagged or used stays here for when it comes back, and is not found."""
+    """Whether the server still lists the tool. A tagged or used tool stays stored for its return, but is not found."""
 
     @property
     def tool(self) -> str:
-        """Its name at its server."""
+        """The tool's name at its server."""
         return self.name.removeprefix(f"{self.server}.") if self.server else self.name
 
     @property
     def ref(self) -> Ref:
-        """It as the studio names it."""
         return Ref("tool", self.server, self.tool)
 
     @property
     def group(self) -> str:
-        """Its category; the server's name where nobody gave one."""
+        """The tool's category, or the server's name if nobody chose a category."""
         return self.category or self.server or "own"
 
     @property
     def definition(self) -> dict[str, Json]:
-        """It as `tools/list` lists it, under its whole name."""
+        """The definition as in `tools/list`, under the unique name."""
         found: dict[str, Json] = {"name": self.name, "description": self.description, "inputSchema": self.input_schema}
         for key, value in (
             ("title", self.title), ("outputSchema", self.output_schema), ("annotations", self.annotations),
@@ -77,23 +76,23 @@ class ToolRecord:
 
     @property
     def marked(self) -> bool:
-        """Whether somebody has said or done something that would be lost with it."""
+        """Whether the record holds something that would be lost with it: tags, category, pin or use."""
         return bool(self.tags or self.category or self.pinned or self.uses)
 
     def defined(self, other: ToolRecord) -> ToolRecord:
-        """It with another's definition; what was said of it and how often it was used stays."""
+        """The record with the definition of another; its tags, category, pin and use stay."""
         return replace(
             self, description=other.description, title=other.title, input_schema=other.input_schema,
             output_schema=other.output_schema, annotations=other.annotations, listed=True,
         )  # fmt: skip
 
     def as_json(self) -> dict[str, Json]:
-        """It for files and scripts; what is empty is left out."""
-        given: dict[str, Json] = {
+        """The record for files and scripts, without empty members."""
+        members: dict[str, Json] = {
             **self.definition, "server": self.server, "tags": list(self.tags), "category": self.category,
             "uses": self.uses, "lastUsed": self.last_used, "pinned": self.pinned,
         }  # fmt: skip
-        found = {key: value for key, value in given.items() if value not in ("", [], 0) or key in ("name",)}
+        found = {key: value for key, value in members.items() if value not in ("", [], 0) or key in ("name",)}
         return {**found, "source": self.source, **({} if self.listed else {"listed": False})}
 
 
@@ -101,66 +100,66 @@ _DEFINED = ("name", "title", "description", "inputSchema", "outputSchema", "anno
 
 
 def listed_by(server: str, definitions: Iterable[Mapping[str, Json]]) -> Iterator[ToolRecord]:
-    """Records of the tools that a server lists, which has no say in how they are sorted and whose they are.
+    """Records of the tools that a server lists; the server does not choose their category, tags or origin.
 
-    What cannot be used is left out; of several of the same name the first counts.
+    Unusable definitions are left out; of several with the same name the first counts.
     """
     seen: set[str] = set()
     for definition in definitions:
-        given = {key: definition[key] for key in _DEFINED if key in definition}
-        if not (name := _text(given, "name")) or name in seen:
+        members = {key: definition[key] for key in _DEFINED if key in definition}
+        if not (name := _text(members, "name")) or name in seen:
             continue
         seen.add(name)
         with suppress(ValueError):
-            yield record_of({**given, "name": f"{server}.{name}", "server": server}, "server")
+            yield record_of({**members, "name": f"{server}.{name}", "server": server}, "server")
 
 
 def record_of(value: Json, source: Source = "file") -> ToolRecord:
-    """A record out of what `as_json` gives, or out of what a person wrote in the manner of `tools/list`.
+    """Read a record in the form of `as_json`, or a definition in the form of `tools/list`.
 
     Args:
-        source: where it comes from, unless it says so itself.
+        source: the origin of the tool, unless the value names one.
 
     Raises:
-        ValueError: it is none; says why, as the rest of a sentence about it.
+        ValueError: the value is not a record; the message continues a sentence about it.
     """
-    given = mapping(value)
-    name, server = given.get("name"), _text(given, "server")
+    members = mapping(value)
+    name, server = members.get("name"), _text(members, "server")
     if not isinstance(name, str) or not name.strip():
-        raise ValueError("has no name" if given else "is not an object")
+        raise ValueError("has no name" if members else "is not an object")
     if len(name) + len(server) > LONGEST_NAME:
         raise ValueError(f"has a name of more than {LONGEST_NAME} characters")
     if not f"{server}{name}".isprintable():
         raise ValueError("has a name with characters that cannot be seen")
-    schema = given.get("inputSchema", given.get("input_schema", given.get("parameters")))
+    schema = members.get("inputSchema", members.get("input_schema", members.get("parameters")))
     if schema is not None and not isinstance(schema, dict):
         raise ValueError(f"({name}) has an inputSchema that is not an object")
-    output = given.get("outputSchema", given.get("output_schema"))
-    pinned, kind = given.get("pinned"), given.get("source")
-    uses, last = given.get("uses"), given.get("lastUsed")
+    output = members.get("outputSchema", members.get("output_schema"))
+    pinned, kind = members.get("pinned"), members.get("source")
+    uses, last = members.get("uses"), members.get("lastUsed")
     return ToolRecord(
         name if not server or name.startswith(f"{server}.") else f"{server}.{name}",
         server,
-        _text(given, "description"),
-        ToolView(given).title,
-        tags_of(tag for tag in items_of(given.get("tags")) if isinstance(tag, str)),
-        _text(given, "category")[:LONGEST_TAG],
+        _text(members, "description"),
+        ToolView(members).title,
+        tags_of(tag for tag in items_of(members.get("tags")) if isinstance(tag, str)),
+        _text(members, "category")[:LONGEST_TAG],
         mapping(schema),
         mapping(output) or None,
-        mapping(given.get("annotations")),
+        mapping(members.get("annotations")),
         uses if isinstance(uses, int) and 0 <= uses <= _MANY else 0,
         float(last) if isinstance(last, int | float) and 0 <= last < 1e11 else 0.0,
         cast("Pinned", pinned if pinned in PINNED else ""),
         cast("Source", kind if kind in SOURCES else source),
-        given.get("listed") is not False,
+        members.get("listed") is not False,
     )
 
 
 def tags_of(tags: Iterable[str]) -> tuple[str, ...]:
-    """Tags in their order, each once, bounded."""
+    """The tags in their order, without duplicates, at most `MOST_TAGS`."""
     return tuple(dict.fromkeys(tag.strip()[:LONGEST_TAG] for tag in tags if tag.strip()))[:MOST_TAGS]
 
 
-def _text(given: Mapping[str, Json], key: str) -> str:
-    value = given.get(key)
+def _text(members: Mapping[str, Json], key: str) -> str:
+    value = members.get(key)
     return value if isinstance(value, str) else ""

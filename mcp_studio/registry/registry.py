@@ -1,4 +1,4 @@
-"""The registry: tools of all servers and own ones across runs, found, sorted, tagged and counted."""
+"""The registry: tools of all servers and own tools across runs, searched, sorted, tagged and counted."""
 
 from __future__ import annotations
 
@@ -33,42 +33,42 @@ from mcp_studio.vault.base import in_thread
 
 log = logging.getLogger(__name__)
 BATCH = 10_000
-"""Records that a storage is given at once."""
+"""Records in one write to a storage."""
 _LARGEST = 256 * MB
-"""A file that is imported."""
+"""Bytes of the largest file that is imported."""
 _LARGEST_RECORD = 512 * KB
-"""A larger definition is no use to a program, and a server could fill the disk by some."""
+"""Bytes of the largest record: programs cannot use a larger definition, and a server could fill the disk with them."""
 _SECONDS = 5.0
-"""Counts of use are written at most so often, and at the end."""
+"""The shortest time between two writes of use counts; `close` writes the rest."""
 _AGAIN = 1.0
-"""Seconds for which what other processes have written may stay unseen."""
+"""Seconds for which writes of other processes may stay unseen."""
 _ALIASES = {"embedding": "semantic"}
 
 
 class ToolHit(NamedTuple):
-    """One tool that was found."""
+    """A tool in the result of a search."""
 
     name: str
     description: str
     score: float
-    """The larger the better; comparable within one answer only."""
+    """Larger is better; comparable within one answer only."""
     why: str
-    """Where it matched, such as `name: read, file; meaning`."""
+    """Where the query matched, such as `name: read, file; meaning`."""
     record: ToolRecord
 
 
 class SearchAnswer(NamedTuple):
-    """What a search found."""
+    """The result of a search."""
 
     hits: tuple[ToolHit, ...]
     note: str = ""
-    """What the asker should know: what was not looked at, and why."""
+    """A note for the caller: what was not searched, and why."""
     method: str = ""
-    """What served, where `auto` was asked for."""
+    """The method that answered, where `auto` was asked for."""
 
 
 def copy(source: Storage, target: Storage) -> int:
-    """Take everything that one storage has over into another, which keeps what else it has; gives how many."""
+    """Copy all records of one storage into another, which keeps its own records; returns their number."""
     records = source.load_all()
     for batch in _batches(records):
         target.save(batch)
@@ -76,16 +76,16 @@ def copy(source: Storage, target: Storage) -> int:
 
 
 class ToolRegistry:
-    """Tools by their names. Methods may be called from any thread; those that write block for a moment.
+    """All tools by name. Methods may be called from any thread; those that write block for a moment.
 
-    Nothing is read before it is needed, and what other processes write to the same storage is seen within a second.
+    The storage is read at the first use, and writes of other processes are seen within a second.
 
     Args:
-        storage: where it is kept, or the address of that; without one it ends with the registry.
-        catalog: what servers list, which it follows.
-        index: makes the index that searches.
-        usage: what a person has run, which counts as use too.
-        redact: takes secrets out of what is kept.
+        storage: the storage or its address; without one, all records end with the registry.
+        catalog: the lists of servers, which the registry follows.
+        index: creates the search index.
+        usage: the runs by the person, which count as use too.
+        redact: removes secrets from stored records.
     """
 
     def __init__(
@@ -101,32 +101,32 @@ class ToolRegistry:
         self._new_index = index
         self._index: SearchIndex | None = None
         self._shown: set[str] = set()
-        """Servers that the index has heard of."""
+        """Servers whose tools are in the index."""
         self._usage = usage
         self._redact = redact
         self._turn = threading.RLock()
-        """Held by whoever writes; what only reads never waits for a disk."""
+        """Held by every writer; readers never wait for a disk."""
         self._records: dict[str, ToolRecord] = {}
         self._revision = -1
         self._looked = 0.0
         self._counted = time.monotonic() if storage else math.inf
-        """When calls were written; where nothing is kept they never are."""
+        """When use counts were last written; infinite without a storage."""
         self._counting = threading.Lock()
         self._calls: Counter[str] = Counter()
         """Calls that are not written yet."""
         self._changed: set[str] = set()
-        """Servers whose lists are to be read."""
+        """Servers whose lists have changed."""
         self._worker = Worker("registry", self._step, lambda: None)
         self._catalog = catalog or Catalog()
         self._disconnect = self._catalog.changed.connect(self._follow)
         for server in self._catalog.servers:
             self._follow((server, "tool"))
-        atexit.register(self.close)  # for programs that do not close it
+        atexit.register(self.close)  # for programs that never call `close`
 
     # ------------------------------------------------------------------ what there is
 
     def records(self) -> list[ToolRecord]:
-        """All tools that can be found, by name."""
+        """All listed tools, by name."""
         self._read_once()
         person = {str(ref): uses for ref, uses in self._usage.all().items()} if self._usage else {}
         found = [
@@ -137,43 +137,43 @@ class ToolRegistry:
         return sorted(found, key=lambda one: one.name)
 
     def get(self, name: str) -> ToolRecord | None:
-        """One tool, by `server.tool` or `mcp__server__tool`."""
+        """The tool of a name such as `server.tool` or `mcp__server__tool`; None where there is none."""
         self._read_once()
         return next((found for one in _spellings(name) if (found := self._records.get(one))), None)
 
     def find(self, name: str) -> ToolRecord:
-        """The same.
+        """The tool of a name, like `get`.
 
         Raises:
-            UsageError: there is none; names the nearest.
+            UsageError: there is no such tool; the message names the most similar one.
         """
         if found := self.get(name):
             return found
         raise UsageError(f"The registry has no tool {name!r}.{suggestion(name, tuple(self._records))}")
 
     def categories(self) -> dict[str, int]:
-        """All categories, and how many tools each has; a tool that has none counts under its server's name."""
+        """All categories with their numbers of tools; a tool without a category counts under its server's name."""
         return dict(sorted(Counter(record.group for record in self.records()).items()))
 
     def by_category(self, category: str, limit: int = 20) -> list[ToolRecord]:
-        """The tools of a category: those used most first."""
+        """The tools of a category, most used first."""
         found = [record for record in self.records() if record.group == category]
         return sorted(found, key=lambda one: (-one.uses, one.name))[:limit]
 
     def hot(self, limit: int = 10) -> list[ToolRecord]:
-        """The tools to be offered by themselves: those pinned so, then those used most that are not deferred."""
+        """The tools to offer without a search: the pinned ones, then the most used that are not deferred."""
         found = [one for one in self.records() if one.pinned == "hot" or (one.uses and one.pinned != "deferred")]
         return sorted(found, key=lambda one: (one.pinned != "hot", -one.uses, -one.last_used, one.name))[:limit]
 
     # ------------------------------------------------------------------ search
 
     def search(self, query: str, method: str = "bm25", limit: int = 5) -> list[ToolHit]:
-        """The best tools for a question; waits. `asearch` has more choice, and is for programs with a loop.
+        """The best tools for a query; blocks. `asearch` has more options, and serves programs with an event loop.
 
         Raises:
-            SearchProblem: there is no such method, or it cannot be asked so.
+            SearchProblem: there is no such method, or it does not take such a query.
         """
-        # In a thread of its own, since a loop may run in this one.
+        # The search gets its own thread, because the caller's thread may run an event loop.
         return list(in_thread(asyncio.run, self.asearch(query, method, limit)).result().hits)
 
     async def asearch(
@@ -186,16 +186,16 @@ class ToolRegistry:
         where: Callable[[ToolRecord], bool] | None = None,
         once: bool = False,
     ) -> SearchAnswer:
-        """The best tools for a question.
+        """The best tools for a query.
 
         Args:
             method: `regex`, `bm25`, `embedding`, `hybrid`, `auto`, `substring`, `okapi`, or what a package adds.
-            servers: of these alone.
-            where: of those alone for which it says yes.
-            once: nobody will ask again, so meaning that is not known yet is waited for.
+            servers: searches the tools of these servers only.
+            where: returns whether a tool may be a hit.
+            once: no further query follows, so the search waits for vectors that are still missing.
 
         Raises:
-            SearchProblem: there is no such method, or it cannot be asked so.
+            SearchProblem: there is no such method, or it does not take such a query.
         """
         await self.ready()
         if (index := self._index) is None:
@@ -215,29 +215,29 @@ class ToolRegistry:
     # ------------------------------------------------------------------ what changes it
 
     def add(self, records: Iterable[ToolRecord], *, replace_own: bool = True) -> int:
-        """Take up tools by hand or by a program; gives how many.
+        """Add tools of a person or a program; returns their number.
 
         Args:
-            replace_own: those that were added before may be replaced; tools of servers never are.
+            replace_own: replaces earlier tools of the same source; tools of servers are never replaced.
 
         Raises:
             UsageError: a name belongs to another tool.
-            StorageProblem: they cannot be written.
+            StorageProblem: the tools cannot be written.
         """
-        given = {record.name: record for record in records}
+        additions = {record.name: record for record in records}
         with self._turn:
             self._look()
-            for record in given.values():
+            for record in additions.values():
                 known = self._records.get(record.name)
                 if known and (not replace_own or known.source != record.source):
                     whose = f"of the server {known.server}" if known.server else f"({known.source})"
                     message = f"There is a tool {record.name!r} {whose} already."
                     raise UsageError(message, hint="Choose another name, or remove that one first.")
-            self._save(given.values())
-        return len(given)
+            self._save(additions.values())
+        return len(additions)
 
     def tag(self, names: Iterable[str], tags: Iterable[str], remove: Iterable[str] = ()) -> list[ToolRecord]:
-        """Give tools tags, and take some from them; names may be patterns such as `files.*`.
+        """Add tags to tools, and remove others; names may be patterns such as `files.*`.
 
         Raises:
             UsageError: there is no such tool.
@@ -249,7 +249,7 @@ class ToolRegistry:
         )
 
     def categorize(self, names: Iterable[str], category: str) -> list[ToolRecord]:
-        """Sort tools under a category; an empty one sorts them under their servers again. Raises as `tag`."""
+        """Put tools into a category; an empty one puts them under their servers again. Raises as `tag`."""
         return self._edit(names, lambda one: replace(one, category=category.strip()[:100]))
 
     def pin(self, names: Iterable[str], pinned: Pinned) -> list[ToolRecord]:
@@ -259,13 +259,13 @@ class ToolRegistry:
         return self._edit(names, lambda one: replace(one, pinned=pinned))
 
     def remove(self, names: Iterable[str]) -> None:
-        """Forget tools. Those of a server come back when it lists them the next time. Raises as `tag`."""
+        """Forget tools. A server's tools come back with its next list. Raises as `tag`."""
         with self._turn:
             self._look()
-            self._drop([record.name for record in self._named(names)])
+            self._drop([record.name for record in self._matching(names)])
 
     def used(self, name: str) -> None:
-        """A program or an agent has called a tool; cheap. A name that is none of ours does not matter."""
+        """Count a call by a program or an agent; cheap. Unknown names do not matter."""
         name = next((one for one in _spellings(name) if one in self._records), name)
         with self._counting:
             if name in self._records:
@@ -277,10 +277,10 @@ class ToolRegistry:
             self._worker.ask(self._step)
 
     def read(self, file: Path) -> int:
-        """Take up the tools of a file: what `write` makes, the answer of a `tools/list`, or a list of tools.
+        """Add the tools of a file, which holds what `write` makes, the answer of a `tools/list`, or a list of tools.
 
         Raises:
-            UsageError: it cannot be read, or one of them is none.
+            UsageError: the file cannot be read, or one of its items is not a tool.
             StorageProblem: as `add`.
         """
         try:
@@ -302,7 +302,7 @@ class ToolRegistry:
                 raise UsageError(f"Tool {number} of {file} {problem}.") from None
         with self._turn:
             self._look()
-            # Of a tool that a server lists, only what people have said of it is taken over.
+            # A tool that a server lists takes only tags, category and pin from the file.
             known = {one.name: self._records[one.name] for one in found if one.name in self._records}
             self._save(
                 replace(old, tags=new.tags, category=new.category, pinned=new.pinned)
@@ -313,10 +313,10 @@ class ToolRegistry:
         return len(found)
 
     def write(self, file: Path) -> int:
-        """Write all tools to a file that `read` understands; gives how many.
+        """Write all tools to a file for `read`; returns their number.
 
         Raises:
-            UsageError: it cannot be written.
+            UsageError: the file cannot be written.
         """
         records = self.records()
         tools: list[Json] = [record.as_json() for record in records]
@@ -334,16 +334,19 @@ class ToolRegistry:
             self._worker.ask(self._step)
 
     async def ready(self) -> None:
-        """Wait until everything is read, and all lists that servers have given are taken up.
+        """Wait until the storage and all lists of servers have been read.
 
         Raises:
-            StorageProblem: it cannot be read or written.
+            StorageProblem: the storage cannot be read or written.
         """
         if self._revision < 0 or self._changed or time.monotonic() - self._looked > _AGAIN:
             await asyncio.wrap_future(self._worker.ask(self._caught_up))
 
     def close(self) -> None:
-        """Write what has to be written; it is not used afterwards. Blocks; a storage that refuses costs that alone."""
+        """Write pending changes and close the registry for good.
+
+        Blocks; a storage that refuses loses only those changes.
+        """
         atexit.unregister(self.close)
         self._disconnect()
         self._worker.stop()
@@ -358,7 +361,7 @@ class ToolRegistry:
             log.warning("the registry was not written: %s", problem)
 
     def _step(self) -> bool:
-        """In the thread: read what servers list, then write how often tools were used."""
+        """In the thread: read the lists of servers, then write the use counts."""
         with self._turn:
             if self._changed:
                 self._caught_up()
@@ -373,7 +376,7 @@ class ToolRegistry:
                 return
             listings = [self._catalog.listing(server, "tool") for server in changed]
             self._save(record for listing in listings for record in self._news(listing))
-            gone = [record for listing in listings for record in self._gone(listing)]
+            gone = [record for listing in listings for record in self._unlisted(listing)]
             self._save(record for record in gone if record.marked)
             self._drop([record.name for record in gone if not record.marked])
             self._changed.difference_update(
@@ -381,15 +384,15 @@ class ToolRegistry:
             )
 
     def _news(self, listing: Listing) -> Iterator[ToolRecord]:
-        """What a server lists that is not kept so already."""
-        for made in listed_by(listing.server, (entry.view.raw for entry in listing.entries)):
-            known = self._records.get(made.name)
-            now = replace(known.defined(made), server=made.server, source="server") if known else made
+        """The tools of a listing that are new or differ from their records."""
+        for tool in listed_by(listing.server, (entry.view.raw for entry in listing.entries)):
+            known = self._records.get(tool.name)
+            now = replace(known.defined(tool), server=tool.server, source="server") if known else tool
             if now != known and not (known and known.source == "process"):
                 yield now
 
-    def _gone(self, listing: Listing) -> list[ToolRecord]:
-        """What a server lists no more; nothing where its list is not complete."""
+    def _unlisted(self, listing: Listing) -> list[ToolRecord]:
+        """The tools that a server lists no longer; none where its list is incomplete."""
         if listing.state != "fresh" or listing.error or listing.capped:
             return []
         names = {_name(listing.server, entry.ref.name) for entry in listing.entries}
@@ -402,7 +405,7 @@ class ToolRegistry:
     # ------------------------------------------------------------------ storage
 
     def _look(self) -> None:
-        """Read the storage, where another process has written to it."""
+        """Read the storage if another process has written to it."""
         self._looked = time.monotonic()
         if (revision := self.storage.revision()) != self._revision:
             found = {one.name: one for one in self.storage.load_all()}
@@ -420,20 +423,20 @@ class ToolRegistry:
     def _edit(self, names: Iterable[str], change: Callable[[ToolRecord], ToolRecord]) -> list[ToolRecord]:
         with self._turn:
             self._look()
-            edited = [change(record) for record in self._named(names)]
+            edited = [change(record) for record in self._matching(names)]
             self._save(edited)
         return edited
 
-    def _named(self, names: Iterable[str]) -> Iterator[ToolRecord]:
+    def _matching(self, names: Iterable[str]) -> Iterator[ToolRecord]:
         """The tools of these names, which may be patterns."""
         for name in names:
             found = [one for one in self._records.values() if "*" in name and fnmatchcase(one.name, name)]
             yield from found or (self.find(name),)
 
     def _save(self, records: Iterable[ToolRecord]) -> None:
-        """Keep records, without secrets; a name that is one is left out, and what is very large."""
+        """Store records without secrets; too large records, and those whose name is a secret, are left out."""
         clean = [one for one in map(self._cleaned, records) if one]
-        self._write_uses()  # records have them already, and they would be added once more
+        self._write_uses()  # records include these calls, which would otherwise be counted twice
         for batch in _batches(clean):
             self._wrote(lambda batch=batch: self.storage.save(batch))
             self._records.update({record.name: merged(self._records.get(record.name), record) for record in batch})
@@ -461,7 +464,7 @@ class ToolRegistry:
             return self._index
 
     def _wrote(self, work: Callable[[], None]) -> None:
-        """Write; where nobody else has written meanwhile, there is nothing to be read again."""
+        """Run a write; if no other process has written meanwhile, the storage need not be read again."""
         work()
         if self.storage.revision() == self._revision + 1:
             self._revision += 1
@@ -473,11 +476,11 @@ class ToolRegistry:
             return None
         if (clean := self._redact(data)) == data:
             return record
-        made = record_of(loads(clean))
-        return made if made.name == record.name else None
+        redacted = record_of(loads(clean))
+        return redacted if redacted.name == record.name else None
 
     def _show(self, servers: set[str] | None) -> None:
-        """Give the index what these servers have now; all of them with None."""
+        """Put the present tools of these servers into the index; None puts those of all servers."""
         if self._index is None:
             return
         groups: dict[str, list[Document]] = {server: [] for server in (self._shown if servers is None else servers)}
@@ -492,7 +495,7 @@ class ToolRegistry:
 
 
 def why(reasons: Iterable[Reason]) -> str:
-    """Where something matched, in a few words."""
+    """The places of a match in a few words."""
     return "; ".join(f"{one.field}: {', '.join(one.words) or one.text}".rstrip(": ") for one in reasons)
 
 
@@ -501,7 +504,7 @@ def _name(server: str, tool: str) -> str:
 
 
 def _spellings(name: str) -> Iterator[str]:
-    """The names that are meant by one; in the flat form it is not said where the server's name ends."""
+    """The possible meanings of a name: the flat form does not tell where the server's name ends."""
     yield name
     parts = name.split("__") if len(name) <= 2 * LONGEST_NAME else [""]
     for at in range(2, len(parts)) if parts[0] == "mcp" else ():

@@ -1,4 +1,4 @@
-"""Where records are kept: what a storage has to do; a JSON file, a SQLite file, PostgreSQL for several machines."""
+"""Storages for records: a protocol, a JSON file, a SQLite file, and PostgreSQL for several machines."""
 
 from __future__ import annotations
 
@@ -20,59 +20,60 @@ from mcp_studio.registry.record import ToolRecord, record_of
 from mcp_studio.vault.base import file_lock
 
 ENTRY_POINTS = "mcp_studio.registry"
-"""The group of entry points: the scheme of an address -> a callable that takes the address and makes a `Storage`."""
+"""The entry points that packages offer: the scheme of an address, and a callable that makes a `Storage` of an address.
+"""
 FORMAT = 1
 LARGEST = 512 * MB
-"""A JSON file that is read."""
+"""Bytes of the largest JSON file that is read."""
 
 
 class StorageProblem(StudioError):
-    """A storage cannot be opened, read or written; says which, why, and what to do."""
+    """A storage cannot be opened, read or written; the message says which and why, the hint what to do."""
 
 
 class Uses(NamedTuple):
-    """Calls that are to be added to those that are known."""
+    """Calls to add to the stored count."""
 
     calls: int
     last: float
 
 
 class Storage(Protocol):
-    """Where records are kept. A package adds one by the group of entry points `mcp_studio.registry`.
+    """Stores records. A package adds a storage by the group of entry points `mcp_studio.registry`.
 
-    Several processes may use the same one at once: every method does all or nothing, and none undoes what another
-    process has done to other tools. All of them block, and come from any thread, one at a time.
+    Several processes may share a storage: every method does all or nothing, and undoes no change of another process to
+    other tools. All methods block; they are called from any thread, one at a time.
 
-    Raises, all of them:
-        StorageProblem: it cannot be reached, read or written.
+    All methods raise:
+        StorageProblem: the storage cannot be reached, read or written.
     """
 
     place: str
-    """What it is called in sentences, without secrets."""
+    """The name of the storage in sentences, without secrets."""
 
     def load_all(self) -> Sequence[ToolRecord]:
-        """Everything that is kept, by name."""
+        """All records, by name."""
         ...
 
     def save(self, records: Sequence[ToolRecord]) -> None:
-        """Write records in place of those of the same names; at most 10,000 at once. Use never gets less by it."""
+        """Write at most 10,000 records, replacing those of the same names. Use counts never decrease."""
         ...
 
     def delete(self, names: Collection[str]) -> None:
-        """Forget tools; those that are not there do not matter."""
+        """Delete tools; missing ones do not matter."""
         ...
 
     def count(self, uses: Mapping[str, Uses]) -> None:
-        """Add calls; tools that are not there do not matter."""
+        """Add calls to the counts; missing tools do not matter."""
         ...
 
     def revision(self) -> int:
-        """A number that goes up by one with each of the three above that changes something; quick."""
+        """A number that each change by `save`, `delete` or `count` increases by one; quick."""
         ...
 
 
 class MemoryStorage:
-    """Keeps nothing: what a registry knows ends with it."""
+    """Stores nothing: the records of a registry end with it."""
 
     place = "memory"
 
@@ -93,19 +94,19 @@ class MemoryStorage:
 
 
 def used(record: ToolRecord, uses: Uses) -> ToolRecord:
-    """A record with more calls."""
+    """The record with further calls."""
     return replace(record, uses=record.uses + uses.calls, last_used=max(record.last_used, uses.last))
 
 
 def merged(old: ToolRecord | None, new: ToolRecord) -> ToolRecord:
-    """A record that takes another one's place: what other processes have counted meanwhile stays."""
+    """The new record, with the higher counts where another process has counted meanwhile."""
     if old is None or (old.uses <= new.uses and old.last_used <= new.last_used):
         return new
     return replace(new, uses=max(old.uses, new.uses), last_used=max(old.last_used, new.last_used))
 
 
 class JsonStorage:
-    """One JSON file, replaced as a whole, with a lock between processes: right for some thousands of tools."""
+    """A JSON file that is replaced as a whole, with a lock between processes: good for some thousands of tools."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
@@ -140,7 +141,7 @@ class JsonStorage:
 
     @contextmanager
     def _change(self) -> Generator[dict[str, ToolRecord]]:
-        """Change what is in the file, by itself among threads and processes."""
+        """Change the file's records, alone among threads and processes."""
         try:
             with self._turn, file_lock(self.file.with_name(f".{self.file.name}.lock"), self.place):
                 self._look()
@@ -158,7 +159,7 @@ class JsonStorage:
         self._records, self._stamp, self._revision = records, self._stamped(), self._revision + 1
 
     def _look(self) -> None:
-        """Read the file, if it is another one than before."""
+        """Read the file if it has changed."""
         try:
             if (stamp := self._stamped()) == self._stamp:
                 return
@@ -176,7 +177,7 @@ class JsonStorage:
         self._stamp, self._revision = stamp, revision
 
     def _stamped(self) -> tuple[int, ...]:
-        """What changes with the file: every writer puts another one in its place. Empty where there is none."""
+        """A value that changes with the file, because every writer replaces it; empty where there is no file."""
         try:
             status = os.stat(self.file)
         except FileNotFoundError:
@@ -189,7 +190,7 @@ class JsonStorage:
 
 
 def readable(values: Iterable[Json]) -> Generator[ToolRecord]:
-    """The records among values of a storage; what is none is left out."""
+    """The records among stored values; invalid values are left out."""
     for value in values:
         try:
             yield record_of(value)
@@ -215,19 +216,21 @@ _COUNT = (
     " last_used = CASE WHEN last_used > ? THEN last_used ELSE ? END WHERE name = ?"
 )
 _TURN = "UPDATE registry_state SET revision = revision + 1 WHERE id = 1"
-"""Comes first in what changes something: it makes other writers wait, and readers see what is complete."""
+"""The first statement of every change: other writers wait for it, and readers see complete changes only."""
 
 
 class SqlStorage:
-    """Two tables, `registry_tools` and `registry_state`. Every operation is a transaction on a connection of its own,
-    so that a database that was started anew costs nothing but what was asked of it meanwhile.
+    """Stores records in two tables, `registry_tools` and `registry_state`.
+
+    Every operation is a transaction on a connection of its own, so that a restart of the database fails only the
+    operations of that moment.
 
     Args:
-        place: what it is called in sentences.
-        connect: makes a connection (DB-API 2).
-        error: the class of what the database raises.
-        mark: what stands for a value in its SQL.
-        alone: a statement that makes others wait while the tables are made, where making them twice would fail.
+        place: the name of the database in sentences.
+        connect: opens a connection (DB-API 2).
+        error: the class of the database's exceptions.
+        mark: the placeholder for a value in its SQL.
+        alone: a statement that locks out others while the tables are created, where creating them twice would fail.
     """
 
     def __init__(
@@ -244,7 +247,7 @@ class SqlStorage:
         with self._transaction() as cursor:
             cursor.execute("SELECT data, uses, last_used, name FROM registry_tools ORDER BY name")
             rows = [(loads_or(data), Uses(uses, last)) for data, uses, last, _ in cursor.fetchall()]
-        # The counts in the columns are the true ones; the data is without.
+        # The columns hold the true counts; the data has none.
         return tuple(used(record, uses) for value, uses in rows for record in readable((value,)))
 
     def save(self, records: Sequence[ToolRecord]) -> None:
@@ -278,12 +281,12 @@ class SqlStorage:
                 yield cursor
                 database.commit()
         except (self._error, OSError) as problem:
-            said = str(problem).strip().partition("\n")[0]
+            reason = str(problem).strip().partition("\n")[0]
             hint = "Is it there, does it run, and may you use it? [registry] storage names another one."
-            raise StorageProblem(f"The registry {self.place} cannot be used: {said}.", hint=hint) from None
+            raise StorageProblem(f"The registry {self.place} cannot be used: {reason}.", hint=hint) from None
 
     def _prepare(self, cursor: Any) -> None:
-        """Make the tables, once; refuse those of a newer version."""
+        """Create the tables once; refuse those of a newer format."""
         if self._ready:
             return
         for statement in self._statements:
@@ -301,7 +304,7 @@ def _data(record: ToolRecord) -> str:
 
 
 def sqlite_storage(file: Path) -> SqlStorage:
-    """A SQLite file; it and its folder are made where they are missing."""
+    """A SQLite file; the file and its folder are created if missing."""
 
     def connect() -> sqlite3.Connection:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -311,10 +314,10 @@ def sqlite_storage(file: Path) -> SqlStorage:
 
 
 def postgres_storage(address: str) -> SqlStorage:
-    """A database of PostgreSQL, by its `postgresql://` address.
+    """A PostgreSQL database, by its `postgresql://` address.
 
     Raises:
-        StorageProblem: the package for it is not installed.
+        StorageProblem: the package psycopg is not installed.
     """
     try:
         import psycopg
@@ -330,10 +333,10 @@ def postgres_storage(address: str) -> SqlStorage:
 
 
 def open_storage(address: str | Path) -> Storage:
-    """A storage by its address: a file (`.json`, `.sqlite`, `.db`), `postgresql://…`, or what a package adds.
+    """Open the storage of an address: a file (`.json`, `.sqlite`, `.db`), `postgresql://…`, or what a package adds.
 
     Raises:
-        StorageProblem: there is none of this kind, or what it needs is missing.
+        StorageProblem: there is no such kind of storage, or a package that it needs is missing.
     """
     text = str(address)
     scheme, colon, _ = text.partition(":")

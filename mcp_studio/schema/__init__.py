@@ -1,1 +1,1 @@
-"""JSON Schema to fields, text to values, values to problems: pure functions, and one worker for whole schemas."""
+"""JSON Schema to fields, text to values, values to problems: pure functions, and a process for whole schemas."""

@@ -1,4 +1,7 @@
-"""The quick check while a person types: what the drawn fields say, nothing that could take long. Pure, stdlib only."""
+"""The quick check while a person types: only what the drawn fields say, so that it never takes long.
+
+Pure, stdlib only.
+"""
 
 from __future__ import annotations
 
@@ -47,17 +50,17 @@ from mcp_studio.schema.place import Path, pointer
 from mcp_studio.schema.resolve import Resolver
 
 Finding = tuple[str, Severity]
-"""A message and how bad it is."""
+"""A message and its severity."""
 
 
 def problems_here(field: Field, value: Json, *, strict: bool = False) -> list[Finding]:
-    """What is wrong with a value at its own place: type, bounds, options, counts, format; nothing of what is inside it.
+    """The problems of a value itself: type, bounds, options, counts, format. Members and items are not checked.
 
-    A union is to be settled before; one that is not says that the value is of none of its kinds.
+    The caller resolves a union before; an unresolved union means that the value is of none of its kinds.
     """
     if value is None and field.nullable:
         return []
-    # A schema that only speaks of objects, say, without asking for one, allows values of other types.
+    # A schema with `properties` but without `type`, for example, allows values that are not objects.
     severity: Severity = "warning" if field.implied and not is_any_type(json_types(field), value) else "error"
     found: list[Finding] = [(message, severity) for message in _messages(field, value)]
     if isinstance(field, Text) and isinstance(value, str) and (message := wrong_format(field.format, value)):
@@ -87,7 +90,7 @@ def _messages(field: Field, value: Json) -> list[str]:
 
 
 def _scalar(field: Scalar, value: Json) -> list[str]:
-    """A value that is right for one of the parts is right; else what the part of its type says."""
+    """A value is valid if any part accepts it; otherwise the messages of the part with its type are returned."""
     messages = [_messages(part, value) for part in field.parts]
     if not all(messages):
         return []
@@ -135,7 +138,7 @@ _BREAKS: dict[str, Callable[[Any, Any], bool]] = {
     "maximum": lambda value, bound: value > bound,
     "exclusiveMinimum": lambda value, bound: value <= bound,
     "exclusiveMaximum": lambda value, bound: value >= bound,
-    # Fractions are left to the whole check, which counts in decimals.
+    # The whole check tests fractions, because it counts in decimals.
     "multipleOf": lambda value, step: (
         isinstance(value, int) and isinstance(step, int) and step > 0 and value % step != 0
     ),
@@ -145,7 +148,7 @@ _BREAKS: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def _key(value: Json) -> object:
-    """Two values have the same key only if they are the same."""
+    """A hashable key that is equal for equal values only."""
     if isinstance(value, (bool, list, dict)):
         return (spell(value),)
     return value
@@ -182,7 +185,7 @@ def equal(one: Json, two: Json, depth: int = 50) -> bool:
 
 
 _MOST = 100_000
-"""Places of a value that are looked at; further ones are left to the whole check."""
+"""Places of a value that are checked; the whole check covers the rest."""
 _PROBLEMS = 1_000
 _DEEPEST = 100
 
@@ -190,10 +193,10 @@ _DEEPEST = 100
 def quick(form: Form, value: Json, chosen: Mapping[Path, int] = NONE_CHOSEN) -> tuple[SchemaProblem, ...]:
     """Problems of the drawn fields: missing, wrong type, none of the options, out of bounds, wrong format, wrong key.
 
-    Patterns and everything a field does not draw are left to the whole check (`checker.Checker`).
+    Patterns, and everything that no field draws, are left to the whole check (`checker.Checker`).
 
     Args:
-        chosen: the variants of unions that the person chose, by their places; else the value says which is meant.
+        chosen: the variants of unions that the person chose, by place; for other unions the value decides.
     """
     found: list[SchemaProblem] = []
     todo: list[tuple[Path, Field, Json]] = [((), form.top, value)]
@@ -213,7 +216,7 @@ def quick(form: Form, value: Json, chosen: Mapping[Path, int] = NONE_CHOSEN) -> 
 
 
 def _members(field: Field, value: Json) -> Iterable[tuple[str | int, Field, Json]]:
-    """The keys and indexes of a value of which the field says something, with their fields and values."""
+    """The keys and indexes of a value that the field describes, each with its field and value."""
     if isinstance(value, dict):
         for key, item in cast("dict[str, Json]", value).items():
             if one := inner(field, key):
@@ -226,7 +229,7 @@ def _members(field: Field, value: Json) -> Iterable[tuple[str | int, Field, Json
 
 
 def wrong_members(field: Field, value: Json) -> Iterable[tuple[str, str]]:
-    """What is wrong with the keys of an object: those that are missing, and those that are not allowed."""
+    """The problems of an object's keys: required keys that are missing, and keys that are not allowed."""
     if not isinstance(value, dict) or not isinstance(field, (Object, Map)):
         return
     fields = field.fields() if isinstance(field, Object) else ()
@@ -242,28 +245,28 @@ def wrong_members(field: Field, value: Json) -> Iterable[tuple[str, str]]:
 
 
 _STEPS = 1_000
-"""Sub-schemas and values that are looked at for one question."""
+"""Sub-schemas and values that are examined for one question."""
 _DEPTH = 16
 _MOST_CHECKED = 200
-"""Items and properties that are looked at in one value."""
+"""Items and properties that are examined of one value."""
 _OTHER = 8
-"""How much it tells against a value that it is of another type or none of those listed; anything else counts once."""
+"""The weight of a wrong type or an unlisted value; any other problem weighs 1."""
 
 
 class Judge:
-    """Answers which condition and which alternative of a schema is meant by a value, in bounded time.
+    """Finds the condition and the alternative of a schema that fit a value best, in bounded time.
 
-    It knows the keywords that tell alternatives apart; of the others it says nothing.
+    Only the keywords that tell alternatives apart are examined.
     """
 
     def __init__(self, resolver: Resolver) -> None:
         self._resolver = resolver
         self._steps = _STEPS
         self.loose = 0
-        """Properties that the schema does not speak of."""
+        """Properties of the value that the schema does not describe."""
 
     def wrong(self, schema: Json, value: Json, depth: int = 0) -> int:
-        """How much tells against the value; 0 when nothing does."""
+        """The weight of everything in the schema that speaks against the value; 0 when nothing does."""
         self._steps -= 1
         if schema is False:
             return _OTHER
@@ -290,7 +293,7 @@ class Judge:
         return found
 
     def _parts(self, flat: dict[str, Any], value: Json) -> Iterable[tuple[Json, Json]]:
-        """What must hold besides: sub-schemas, and the values that they are about."""
+        """The sub-schemas that apply too, each with the value that it describes."""
         yield from ((part, value) for part in items_of(flat.get("allOf")))
         if isinstance(value, list):
             starts, rest = items_of(flat.get("prefixItems")), flat.get("items", True)

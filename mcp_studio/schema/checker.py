@@ -1,4 +1,4 @@
-"""Whole-schema checks in a process of their own, which can be killed: a schema may hide a trap that never ends."""
+"""Whole-schema checks in a separate process, which can be killed: a check may never end."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ _START = (
 )
 _HERE = str(Path(__file__).resolve().parents[2])
 _LARGEST = 8 * MB
-"""Schema or value; a larger one is not checked."""
+"""Bytes of a schema or value; a larger one is not checked."""
 _ANSWER = 4 * MB
 _OUT_OF_MEMORY = 86
 
 
 _RULES = frozenset("allOf anyOf oneOf not if dependentSchemas dependentRequired dependencies $ref $dynamicRef".split())
-"""Keywords by which a schema says more of its arguments than their fields do."""
+"""Keywords by which a schema restricts its arguments further than their fields do."""
 
 
 def _hides_more(field: Field | None) -> bool:
-    """Whether a value can be wrong in ways that its field alone does not tell."""
+    """Whether a value may be wrong in ways that its field alone does not show."""
     if isinstance(field, Text):
         return bool(field.pattern)
     return field is None or isinstance(field, AS_JSON) or (isinstance(field, Number) and bool(field.multiple_of))
 
 
 class _Gone(Exception):
-    """No answer will come; says why in words."""
+    """No answer will come; the message says why."""
 
 
 class Checker:
     """Checks values against JSON Schemas (2020-12, or the draft that `$schema` names), off the event loop.
 
-    The process starts with the first check and stays for the next. It never fetches what a `$ref` names. A check that
-    takes longer than `limits.check_time`, or more memory than `limits.check_memory`, is given up: its answer is one
-    warning. The same goes for anything else that keeps the check from being made.
+    The process starts with the first check and serves all later ones. It never fetches the target of a `$ref`. A check
+    that takes longer than `limits.check_time`, or more memory than `limits.check_memory`, is given up; its result is
+    one warning. Anything else that prevents a check also results in a warning.
     """
 
     def __init__(self, limits: Limits = DEFAULT) -> None:
@@ -57,9 +57,9 @@ class Checker:
         self._closed = False
 
     async def check(self, schema: Json, value: Json) -> tuple[SchemaProblem, ...]:
-        """What is wrong with the value; empty when nothing is. It may be cancelled at any time."""
+        """The problems of the value; empty when it is valid. The check may be cancelled at any time."""
         try:
-            # Large values take their time: in a thread, so that the loop goes on.
+            # Writing a large value takes time, so a thread does it and the loop goes on.
             frames = await asyncio.to_thread(lambda: (dumps(schema), dumps(value)))
         except (ValueError, RecursionError):
             return _unchecked("it cannot be written as JSON")
@@ -72,7 +72,7 @@ class Checker:
                 return _unchecked(str(problem))
 
     async def check_arguments(self, form: Form, arguments: dict[str, Json]) -> tuple[SchemaProblem, ...]:
-        """What is wrong with arguments; the whole schema is asked, which takes a process, where fields know less."""
+        """The problems of arguments; asks the checking process only where the fields cannot tell."""
         schema, top = form.schema, form.root
         fits = not (arguments or form.fields) and isinstance(top, (Object, Map)) and not top.min_entries
         found = () if fits else quick(form, arguments)
@@ -83,20 +83,20 @@ class Checker:
         return found
 
     async def close(self) -> None:
-        """End the process; nothing is checked afterwards."""
+        """End the process; later checks fail."""
         self._closed = True
         await self._end()
 
     async def _exchange(self, schema: bytes, value: bytes) -> tuple[SchemaProblem, ...]:
-        process = await self._started()
+        process = await self._ready_process()
         assert process.stdin
         process.stdin.write(dumps([len(schema), len(value)]) + b"\n" + schema + value)
         most = self._limits.check_time
         found: list[Any] = await self._answer(process, most, f"it takes longer than {most:g} s (limit check_time)")
         return tuple(SchemaProblem(pointer, message, severity) for pointer, message, severity in found)
 
-    async def _started(self) -> Process:
-        """The process, started if need be and ready to check."""
+    async def _ready_process(self) -> Process:
+        """The checking process, started if necessary and ready."""
         if self._closed:
             raise _Gone("the studio is closing")
         if self._process is None:
@@ -105,7 +105,7 @@ class Checker:
         return self._process
 
     async def _answer(self, process: Process, seconds: float, too_slow: str) -> Any:
-        """The next answer. Without one, the process is ended, so that no later check takes it for its own."""
+        """Read the next answer; without one, end the process, so that no later check reads this answer."""
         assert process.stdin and process.stdout
         line = b""
         try:
@@ -133,9 +133,10 @@ class Checker:
 
 
 async def _spawn(limits: Limits) -> Process:
-    # Isolated from environment and folder; it finds modules where we do, however we were installed.
+    # Isolated from environment and folder; the process gets our search path, so it works for every kind of
+    # installation.
     places = [_HERE, *(place for place in sys.path if os.path.isabs(place) and place != _HERE)]
-    # The kernel's own alarm is the second one: it also ends a check whose owner was killed meanwhile.
+    # The kernel's alarm is a second deadline: it also ends a check whose parent process was killed.
     arguments = (json.dumps(places), str(limits.check_time * 1.5), str(limits.check_memory))
     try:
         return await asyncio.create_subprocess_exec(

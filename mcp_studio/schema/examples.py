@@ -1,7 +1,7 @@
-"""Filling a form with an example: a value that its fields allow, or one with a remark on what is wrong with it.
+"""Examples that fill in a form: each value fits the fields, or carries a remark on what is wrong with it.
 
-Only the check of the whole schema knows whether it is valid. The same form and seed give the same example. A text for a
-pattern is one of some known texts that the pattern fits; where none does, the field stays blank.
+Only the check of the whole schema knows whether an example is valid. The same form and seed give the same example. For
+a pattern, known texts are tried; if none matches, the field stays blank.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _TEXTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"name", ("Ada Lovelace", "Example")),
     (r"", ("example", "some text", "hello")),
 )
-"""Texts for fields whose name fits a pattern; the first that fits counts."""
+"""Texts for fields by patterns over their names; the first pattern that matches counts."""
 _NUMBERS: tuple[tuple[str, tuple[int | float, ...]], ...] = (
     (r"^(lat(itude)?|lng|lon(gitude)?)$|_(lat|lng|lon)$", (52.52, 35.68, -33.87)),
     (r"limit|max|count|size|per_?page|top|num", (10, 20, 50)),
@@ -73,7 +73,7 @@ _QUOTED = re.compile(
     r"(?:e\.g\.|for example|such as|example:|default:?)[:,]?\s{0,3}([\"'`“])([^\"'`“”\n]{1,80})[\"'`”]", re.I
 )
 _DATE_LETTERS = re.compile(r"[YMDHhmsTZ:/. -]+")
-"""How descriptions write the form of a date, which is no date."""
+"""Descriptions spell date formats with these letters; such a text is not an example of a date."""
 _FOR_PATTERNS = (
     *("example", "Example", "EXAMPLE", "example-1", "Example-123", "Ada Lovelace", "ada/example", "v1.2.3", "1.2.3"),
     *("2027-01-31", "2027-01-31T09:30:00Z", "2027-01-31T09:30:00", "2027-01", "2027", "20270131", "31/01/2027"),
@@ -83,17 +83,17 @@ _FOR_PATTERNS = (
     *("ada@example.com", "https://example.com/page", "3f2b8c1e-5d4a-4e6f-9b7a-2c1d0e9f8a7b", "SGVsbG8=", "x-example"),
     *("0x00000000219ab540356cbb839cbe05303d7705fa", "9fceb02d0ae598e95dc970b74767f19372d61af8", "one,two"),
 )
-"""Texts that are tried where a pattern must fit."""
+"""Texts that are tried against a pattern."""
 _KEYS = ("name", "key", "example", "one", "two", "three", "id", *_FOR_PATTERNS)
 
 _DESCRIPTION = 600
-"""Characters of a description or pattern that are looked at."""
+"""Characters of a description or pattern that are examined."""
 _LONGEST = 10_000
-"""Characters of a text that is made longer because the schema demands so many."""
+"""Characters to which a text is lengthened where the schema demands it."""
 _STEPS = 3_000
-"""Fields looked at for one value."""
+"""Fields that are examined for one value."""
 _MOST_ITEMS = 200
-"""Items of a list, or entries of a map, that are made up because the schema demands so many."""
+"""Items of a list, or entries of a map, that are created where the schema demands them."""
 _DEPTH = 40
 
 Kind = Literal["minimal", "typical", "full"]
@@ -104,22 +104,22 @@ T = TypeVar("T")
 
 @record(frozen=True)
 class Example:
-    """A value made up for a form."""
+    """A value that was generated for a form."""
 
     label: str
-    """How much of the form it fills in."""
+    """Which part of the form the value fills in."""
     value: Json
     kind: Kind
     remark: str = ""
-    """Why it may not be what it says, as a sentence; empty when nothing speaks against it."""
+    """A sentence on why the value may be wrong; empty when nothing speaks against it."""
 
 
 class Cannot(ValueError):
-    """No value was found; the message says why, as the rest of a sentence."""
+    """No value was found; the message continues a sentence."""
 
 
 def example(form: Form, kind: Kind, seed: int = 0) -> Example:
-    """A value made up for the form; with a remark where its fields say that something is wrong with it."""
+    """Generate a value for the form, with a remark where its fields find a problem in the value."""
     at = KINDS.index(kind)
     maker = _Maker(at, seed)
     try:
@@ -132,17 +132,17 @@ def example(form: Form, kind: Kind, seed: int = 0) -> Example:
 
 
 def valid(form: Form, seed: int = 0) -> tuple[Example, ...]:
-    """A minimal, a typical and a full value; each of them once."""
+    """A minimal, a typical and a full value, without duplicates."""
     found = [example(form, kind, seed) for kind in KINDS]
     return tuple(one for index, one in enumerate(found) if all(one.value != other.value for other in found[:index]))
 
 
 class _Maker:
-    """Makes one value up.
+    """Generates one value.
 
     Args:
-        rich: 0 for only what must be there, 1 for a typical value, 2 for all that can be there.
-        seed: another one gives another value; with 0 the first of several is taken.
+        rich: 0 for required parts only, 1 for a typical value, 2 for all parts.
+        seed: selects among the candidates; 0 takes the first.
     """
 
     def __init__(self, rich: int, seed: int) -> None:
@@ -150,35 +150,35 @@ class _Maker:
         self._seed = seed
         self._steps = 0
         self.remarks: list[str] = []
-        """What may be wrong with the value, as sentences."""
+        """Sentences on what may be wrong with the value."""
 
     def make(self, field: Field, depth: int = 0) -> Json:
         """A value for the field.
 
         Raises:
-            Cannot: there is none, or none was found.
+            Cannot: the field has no value, or none was found.
         """
         self._steps += 1
         if depth > _DEPTH or self._steps > 2 * _STEPS:
             raise Cannot("it contains itself without end, or is too large")
         if depth > 0:
             default = [field.default] if field.has_default and field.default is not None else []
-            for value in self._turned((*field.examples, *default)):
+            for value in self._rotate((*field.examples, *default)):
                 if _fits(field, value):
                     return value
         try:
-            return self._made(field, depth)
+            return self._value(field, depth)
         except Cannot:
             if field.nullable:
                 return None
             raise
 
-    def _turned(self, values: Sequence[T]) -> list[T]:
-        """The values, beginning with another one for another seed."""
+    def _rotate(self, values: Sequence[T]) -> list[T]:
+        """The values, rotated by the seed."""
         at = self._seed % len(values) if values else 0
         return [*values[at:], *values[:at]]
 
-    def _made(self, field: Field, depth: int) -> Json:
+    def _value(self, field: Field, depth: int) -> Json:
         match field:
             case Object():
                 return self._object(field, depth)
@@ -187,22 +187,22 @@ class _Maker:
             case List():
                 return self._list(field, depth)
             case Choices():
-                return self._picked(field)
+                return self._choose(field)
             case Union():
                 return self._union(field, depth)
             case Const():
                 return field.value
             case Choice():
                 values = [option.value for option in field.options if option.value is not None]
-                return self._turned(values)[0] if values else None
+                return self._rotate(values)[0] if values else None
             case Flag():
-                return self._turned((True, False))[0]
+                return self._rotate((True, False))[0]
             case Number():
-                return _number(field, self._turned(_by_name(_NUMBERS, field.name)))
+                return _number(field, self._rotate(_by_name(_NUMBERS, field.name)))
             case Text():
-                return _text(field, self._turned(_texts(field)))
+                return _text(field, self._rotate(_texts(field)))
             case Scalar():
-                return self.make(self._turned(field.parts)[0], depth + 1)
+                return self.make(self._rotate(field.parts)[0], depth + 1)
             case _:
                 return self._anything(field)
 
@@ -213,10 +213,10 @@ class _Maker:
             raise Cannot("the schema allows no value here")
         kinds = json_types(field)
         made: dict[str, Json] = {"object": {}, "array": [], "number": 1.5, "integer": 1, "boolean": True, "null": None}
-        return made[kinds[0]] if kinds and kinds[0] in made else self._turned(_texts(Text(field.name)))[0]
+        return made[kinds[0]] if kinds and kinds[0] in made else self._rotate(_texts(Text(field.name)))[0]
 
     def _more(self, depth: int) -> bool:
-        """Whether what need not be there is wanted here."""
+        """Whether optional parts are generated at this depth."""
         return self._steps < _STEPS and depth < (0, 3, 5)[self._rich]
 
     def _object(self, field: Object, depth: int) -> Json:
@@ -229,13 +229,13 @@ class _Maker:
         for one in fields:
             usual = not one.read_only and one.remark != FORBIDDEN and (not one.deprecated or self._rich > 1)
             if one.required:
-                self._put(value, one, depth)
+                self._add_member(value, one, depth)
             elif room > 0 and (len(value) < least or (usual and self._more(depth))):
                 room -= 1
-                self._put(value, one, depth)
+                self._add_member(value, one, depth)
         return self._entries(value, field.rest or Map(""), depth, least)
 
-    def _put(self, value: dict[str, Json], one: Field, depth: int) -> None:
+    def _add_member(self, value: dict[str, Json], one: Field, depth: int) -> None:
         try:
             value[one.name] = self.make(one, depth + 1)
         except Cannot as problem:
@@ -246,7 +246,7 @@ class _Maker:
                 self.remarks.append(f"{one.name} is left blank: {problem}.")
 
     def _entries(self, value: dict[str, Json], field: Map, depth: int, count: int) -> dict[str, Json]:
-        """The object with free keys added, until it has so many."""
+        """The object with free keys added, up to `count` members."""
         if count > _MOST_ITEMS:
             raise Cannot(f"it wants {count} properties, which are too many")
         most = count if field.max_entries is None else min(count, field.max_entries)
@@ -269,7 +269,7 @@ class _Maker:
             inner = field.item(len(items))
             if inner is None or len(items) >= count:
                 break
-            self._seed = seed + index  # items after the first differ
+            self._seed = seed + index  # items after the first differ from it
             try:
                 item = self.make(inner, depth + 1)
             except Cannot:
@@ -281,8 +281,8 @@ class _Maker:
             raise Cannot(f"it wants {least} items, and {len(items)} were found")
         return items
 
-    def _picked(self, field: Choices) -> Json:
-        values = self._turned([option.value for option in field.options])
+    def _choose(self, field: Choices) -> Json:
+        values = self._rotate([option.value for option in field.options])
         count = max(field.min_items or 0, (0, 1, len(values))[self._rich])
         count = count if field.max_items is None else min(count, field.max_items)
         if count > len(values):
@@ -293,7 +293,7 @@ class _Maker:
         order = range(len(field.variants))
         found: list[Json] = []
         reason = "none of its kinds has a value that was found"
-        for index in list(order if field.by_value else self._turned(order))[:12]:
+        for index in list(order if field.by_value else self._rotate(order))[:12]:
             try:
                 found.append(self.make(field.variants[index].field(), depth + 1))
             except Cannot as problem:
@@ -307,14 +307,14 @@ class _Maker:
 
 
 def _fits(field: Field, value: Json) -> bool:
-    """Whether nothing that is known here speaks against a value for the field."""
+    """Whether the quick check and the pattern accept a value for the field."""
     if isinstance(field, Text) and field.pattern and not (isinstance(value, str) and matcher(field.pattern)(value)):
         return False
     return not errors(quick(Form(root=field, strict=True), value))
 
 
 def _texts(field: Text) -> tuple[str, ...]:
-    """Texts for a field, the most plausible kind of those that are known; there is always one."""
+    """Candidates for a text field, from the most plausible source that has any; never empty."""
     if field.format in _FORMATS:
         return _FORMATS[field.format]
     quoted = (match[2] for match in _QUOTED.finditer(field.description[:_DESCRIPTION]))
@@ -327,10 +327,10 @@ def _by_name(table: tuple[tuple[str, tuple[T, ...]], ...], name: str) -> tuple[T
 
 
 def _text(field: Text, texts: list[str]) -> str:
-    """A text of the field's lengths, format and pattern.
+    """A text that has the field's length, format and pattern.
 
     Raises:
-        Cannot: none is known.
+        Cannot: no known text has them.
     """
     low, high = field.min_length or 0, field.max_length
     padded = (texts[0] + " example" * (min(low, _LONGEST) // 8 + 1))[: low or high]
@@ -344,10 +344,10 @@ def _text(field: Text, texts: list[str]) -> str:
 
 
 def _number(field: Number, wished: list[int | float]) -> int | float:
-    """A number between the field's bounds, and of its step.
+    """A number between the field's bounds that is a multiple of its step.
 
     Raises:
-        Cannot: there is none.
+        Cannot: no such number was found.
     """
     step = _exact(field.multiple_of or (1 if field.integer else 0))
     by = step or Fraction(1)
@@ -361,7 +361,7 @@ def _number(field: Number, wished: list[int | float]) -> int | float:
 
 
 def _exact(value: float) -> Fraction:
-    """The number as it is written, not as binary floats have it."""
+    """The decimal number as it is written, not its binary approximation."""
     return Fraction(repr(float(value))) if isinstance(value, float) else Fraction(value)
 
 

@@ -15,7 +15,7 @@ Severity = Literal["error", "warning"]
 
 
 class SchemaProblem(NamedTuple):
-    """One thing wrong with a value, at a JSON pointer."""
+    """One problem of a value, at a JSON pointer."""
 
     pointer: str
     message: str
@@ -23,24 +23,24 @@ class SchemaProblem(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Where it is, by names: the property `a/b` for `/a~1b`, `list › 0` for `/list/0`; foreign text."""
+        """The place in readable form: `a/b` for `/a~1b`, `list › 0` for `/list/0`; foreign text."""
         parts = (part.replace("~1", "/").replace("~0", "~") for part in self.pointer.split("/")[1:])
         return " › ".join(parts)
 
     @property
     def sentence(self) -> str:
-        """Where and what, in a line; foreign text."""
+        """Place and message in one line; foreign text."""
         return f"{self.place} {self.message}".strip()
 
 
 def errors(problems: Iterable[SchemaProblem]) -> list[SchemaProblem]:
-    """Those that are more than warnings."""
+    """The problems that are not mere warnings."""
     return [problem for problem in problems if problem.severity == "error"]
 
 
 @record(frozen=True)
 class Field:
-    """What belongs into one place of a value. It does not know the place: a list's items share one field."""
+    """The description of one place of a value. A field does not know its place: the items of a list share one field."""
 
     name: str
     """The key in its object; empty for the whole value and for items of lists."""
@@ -50,21 +50,21 @@ class Field:
     has_default: bool = False
     default: Json = None
     nullable: bool = False
-    """Whether null is a value, besides what the kind of field holds."""
+    """Whether null is allowed, besides the values of this kind of field."""
     hint: str = ""
-    """The shape or the bounds in a few words, such as `object {start, end}`, `string[]` or `1 to 50`."""
+    """The type or the bounds in a few words, such as `object {start, end}`, `string[]` or `1 to 50`."""
     schema: Json = None
-    """The sub-schema it was made from, references followed and parts merged."""
+    """The sub-schema of the field, with references followed and parts merged."""
     implied: bool = False
-    """The schema speaks of this type without asking for it: a value of another one is allowed all the same."""
+    """The schema describes this type without demanding it, so values of other types are allowed."""
     examples: tuple[Json, ...] = ()
     """Values that the schema gives as examples."""
     deprecated: bool = False
-    """The server asks not to use it any more."""
+    """The server asks clients not to use the value any more."""
     read_only: bool = False
-    """The server says that it alone sets this."""
+    """The server says that it alone sets the value."""
     remark: str = ""
-    """What of its schema the field does not show, in a sentence; the check of the whole schema may still know it."""
+    """A sentence on what the field does not show of its schema; the check of the whole schema may still cover it."""
 
 
 @record(frozen=True)
@@ -73,11 +73,11 @@ class Text(Field):
 
     format: str = ""
     pattern: str = ""
-    """The regular expression (ECMA-262) that is to be found in it; left to the check of the whole schema."""
+    """The regular expression (ECMA-262) that must match somewhere; only the check of the whole schema tests it."""
     min_length: int | None = None
     max_length: int | None = None
     secret: bool = False
-    """Looks like a password or token: masked on screen."""
+    """Whether the text looks like a password or token, so that screens mask it."""
     multiline: bool = False
 
 
@@ -89,9 +89,9 @@ class Number(Field):
     minimum: float | int | None = None
     maximum: float | int | None = None
     above_minimum: bool = False
-    """The minimum itself is excluded."""
+    """The minimum itself is not allowed."""
     below_maximum: bool = False
-    """The maximum itself is excluded."""
+    """The maximum itself is not allowed."""
     multiple_of: float | int | None = None
 
 
@@ -102,7 +102,7 @@ class Flag(Field):
 
 @record(frozen=True)
 class Option:
-    """One value of a choice."""
+    """One value of a choice, with its label."""
 
     value: Json
     label: str
@@ -117,7 +117,7 @@ class Choice(Field):
 
 @record(frozen=True)
 class Choices(Field):
-    """Any number out of a fixed set of values (array of an enum)."""
+    """Several values out of a fixed set (an array of an enum)."""
 
     options: tuple[Option, ...] = ()
     min_items: int | None = None
@@ -126,7 +126,7 @@ class Choices(Field):
 
 @record(frozen=True)
 class Const(Field):
-    """A value that can only be one."""
+    """A single allowed value."""
 
     value: Json = None
 
@@ -138,7 +138,7 @@ class Map(Field):
     of: Callable[[str], Field] = lambda key: JsonField(key)
     """The field of the value under a key, by `patternProperties` and `additionalProperties`."""
     wrong_key: Callable[[str], str] = lambda key: ""
-    """Why a key is not allowed (`propertyNames`, no pattern fits), as a sentence; empty when it is."""
+    """Why a key is not allowed (`propertyNames`, or no pattern matches), as a sentence; empty when it is allowed."""
     min_entries: int | None = None
     max_entries: int | None = None
 
@@ -148,35 +148,35 @@ class Object(Field):
     """An object with known properties."""
 
     fields: Callable[[], tuple[Field, ...]] = tuple[Field, ...]
-    """Its properties in the order of the schema; made when they are first asked for, as a schema may contain itself."""
+    """The properties in the order of the schema; created at the first use, because a schema may contain itself."""
     rest: Map | None = None
-    """What further properties may be, where the schema describes any; None when it says nothing of them, or no."""
+    """The field of further properties; None when the schema does not describe them, or forbids them."""
     more: int = 0
-    """How many properties are not among the fields, for there are too many: they are edited as JSON."""
+    """The number of properties without a field, because there are too many; they are edited as JSON."""
     min_entries: int | None = None
     max_entries: int | None = None
 
 
 @record(frozen=True)
 class List(Field):
-    """A list. The first items may each have a field of their own (`prefixItems`), the others share one."""
+    """A list. The first items may have fields of their own (`prefixItems`); the others share one field."""
 
     first: Callable[[], tuple[Field, ...]] = tuple[Field, ...]
     items: Callable[[], Field | None] = lambda: None
-    """None: there are no more items than the first ones."""
+    """The field of all further items; None when the list ends after the first items."""
     min_items: int | None = None
     max_items: int | None = None
     unique: bool = False
 
     def item(self, index: int) -> Field | None:
-        """The field of the item at an index; None where there can be none."""
+        """The field of the item at an index; None where the list cannot have such an item."""
         first = self.first()
         return first[index] if index < len(first) else self.items()
 
 
 @record(frozen=True)
 class Variant:
-    """One kind of value that a union can have."""
+    """One kind of value that a union allows."""
 
     label: str
     field: Callable[[], Field]
@@ -184,52 +184,52 @@ class Variant:
 
 @record(frozen=True)
 class Union(Field):
-    """One of several kinds of values, of which the person chooses one."""
+    """Several kinds of values, of which the person chooses one."""
 
     variants: tuple[Variant, ...] = ()
     by_value: bool = False
-    """The value itself decides (`if`, `dependentSchemas`): nothing is chosen, the form follows."""
+    """The value decides between the variants (`if`, `dependentSchemas`): the person chooses nothing."""
     choose: Callable[[Json], int] = lambda value: -1
-    """The variant that a value is of, the best one where several could be meant; -1 for none."""
+    """The index of the variant that fits a value, of the best one where several fit; -1 for none."""
     types: tuple[str, ...] = ()
-    """The JSON types it may have besides null; empty when some variant does not say."""
+    """The JSON types besides null; empty when some variant does not name its types."""
 
 
 @record(frozen=True)
 class JsonField(Field):
-    """Anything else: edited as JSON text."""
+    """Any other schema: edited as JSON text."""
 
     types: tuple[str, ...] = ()
-    """The JSON types it may have besides null; empty when the schema does not say."""
+    """The JSON types besides null; empty when the schema does not name any."""
 
     @property
     def words(self) -> bool:
-        """Whether text that is no JSON may stand for itself."""
+        """Whether text that is not JSON may stand for itself."""
         return not self.types or "string" in self.types
 
 
 @record(frozen=True)
 class Scalar(JsonField):
-    """Text, or a number, or true or false: one line, read as what it looks like.
+    """Text, a number, or true or false in one line, whose type follows from its form.
 
-    What looks like another kind is typed in quotes: `"5"` is text where numbers are allowed too.
+    A text that looks like another type is typed in quotes: `"5"` is text where numbers are allowed too.
     """
 
     parts: tuple[Field, ...] = ()
-    """A field for each kind of value it may have: `Text`, `Number`, `Flag`, `Choice`."""
+    """A field for each kind of value: `Text`, `Number`, `Flag`, `Choice`."""
 
 
 def is_secret(field: Field | None) -> bool:
-    """Whether what stands in a field is masked on screen."""
+    """Whether screens mask the content of a field."""
     return isinstance(field, Text) and field.secret
 
 
 AS_JSON = (JsonField, Object, List, Map, Union)
-"""The kinds of fields whose text is JSON: those with fields inside, and the one for anything else."""
+"""The kinds of fields whose text is JSON: those that contain fields, and `JsonField`."""
 
 
 def json_types(field: Field) -> tuple[str, ...]:
-    """The JSON types of values of a field, besides null where it is nullable; empty when any will do."""
+    """The JSON types that a field allows, besides null if it is nullable; empty when it allows any."""
     if isinstance(field, (JsonField, Union)):
         return field.types
     if isinstance(field, (Choice, Const)):
@@ -247,22 +247,22 @@ class Form:
     """The fields of one value."""
 
     fields: tuple[Field, ...] = ()
-    """The properties at the top."""
+    """The top-level properties."""
     whole: bool = False
-    """Nothing of the schema can be drawn: the whole value is edited as JSON."""
+    """No part of the schema can be drawn, so the whole value is edited as JSON."""
     schema: Json = None
     more: int = 0
-    """How many properties are not among the fields, for there are too many: they are edited as JSON."""
+    """The number of properties without a field, because there are too many; they are edited as JSON."""
     problems: tuple[str, ...] = ()
-    """What is wrong with the schema itself, in sentences."""
+    """Sentences on what is wrong with the schema itself."""
     strict: bool = False
-    """Formats are demanded, as in elicitation; otherwise a wrong one is a warning."""
+    """A wrong format is an error, as in elicitation, instead of a warning."""
     root: Field | None = None
-    """The field of the whole value: mostly an `Object`, but a schema may want anything."""
+    """The field of the whole value: usually an `Object`, but a schema may describe anything."""
 
     @property
     def top(self) -> Field:
-        """The field of the whole value, also of a form that is made of fields alone."""
+        """The field of the whole value; a form that has only `fields` gets an object of these."""
         if self.root is not None:
             return self.root
         if self.whole and not self.fields:
@@ -270,7 +270,7 @@ class Form:
         return Object("", required=True, schema=self.schema, fields=lambda: self.fields, more=self.more)
 
     def field(self, name: str) -> Field | None:
-        """The field of a property."""
+        """The field of a top-level property, or None."""
         return next((field for field in self.fields if field.name == name), None)
 
 
@@ -278,9 +278,9 @@ NONE_CHOSEN: Mapping[Path, int] = MappingProxyType({})
 
 
 def resolve_union(field: Field, value: Json, chosen: int | None = None) -> Field:
-    """The field itself; of a union the variant that was chosen, or else the one that the value is of.
+    """The field itself; for a union the chosen variant, else the variant that fits the value.
 
-    It stays a union where neither says anything.
+    A union without a choice that no variant fits is returned unchanged.
     """
     for _ in range(_UNIONS):
         if not isinstance(field, Union):
@@ -294,7 +294,7 @@ def resolve_union(field: Field, value: Json, chosen: int | None = None) -> Field
 
 
 def inner(field: Field, part: str | int) -> Field | None:
-    """The field of what lies under a key or index of a value of this field; None where the schema says nothing."""
+    """The field under a key or index of a value; None where the schema does not describe it."""
     if isinstance(field, Object) and isinstance(part, str):
         known = next((one for one in field.fields() if one.name == part), None)
         return known or (inner(field.rest, part) if field.rest else None)
@@ -306,10 +306,10 @@ def inner(field: Field, part: str | int) -> Field | None:
 
 
 def field_at(root: Field, path: Path, value: Json, chosen: Mapping[Path, int] = NONE_CHOSEN) -> Field | None:
-    """The field of a place in a value; None where the schema says nothing of it.
+    """The field of a place in a value; None where the schema does not describe it.
 
     Args:
-        chosen: the variants of unions that the person chose, by their places; else the value says which is meant.
+        chosen: the variants of unions that the person chose, by place; for other unions the value decides.
     """
     field: Field | None = root
     for depth, part in enumerate(path):
@@ -320,22 +320,22 @@ def field_at(root: Field, path: Path, value: Json, chosen: Mapping[Path, int] = 
 
 
 _UNIONS = 48
-"""Unions of unions that are followed."""
+"""Nested unions that are followed."""
 
 _DEPTH = 8
-"""Objects in objects that are begun; further ones are left to the person."""
+"""Nested objects that are started; deeper ones are left to the person."""
 
 
 def defaults(form: Form) -> dict[str, Json]:
-    """The value to start with: all defaults, as elicitation wants them, and what can only be one thing.
+    """The value that a form starts with: all defaults, as in elicitation, and all values without an alternative.
 
-    Required objects are begun where there is something to be known inside; where the schema has conditions, so is what
-    they add.
+    Required objects are included if something inside them is known. Defaults that a condition of the schema adds are
+    included too.
     """
-    value = _begun(form.fields, _DEPTH)
+    value = _known_values(form.fields, _DEPTH)
     for _ in range(_DEPTH if isinstance(form.root, Union) and form.root.by_value else 0):
         root = resolve_union(form.root, value) if form.root else None
-        more = _begun(root.fields(), _DEPTH) if isinstance(root, Object) else {}
+        more = _known_values(root.fields(), _DEPTH) if isinstance(root, Object) else {}
         if more.keys() <= value.keys():
             break
         value = {**more, **value}
@@ -343,10 +343,10 @@ def defaults(form: Form) -> dict[str, Json]:
 
 
 def starter(field: Field) -> Json:
-    """The value with which a new item of a list, entry of a map or chosen variant begins.
+    """The value that a new item of a list, entry of a map or chosen variant starts with.
 
-    Its default or only value; an object with what is known of its required properties; `""`, `false`, `[]` or `{}`
-    where the kind of field says no more; the first variant of a union; null where nothing can be said, as for a number.
+    This is the default or the only value; for an object its known required properties; `""`, `false`, `[]` or `{}` for
+    fields of these kinds; the first variant of a union; a number within its bounds; null otherwise.
     """
     return _starter(field, _DEPTH)
 
@@ -358,7 +358,7 @@ def _starter(field: Field, depth: int) -> Json:
         case Const():
             return field.value
         case Object():
-            return _begun(field.fields(), depth)
+            return _known_values(field.fields(), depth)
         case List():
             return [_starter(item, depth - 1) for item in field.first()] if depth > 0 else []
         case Choices():
@@ -380,19 +380,19 @@ def _starter(field: Field, depth: int) -> Json:
             return None
 
 
-def _begun(fields: Iterable[Field], depth: int) -> dict[str, Json]:
-    """What is known of properties: their defaults, and of required ones what can only be one thing."""
+def _known_values(fields: Iterable[Field], depth: int) -> dict[str, Json]:
+    """The known values of properties: defaults, and required values without an alternative."""
     value: dict[str, Json] = {}
     for field in fields if depth > 0 else ():
-        meant = resolve_union(field, None) if isinstance(field, Union) and field.by_value else field
+        resolved = resolve_union(field, None) if isinstance(field, Union) and field.by_value else field
         if field.has_default:
             value[field.name] = field.default
         elif not field.required:
             continue
-        elif isinstance(meant, Const) or (isinstance(meant, Choice) and len(meant.options) == 1):
-            value[field.name] = _starter(meant, depth)
-        elif isinstance(meant, Object):
-            begun = _begun(meant.fields(), depth - 1)
-            if begun or (meant.rest is None and not meant.fields()):  # {} is all that it can be
-                value[field.name] = begun
+        elif isinstance(resolved, Const) or (isinstance(resolved, Choice) and len(resolved.options) == 1):
+            value[field.name] = _starter(resolved, depth)
+        elif isinstance(resolved, Object):
+            members = _known_values(resolved.fields(), depth - 1)
+            if members or (resolved.rest is None and not resolved.fields()):  # {} is the only possible value
+                value[field.name] = members
     return value

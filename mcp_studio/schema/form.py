@@ -48,18 +48,18 @@ from mcp_studio.schema.unions import label, many_options, options, shape, span, 
 from mcp_studio.schema.uritemplate import TemplateError, variables
 
 MAX_CONDITIONS = 40
-"""Conditions of one place that the form follows."""
+"""Conditions of one place that the form evaluates."""
 KEYS = frozenset(("if", "dependentSchemas", "dependentRequired"))
 _IF = ("if", "then", "else")
 _TOO_MANY_CONDITIONS = "There are too many conditions for the form to follow."
 
 
 Condition = tuple[Json, Json, Json]
-"""A schema, what holds besides for the values that it allows, and what for the others."""
+"""A schema, the schema that applies to the values that it allows, and the schema for all other values."""
 
 
 def conditional(builder: Builder, base: dict[str, Any], schema: Schema) -> Field | None:
-    """The field of a schema with conditions: a union that follows the value; None when it has none."""
+    """The field of a schema with conditions: a union that follows the value; None when the schema has no condition."""
     if KEYS.isdisjoint(schema) and "allOf" not in schema:
         return None
     rest, conditions = _conditions(schema)
@@ -71,7 +71,7 @@ def conditional(builder: Builder, base: dict[str, Any], schema: Schema) -> Field
 
 
 def _following(builder: Builder, base: dict[str, Any], rest: Schema, conditions: list[Condition]) -> Field:
-    """The field that follows the first condition, and the others in each of its variants."""
+    """A union over the first condition, whose variants contain the other conditions."""
     if not conditions:
         return builder.drawn(base["name"], rest, base["required"])
     test, then, otherwise = conditions[0]
@@ -84,7 +84,7 @@ def _following(builder: Builder, base: dict[str, Any], rest: Schema, conditions:
     kinds = kinds_of(rest)
 
     def choose(value: Json) -> int:
-        if value is None and kinds == frozenset(("object",)):  # absent: as if nothing were in it yet
+        if value is None and kinds == frozenset(("object",)):  # a missing object counts as an empty one
             value = {}
         return 1 if Judge(builder.resolver).wrong(test, value) else 0
 
@@ -99,7 +99,7 @@ def _following(builder: Builder, base: dict[str, Any], rest: Schema, conditions:
 
 
 def _conditions(schema: Schema) -> tuple[Schema, list[Condition]]:
-    """The schema without its conditions and those in its parts, and these."""
+    """The schema without its conditions and those of its parts, and these conditions."""
     found: list[Condition] = []
     if "if" in schema and ("then" in schema or "else" in schema):
         found.append((schema["if"], schema.get("then", True), schema.get("else", True)))
@@ -123,11 +123,11 @@ _SECRET = re.compile(
 _LONG = frozenset(("content", "contents", "body", "code", "script", "sql", "markdown", "html"))
 _EXAMPLES = 20
 _PATTERN = 40
-"""Characters of a pattern that is told in the hint."""
+"""Characters of the longest pattern that a hint quotes."""
 
 
 def common(name: str, schema: Schema, required: bool) -> dict[str, Any]:
-    """What every kind of field has, by its attributes."""
+    """The attributes that every kind of field has."""
     found: dict[str, Any] = {
         "name": name,
         "title": words(schema.get("title")),
@@ -149,25 +149,24 @@ def common(name: str, schema: Schema, required: bool) -> dict[str, Any]:
 
 
 def words(value: Json) -> str:
-    """The value where it is text."""
+    """The value if it is text, else an empty text."""
     return value if isinstance(value, str) else ""
 
 
 def looks_secret(name: str) -> bool:
-    """Whether what stands under this name is masked on screen."""
+    """Whether screens mask values of this name."""
     return _SECRET.search(name) is not None or is_secret_name(name)
 
 
 def text(common: dict[str, Any], schema: Schema) -> Text:
-    """A field of text."""
     name: str = common["name"]
     low, high = count(schema, "minLength"), count(schema, "maxLength")
     form = schema.get("format")
     form = form if isinstance(form, str) and len(form) < 40 else ""
     media = schema.get("contentMediaType")
     pattern = words(schema.get("pattern"))
-    said = f"matching {pattern}" if 0 < len(pattern) <= _PATTERN else ""
-    hint = ", ".join(part for part in (form, span(low or None, high, unit="characters"), said) if part)
+    rule = f"matching {pattern}" if 0 < len(pattern) <= _PATTERN else ""
+    hint = ", ".join(part for part in (form, span(low or None, high, unit="characters"), rule) if part)
     return Text(
         **common,
         format=form,
@@ -183,7 +182,6 @@ def text(common: dict[str, Any], schema: Schema) -> Text:
 
 
 def number(common: dict[str, Any], schema: Schema, *, integer: bool) -> Number:
-    """A field of a number."""
     low, above = _bound(schema, "minimum", "exclusiveMinimum", max)
     high, below = _bound(schema, "maximum", "exclusiveMaximum", min)
     step = amount(schema.get("multipleOf"))
@@ -207,7 +205,7 @@ def number(common: dict[str, Any], schema: Schema, *, integer: bool) -> Number:
 def _bound(
     schema: Schema, key: str, exclusive: str, tighter: Callable[[Any, Any], Any]
 ) -> tuple[float | int | None, bool]:
-    """One bound and whether it is excluded."""
+    """One bound, and whether the bound itself is excluded."""
     limit, strict = amount(schema.get(key)), amount(schema.get(exclusive))
     if strict is None:
         return limit, False
@@ -215,15 +213,15 @@ def _bound(
 
 
 MAX_FIELDS = 300
-"""Fields drawn for one object; further properties are edited as JSON."""
+"""Fields that are drawn for one object; further properties are edited as JSON."""
 _PATTERNS = 100
-"""Patterns of keys that are looked at."""
+"""Patterns of keys that are examined."""
 _KEYS = 20_000
-"""Keys of a map whose fields are kept."""
+"""Keys of a map whose fields are cached."""
 
 
 def object_or_map(builder: Builder, base: dict[str, Any], schema: Schema) -> Field:
-    """An object where the schema names properties, or no others are allowed; else a map."""
+    """An object if the schema names properties or forbids others; else a map."""
     known = schema.get("properties")
     closed = schema.get("additionalProperties", schema.get("unevaluatedProperties", True)) is False
     if known or required_names(schema) or (closed and "patternProperties" not in schema):
@@ -243,7 +241,7 @@ def object_field(builder: Builder, base: dict[str, Any], schema: Schema) -> Obje
         allowed = [name for name in known if name in names or not _forbidden(known[name])]
         drawn = [builder.field(name, known[name], name in names) for name in allowed[:MAX_FIELDS]]
         unknown = sorted(names - known.keys())[: MAX_FIELDS - len(drawn)]
-        return (*drawn, *(_named(free.of(name), name, required=True) for name in unknown))
+        return (*drawn, *(_with_name(free.of(name), name, required=True) for name in unknown))
 
     low, high = count(schema, "minProperties"), count(schema, "maxProperties")
     return Object(
@@ -258,7 +256,7 @@ def object_field(builder: Builder, base: dict[str, Any], schema: Schema) -> Obje
 
 
 def _forbidden(schema: Json) -> bool:
-    """Whether a property with this schema cannot be there at all."""
+    """Whether a property with this schema can never be present."""
     return schema is False or (isinstance(schema, dict) and len(cast("Schema", schema)) == 1 and impossible(schema))
 
 
@@ -281,17 +279,17 @@ def map_field(builder: Builder, base: dict[str, Any], schema: Schema) -> Map:
         found = [(fits(key), inner) for _, fits, inner in patterns]
         fitting = [inner for fit, inner in found if fit] or [inner for fit, inner in found if fit is None][:1]
         if rest is False and patterns and not fitting:
-            fitting = [patterns[0][2]]  # the key is wrong, and will be one that fits
+            fitting = [patterns[0][2]]  # the key is wrong, and its correction will match this pattern
         inner: Json = rest if not fitting else True
         for one in fitting:
             inner = builder.resolver.both(inner, one)
-        return _named(builder.field("", inner if inner is not False else True), key)
+        return _with_name(builder.field("", inner if inner is not False else True), key)
 
     names = builder.resolver.flat(schema.get("propertyNames"))
     named = builder.drawn("", {**names, "type": "string"}, False)
 
     def wrong_key(key: str) -> str:
-        # The words are those of the check of the whole schema, so that nothing is told twice.
+        # The messages equal those of the whole check, so that no problem is reported twice.
         if isinstance(named, Text) and named.pattern and matcher(named.pattern)(key) is False:
             return f"must match the pattern {named.pattern}, got {got(key)}"
         if found := problems_here(named, key):
@@ -337,8 +335,8 @@ def list_field(builder: Builder, base: dict[str, Any], schema: Schema) -> List:
     )
 
 
-def _named(field: Field, name: str, *, required: bool = False) -> Field:
-    """The same field at another key."""
+def _with_name(field: Field, name: str, *, required: bool = False) -> Field:
+    """The field with another name."""
     secret = {"secret": True} if isinstance(field, Text) and looks_secret(name) else {}
     return replace(field, name=name, required=required, **secret)
 
@@ -348,24 +346,24 @@ _TOO_MANY = "There are too many values to choose from: they are not listed."
 
 
 class Builder:
-    """Makes the fields of one root schema; the same sub-schema gives the same field."""
+    """Builds the fields of one root schema; the same sub-schema gives the same field."""
 
     def __init__(self, root: Json) -> None:
         self.resolver = Resolver(root)
-        self._made: dict[tuple[int, str, bool], tuple[Json, Field]] = {}
+        self._fields: dict[tuple[int, str, bool], tuple[Json, Field]] = {}
 
     def field(self, name: str, schema: Json, required: bool = False) -> Field:
-        """The field of a place with this schema."""
+        """The field for a sub-schema."""
         key = (id(schema), name, required)
-        known = self._made.get(key)
+        known = self._fields.get(key)
         if known is None:
             flat = self.resolver.flat(schema)
-            # The schema is kept, so that no other one ever has its id.
-            known = self._made[key] = (schema, self.drawn(name, flat, required))
+            # The cache holds the schema, so that no other object gets its id.
+            known = self._fields[key] = (schema, self.drawn(name, flat, required))
         return known[1]
 
     def drawn(self, name: str, flat: Schema, required: bool) -> Field:
-        """The field of a schema whose references are followed."""
+        """The field of a schema whose references have been followed."""
         plain, nullable = self.resolver.without_null(flat)
         base: dict[str, Any] = {**common(name, plain, required), "nullable": nullable, "schema": flat}
         if REMARK in plain or REMARK in flat:
@@ -422,7 +420,7 @@ class Builder:
 _MORE = frozenset("anyOf oneOf allOf not const enum if dependentSchemas dependentRequired items prefixItems".split())
 
 _EXPLODED = ("string", "array", "object")
-"""What a variable of a URI template with `*` can be (RFC 6570, 2.4.2)."""
+"""The types of a URI template's variable with `*` (RFC 6570, 2.4.2)."""
 
 
 def build(schema: Json, *, strict: bool = False) -> Form:
@@ -442,7 +440,7 @@ def build(schema: Json, *, strict: bool = False) -> Form:
     if required is not None and not (isinstance(required, list) and all(isinstance(name, str) for name in required)):
         problems.append("`required` of the schema is not a list of names.")
     root = _root(builder, schema, top, bool(problems))
-    fields = root.fields() if isinstance(root, Object) else _known(builder, top)
+    fields = root.fields() if isinstance(root, Object) else _own_fields(builder, top)
     if resolver.exhausted:
         problems.append("The schema is too large or refers to itself too often: parts of it are not drawn.")
     return Form(
@@ -457,32 +455,32 @@ def build(schema: Json, *, strict: bool = False) -> Form:
 
 
 def _root(builder: Builder, schema: Json, top: Schema, wrong: bool) -> Field:
-    """The field of the whole value. Arguments are an object also where the schema does not say so."""
+    """The field of the whole value. Arguments are an object even if the schema does not say so."""
     if wrong and not top.get("properties") and not required_names(top):
         return JsonField("", required=True, hint="any JSON", schema=top)
-    if _closed(top):
+    if _is_closed(top):
         known = {key: item for key, item in top.items() if key != REMARK}
         base = {**common("", top, True), "schema": {"type": "object", **known}, "remark": top.get(REMARK, "")}
         return object_field(builder, base, known)
     return builder.field("", schema, required=True)
 
 
-def _known(builder: Builder, top: Schema) -> tuple[Field, ...]:
-    """The properties that a schema of alternatives names besides them."""
+def _own_fields(builder: Builder, top: Schema) -> tuple[Field, ...]:
+    """The properties that a schema names besides its alternatives."""
     if not isinstance(top.get("properties"), dict):
         return ()
     drawn = object_field(builder, {**common("", top, True), "schema": top}, top)
     return drawn.fields()
 
 
-def _closed(top: Schema) -> bool:
-    """Whether the schema is one of an object with known properties, or none: nothing else is said of the value."""
+def _is_closed(top: Schema) -> bool:
+    """Whether a schema describes nothing but an object with known properties."""
     kinds = types(top)
     return (not kinds or kinds == ("object",)) and _MORE.isdisjoint(top) and not says_more(top)
 
 
 def prompt_fields(arguments: Json) -> Form:
-    """The form of a prompt's `arguments`: text fields all of them (server/prompts)."""
+    """The form of a prompt's `arguments`, which are all text fields (server/prompts)."""
     fields: dict[str, Field] = {}
     problems: list[str] = []
     for argument in arguments[:MAX_FIELDS] if isinstance(arguments, list) else ():
@@ -499,7 +497,7 @@ def prompt_fields(arguments: Json) -> Form:
 
 
 def template_fields(uri_template: str) -> Form:
-    """The form of a URI template's variables: text, and with `*` a list or a map, too; required in a path."""
+    """The form of a URI template's variables: text, or a list or a map for `*`; required in a path."""
     try:
         found = variables(uri_template)
     except TemplateError as problem:

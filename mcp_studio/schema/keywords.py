@@ -1,4 +1,4 @@
-"""What a schema says in its plain keywords: types, amounts, counts, formats, patterns (ECMA-262)."""
+"""The plain keywords of a schema: types, amounts, counts, formats, patterns (ECMA-262)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Schema = dict[str, Any]
 
 
 REMARK = f"remark {os.urandom(8).hex()}"
-"""Under this key, which no server can guess, a schema that was made simple says in a sentence what of it was lost."""
+"""The key of a sentence on what was lost when a schema was simplified; no server can guess the key."""
 
 FORBIDDEN = "Another part of the schema does not allow this property."
-"""The remark of a property that one part of a schema names and another one excludes."""
+"""The remark of a property that one part of a schema names and another part excludes."""
 
 _TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
 
@@ -30,7 +30,7 @@ def types(schema: Schema) -> tuple[str, ...]:
 
 
 def implied(schema: Schema) -> str:
-    """The type that a schema without `type` plainly speaks of, or an empty string."""
+    """The type that the keywords of a schema without `type` imply, or an empty string."""
     if types(schema):
         return ""
     return next((kind for kind, keys in _IMPLIES if not keys.isdisjoint(schema)), "")
@@ -51,7 +51,7 @@ _IMPLIES = (
 
 
 def kinds_of(schema: Schema) -> frozenset[str]:
-    """The types of a schema's values, by `type`, `const`, `enum` or what it speaks of; empty when that is not known."""
+    """The types of a schema's values, by `type`, `const`, `enum` or other keywords; empty when no keyword tells."""
     named = types(schema)
     if named:
         return frozenset(named)
@@ -62,7 +62,7 @@ def kinds_of(schema: Schema) -> frozenset[str]:
 
 
 def listed(schema: Schema) -> list[Json] | None:
-    """The values that `const` or `enum` allow; None where neither says."""
+    """The values that `const` or `enum` allows; None where the schema has neither."""
     if "const" in schema:
         return [schema["const"]]
     values = schema.get("enum")
@@ -70,7 +70,7 @@ def listed(schema: Schema) -> list[Json] | None:
 
 
 def type_of(value: Json) -> str:
-    """The JSON type of a value; a number without a fraction is an integer only where it is written so."""
+    """The JSON type of a value; 2.0 is a number, not an integer."""
     if value is None or isinstance(value, bool):
         return "null" if value is None else "boolean"
     if isinstance(value, (int, float)):
@@ -79,13 +79,13 @@ def type_of(value: Json) -> str:
 
 
 def amount(value: Json) -> float | int | None:
-    """The value where it is a number; none that is too large for a float, which is no bound for anything."""
+    """The value if it is a finite number; infinite numbers bound nothing."""
     known = isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) != math.inf
     return value if known else None
 
 
 def count(schema: Schema, key: str) -> int | None:
-    """How many a keyword says; None where it says no such thing."""
+    """The count that a keyword states; None where it states none."""
     value = schema.get(key)
     if isinstance(value, float) and value.is_integer() and 0 <= value < 1e15:
         return int(value)
@@ -93,30 +93,29 @@ def count(schema: Schema, key: str) -> int | None:
 
 
 def impossible(schema: Schema) -> bool:
-    """Whether no value at all can be of the schema: how some libraries say that a property may be missing."""
+    """Whether no value fits the schema, which is how some libraries say that a property may be missing."""
     return "not" in schema and (schema["not"] is True or schema["not"] == {})
 
 
 def only_null(schema: Schema) -> bool:
-    """Whether null is the only value."""
     if types(schema) == ("null",):
         return True
     return schema.get("enum") == [None] or ("const" in schema and schema["const"] is None)
 
 
 def required_names(schema: Schema) -> frozenset[str]:
-    """The names of properties that there must be."""
+    """The names of required properties."""
     return frozenset(name for name in items_of(schema.get("required")) if isinstance(name, str))
 
 
 def says_more(schema: Schema) -> bool:
-    """Whether the schema describes properties besides those it names."""
+    """Whether the schema describes properties that it does not name."""
     extra = schema.get("additionalProperties", schema.get("unevaluatedProperties"))
     return isinstance(extra, dict) or extra is True or "patternProperties" in schema
 
 
 def normal(schema: Schema) -> Schema:
-    """Older ways of saying things in those of 2020-12; the schema itself where there is nothing to change."""
+    """Rewrite keywords of older drafts as those of 2020-12; an unchanged schema is returned itself."""
     if isinstance(schema.get("items"), list):  # until draft 2019-09
         schema = {**schema, "prefixItems": schema["items"]}
         schema.pop("items")
@@ -151,27 +150,27 @@ TYPE_NAMES = {
     "object": "an object",
     "null": "null",
 }
-"""JSON types as people say them."""
+"""JSON types in words."""
 TYPE_WORDS = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false"}
-"""The simple ones as the name of a choice."""
+"""The simple types as names of a choice."""
 
 
 def noun(value: Json) -> str:
-    """What kind of thing a value is."""
+    """The type of a value in words."""
     return TYPE_NAMES[type_of(value)]
 
 
 def spell(value: Json, width: int = 0) -> str:
-    """A value as JSON on one line, cut at `width` if that is not 0; never raises."""
+    """A value as one line of JSON, cut at `width` unless that is 0; never raises."""
     try:
         text = dumps(value).decode()
     except (ValueError, RecursionError):
-        text = noun(value)  # infinity comes from schemas with numbers such as 1e999
+        text = noun(value)  # numbers such as 1e999 in a schema become infinity
     return text if not width or len(text) <= width else text[: width - 1] + "…"
 
 
 def got(value: Json) -> str:
-    """The value at the end of a sentence: `'two'`, `5`, `a list of 3`."""
+    """A value for the end of a sentence: `'two'`, `5`, `a list of 3`."""
     if isinstance(value, str):
         return "''" if not value else f"'{value if len(value) <= _WIDTH else value[: _WIDTH - 1] + '…'}'"
     if isinstance(value, (list, dict)) and len(value) > 0:
@@ -180,14 +179,14 @@ def got(value: Json) -> str:
 
 
 def wrong_type(expected: object, value: Json) -> str:
-    """`expected` is a type's name or a list of such names, as in a schema."""
+    """The message for a wrong type; `expected` is the name of a type or a list of such names."""
     names = expected if isinstance(expected, list) else [expected]
     words = [TYPE_NAMES.get(name, str(name)) if isinstance(name, str) else str(name) for name in names]
     return f"must be {_either(words)}, got {got(value)}"
 
 
 def not_among(values: list[Json], value: Json) -> str:
-    """The value is none of those allowed."""
+    """The message for a value that is not among the allowed ones."""
     words = [value if isinstance(value, str) else spell(value, _WIDTH) for value in values[:8]]
     words += [f"… ({len(values) - 8} more)"] if len(values) > 8 else []
     if len(values) == 1:
@@ -196,7 +195,7 @@ def not_among(values: list[Json], value: Json) -> str:
 
 
 def limit(keyword: str, bound: Json, value: Any) -> str:
-    """A bound that is not kept: any `minimum`-like keyword of JSON Schema."""
+    """The message for a broken bound, by any keyword such as `minimum`."""
     edge = spell(bound, 30)
     if keyword in _AMOUNTS:
         return f"must be {_AMOUNTS[keyword]} {edge}, got {spell(value, 30)}"
@@ -221,7 +220,7 @@ _COUNTS = {
 }
 _ONE = {"characters": "character", "items": "item", "properties": "property"}
 LIMITS = frozenset((*_AMOUNTS, *_COUNTS))
-"""The keywords that `limit` knows."""
+"""The keywords that `limit` takes."""
 
 REQUIRED = "is required"
 NOT_ALLOWED = "is not a property that the schema allows"
@@ -236,7 +235,7 @@ def _either(words: list[str]) -> str:
 
 _DATE = r"\d{4}-\d{2}-\d{2}"
 _TIME = r"([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d{1,12})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)"
-# Compiled when first asked for, which at most starts is never.
+# Compiled at the first use, because most starts use none.
 _PATTERNS = {
     "email": r"[^@\s<>,;]{1,64}@[^@\s<>,;]{1,255}",
     "uri": r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`\x00-\x20\x7f]+",
@@ -256,7 +255,7 @@ _WANTED = {
 
 
 def wrong_format(format: str, text: str) -> str:
-    """Why a text is not of its format, as a sentence; empty when it is, or when the format is unknown."""
+    """Why a text does not have a format, as a sentence; empty when it has it, or when the format is unknown."""
     pattern = _PATTERNS.get(format)
     if pattern is None or (len(text) <= 10_000 and re.fullmatch(pattern, text) and _exists(format, text)):
         return ""

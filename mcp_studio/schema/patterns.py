@@ -1,6 +1,7 @@
-"""Patterns that others wrote, by the `regex` package: a search lets other threads go on, and ends after its time.
+"""Regular expressions from others, run by the `regex` package: other threads go on meanwhile, and a search has a
+deadline.
 
-Patterns of schemas are those of ECMA-262; `to_python` translates them.
+Patterns in schemas have ECMA-262 syntax; `to_python` translates them.
 """
 
 from __future__ import annotations
@@ -16,17 +17,17 @@ from typing import Any
 from mcp_studio.errors import StudioError
 
 _LARGEST = 5_000
-"""`regex` writes `(…){9}` out nine times when it compiles, in memory and time without bound."""
+"""`regex` expands `(…){9}` nine times when it compiles, without bound on memory and time."""
 _GROUP_COUNT = r"\)\s*\{\s*(\d+)"
 _COUNT = r"[^)\s]\s*\{\s*(\d+)"
 _ONE_TEXT = 0.25
-"""Seconds of CPU for one text, besides those for its length: whoever gives up a search waits no longer than that."""
+"""Seconds of CPU for one text, besides those for its length, so that giving up a search never takes longer."""
 _PER_SECOND = 20_000_000
-"""Characters of a long text that any pattern worth having gets through in a second."""
+"""Characters of a long text that a reasonable pattern searches in a second."""
 
 
 class PatternError(StudioError):
-    """A text that is no pattern; `at` is the place in it, in characters."""
+    """A text is not a valid pattern; `at` is the position of the error in characters."""
 
     exit_code = 2
 
@@ -36,7 +37,7 @@ class PatternError(StudioError):
 
 
 class TooSlow(StudioError):
-    """A pattern that takes too long for a text; the search was given up."""
+    """The search for a pattern took too long and was given up."""
 
     def __init__(self) -> None:
         hint = "Fewer `*` and `+`, above all inside each other, make it faster."
@@ -44,10 +45,10 @@ class TooSlow(StudioError):
 
 
 class Pattern:
-    """A regular expression; `flags` are letters as behind a `/…/`: `i`, `s`, `m`.
+    """A regular expression; `flags` are letters as after a `/…/`: `i`, `s`, `m`.
 
     Raises:
-        PatternError: it is none.
+        PatternError: the text is not a valid pattern.
     """
 
     def __init__(self, text: str, flags: str = "") -> None:
@@ -62,23 +63,23 @@ class Pattern:
                 warnings.simplefilter("ignore")
                 self._search = regex.compile(text, sum(letters[letter] for letter in set(flags))).search
         except regex.error as error:
-            said: Any = error  # its stub knows nothing of what it says
-            raise PatternError(f"This regex is wrong: {said.msg}.", min(said.pos or 0, len(text))) from None
+            details: Any = error  # the package's type stub lacks the attributes of the error
+            raise PatternError(f"This regex is wrong: {details.msg}.", min(details.pos or 0, len(text))) from None
         except ValueError as error:
             raise PatternError(f"This regex is wrong: {error}.", 0) from None
         except (OverflowError, RecursionError, MemoryError):
             raise PatternError("This regex is too large.", 0) from None
 
     def find(self, text: str, until: float, start: int = 0, end: int | None = None) -> tuple[int, int] | None:
-        """Where it is found first, begin and end; None where it is not.
+        """The span of the first match; None where there is no match.
 
         Args:
-            until: when to give up, by `time.thread_time`: that a machine is busy is no pattern's fault.
-            start: where to begin in the text.
-            end: where the text ends for it.
+            until: when to give up, in `time.thread_time`, because a busy machine is not the pattern's fault.
+            start: the position in the text where the search starts.
+            end: the position where the text ends for the search.
 
         Raises:
-            TooSlow: it takes longer than that.
+            TooSlow: the search did not end in time.
         """
         left = min(until - time.thread_time(), _ONE_TEXT + len(text) / _PER_SECOND)
         try:
@@ -97,9 +98,10 @@ _PIECE = (
 
 
 def to_python(pattern: str) -> str:
-    """The pattern for `re` and `regex`: named groups, `$` (the very end), `\\u{…}`, `\\cA`, and braces of no count.
+    """Translate a pattern for `re` and `regex`: named groups, `$` (the very end), `\\u{…}`, `\\cA`, braces without a
+    count.
 
-    `\\p{L}` is left as it is: only `regex` knows it. `\\d` and `\\w` stay those of Unicode, of which ASCII is a part.
+    `\\p{L}` stays, because `regex` knows it. `\\d` and `\\w` match Unicode, which includes ASCII.
     """
     inside = False
 
@@ -126,17 +128,17 @@ def to_python(pattern: str) -> str:
 
 
 _LONGEST = 200
-"""Characters of a key, or of a pattern, that is looked at."""
+"""Characters of the longest key and pattern that are examined."""
 _WITHIN = 0.005
-"""Seconds for one key; a pattern that needs more is tried no more, for a person is typing."""
+"""Seconds for one key; a pattern that takes longer is not tried again, because a person is typing."""
 
 Match = Callable[[str], bool | None]
-"""Whether a key fits; None: not known here, the check of the whole schema will say."""
+"""Whether a key matches; None where only the check of the whole schema can tell."""
 
 
 @lru_cache(1_000)
 def matcher(pattern: str) -> Match:
-    """Whether a pattern is found in a key, in a time that is next to nothing."""
+    """A function that tells within milliseconds whether a pattern matches a key."""
     compiled: Pattern | None = None
     usable = len(pattern) <= _LONGEST
 

@@ -1,4 +1,4 @@
-"""Places inside a JSON value, and what can be done at them. Every edit gives a new value; none is changed in place."""
+"""Places inside a JSON value, and edits there. Every edit returns a new value; no value is changed in place."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import cast
 from mcp_studio.jsontext import Json
 
 Path = tuple[str | int, ...]
-"""Keys and indexes from the top of a value down to a place; empty for the whole value."""
+"""Keys and indexes from the top of a value to a place; empty for the whole value."""
 
 
 class NoPlace(LookupError):
-    """The value has no such place: an object or a list on the way is missing, or is something else."""
+    """The value has no such place: an object or list on the path is missing or of another type."""
 
 
 def pointer(*path: str | int) -> str:
@@ -32,12 +32,12 @@ def path_of(pointer: str, value: Json) -> Path:
 
 
 def named(pointer: str, value: Json) -> str:
-    """A place as a form names it: keys as they are, items of lists counted from 1; foreign text."""
+    """A place as forms show it: keys unchanged, list items counted from 1; foreign text."""
     return " › ".join(str(part + 1) if isinstance(part, int) else part for part in path_of(pointer, value))
 
 
 def has(value: Json, path: Path) -> bool:
-    """Whether there is something at the place, be it null."""
+    """Whether the value has the place; null counts as present."""
     try:
         get(value, path)
     except NoPlace:
@@ -46,7 +46,7 @@ def has(value: Json, path: Path) -> bool:
 
 
 def get_or_none(value: Json, path: Path) -> Json:
-    """What is at the place; None also where nothing is."""
+    """The value at a place; None where the place does not exist."""
     try:
         return get(value, path)
     except NoPlace:
@@ -54,10 +54,10 @@ def get_or_none(value: Json, path: Path) -> Json:
 
 
 def get(value: Json, path: Path) -> Json:
-    """What is at the place.
+    """The value at a place.
 
     Raises:
-        NoPlace: nothing is.
+        NoPlace: the place does not exist.
     """
     for part in path:
         if isinstance(value, dict) and isinstance(part, str):
@@ -74,13 +74,13 @@ def get(value: Json, path: Path) -> Json:
 
 
 def put(value: Json, path: Path, new: Json, before: tuple[str, ...] | None = None) -> Json:
-    """The value with something else at the place; objects and lists that are missing on the way are made.
+    """The value with `new` at the place; missing objects and lists on the path are created.
 
     Args:
-        before: keys after the last of which a new key of an object is put, or first; without it the key comes last.
+        before: a new key is placed after the last of these keys, or first if none exists; None appends it.
 
     Raises:
-        NoPlace: a list on the way has no such index (its length is the next new one), or a key leads into no object.
+        NoPlace: a list on the path has no such index (its length appends an item), or a key leads into no object.
     """
     if not path:
         return new
@@ -103,7 +103,7 @@ def put(value: Json, path: Path, new: Json, before: tuple[str, ...] | None = Non
 
 
 def remove(value: Json, path: Path) -> Json:
-    """The value without what is at the place; list items after it move up. Unchanged where nothing is."""
+    """The value without the place; later list items move up. Unchanged where the place does not exist."""
     if not path or not has(value, path):
         return value
     holder, last = get(value, path[:-1]), path[-1]
@@ -115,10 +115,10 @@ def remove(value: Json, path: Path) -> Json:
 
 
 def insert(value: Json, path: Path, new: Json) -> Json:
-    """The value with a new item in a list, in front of the one at the place; a list that is missing is made.
+    """The value with a new item in a list, before the item at the place; a missing list is created.
 
     Raises:
-        NoPlace: the path does not end in an index of that list, or one behind its last.
+        NoPlace: the path does not end in an index of that list, or in its length.
     """
     holder, last = get_or_none(value, path[:-1]), path[-1] if path else None
     items = cast("list[Json]", holder) if isinstance(holder, list) else []
@@ -128,10 +128,10 @@ def insert(value: Json, path: Path, new: Json) -> Json:
 
 
 def move(value: Json, path: Path, by: int) -> tuple[Json, Path]:
-    """The value with a list item `by` places further, not beyond the ends, and its new path.
+    """The value with a list item moved by `by` places, not beyond the ends, and the item's new path.
 
     Raises:
-        NoPlace: it is no list item.
+        NoPlace: the place is not a list item.
     """
     item, last = get(value, path), path[-1] if path else None
     if not isinstance(last, int):
@@ -142,10 +142,10 @@ def move(value: Json, path: Path, by: int) -> tuple[Json, Path]:
 
 
 def rename(value: Json, path: Path, key: str) -> Json:
-    """The value with another key at the place, in the same order.
+    """The value with another key at the place; the order of the keys stays.
 
     Raises:
-        NoPlace: it is no member of an object, or there is one with that key already.
+        NoPlace: the place is not a member of an object, or the object has the new key already.
     """
     holder, last = get(value, path[:-1]), path[-1] if path else None
     members = cast("dict[str, Json]", holder) if isinstance(holder, dict) else {}

@@ -1,8 +1,8 @@
-"""Schemas made simple: references followed, `allOf` merged, unions with null collapsed. Bounded and total.
+"""Simplified schemas: references followed, `allOf` merged, unions with null collapsed. Bounded and total.
 
-A server's schema may be anything: wrong types everywhere, references in circles, references that double at every step.
-Nothing here raises, and every part of a form costs at most `STEPS` steps, all of it at most `TOTAL`; what lies beyond
-says so under `keywords.REMARK`.
+A server's schema may be anything: wrong types everywhere, circular references, references that double at every step. No
+function here raises. Every part of a form costs at most `STEPS` steps, and all parts together at most `TOTAL`; the
+remark under `keywords.REMARK` says what was left out.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from mcp_studio.schema.keywords import (
 from mcp_studio.schema.place import NoPlace, get, path_of
 
 _LEVELS, _NODES = 50, 10_000
-"""How deep sub-schemas are looked through for names, and how many of one depth."""
+"""The most levels that are searched for names, and the most sub-schemas of one level."""
 MISSING: Any = object()
-"""What a reference names that names nothing here."""
+"""Stands for a reference without a target in this document."""
 _DATA = frozenset(("const", "enum", "default", "examples", "example", "required", "type"))
 _MAPS = frozenset(
     ("properties", "$defs", "definitions", "patternProperties", "dependentSchemas", "dependencies", "dependentRequired")
@@ -38,19 +38,19 @@ _MAPS = frozenset(
 
 
 class Document:
-    """One schema and the names in it, collected with the first reference.
+    """One schema and the names in it, which are collected at the first reference.
 
-    A name stands for the same everywhere in it: the `$id` of the schema around a reference is no base for it. Where
-    several have the same anchor, the outermost is meant, as `$dynamicRef` wants it of a recursive tree.
+    A name means the same everywhere in the schema: the `$id` around a reference is not used as its base. Among equal
+    anchors the outermost wins, as `$dynamicRef` needs it for a recursive tree.
     """
 
     def __init__(self, root: Json) -> None:
         self._root = root
         self._names: dict[str, Json] = {}
-        """Schemas by their `$id`, and by their anchors behind a `#`."""
+        """Schemas by their `$id`, and by `#` and their anchor."""
 
     def target(self, reference: str) -> Json:
-        """What a reference names; `MISSING` where that is nothing in this document."""
+        """The schema that a reference names; `MISSING` where this document has none."""
         if not self._names:
             self._collect()
         name, _, fragment = reference.partition("#")
@@ -71,7 +71,7 @@ class Document:
         for _ in range(_LEVELS):
             schemas = [cast("Schema", node) for node in level if isinstance(node, dict)]
             for schema in schemas:
-                # Until draft 7 an anchor is an `$id` with a `#` in front.
+                # Until draft 7 an anchor is an `$id` that starts with `#`.
                 for key, sign in (("$id", ""), ("$anchor", "#"), ("$dynamicAnchor", "#")):
                     if isinstance(name := schema.get(key), str):
                         self._names.setdefault(sign + name.rstrip("#"), schema)
@@ -88,14 +88,14 @@ def _inside(schema: Schema) -> Iterator[Json]:
 
 
 Joiner = Callable[[Json, Json], Json]
-"""Makes the schema of what two schemas allow both."""
+"""Returns a schema of the values that both schemas allow."""
 CONTRADICTION: Schema = {"not": {}}
-"""No value at all."""
+"""A schema that no value fits."""
 _OTHERWISE: Schema = {REMARK: FORBIDDEN}
 
 
 def merge_schemas(first: Schema, second: Schema, both: Joiner) -> Schema:
-    """The schema of values that both allow; titles and the like are those of the first where it has them."""
+    """The schema of the values that both schemas allow; of titles and descriptions the first schema's win."""
     if first is second or not second:
         return first
     if not first:
@@ -133,17 +133,17 @@ def merge_schemas(first: Schema, second: Schema, both: Joiner) -> Schema:
 _NAMES = ("$defs", "definitions", "$id", "id", "$anchor", "$dynamicAnchor", "$schema", "$comment", "$vocabulary")
 _SAME = frozenset((*_NAMES, "title", "description", "default", "examples", "example", "allOf", "type", "enum", "const"))
 _APART = frozenset(("pattern", "format", "not", "anyOf", "oneOf", "multipleOf"))
-"""Of these only one can be in a schema: a second one that differs becomes a part of its own."""
+"""A schema holds only one of each of these keywords; a second, different one becomes a part under `allOf`."""
 _GROUPS = (
     ("if", "then", "else"),
     ("contains", "minContains", "maxContains"),
     ("prefixItems", "items", "unevaluatedItems"),
 )
-"""These belong together: where both have them and differ, those of the second become a part of their own."""
+"""Keywords that work together: if both schemas have different ones, those of the second become a part under `allOf`."""
 
 
 def _types(merged: Schema, first: Schema, second: Schema) -> None:
-    """The types that both name; an integer is a number."""
+    """Merge the types: those that both schemas name, where an integer is a number."""
     one, two = types(first), types(second)
     if not one or not two:
         return
@@ -156,7 +156,7 @@ def _types(merged: Schema, first: Schema, second: Schema) -> None:
 
 
 def _values(merged: Schema, first: Schema, second: Schema) -> None:
-    """The values that both list, by `enum` or `const`."""
+    """Merge the values that both schemas list by `enum` or `const`."""
     one, two = listed(first), listed(second)
     if one is None or two is None:
         return
@@ -169,7 +169,7 @@ def _values(merged: Schema, first: Schema, second: Schema) -> None:
 
 
 def _objects(merged: Schema, first: Schema, second: Schema, both: Joiner) -> None:
-    """Properties of both; what one says of all further ones holds for those that only the other names."""
+    """Merge the properties; a demand of one schema on further properties applies to those that only the other names."""
     one, two = mapping(first.get("properties")), mapping(second.get("properties"))
     if one and two:
         known: Schema = {}
@@ -188,7 +188,7 @@ def _objects(merged: Schema, first: Schema, second: Schema, both: Joiner) -> Non
             merged["properties"] = known
 
 
-# Keywords of which both say something
+# Rules for keywords that both schemas have
 
 
 def _most(one: Json, two: Json, both: Joiner) -> Json:
@@ -199,7 +199,7 @@ def _least(one: Json, two: Json, both: Joiner) -> Json:
     return min((one, two), key=lambda value: math.inf if amount(value) is None else value)
 
 
-def _united(one: Json, two: Json, both: Joiner) -> Json:
+def _unite(one: Json, two: Json, both: Joiner) -> Json:
     if not isinstance(one, list) or not isinstance(two, list):
         return one if isinstance(one, list) else two
     names = cast("list[Json]", [*one, *two])
@@ -207,12 +207,12 @@ def _united(one: Json, two: Json, both: Joiner) -> Json:
 
 
 def _each(one: Json, two: Json, both: Joiner) -> Json:
-    """Schemas, or names, by property or pattern."""
+    """Merge schemas or names by property or pattern."""
     mine, theirs = mapping(one), mapping(two)
     merged: dict[str, Json] = {**mine, **theirs}
     for key in mine.keys() & theirs.keys():
         lists = isinstance(mine[key], list) or isinstance(theirs[key], list)
-        merged[key] = _united(mine[key], theirs[key], both) if lists else both(mine[key], theirs[key])
+        merged[key] = _unite(mine[key], theirs[key], both) if lists else both(mine[key], theirs[key])
     return merged
 
 
@@ -225,24 +225,24 @@ _RULES: dict[str, _Rule] = {
     **dict.fromkeys(
         ("uniqueItems", "deprecated", "readOnly", "writeOnly"), lambda one, two, both: one is True or two is True
     ),
-    "required": _united,
+    "required": _unite,
     **dict.fromkeys(("dependentRequired", "dependentSchemas", "patternProperties"), _each),
     **dict.fromkeys(("items", "propertyNames", "additionalProperties"), lambda one, two, both: both(one, two)),
-    # What the inner schema has looked at, nothing is left of for the outer one.
+    # The outer schema has nothing left to examine after the inner one has examined it.
     **dict.fromkeys(("unevaluatedProperties", "unevaluatedItems"), lambda one, two, both: two),
 }
 
 STEPS = 20_000
-"""References, parts and branches looked at for one part of a form; merging large ones counts more."""
+"""References, parts and branches that are followed for one part of a form; merging large schemas counts more."""
 TOTAL = 50 * STEPS
-"""Steps for all the parts of one form together, however many are opened."""
+"""Steps for all parts of one form together."""
 _DEPTH = 120
 _PARTS = 500
 _BRANCHES = 1_000
 _TOO_LARGE = "The schema is too large, or refers to itself too often: parts of it are not drawn."
 _CIRCLE = "The schema refers to itself without end."
 _OLDER = tuple(f"draft-0{number}" for number in range(1, 8))
-"""Until draft 7 nothing beside a reference counts."""
+"""Until draft 7 a reference cancels all keywords beside it."""
 _WORDS = frozenset(("title", "description", "default", "examples"))
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _SPECIAL = frozenset((*_REFERENCES, "allOf", "dependencies", "exclusiveMinimum", "exclusiveMaximum"))
@@ -262,19 +262,19 @@ class Resolver:
         self._pairs: dict[tuple[str | int, ...], Schema] = {}
 
     def fresh(self) -> None:
-        """Another part of the form is about to be made: it has steps of its own."""
+        """Start the steps of another part of the form."""
         self._total -= STEPS - max(0, self._steps)
         self._steps = max(0, min(STEPS, self._total))
 
     @property
     def exhausted(self) -> bool:
-        """Whether the schema was too large or too twisted to be followed to its end."""
+        """Whether the steps ended before the whole schema was followed."""
         return self._steps <= 0
 
     def flat(self, schema: Json) -> Schema:
-        """The schema with its references followed and its `allOf` merged; `True` and nonsense become `{}`.
+        """The schema with references followed and `allOf` merged; `True` and invalid schemas become `{}`.
 
-        What cannot be said without `allOf` stays in it, in parts that are simple.
+        What needs `allOf` stays there, in simplified parts.
         """
         if not isinstance(schema, dict):
             return CONTRADICTION if schema is False else {}
@@ -287,13 +287,13 @@ class Resolver:
             if key in self._open or len(self._open) > _DEPTH:
                 return {REMARK: _CIRCLE if key in self._open else _TOO_LARGE}
             self._open.add(key)
-            # The schema is kept, so that no other one ever has its id.
-            known = self._flat[key] = (plain, self._made(plain))
+            # The cache holds the schema, so that no other object gets its id.
+            known = self._flat[key] = (plain, self._flatten(plain))
             self._open.discard(key)
         return known[1]
 
     def merge(self, first: Schema, second: Schema) -> Schema:
-        """Both at once; where only one can be said, such as a title, the first wins."""
+        """Merge two schemas; where only one value can stay, such as a title, the first wins."""
         self._steps -= (len(first) + len(second)) // 16
         for key in ("properties", "required", "enum"):
             for one in (first, second):
@@ -301,7 +301,7 @@ class Resolver:
         return merge_schemas(first, second, self.both)
 
     def both(self, one: Json, two: Json) -> Json:
-        """The schema of what two sub-schemas allow both; the same two give the same one."""
+        """The schema of the values that both sub-schemas allow; the same two give the same object."""
         if one is two or two is True or two == {}:
             return one
         if one is True or one == {}:
@@ -322,15 +322,15 @@ class Resolver:
                 nullable = True
                 if len(kinds) > 1:
                     schema = {**schema, "type": [kind for kind in kinds if kind != "null"]}
-            inner = self._collapsed(schema)
+            inner = self._collapse(schema)
             if inner is None:
                 break
             schema, null = inner
             nullable = nullable or null
         return schema, nullable
 
-    def _collapsed(self, schema: Schema) -> tuple[Schema, bool] | None:
-        """The schema with fewer alternatives, and whether null was one; None where there are none too many."""
+    def _collapse(self, schema: Schema) -> tuple[Schema, bool] | None:
+        """The schema with fewer alternatives, and whether null was among them; None where no alternative can go."""
         for key in ("anyOf", "oneOf"):
             branches = list(self.branches(schema, key))
             possible = [branch for branch in branches if not impossible(branch)]
@@ -344,7 +344,7 @@ class Resolver:
         return None
 
     def branches(self, schema: Schema, key: str) -> Iterator[Schema]:
-        """The branches of `anyOf` or `oneOf`, made flat; none when there are too many."""
+        """The simplified branches of `anyOf` or `oneOf`; none when there are too many."""
         found = schema.get(key)
         if isinstance(found, list) and len(cast("list[Json]", found)) <= _BRANCHES:
             for branch in cast("list[Json]", found):
@@ -352,7 +352,7 @@ class Resolver:
                     return
                 yield self.flat(branch)
 
-    def _made(self, schema: Schema) -> Schema:
+    def _flatten(self, schema: Schema) -> Schema:
         own = {key: item for key, item in schema.items() if key not in _REFERENCES and key != "allOf"}
         if self._older and "$ref" in schema:
             schema, own = {"$ref": schema["$ref"]}, {key: item for key, item in own.items() if key in _WORDS}
@@ -362,8 +362,8 @@ class Resolver:
             if isinstance(reference := schema.get(key), str):
                 target = self._document.target(reference)
                 if target is MISSING:
-                    lost = f"It refers to {reference[:80]}, which is not in the schema, and is not fetched."
-                    merged = {**merged, REMARK: lost}
+                    remark = f"It refers to {reference[:80]}, which is not in the schema, and is not fetched."
+                    merged = {**merged, REMARK: remark}
                 else:
                     parts.append(target)
         listed = schema.get("allOf")
@@ -380,13 +380,13 @@ class Resolver:
 
 
 def _members(schema: Json) -> list[Json]:
-    """The parts of a schema that is nothing but the sum of them."""
+    """The parts of a schema that consists of `allOf` alone, else the schema itself."""
     plain = mapping(schema)
     return items_of(plain.get("allOf")) if plain.keys() == {"allOf"} else [schema]
 
 
 def _identity(schema: Json) -> str | int:
-    """The same for the same schema, and for references to it."""
+    """A key that is the same for a schema and for references to it."""
     plain = mapping(schema)
     reference = plain.get("$ref")
     return reference if isinstance(reference, str) and len(plain) == 1 else id(schema)

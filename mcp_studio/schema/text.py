@@ -1,4 +1,4 @@
-"""Between what a person types into a field and the JSON value it stands for. Nothing is rounded on the way."""
+"""Conversion between the text that a person types into a field and the JSON value. Nothing is rounded."""
 
 from __future__ import annotations
 
@@ -41,13 +41,12 @@ _FALSE = frozenset(("false", "no", "off", "0", "n"))
 
 
 def from_text(field: Field, text: str) -> Json:
-    """The value that typed text stands for in this field.
+    """The value that a typed text means in this field.
 
-    Numbers keep every digit (`jsontext.ExactFloat`). Whether the value keeps the schema's bounds is for `check`.
+    Numbers keep every digit (`jsontext.ExactFloat`). The bounds are tested by `check`.
 
     Raises:
-        ValueError: the text has no meaning here; the message is a sentence such as
-            `must be a whole number, got 'two'`.
+        ValueError: the text means nothing here; the message is a sentence such as `must be a whole number, got 'two'`.
     """
     bare = text.strip()
     if isinstance(field, AS_JSON):
@@ -66,9 +65,9 @@ def from_text(field: Field, text: str) -> Json:
 
 
 def to_text(field: Field, value: Json) -> str:
-    """How a value is shown for editing; `from_text` gives the same value back.
+    """The text that shows a value for editing; `from_text` returns the same value.
 
-    JSON is on one line, live characters in it are escapes. Text is as it is: foreign, and possibly of many lines.
+    JSON becomes one line with live characters escaped. Text stays as it is: foreign, and possibly of many lines.
     """
     if isinstance(value, str):
         if isinstance(field, AS_JSON) and not _stands_for_itself(field, value):
@@ -80,7 +79,7 @@ def to_text(field: Field, value: Json) -> str:
 
 
 def _label(field: Choice, value: Json) -> str:
-    """The option's title, unless another option would be meant by it."""
+    """The option's label, unless the label would mean another option."""
     written = spell(value)
     for option in field.options:
         if spell(option.value) == written and spell(_option(field.options, option.label)) == written:
@@ -105,7 +104,7 @@ def _flag(text: str) -> bool:
 
 
 def _option(options: tuple[Option, ...], text: str) -> Json:
-    """The value's own text first, then its JSON, then its title: `1` and `"1"` can both be options."""
+    """Compare with the value's text, then its JSON, then its label: `1` and `"1"` can both be options."""
     for same in (
         lambda option: option.value == text,
         lambda option: spell(option.value) == text,
@@ -141,7 +140,7 @@ def _json(field: Field, text: str) -> Json:
 
 
 def _stands_for_itself(field: Field, text: str) -> bool:
-    """Whether text in a field that takes text means itself, and not the JSON it looks like."""
+    """Whether a text in a field that allows text means itself, and not the JSON that it looks like."""
     kinds = json_types(field)
     if (kinds and "string" not in kinds) or not text or text != text.strip() or "\n" in text or text[0] in '{["':
         return False
@@ -155,28 +154,28 @@ def _stands_for_itself(field: Field, text: str) -> bool:
     return not meant
 
 
-def _strict(text: str, wanted: str) -> Json:
+def _strict(text: str, kind: str) -> Json:
     try:
         return loads(text, exact=True)
     except JsonProblem as problem:
-        raise ValueError(f"must be {wanted} as JSON: {problem}" if wanted else f"must be JSON: {problem}") from None
+        raise ValueError(f"must be {kind} as JSON: {problem}" if kind else f"must be JSON: {problem}") from None
     except LimitExceeded as problem:
         raise ValueError(problem.message) from None
 
 
 _STEP = r"\.[^.\[\]]+|\[\d{0,6}\]"
 _VARIANTS = 100
-"""Variants that are looked at where the value does not say which is meant."""
+"""Variants that are examined where the value does not decide between them."""
 
 
 def set_pair(form: Form, value: Json, text: str) -> Json:
-    """The value with what one `key=value` says, typed by the form; `key:=JSON` gives any JSON value as it is.
+    """Apply one `key=value`, typed by the form, to the value; `key:=JSON` sets any JSON value.
 
-    A key may lead inside: `a.b=1`, `list[0]=x`, and `list[]=x` for one more item. A property at the top that has
-    exactly this key is meant first.
+    A key may lead inside: `a.b=1`, `list[0]=x`, and `list[]=x` to append an item. A top-level property that has exactly
+    this key takes precedence.
 
     Raises:
-        ValueError: there is no `=`, the key leads nowhere, or the value has no meaning there; a sentence.
+        ValueError: the `=` is missing, the key leads nowhere, or the value means nothing there; says which.
     """
     key, sign, typed = text.partition("=")
     if not sign:
@@ -185,7 +184,7 @@ def set_pair(form: Form, value: Json, text: str) -> Json:
     key = key.removesuffix(":")
     path, field = _place(form, value, key)
     try:
-        return put(value, path, loads(typed, exact=True) if as_json else _typed(field, typed))
+        return put(value, path, loads(typed, exact=True) if as_json else _value_of(field, typed))
     except NoPlace:
         raise ValueError(f"{key}: there is no such place; lists are filled from [0] on") from None
     except JsonProblem as problem:
@@ -194,18 +193,18 @@ def set_pair(form: Form, value: Json, text: str) -> Json:
         raise ValueError(f"{key}: {problem}") from None
 
 
-def _typed(field: Field, text: str) -> Json:
-    """The value of a text; the word null is none for a field of text, and is text in quotes."""
+def _value_of(field: Field, text: str) -> Json:
+    """The value of a text; in a text field the word null means null, and null in quotes means text."""
     if isinstance(field, Text) and text in ("null", '"null"'):
         return None if field.nullable and text == "null" else "null"
     return from_text(field, text)
 
 
 def _place(form: Form, value: Json, key: str) -> tuple[Path, Field]:
-    """The place that a key means, and its field.
+    """The place of a key, and its field.
 
     Raises:
-        ValueError: there is no such place.
+        ValueError: the form has no such place.
     """
     names = [field.name for field in form.fields]
     known = [name for name in names if key == name or key.startswith((f"{name}.", f"{name}["))]
@@ -223,10 +222,10 @@ def _place(form: Form, value: Json, key: str) -> tuple[Path, Field]:
 
 
 def _inside(field: Field, value: Json, path: Path, step: str) -> tuple[Path, Field]:
-    """The place that a step leads to from a place with this field and value, and its field.
+    """The place one step below a place with this field and value, and its field.
 
     Raises:
-        ValueError: there is nothing of that name.
+        ValueError: there is no member of that name.
     """
     field = resolve_union(field, value)
     if step.startswith("["):
@@ -243,16 +242,16 @@ def _inside(field: Field, value: Json, path: Path, step: str) -> tuple[Path, Fie
 
 
 def _argument(form: Form, value: Json, name: str) -> Field:
-    """The field of a property at the top; one for any JSON where the schema says nothing of it, but leaves room.
+    """The field of a top-level property; a JSON field where the schema allows but does not describe it.
 
     Raises:
-        ValueError: the schema has no such property.
+        ValueError: the schema forbids such a property.
     """
     root = form.top
     if known := form.field(name) or _member(resolve_union(root, value), name) or _member(root, name):
         return known
     schema = form.schema if isinstance(form.schema, dict) else {}
-    # `{"type": "object"}` says nothing of what is in it, so anything may be.
+    # `{"type": "object"}` does not restrict its content, so any property is allowed.
     extra = schema.get("additionalProperties", bool(schema) and "properties" not in schema)
     if form.whole or form.more or extra or "patternProperties" in schema:
         return JsonField(name)
@@ -263,12 +262,12 @@ def _argument(form: Form, value: Json, name: str) -> Field:
 
 
 def _member(field: Field, part: str | int) -> Field | None:
-    """The field of what lies under a key or index, of the first variant that has one where several could be meant."""
+    """The field under a key or index, from the first variant that has one."""
     return next((one for kind in _kinds(field) if (one := inner(kind, part)) is not None), None)
 
 
 def _kinds(field: Field) -> list[Field]:
-    """The field, or its variants where the value does not say yet which is meant."""
+    """The field, or its variants where the value does not decide between them."""
     return list(islice(_variants(field, 3), _VARIANTS))
 
 
@@ -281,7 +280,7 @@ def _variants(field: Field, depth: int) -> Iterator[Field]:
 
 
 def key_of(path: Path) -> str:
-    """The key of a place as `key=value` names it: `a.b`, `list[0]`."""
+    """The key of a place as in `key=value`: `a.b`, `list[0]`."""
     words = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
     return words.removeprefix(".")
 

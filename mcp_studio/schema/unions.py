@@ -1,4 +1,4 @@
-"""Several kinds of values at one place: `anyOf`, `oneOf`, lists of types."""
+"""Several kinds of values for one place: `anyOf`, `oneOf`, lists of types."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
     from mcp_studio.schema.form import Builder
 
 MAX_OPTIONS = 1_000
-"""Options drawn for one field; with more, the value is typed."""
+"""Options that are drawn for one field; with more the value is typed."""
 _DEPTH = 8
 
 
 def options(schema: Schema, resolver: Resolver) -> tuple[Option, ...]:
-    """The values that a schema picks from, each once; empty when it is no choice."""
+    """The values that a schema offers to choose from, without duplicates; empty when the schema is not a choice."""
     if "const" in schema:
         return _distinct([Option(schema["const"], _title(schema.get("title"), schema["const"]))])
     values = items_of(schema.get("enum"))
     if 0 < len(values) <= MAX_OPTIONS:
-        # enumNames: how titles were written before 2025-11-25 (client/elicitation).
+        # `enumNames` held the titles before 2025-11-25 (client/elicitation).
         names = items_of(schema.get("enumNames"))
         titles = names if len(names) == len(values) else [None] * len(values)
         return _distinct([Option(value, _title(title, value)) for value, title in zip(values, titles, strict=True)])
-    return _titled(schema, resolver)
+    return _titled_options(schema, resolver)
 
 
 def many_options(schema: Schema, resolver: Resolver) -> tuple[Option, ...]:
-    """The values that the items of an array are picked from; empty when it is no such array."""
+    """The values that an array's items are chosen from; empty when the schema is no such array."""
     items = schema.get("items")
     if types(schema) not in ((), ("array",)) or not isinstance(items, dict):
         return ()
@@ -43,7 +43,7 @@ def many_options(schema: Schema, resolver: Resolver) -> tuple[Option, ...]:
     return () if "const" in flat else options(flat, resolver)
 
 
-def _titled(schema: Schema, resolver: Resolver) -> tuple[Option, ...]:
+def _titled_options(schema: Schema, resolver: Resolver) -> tuple[Option, ...]:
     for key in ("oneOf", "anyOf"):
         branches = schema.get(key)
         if not isinstance(branches, list) or not 0 < len(branches) <= MAX_OPTIONS:
@@ -72,7 +72,7 @@ def _title(title: Json, value: Json) -> str:
 
 
 def label(value: Json) -> str:
-    """A value as an option shows it: text as it is, anything else as JSON."""
+    """A value as an option shows it: text unchanged, anything else as JSON."""
     return value if isinstance(value, str) else spell(value)
 
 
@@ -80,7 +80,7 @@ _WIDTH = 60
 
 
 def shape(schema: Schema, resolver: Resolver, depth: int = 2) -> str:
-    """The shape of values in at most 60 characters; `any JSON` when the schema does not say."""
+    """The shape of values in at most 60 characters; `any JSON` when the schema does not tell."""
     text = _shape_of_node(schema, resolver, depth) or "any JSON"
     return text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"
 
@@ -118,7 +118,7 @@ def _object(schema: Schema, resolver: Resolver, depth: int) -> str:
 
 
 def span(low: Any, high: Any, *, above: bool = False, below: bool = False, unit: str = "") -> str:
-    """A range in words: `1 to 50`, `at least 1`, `more than 0`, `at most 80 characters`; empty when there is none."""
+    """A range in words: `1 to 50`, `at least 1`, `more than 0`, `at most 80 characters`; empty without bounds."""
     plain = not above and not below
     same = low == high
     low, high = (None if edge is None else spell(edge, 20) for edge in (low, high))
@@ -139,16 +139,16 @@ _LONGEST = 60
 
 @record(frozen=True)
 class Alternative:
-    """One alternative."""
+    """One alternative of a schema."""
 
     schema: Schema
-    """With what is said besides the alternatives, references followed."""
+    """The alternative merged with the keywords beside the alternatives, references followed."""
     name: str
-    """The last name of the reference that it was, or nothing."""
+    """The last part of the reference that names the alternative, or an empty text."""
 
 
 def discriminator(ways: list[Alternative]) -> tuple[str, list[Json]] | None:
-    """The property that has another constant in each alternative, and these; None where there is none."""
+    """The property that has a different constant in each alternative, and these constants; None where there is none."""
     constants = [_constants(way.schema) for way in ways]
     for name in constants[0]:
         if all(name in one for one in constants) and len({spell(one[name]) for one in constants}) == len(ways):
@@ -157,7 +157,7 @@ def discriminator(ways: list[Alternative]) -> tuple[str, list[Json]] | None:
 
 
 def labels(resolver: Resolver, ways: list[Alternative], known: tuple[str, list[Json]] | None) -> list[str]:
-    """What each alternative is called: its title, its constant, its reference's name, else the shape of its values."""
+    """A label for each alternative: its title, its constant, its reference's name, else the shape of its values."""
     found: list[str] = []
     for index, way in enumerate(ways):
         title = way.schema.get("title")
@@ -178,17 +178,17 @@ def _shape(resolver: Resolver, way: Alternative) -> str:
 
 
 def _constants(branch: Schema) -> dict[str, Json]:
-    """The properties that can only have one value."""
+    """The properties that allow a single value, with that value."""
     single = {name: listed(mapping(inner)) or [] for name, inner in mapping(branch.get("properties")).items()}
     return {name: values[0] for name, values in single.items() if len(values) == 1}
 
 
 MAX_VARIANTS = 100
-"""Variants drawn for one union; a value of more is edited as JSON."""
+"""Variants that are drawn for one union; with more the value is edited as JSON."""
 _SIMPLE = frozenset(("string", "integer", "number", "boolean"))
 _ORDER = ("string", "integer", "number", "boolean")
 _OF_THE_WHOLE = frozenset(("title", "description", "default", "examples", "example", "deprecated", "readOnly"))
-"""What is said of the union is not said of each variant once more."""
+"""Keywords that describe the union as a whole; they are not repeated for each variant."""
 _RESTRICTS = frozenset(
     ("required", "not", "title", "description", "$comment", "minProperties", "maxProperties", "dependentRequired")
 )
@@ -213,7 +213,7 @@ def union(builder: Builder, base: dict[str, Any], schema: Schema) -> Field | Non
     if not all(types(way.schema) for way in ways):
         base = {**base, "implied": True}
     variants = tuple(
-        Variant(label, cache(partial(_drawn, builder, base, way)))
+        Variant(label, cache(partial(_field_of, builder, base, way)))
         for label, way in zip(labels(builder.resolver, ways, known), ways, strict=True)
     )
     choose = _chooser(builder, ways, known)
@@ -221,14 +221,13 @@ def union(builder: Builder, base: dict[str, Any], schema: Schema) -> Field | Non
 
 
 def _only(builder: Builder, base: dict[str, Any], schema: Schema) -> Field:
-    """The field of what is left where only one alternative is."""
+    """The field of the single alternative that is left."""
     if "const" in schema or "enum" in schema:
         return builder.drawn(base["name"], schema, base["required"])
     return builder.plain(base, schema)
 
 
 def _without(schema: Schema) -> Schema:
-    """The schema without its alternatives."""
     for _ in range(_DEPTH):
         if (found := _group(schema)) is None:
             break
@@ -237,7 +236,7 @@ def _without(schema: Schema) -> Schema:
 
 
 class _Finder:
-    """Collects the alternatives of a schema, also those inside alternatives: one list of them is one choice."""
+    """Collects the alternatives of a schema; nested alternatives join one flat choice."""
 
     def __init__(self, builder: Builder) -> None:
         self._resolver = builder.resolver
@@ -245,7 +244,7 @@ class _Finder:
         self.needs = ""
 
     def ways(self, schema: Schema, name: str = "", seen: frozenset[int] = frozenset()) -> list[Alternative]:
-        """Each alternative with what is said besides them."""
+        """Each alternative, merged with the keywords beside the alternatives."""
         found = _group(schema)
         if found is None:
             return self._by_type(schema, name)
@@ -276,7 +275,7 @@ class _Finder:
 
 
 def _group(schema: Schema) -> tuple[list[Json], Schema] | None:
-    """Some alternatives of a schema, and the schema without them."""
+    """The alternatives of one keyword, and the schema without them; None without alternatives."""
     for key in ("anyOf", "oneOf"):
         if group := items_of(schema.get(key)):
             return group, {word: item for word, item in schema.items() if word != key}
@@ -291,24 +290,24 @@ def _group(schema: Schema) -> tuple[list[Json], Schema] | None:
 
 
 def _reference(branch: Json) -> str:
-    """The last name of the reference that a branch is, or nothing."""
+    """The last part of the reference of a branch, or an empty text."""
     reference = mapping(branch).get("$ref")
     return reference.rsplit("/", 1)[-1].lstrip("#") if isinstance(reference, str) else ""
 
 
-def _drawn(builder: Builder, base: dict[str, Any], way: Alternative) -> Field:
+def _field_of(builder: Builder, base: dict[str, Any], way: Alternative) -> Field:
     builder.resolver.fresh()
     return builder.drawn(base["name"], way.schema, base["required"])
 
 
 def _types(ways: list[Alternative]) -> tuple[str, ...]:
-    """The types of all alternatives; empty when one does not say."""
+    """The types of all alternatives; empty when one of them does not name its types."""
     kinds = [kinds_of(way.schema) for way in ways]
     return tuple(dict.fromkeys(kind for one in kinds for kind in sorted(one) if kind != "null")) if all(kinds) else ()
 
 
 def _scalar(builder: Builder, base: dict[str, Any], ways: list[Alternative]) -> Field:
-    """One line for text, numbers, true and false; only what all alternatives of one type say is kept of them."""
+    """One line for text, numbers, true and false; alternatives of one type keep only the keywords that they share."""
     schemas = [way.schema for way in ways]
     kinds = frozenset[str]().union(*(kinds_of(schema) for schema in schemas))
     values = [value for schema in schemas for value in listed(schema) or ()]
@@ -329,9 +328,9 @@ def _scalar(builder: Builder, base: dict[str, Any], ways: list[Alternative]) -> 
 def _chooser(builder: Builder, ways: list[Alternative], known: tuple[str, list[Json]] | None) -> Callable[[Json], int]:
     def choose(value: Json) -> int:
         if known and isinstance(value, dict) and known[0] in value:
-            meant = [index for index, one in enumerate(known[1]) if equal(one, cast("Schema", value)[known[0]])]
-            if len(meant) == 1:
-                return meant[0]
+            matches = [index for index, one in enumerate(known[1]) if equal(one, cast("Schema", value)[known[0]])]
+            if len(matches) == 1:
+                return matches[0]
         fits: list[tuple[int, int, int]] = []
         for index, way in enumerate(ways):
             kinds = kinds_of(way.schema)

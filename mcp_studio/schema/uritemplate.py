@@ -11,15 +11,15 @@ from mcp_studio.record import record
 from mcp_studio.schema.keywords import spell
 
 _RESERVED = ":/?#[]@!$&'()*+,;="
-# Compiled when there is a template, which at most starts is never.
+# Compiled at the first use, because most starts use no template.
 _PERCENT = r"(%[0-9A-Fa-f]{2})"
 _EXPRESSION = r"\{([^{}]*)\}|([{}])"
-# Hyphens are not in the RFC's names, but servers use them.
+# RFC 6570 allows no hyphens in names, but servers use them.
 _SPEC = r"((?:[A-Za-z0-9_-]|%[0-9A-Fa-f]{2})(?:\.?(?:[A-Za-z0-9_-]|%[0-9A-Fa-f]{2}))*)(\*|:[1-9]\d{0,3})?"
 
 
 class TemplateError(ValueError):
-    """A template that does not follow RFC 6570, or a value that cannot stand in one; a sentence without a full stop."""
+    """A template that does not follow RFC 6570, or a value that it cannot take; a sentence without a full stop."""
 
 
 @record(frozen=True)
@@ -30,16 +30,16 @@ class Variable:
     operator: str
     """One of `+ # . / ; ? &`, or empty."""
     explode: bool
-    """`*`: each item of a list or object stands for itself."""
+    """`*`: each item of a list or object is expanded separately."""
     prefix: int
-    """`:n`: only the first n characters; 0 for all."""
+    """`:n`: only the first n characters are used; 0 for all."""
 
 
 # The table of RFC 6570, appendix A.
 _SEPARATORS = {"": ",", "+": ",", "#": ",", ".": ".", "/": "/", ";": ";", "?": "&", "&": "&"}
 _NAMED = (";", "?", "&")
 _UNQUOTED = ("+", "#")
-"""Operators after which reserved characters stay as they are."""
+"""Operators that leave reserved characters unquoted."""
 
 
 def variables(template: str) -> tuple[Variable, ...]:
@@ -52,10 +52,10 @@ def variables(template: str) -> tuple[Variable, ...]:
 
 
 def expand(template: str, values: Mapping[str, Json]) -> str:
-    """The URI: variables without a value (absent, null, empty list or object) leave nothing behind.
+    """Expand a template; a variable without a value (absent, null, empty list or object) is left out.
 
     Raises:
-        TemplateError: the template is malformed, or a value has lists or objects inside its items.
+        TemplateError: the template is malformed, or a list or object is nested in a value.
     """
     return "".join(
         _quote(part, reserved=True) if isinstance(part, str) else _expression(part, values) for part in _parse(template)
@@ -64,11 +64,11 @@ def expand(template: str, values: Mapping[str, Json]) -> str:
 
 _FITS = {"": "[^/?#]+", "+": ".+", "#": "(#.*)?", ".": "([.][^/?#]*)?", "/": "(/[^?#]*)?", ";": "(;[^/?#]*)?",
          "?": "([?][^#]*)?", "&": "(&[^#]*)?"}  # fmt: skip
-"""What can stand in the place of an expression, by its operator."""
+"""Patterns of the text that an expression expands to, by its operator."""
 
 
 def fits(template: str, uri: str) -> bool:
-    """Whether a URI may have been made of a template; none was of a template that takes too much time to compare."""
+    """Whether a URI may come from a template; False where the comparison takes too long."""
     import regex
 
     try:
@@ -109,7 +109,7 @@ def _expression(found: tuple[Variable, ...], values: Mapping[str, Json]) -> str:
 
 
 def _pieces(variable: Variable, value: Json) -> list[str]:
-    """What a variable leaves behind, still to be joined by the expression's separator."""
+    """The parts that a variable expands to; the caller joins them by the expression's separator."""
     if variable.prefix and isinstance(value, (dict, list)):
         raise TemplateError(
             f"{variable.name}:{variable.prefix} takes the beginning of a text, and not of a list or object"
@@ -146,7 +146,7 @@ def _text(variable: Variable, value: Json) -> str:
 def _quote(text: str, reserved: bool) -> str:
     if not reserved:
         return quote(text, safe="", errors="replace")
-    # With reserved characters allowed, triplets that are there already stay.
+    # Where reserved characters are allowed, existing percent triplets stay.
     return "".join(
         part if index % 2 else quote(part, safe=_RESERVED, errors="replace")
         for index, part in enumerate(re.split(_PERCENT, text))

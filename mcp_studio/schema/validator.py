@@ -1,4 +1,4 @@
-"""A value against a whole schema, by jsonschema. Runs in the checking process only: it may take for ever."""
+"""Checks a value against a whole schema with jsonschema; runs in the checking process, because it may never end."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from mcp_studio.schema.place import pointer
 
 
 def plain(value: Any) -> Json:
-    """Decimals as numbers that know how they were written."""
+    """Turn decimals into numbers that keep their spelling."""
     if isinstance(value, Decimal):
         return ExactFloat(str(value))
     return [plain(item) for item in value] if isinstance(value, list) else value
 
 
 MOST = 100
-"""Problems reported for one value."""
+"""The most problems that are reported for one value."""
 _MESSAGE = 500
 _POINTER = 2_000
 _SAID = {
@@ -45,7 +45,7 @@ Finding = tuple[str, str, str]
 
 
 class Validator:
-    """One schema, made ready once; numbers are expected as int and Decimal, so that nothing is rounded."""
+    """One schema, prepared once; expects numbers as int and Decimal, so that nothing is rounded."""
 
     def __init__(self, schema: Json) -> None:
         from jsonschema.exceptions import SchemaError
@@ -59,23 +59,23 @@ class Validator:
         self._patterns = Patterns()
         kind = _validator(schema, self._patterns)
         try:
-            # Formats are annotations here, also that of a pattern inside the schema.
+            # Formats are annotations here, also the format of a pattern inside the schema.
             kind.check_schema(schema, format_checker=None)
         except SchemaError as problem:
             place = pointer(*problem.absolute_path)
             self.flaw = f"the schema is invalid{f' at {place}' if place else ''}: {_sentence(problem)}"
             return
-        # A registry without a way to retrieve: nothing that a schema names is ever fetched.
+        # The registry cannot retrieve anything, so no reference is ever fetched.
         self._validator = kind(schema, registry=REGISTRY)
 
     def findings(self, value: Json) -> list[Finding]:
-        """What is wrong with a value, at most `MOST`; what could not be checked is a warning."""
+        """The problems of a value, at most `MOST`; what could not be checked is a warning."""
         import regex
         from referencing.exceptions import Unresolvable
 
         if self.flaw:
             return [_unchecked(self.flaw)]
-        self._patterns.lost.clear()
+        self._patterns.untranslatable.clear()
         found: list[Finding] = []
         try:
             for finding in islice(self._errors(value), MOST):
@@ -86,32 +86,32 @@ class Validator:
         except RecursionError:
             found.append(_unchecked("the schema refers to itself without end"))
         except (re.error, regex.error, TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as problem:
-            # A schema may be valid and yet be more than the library can work with.
+            # A valid schema may still be more than the library can handle.
             found.append(_unchecked(f"the schema cannot be applied ({problem})"))
-        for pattern in sorted(self._patterns.lost)[:5]:
+        for pattern in sorted(self._patterns.untranslatable)[:5]:
             found.append(_unchecked(f"the pattern {pattern} is none that Python can check"))
         return found
 
     def _errors(self, value: Json) -> Iterator[Finding]:
         for error in self._validator.iter_errors(value):
-            for place, message in _told(error, ""):
-                yield place, _cut(message), "error"
+            for place, message in _places(error, ""):
+                yield place, _shorten(message), "error"
 
 
 def _unchecked(why: str) -> Finding:
-    return "", _cut(f"unchecked: {why}"), "warning"
+    return "", _shorten(f"unchecked: {why}"), "warning"
 
 
 class Patterns:
-    """Keywords with patterns, by `regex`: it knows `\\p{L}`, and what is endless for `re` seldom is for it."""
+    """Keywords with patterns, run by `regex`: it knows `\\p{L}`, and rarely takes as long as `re` on bad patterns."""
 
     def __init__(self) -> None:
-        self.lost: set[str] = set()
-        """Those that Python cannot say."""
+        self.untranslatable: set[str] = set()
+        """Patterns that cannot be translated to Python."""
         self._compiled: dict[str, Any] = {}
 
     def finds(self, pattern: str, text: str) -> bool | None:
-        """Whether a pattern of a schema is found in a text; None where that cannot be known."""
+        """Whether a pattern of a schema matches in a text; None where the pattern cannot be used."""
         import regex
 
         if pattern not in self._compiled:
@@ -120,26 +120,23 @@ class Patterns:
             except (regex.error, ValueError, RecursionError, OverflowError):
                 self._compiled[pattern] = None
         if self._compiled[pattern] is None:
-            self.lost.add(pattern)
+            self.untranslatable.add(pattern)
             return None
         return self._compiled[pattern].search(text) is not None
 
     def pattern(self, validator: Any, wanted: str, value: Any, schema: object) -> Iterator[Any]:
-        """The keyword `pattern`."""
         from jsonschema.exceptions import ValidationError
 
         if isinstance(value, str) and self.finds(wanted, value) is False:
             yield ValidationError(f"must match the pattern {wanted}, got {wording.got(value)}")
 
     def properties(self, validator: Any, patterns: dict[str, Any], value: Any, schema: object) -> Iterator[Any]:
-        """The keyword `patternProperties`."""
         for name in value if isinstance(value, dict) else ():
             for pattern, inner in patterns.items():
                 if self.finds(pattern, name):
                     yield from validator.descend(value[name], inner, path=name, schema_path=pattern)
 
     def additional(self, validator: Any, rest: Any, value: Any, schema: dict[str, Any]) -> Iterator[Any]:
-        """The keyword `additionalProperties`."""
         from jsonschema.exceptions import ValidationError
 
         for name in value if isinstance(value, dict) else ():
@@ -153,7 +150,7 @@ class Patterns:
 
 
 def _validator(schema: Any, patterns: Patterns) -> Any:
-    """The validator class of the schema's draft (2020-12 by default, as MCP has it)."""
+    """The validator class of the schema's draft (2020-12 by default, as in MCP)."""
     from jsonschema.validators import Draft202012Validator, extend, validator_for
 
     stated = schema.get("$schema") if isinstance(schema, dict) else None
@@ -175,8 +172,8 @@ def _is_integer(_: object, value: Any) -> bool:
     return isinstance(value, int) or value == value.to_integral_value()
 
 
-def _told(error: Any, base: str) -> Iterator[tuple[str, str]]:
-    """One error of jsonschema as places and sentences; of alternatives, only those of the one that was meant."""
+def _places(error: Any, base: str) -> Iterator[tuple[str, str]]:
+    """One error of jsonschema as places and sentences; of alternatives only the errors of the most likely one."""
     place = base + pointer(*error.relative_path)
     keyword, wanted, value = error.validator, error.validator_value, error.instance
     if "propertyNames" in error.relative_schema_path and isinstance(value, str):
@@ -192,7 +189,7 @@ def _told(error: Any, base: str) -> Iterator[tuple[str, str]]:
 
 
 def _alternatives(error: Any, place: str) -> Iterator[tuple[str, str]]:
-    """Why a value is none of the alternatives: what the one that was meant says; else its type, or what it lacks."""
+    """Why no alternative accepts a value: the errors of the most likely one, else the needed types or properties."""
     here = [(inner.validator, inner.validator_value) for inner in error.context if not inner.relative_path]
     keywords = {keyword for keyword, _ in here} if len(here) == len(error.context) else set[str]()
     if keywords == {"required"}:
@@ -201,15 +198,15 @@ def _alternatives(error: Any, place: str) -> Iterator[tuple[str, str]]:
     elif keywords == {"type"}:
         kinds = [name for _, names in here for name in (names if isinstance(names, list) else [names])]
         yield place, wording.wrong_type(kinds, plain(error.instance))
-    elif errors := _meant(error.context):
+    elif errors := _likely_errors(error.context):
         for inner in errors:
-            yield from _told(inner, place)
+            yield from _places(inner, place)
     else:
         yield place, f"{wording.NO_KIND}, got {wording.got(plain(error.instance))}"
 
 
-def _meant(context: list[Any]) -> list[Any]:
-    """The errors of the alternative that was meant; empty when none or several could have been."""
+def _likely_errors(context: list[Any]) -> list[Any]:
+    """The errors of the alternative that the value most likely means; empty when none or several are likely."""
     branches: dict[Any, list[Any]] = {}
     for error in context:
         branches.setdefault(error.schema_path[0], []).append(error)
@@ -224,14 +221,14 @@ _OTHER_TYPE = 1_000
 
 
 def _weight(error: Any) -> int:
-    """How much an error tells against its alternative: most the wrong type, much another constant in a property."""
+    """How strongly an error speaks against its alternative: a wrong type most, then another constant in a property."""
     if error.validator in ("type", "const", "enum"):
         return _OTHER_TYPE if not error.relative_path else 100 if error.validator != "type" else 10
     return 1
 
 
 def number(text: str) -> Decimal | float:
-    """A JSON number that is no integer, exactly."""
+    """An exact JSON number that is not an integer."""
     try:
         return Decimal(text)
     except InvalidOperation:
@@ -239,7 +236,7 @@ def number(text: str) -> Decimal | float:
 
 
 def _depending(wanted: dict[str, Any], value: Any) -> Iterator[tuple[str, str]]:
-    """The properties that must be there because another one is."""
+    """The properties that are required because another property is present."""
     for name, others in wanted.items():
         if isinstance(others, list) and isinstance(value, dict) and name in value:
             yield from ((other, f"is required where there is {name}") for other in others if other not in value)
@@ -261,33 +258,33 @@ def _sentence(error: Any) -> str:
         return "fits more than one of the kinds of which it must be one"
     if keyword == "anyOf":
         return wording.NO_KIND
-    return _SAID.get(str(keyword)) or _cut(str(error.message))
+    return _SAID.get(str(keyword)) or _shorten(str(error.message))
 
 
-def _cut(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= _MESSAGE else text[: _MESSAGE - 1] + "…"
 
 
 OUT_OF_MEMORY = 86
-"""Exit status of a process that met its memory bound."""
+"""Exit status of a process that reached its memory bound."""
 _STACK = 64 * 1024 * 1024
 
 
 def main(seconds: float, memory: int) -> None:
-    """Serve until standard input ends; each check is ended by the kernel after `seconds`, and `memory` bounds all."""
+    """Serve until standard input ends; the kernel ends each check after `seconds`, and `memory` bounds the process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     output = os.fdopen(os.dup(1), "wb")
-    _bound(memory)
-    # Schemas that refer to themselves go deep: deeper than the main thread's stack is sure to hold.
+    _limit_memory(memory)
+    # Schemas that refer to themselves recurse deeper than the main thread's stack allows for sure.
     sys.setrecursionlimit(10_000)
     sys.set_int_max_str_digits(0)
     threading.stack_size(_STACK)
-    worker = threading.Thread(target=_guarded, args=(lambda: _serve(sys.stdin.buffer, output, seconds),))
+    worker = threading.Thread(target=_run_limited, args=(lambda: _serve(sys.stdin.buffer, output, seconds),))
     worker.start()
     worker.join()
 
 
-def _bound(memory: int) -> None:
+def _limit_memory(memory: int) -> None:
     try:
         import resource
     except ImportError:  # Windows
@@ -299,7 +296,7 @@ def _bound(memory: int) -> None:
             continue
 
 
-def _guarded(serve: Callable[[], None]) -> None:
+def _run_limited(serve: Callable[[], None]) -> None:
     try:
         serve()
     except MemoryError:
@@ -309,7 +306,7 @@ def _guarded(serve: Callable[[], None]) -> None:
 
 
 def _serve(source: BinaryIO, output: BinaryIO, seconds: float) -> None:
-    Validator(True).findings(None)  # what it imports is paid before the first check is timed
+    Validator(True).findings(None)  # performs the imports before the first check is timed
     _say(output, "ready")
     last: tuple[bytes, Validator | None] = (b"", None)
     while line := source.readline():
@@ -328,12 +325,12 @@ def _serve(source: BinaryIO, output: BinaryIO, seconds: float) -> None:
 
 
 def loads(data: bytes) -> Any:
-    """JSON with every number exact: int and Decimal."""
+    """Read JSON with exact numbers: int and Decimal."""
     return json.loads(data, parse_float=number)
 
 
 def _alarm(seconds: float) -> None:
-    # Not a handler: Python code cannot run while a regular expression does. The default action ends the process.
+    # No handler: Python code cannot run while a regular expression does. The default action ends the process.
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, seconds)
 

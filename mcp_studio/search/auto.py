@@ -1,7 +1,7 @@
-"""The way of searching where nobody chooses one: names first, then words, mixed with meaning where it is known.
+"""The method of searching where nobody chooses one: names first, then words, mixed with meaning where it is known.
 
-A name that has all that was typed goes before the rest: that is what somebody wants who types a name, or its beginning.
-A question in a sentence hardly ever stands in a name, so there the words decide alone.
+A name that contains everything that was typed comes before all other hits, because a person who types a name, or its
+beginning, wants that name. A whole sentence hardly ever occurs in a name, so words alone decide there.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from mcp_studio.search.tokens import is_dense
 
 NAME = "auto"
 LEXICAL = ("substring", "bm25")
-"""The methods that it cannot do without."""
+"""The methods that `auto` needs."""
 _MOST_WORDS = 4
-"""A question of more words is a sentence: names are looked through only where words find too little."""
+"""Words of the longest query that is no sentence; for a sentence, names are searched only if words find too little."""
 _ENOUGH = 5
-"""Where words find fewer, whatever has the letters, and names that are nearly right, are shown as well."""
+"""If words find fewer hits, entries that contain the letters and names that are similar are added."""
 _NAMED = 12.0
-"""What a name that is what was typed counts: a better name goes before anything that the words say."""
+"""The weight of a name match; a better name comes before any difference between words."""
 _USED = 0.02
-"""What is used much may overtake what the words rate higher by this share of the best; names it never overtakes."""
+"""The bonus for use, as a share of the best score, with which a used entry may overtake another; names it cannot."""
 _LONGEST = 200
 _POOL = 100
-"""So many of the best by words, and by names, are merged."""
+"""The number of best hits by words, and by names, that are merged."""
 Ask = Callable[[str, Query], Answer]
 
 
 class Served(NamedTuple):
-    """An answer, and the methods it is of."""
+    """An answer, and the methods that gave it."""
 
     answer: Answer
     method: str
@@ -42,18 +42,18 @@ class Served(NamedTuple):
 def search(
     query: Query, ask: Ask, meaning: Callable[[], bool], strength: Callable[[Ref], float] = lambda _: 0.0
 ) -> Served:
-    """Answer a question with several methods.
+    """Answer a query with several methods.
 
     Args:
-        ask: asks one of them by its name.
-        meaning: whether meaning is known well enough to be mixed in; asked where that would help.
-        strength: how much something is used, from 0 to 1.
+        ask: asks one of the methods by its name.
+        meaning: whether enough vectors are known to mix meaning in; asked only where meaning would help.
+        strength: how much an entry is used, from 0 to 1.
     """
     text, limit = query.text.strip(), query.limit
-    query = query._replace(limit=max(_POOL, limit))  # how many are shown must not change their order
+    query = query._replace(limit=max(_POOL, limit))  # the number of hits to show must not change their order
     names = ask("substring", query) if ("." in text or "__" in text) and not re.search(r"\s", text) else None
     if names is not None and names.hits and all(text in (str(hit.ref), hit.ref.flat) for hit in names.hits):
-        return Served(names._replace(hits=names.hits[:limit]), "substring")  # an address in full
+        return Served(names._replace(hits=names.hits[:limit]), "substring")  # a complete address
     words = _by_words(query, ask, several(query.text) and meaning())
     by_word = sum(hit.reasons != BY_MEANING for hit in words.answer.hits)
     if len(name_parts(text[:_LONGEST])) > _MOST_WORDS and len(words.answer.hits) >= _ENOUGH:
@@ -64,12 +64,12 @@ def search(
 
 
 def several(text: str) -> bool:
-    """Whether a question may have several words, so that it has a meaning beyond a name; Chinese has no spaces."""
+    """Whether a query may have several words, and so a meaning beyond a name; Chinese has no spaces."""
     return len(name_parts(text[:_LONGEST])) > 1 or (not text.isascii() and any(map(is_dense, text[:_LONGEST])))
 
 
 def _by_words(query: Query, ask: Ask, meaning: bool) -> Served:
-    """By words, and by meaning where that works: what is wrong with it costs no answer, and is said."""
+    """Search by words, with meaning where that works; a problem with meaning becomes the note of the answer."""
     note = ""
     if meaning:
         try:
@@ -82,7 +82,7 @@ def _by_words(query: Query, ask: Ask, meaning: bool) -> Served:
 
 def _merged(words: Served, by_word: int, names: Answer, strength: Callable[[Ref], float], limit: int) -> Served:
     found = words.answer
-    base = 0.0 if by_word else 1.0  # a name that is nearly right goes before what only means something alike
+    base = 0.0 if by_word else 1.0  # a similar name comes before an entry that is only similar in meaning
     near = {hit.ref: max(0.0, hit.score - 1) for hit in names.hits}
     scores = {hit.ref: (0.5 + 0.5 * share, hit) for hit, share in _shares(found.hits)}
     of_names = {
@@ -103,7 +103,7 @@ def _merged(words: Served, by_word: int, names: Answer, strength: Callable[[Ref]
 
 
 def _shares(hits: Iterable[Scored]) -> list[tuple[Scored, float]]:
-    """Hits with their share of the best score."""
+    """Each hit with its share of the best score."""
     listed = list(hits)
     best = max((hit.score for hit in listed), default=0.0)
     return [(hit, max(0.0, hit.score / best) if best > 0 else 0.0) for hit in listed]

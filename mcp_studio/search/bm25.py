@@ -1,4 +1,4 @@
-"""The default method: words, weighted by the field they stand in and by how rare they are (BM25 over fields)."""
+"""The default method: words, weighted by their field and by how rare they are (BM25 over fields)."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from rank_bm25 import BM25Okapi
 
 NAME_SHARE = 0.3
-"""What a name adds that the question covers wholly; the best words alone are 1."""
+"""The bonus for a name that the query covers completely; the best score by words alone is 1."""
 OTHER_DEED = 0.1
-"""The share that is lost by a name that says it does something else: deletes, where the question says to list."""
+"""The share that a tool loses whose name says that it does something else, such as delete where the query says list."""
 SENTENCE_SHARE = 0.5
-"""What the best sentence of a question counts beside the whole."""
+"""The weight of the best sentence of a query beside the whole query."""
 _WHOLE = 4.0
-"""A sentence counts fully whose best hit has at least this part of what the whole question's best hit has."""
+"""A sentence gets full weight if its best score, times this factor, reaches the best score of the whole query."""
 SATURATION = 0.9
-"""How slowly more of the same word adds less."""
+"""How slowly further occurrences of the same word lose weight."""
 
 
 Flags = NDArray[np.bool_]
@@ -41,7 +41,7 @@ Scores = NDArray[np.float64]
 
 
 class Slots:
-    """Documents by number. A number is never used again: the index makes a method anew when most of it is gone."""
+    """Documents by slot number. Numbers are never reused: the index creates a method anew when most slots are empty."""
 
     def __init__(self) -> None:
         self._numbers: dict[Ref, int] = {}
@@ -53,15 +53,15 @@ class Slots:
 
     @property
     def size(self) -> int:
-        """Every number is below it."""
+        """The number of slots; every slot number is below it."""
         return len(self._refs)
 
     def at(self, ref: Ref) -> int | None:
-        """The number of a document, None when it is not there."""
+        """The slot of a document, or None."""
         return self._numbers.get(ref)
 
     def add(self, ref: Ref) -> int:
-        """The number of a new document; the one that had its name before is gone."""
+        """Add a document in a new slot; the slot of an earlier document with the same name becomes empty."""
         self.remove((ref,))
         slot = self._numbers[ref] = len(self._refs)
         self._refs.append(ref)
@@ -69,23 +69,24 @@ class Slots:
         return slot
 
     def remove(self, refs: Collection[Ref]) -> None:
-        """Forget documents; those that are not there do not matter."""
+        """Remove documents; missing ones do not matter."""
         for ref in refs:
             if (slot := self._numbers.pop(ref, None)) is not None:
                 self._refs[slot] = None
         self._within = None
 
     def within(self, scope: Scope = EVERYWHERE) -> Flags:
-        """For each number whether its document is there and in the scope."""
+        """For each slot, whether its document exists and is in the scope."""
         if self._within is None or self._within[0] != scope:
             inside = [ref is not None and (scope is EVERYWHERE or scope.has(ref)) for ref in self._refs]
             self._within = scope, np.array(inside, np.bool_)
         return self._within[1]
 
     def best(self, scores: Scores, limit: int) -> tuple[list[tuple[Ref, float]], int]:
-        """The documents with the largest scores above 0, equal ones by server, name and kind; and how many there are.
+        """The documents with the largest scores above 0, equal ones by server, name and kind; and the number of all
+        such.
 
-        `scores` has one number for each number given out, 0 for documents that are gone.
+        `scores` has one number for each slot, 0 for empty slots.
         """
         hits = np.flatnonzero(scores > 0)
         total = len(hits)
@@ -102,9 +103,8 @@ class Slots:
         return [(Ref(kind, server, name), -score) for score, server, name, kind in nsmallest(limit, ranked)], total
 
 
-# Weight, words of an ordinary text, and how much its length matters, of:
-# name and title, server and tags, address, first sentence, rest of the description,
-# names of parameters, their descriptions, their values
+# Weight, usual number of words, and influence of the length, of these fields: name and title; server and tags; address;
+# first sentence; rest of the description; names of parameters; their descriptions; their values
 _FIELDS = (
     (3.0, 4, 0.3), (3.0, 2, 0.0), (1.0, 8, 0.5), (1.5, 14, 0.4),
     (0.6, 35, 0.6), (0.7, 8, 0.5), (0.5, 60, 0.4), (0.15, 8, 0.5),
@@ -112,29 +112,29 @@ _FIELDS = (
 
 
 def idf(frequency: NDArray[np.float64] | float, count: int) -> Scores:
-    """What words are worth that stand in so many of `count` documents: always above 0."""
+    """The inverse document frequency of words that occur in so many of `count` documents: always above 0."""
     return np.log1p((count - frequency + 0.5) / (frequency + 0.5))
 
 
 class Weighted(NamedTuple):
-    """A document as the index takes it."""
+    """A document in the form that the inverted index takes."""
 
     ref: Ref
     words: Mapping[str, float]
-    """What each of its words adds to the score of a question, at an idf of 1."""
+    """The score that each word adds to a query at an idf of 1."""
     name: Sequence[str] = ()
     deeds: int = 0
-    """What its name says that it does."""
+    """The deeds that the name of the document tells, as bits."""
 
 
 class InvertedIndex:
-    """Documents by their words."""
+    """Finds documents by their words."""
 
     def __init__(self) -> None:
         self.slots = Slots()
         self._postings: dict[str, tuple[array[int], array[float]]] = {}
         self._forms: defaultdict[str, list[str]] = defaultdict(list)
-        """The words of a stem, but for the one that is it: most words are their own."""
+        """The words of each stem, except a word that is its own stem, as most are."""
         self._sorted: list[str] | None = None
         self._frequencies: dict[str, int] = {}
         self._name_ids: dict[str, int] = {}
@@ -143,7 +143,7 @@ class InvertedIndex:
         self._deeds = array("B")
 
     def add(self, documents: Iterable[Weighted]) -> None:
-        """Take documents; one that is there is replaced."""
+        """Add documents; a document with a known name replaces the earlier one."""
         for document in documents:
             slot = self.slots.add(document.ref)
             self._deeds.append(document.deeds)
@@ -161,12 +161,12 @@ class InvertedIndex:
         self._changed()
 
     def remove(self, refs: Collection[Ref]) -> None:
-        """Forget documents; those that are not there do not matter."""
+        """Remove documents; missing ones do not matter."""
         self.slots.remove(refs)
         self._changed()
 
     def state(self, redact: Redact) -> Arrays:
-        """All of it but the documents' addresses; nothing was removed."""
+        """The index without its documents' refs, for a file; requires that no document was removed."""
         words = list(self._postings)
         forms = {word: form for form, own in self._forms.items() for word in own}
         return {
@@ -182,7 +182,7 @@ class InvertedIndex:
         }
 
     def restore(self, refs: Sequence[Ref], arrays: Arrays) -> None:
-        """Take what `state` gave of just these documents."""
+        """Restore the index from what `state` returned for the same documents."""
         slots, weights, start = arrays["slots"].tobytes(), arrays["weights"].tobytes(), 0
         words, forms = unpacked(arrays["words"]), unpacked(arrays["forms"])
         for word, form, end in zip(words, forms, (4 * arrays["ends"]).tolist(), strict=True):
@@ -202,7 +202,7 @@ class InvertedIndex:
         self._frequencies.clear()
 
     def frequency(self, word: str) -> int:
-        """How many documents have the word."""
+        """The number of documents with the word."""
         if (count := self._frequencies.get(word)) is None:
             if (postings := self._postings.get(word)) is None:
                 return 0
@@ -213,17 +213,17 @@ class InvertedIndex:
         return count
 
     def idf(self, word: str) -> float:
-        """What the word is worth: the rarer, the more."""
+        """The inverse document frequency of the word: the rarer, the larger."""
         return float(idf(self.frequency(word), len(self.slots)))
 
     def forms(self, word: str) -> list[str]:
-        """The known words of the same stem."""
+        """The known words with the same stem."""
         form = stem(word)
         own = (form,) if stem(form) == form else ()
         return [one for one in (*own, *self._forms.get(form, ())) if self.frequency(one)]
 
     def beginning(self, prefix: str, most: int) -> list[str]:
-        """The words that begin so, those of the most documents first, then by the alphabet."""
+        """The words with this prefix, those of most documents first, then by alphabet."""
         if self._sorted is None:
             self._sorted = sorted(self._postings)
         rest = islice(self._sorted, bisect_left(self._sorted, prefix), None)
@@ -231,9 +231,9 @@ class InvertedIndex:
         return [word for count, word in nsmallest(most, counts) if count]
 
     def scores(self, terms: Iterable[Mapping[str, float]], scope: Scope = EVERYWHERE) -> Scores:
-        """For each slot the sum over the terms; 0 outside of the scope, and without any word.
+        """The sum of all terms for each slot; 0 outside the scope.
 
-        A term has words with weights; the one that gives a document the most counts.
+        A term has several words with weights; the word that scores highest in a document counts.
         """
         total = np.zeros(self.slots.size)
         for term in terms:
@@ -247,28 +247,28 @@ class InvertedIndex:
         total[~self.slots.within(scope)] = 0
         return total
 
-    def name_coverage(self, asked: Mapping[str, float]) -> Scores:
-        """For each slot the share of its name, 0 to 1, that the words cover; rare words are a larger share."""
+    def name_coverage(self, query_words: Mapping[str, float]) -> Scores:
+        """For each slot the share of its name that the words cover, from 0 to 1; rare words are a larger share."""
         rows, slots = np.frombuffer(self._name_words, np.uint32), np.frombuffer(self._name_slots, np.uint32)
         size, ids = self.slots.size, len(self._name_ids)
         alive = self.slots.within()[slots]
         weights = idf(np.bincount(rows[alive], minlength=ids).astype(np.float64), len(self.slots))
         whole = np.bincount(slots, weights[rows], size)
-        wanted = np.zeros(ids)
-        for word, much in asked.items():
+        weighted = np.zeros(ids)
+        for word, much in query_words.items():
             if (at := self._name_ids.get(word)) is not None:
-                wanted[at] = much
-        covered = np.bincount(slots, (weights * wanted)[rows], size)
+                weighted[at] = much
+        covered = np.bincount(slots, (weights * weighted)[rows], size)
         return np.divide(covered, whole, out=np.zeros(size), where=whole > 0)
 
     def other_deeds(self, deeds: int) -> Flags:
-        """For each slot whether its name says that it does other things, and none of these."""
+        """For each slot, whether its name tells deeds, but none of these."""
         does = np.frombuffer(self._deeds, np.uint8)
         return (does != 0) & (does & deeds == 0)
 
 
 class Bm25:
-    """A `Method`: BM25 over fields, with a bonus for names that the question covers."""
+    """A `Method`: BM25 over fields, with a bonus for names that the query covers."""
 
     def __init__(self, cjk: Cjk = "characters") -> None:
         self._segment = dictionary() if cjk == "jieba" else None
@@ -277,11 +277,10 @@ class Bm25:
         self.remove, self.state, self.restore = self._index.remove, self._index.state, self._index.restore
 
     def add(self, documents: Sequence[Document]) -> None:
-        """Take documents."""
-        self._index.add(map(self._weighted, documents))
+        self._index.add(map(self._weigh, documents))
 
     def search(self, query: Query) -> Answer:
-        """Answer a question; the total counts the documents with any of its words but those of looking."""
+        """Answer a query; the total counts documents with any word of the query except verbs of looking."""
         question = read(query.text, self._index, query.typing, self._segment)
         index, scope = self._index, query.scope
         scores = index.scores(self._weights(term for term in question.terms if term.telling), scope)
@@ -303,12 +302,12 @@ class Bm25:
         return Answer([Scored(ref, score) for ref, score in hits], count, note)
 
     def sources(self, query: Query) -> dict[str, str]:
-        """The words that make a document a hit, each with the question's own text for it."""
+        """The words that make a document a hit, each with its text in the query."""
         terms = read(query.text, self._index, query.typing, self._segment).terms
         return {word: term.source for term in reversed(terms) for word in term.words}
 
     def _best_sentence(self, sentences: Iterable[list[Term]], scope: Scope, best: float) -> Scores:
-        """For each slot how well it answers the sentence that it answers best, 0 to 1."""
+        """For each slot the score of the sentence that it answers best, from 0 to 1."""
         found = np.zeros(0)
         for terms in sentences:
             scores = self._index.scores(self._weights(terms), scope)
@@ -319,14 +318,14 @@ class Bm25:
         return found
 
     def _weights(self, terms: Iterable[Term]) -> Iterator[dict[str, float]]:
-        """The weights of each term's words: a form or synonym is worth at most what the word itself is worth."""
+        """The weights of each term's words: a form or synonym never counts more than the word itself."""
         for term in terms:
             worth = {word: self._index.idf(word) for word in term.words}
             most = max(term.words.values())
             top = min(worth[word] for word, weight in term.words.items() if weight == most)
             yield {word: term.weight * weight * min(1.0, top / worth[word]) for word, weight in term.words.items()}
 
-    def _weighted(self, document: Document) -> Weighted:
+    def _weigh(self, document: Document) -> Weighted:
         texts = fields(document)
         k = SATURATION
         counts = {word: tf * (k + 1) / (tf + k) for word, tf in word_weights(texts, self._segment).items()}
@@ -335,7 +334,7 @@ class Bm25:
 
 
 def _in_names(terms: Iterable[Term]) -> dict[str, float]:
-    """How far each word covers a name that has it."""
+    """How much each word covers of a name that contains it."""
     found: dict[str, float] = {}
     for term in terms:
         for word, much in term.words.items():
@@ -344,7 +343,7 @@ def _in_names(terms: Iterable[Term]) -> dict[str, float]:
 
 
 def word_weights(texts: Fields, segment: Segment | None = None) -> dict[str, float]:
-    """How much of each word a document has, over all its fields."""
+    """The weight of each word in a document, over all fields."""
     found: dict[str, float] = {}
     by_field = (
         f"{texts.name} {texts.title}",
@@ -366,16 +365,16 @@ def word_weights(texts: Fields, segment: Segment | None = None) -> dict[str, flo
 
 
 MOST_WORDS = 40
-"""Words of a question that are looked up; each costs a walk over all documents."""
+"""Words of a query that are looked up; each costs a walk over all documents."""
 _MOST_BEGINNINGS = 30
 LEAST_IDF = 0.01
-"""What a word is worth at least: rank_bm25 gives 0 or less for one that half of the documents have."""
+"""The least weight of a word: rank_bm25 gives 0 or less to a word that half of the documents have."""
 
 
 class Okapi(Rows[list[str]]):
-    """A `Method`: plain Okapi BM25 by the package rank_bm25 over names and descriptions in one bag, to compare with.
+    """A `Method`: plain Okapi BM25 of the package rank_bm25 over names and descriptions, for comparison.
 
-    It knows neither fields nor stems, and is made anew when documents changed.
+    It knows neither fields nor stems, and is computed anew when documents have changed.
     """
 
     def _row(self, document: Document) -> list[str]:
@@ -383,14 +382,14 @@ class Okapi(Rows[list[str]]):
         return words(f"{texts.name} {texts.description}")
 
     def search(self, query: Query) -> Answer:
-        """The documents that have any of the words."""
+        """The documents that contain any of the words."""
         if not any(self._rows.values()):
             return Answer((), 0)
-        okapi, slots = self._made = self._made or self._make()
-        asked = words(query.text[:LONGEST])
-        known = [word for word in asked if word in okapi.idf]
-        if query.typing and asked and asked[-1] not in okapi.idf:
-            known += sorted(word for word in okapi.idf if word.startswith(asked[-1]))[:_MOST_BEGINNINGS]
+        okapi, slots = self._derived = self._derived or self._make()
+        query_words = words(query.text[:LONGEST])
+        known = [word for word in query_words if word in okapi.idf]
+        if query.typing and query_words and query_words[-1] not in okapi.idf:
+            known += sorted(word for word in okapi.idf if word.startswith(query_words[-1]))[:_MOST_BEGINNINGS]
         cut = len(known) > MOST_WORDS or len(query.text) > LONGEST
         note = "Only the first words of the question were looked at." if cut else ""
         scores = np.array(okapi.get_scores(known[:MOST_WORDS])) * slots.within(query.scope)
@@ -400,7 +399,7 @@ class Okapi(Rows[list[str]]):
     def _make(self) -> tuple[BM25Okapi, Slots]:
         from rank_bm25 import BM25Okapi
 
-        refs, slots = sorted(self._rows), Slots()  # sorted: the average idf has the same last bit every time
+        refs, slots = sorted(self._rows), Slots()  # sorted for an average idf that is always the same
         okapi = BM25Okapi([self._rows[ref] for ref in refs])
         okapi.idf = {word: max(idf, LEAST_IDF) for word, idf in okapi.idf.items()}
         for ref in refs:

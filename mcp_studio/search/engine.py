@@ -1,4 +1,4 @@
-"""What one thread of a search index knows: documents, the methods that search them, and how an answer is made."""
+"""The data of one search thread: documents, the methods that search them, and the making of answers."""
 
 from __future__ import annotations
 
@@ -42,73 +42,73 @@ if TYPE_CHECKING:
 
 Group = tuple[str, EntryKind]
 MEANT = ("semantic", "hybrid")
-"""The methods that need meaning."""
+"""The methods that need vectors."""
 _NEEDED = {auto.NAME: auto.LEXICAL, "hybrid": ("bm25", "semantic")}
-"""The methods that others ask."""
+"""The methods that a method asks."""
 _BATCH = 32
-"""Documents that a method is given at a time: questions come in between."""
+"""Documents that a method gets at a time, so that queries are answered in between."""
 _MANY_GONE = 1_000
 _MANY = 1_000
-"""Fewer documents are read sooner than a file."""
+"""The least number of documents for which an index file is faster than indexing."""
 _RECENT = 8
-"""For an empty question: so many of what was used last come before what was used most."""
+"""The number of recently used entries that an empty query shows before the most used ones."""
 _FEW = 3
-"""Who does not type, and found fewer, is told what is missing; who found more was served."""
+"""The number of hits below which an answer to a complete query names what is not installed."""
 _REASONED = 60
-"""The best so many hits say why they are there; to say it takes longer than to find them."""
+"""The number of best hits that get reasons, because finding reasons takes longer than the search."""
 _ENOUGH = 0.8
-"""The share of documents whose meaning has to be known to be mixed in."""
+"""The share of documents with vectors from which on meaning is mixed in."""
 _TYPING = 0.1
-"""Seconds for which a question that is being typed waits for everything to be taken up."""
+"""Seconds for which a query that is still typed waits until all documents are indexed."""
 _MEANT_WITHIN = 5.0
-"""Seconds for which a question that asks for meaning by name waits until that of all is known, unless asked `once`."""
+"""Seconds for which a query that asks for meaning by name waits for all vectors, unless asked `once`."""
 _RECALLED_WITHIN = 1.0
 _HYBRID_POOL = 200
-"""So many of the best by words are mixed with meaning."""
+"""The number of best hits by words that are mixed with meaning."""
 
 
 class Listed(NamedTuple):
-    """What one server lists of one kind."""
+    """The entries of one kind that one server lists."""
 
     things: Sequence[Entry] | Sequence[Document]
     tags: tuple[str, ...] = ()
 
 
 class Feed:
-    """A method and what it was not given yet. Whatever it raises is its `problem`."""
+    """A method, and the documents that it has not got yet. An exception of the method becomes its `problem`."""
 
     def __init__(self, offer: Offer, documents: Iterable[Document], file: IndexFile | None = None) -> None:
         self.offer = offer
         self.method: Method | None = None
         self.problem: SearchProblem | None = None
-        self._has: set[Ref] = set()
-        self._gone = 0
+        self._indexed: set[Ref] = set()
+        self._removals = 0
         self._todo: dict[Ref, Document | None] = {document.ref: document for document in documents}
         self._file = file
-        """Where the index of just these documents is kept."""
+        """The file with the index of exactly these documents, if there is one."""
 
     @property
     def made(self) -> bool:
-        """Whether it can answer something, or never will."""
+        """Whether the method exists, or has failed for good."""
         return self.method is not None or self.problem is not None
 
     @property
     def pending(self) -> int:
-        """Documents that it has not been given yet."""
+        """The number of documents that the method has not got yet."""
         return 0 if self.problem else len(self._todo)
 
     @property
     def worn(self) -> bool:
-        """Whether more has gone than is there: it is to be made anew."""
-        return self._gone > max(_MANY_GONE, len(self._has))
+        """Whether more documents were removed than are left, so that the method should be created anew."""
+        return self._removals > max(_MANY_GONE, len(self._indexed))
 
     def change(self, changes: Mapping[Ref, Document | None]) -> None:
-        """Note what there is now under some names."""
+        """Add changed documents; None stands for a removed one."""
         self._file = None
         self._todo.update(changes)
 
     def step(self) -> bool:
-        """Make the method, or give it one batch; False where there is nothing to do."""
+        """Create the method, or give it one batch; False where there is nothing to do."""
         if self.problem is not None or (self.method is not None and not self._todo):
             return False
         try:
@@ -125,7 +125,7 @@ class Feed:
         return True
 
     def _restore(self, method: Bm25 | Substring) -> None:
-        """Take the index that is kept; a file that is none is made anew."""
+        """Restore the index from its file; without a usable file the method indexes its documents."""
         arrays = self._file.read() if self._file is not None else None
         if arrays is None:
             return
@@ -134,49 +134,49 @@ class Feed:
         except (KeyError, ValueError, UnicodeDecodeError):
             self.method = made(self.offer)
             return
-        self._has.update(self._todo)
+        self._indexed.update(self._todo)
         self._todo.clear()
         self._file = None
 
     def _give(self, method: Method, batch: Mapping[Ref, Document | None]) -> None:
         for ref in batch:
             del self._todo[ref]
-        gone = [ref for ref in batch if ref in self._has]
+        removed = [ref for ref in batch if ref in self._indexed]
         fresh = [document for document in batch.values() if document is not None]
-        if gone:
-            guarded(self.offer, "it was told what has gone", lambda: method.remove(gone))
+        if removed:
+            guarded(self.offer, "it was told what has gone", lambda: method.remove(removed))
         if fresh:
             guarded(self.offer, "it was given what there is", lambda: method.add(fresh))
-        self._has.difference_update(gone)
-        self._has.update(document.ref for document in fresh)
-        self._gone += len(gone)
+        self._indexed.difference_update(removed)
+        self._indexed.update(document.ref for document in fresh)
+        self._removals += len(removed)
 
     def ask(self, query: Query) -> Answer:
-        """Its answer.
+        """Ask the method.
 
         Raises:
-            SearchProblem: it cannot be asked so, or has failed.
+            SearchProblem: the method does not take such a query, or has failed.
         """
         if self.problem is not None:
-            raise self.problem.with_traceback(None)  # or each question would add to the one that it holds
+            raise self.problem.with_traceback(None)  # otherwise each query would lengthen the traceback
         method = self.method
         return guarded(self.offer, "it searched", lambda: method.search(query)) if method else Answer((), 0)
 
     def close(self) -> None:
-        """Let the method go."""
+        """Close the method."""
         if (close := getattr(self.method, "close", None)) is not None:
             with suppress(SearchProblem):
                 guarded(self.offer, "it was closed", close)
 
 
 class Engine:
-    """Everything here but `inbox` and `progress` is for one thread.
+    """Owned by one search thread; only `inbox` and `progress` may be used by others.
 
     Args:
         offers: the methods that can be asked for.
-        semantic: mix in meaning where nobody chose a method.
-        told: called when something was taken up.
-        cache: the folder where indexes are kept for who asks once.
+        semantic: mixes in meaning where nobody chose a method.
+        notify: called after documents were indexed.
+        cache: the folder with index files for commands that search once.
     """
 
     def __init__(
@@ -184,36 +184,36 @@ class Engine:
         offers: Mapping[str, Offer],
         usage: Usage,
         semantic: bool,
-        told: Callable[[], None],
+        notify: Callable[[], None],
         cache: Path | None = None,
         redact: Redact = bytes,
     ) -> None:
         self.inbox: dict[Group, Listed] = {}
-        """What servers list now; put here by any thread."""
+        """The new lists of servers, put here by any thread."""
         self.feeds: dict[str, Feed] = {}
         self._offers = offers
         self._semantic = semantic
         self._usage = usage
-        self._told = told
+        self._notify = notify
         self._cache = cache
         self._redact = redact
         self._key = ""
-        """Of all documents, once it was needed."""
-        self._told_at = 0.0
-        self._untold = False
+        """The key of all documents; empty until it is needed."""
+        self._notified_at = 0.0
+        self._unreported = False
         self._groups: dict[Group, dict[Ref, tuple[Document, Entry | None]]] = {}
         self._notes: set[str] = set()
-        """Notes that were shown, and need not be again."""
+        """Notes that were shown once and need not be repeated."""
 
     # -------------------------------------------------------------- what there is
 
     def step(self) -> bool:
-        """Compare a list, or give a method a batch, or look for meanings; False where there is nothing to do."""
+        """Compare a list, index a batch, or compute vectors; False where there is nothing to do."""
         more = self._step()
-        self._untold |= more
-        if self._untold and (not more or time.monotonic() - self._told_at > 0.25):
-            self._untold, self._told_at = False, time.monotonic()
-            self._told()
+        self._unreported |= more
+        if self._unreported and (not more or time.monotonic() - self._notified_at > 0.25):
+            self._unreported, self._notified_at = False, time.monotonic()
+            self._notify()
         return more
 
     def _step(self) -> bool:
@@ -226,7 +226,7 @@ class Engine:
         return meaning is not None and meaning.step()
 
     def _compare(self, group: Group, listed: Listed) -> None:
-        """Tell the methods what a new list changes: of duplicates the first one counts, and nameless ones do not."""
+        """Pass the changes of a list on to the methods; of duplicates the first counts, and nameless entries do not."""
         before = self._groups.get(group, {})
         now: dict[Ref, tuple[Document, Entry | None]] = {}
         for one in listed.things:
@@ -254,7 +254,7 @@ class Engine:
         return self._groups.get((ref.server, ref.kind), {}).get(ref)
 
     def _feed(self, name: str, once: bool = False) -> Feed:
-        """A method, made by the next steps if it was not yet; who asks once may get one that was kept."""
+        """A method, which the next steps create; for `once` its index may come from a file."""
         if name not in self.feeds:
             offer, documents = self._offers[name], list(self._documents())
             file = None
@@ -268,47 +268,50 @@ class Engine:
 
     @property
     def meaning(self) -> Semantic | None:
-        """The method `semantic`, once it is made."""
+        """The method `semantic`, or None until it is created."""
         feed = self.feeds.get("semantic")
         return cast("Semantic | None", feed.method) if feed is not None else None
 
     @property
     def progress(self) -> tuple[int, int]:
-        """Of how many documents the meaning is known, and how many there are."""
+        """The number of documents with vectors, and the number of all documents."""
         return self.meaning.progress if self.meaning is not None else (0, 0)
 
     def why_not(self, name: str) -> str:
-        """Why a method cannot be used, and what to do about it; empty where it can be, as far as is known."""
+        """Why a method cannot be used, and what to do about it; empty where nothing is known against it."""
         feed = self.feeds.get(name)
         if feed is not None and feed.problem is not None:
             return str(feed.problem)
         return available()[1] if name in MEANT else ""
 
     def _serves(self) -> bool:
-        """Whether meaning is known well enough; where it is not, the model is loaded and more becomes known."""
+        """Whether enough vectors are known and the model is loaded; otherwise asks for the model."""
         if not self._semantic or (meaning := self.meaning) is None:
             return False
         done, everything = self.progress
         return meaning.ready_model() is not None and done >= _ENOUGH * everything > 0
 
     def _recall(self) -> None:
-        """Read what the file has of meaning, as long as that is nearly everything; nothing is computed."""
+        """Read vectors from the file, as long as it has nearly all of them; computes none."""
         end, feed = time.monotonic() + _RECALLED_WITHIN, self._feed("semantic")
         while feed.step() and time.monotonic() < end:
             pass
-        with suppress(SearchProblem):  # it says itself what is wrong with it
+        with suppress(SearchProblem):  # the method says itself what is wrong
             meaning = self.meaning
             while meaning and meaning.look_up() and meaning.share >= _ENOUGH and time.monotonic() < end:
                 pass
             if meaning and meaning.share >= _ENOUGH:
                 meaning.model()
                 return
-        self.feeds.pop("semantic").close()  # or the next steps would compute vectors
+        self.feeds.pop("semantic").close()  # otherwise the next steps would compute vectors
 
     # -------------------------------------------------------------- answers
 
     def ready(self, query: Query, method: str, once: bool) -> Callable[[], bool]:
-        """Says whether a question can be answered now: typed ones by what there is, others by everything."""
+        """A function that says whether a query can be answered now.
+
+        A query that is still typed needs some documents, any other query all of them.
+        """
         began = time.monotonic()
 
         def ready() -> bool:
@@ -324,16 +327,16 @@ class Engine:
         return ready
 
     def answer(self, query: Query, method: str, once: bool, cut: bool) -> Found:
-        """Answer a question.
+        """Answer a query.
 
         Raises:
-            SearchProblem: it cannot be asked so, or nothing serves.
+            SearchProblem: the method does not take such a query, or no method works.
         """
         began = time.perf_counter()
         of = sum(len(group) for (server, kind), group in self._groups.items() if query.scope.has(Ref(kind, server, "")))
         uses = self._usage.all()
         if not query.text.strip():
-            hits = self._used(query, uses)
+            hits = self._used_hits(query, uses)
             return Found(query, hits, of, of, 1000 * (time.perf_counter() - began), "used")
         feeds = [self._feed(name) for name in _NEEDED.get(method, (method,))]
         if method == auto.NAME:
@@ -342,7 +345,7 @@ class Engine:
             served = auto.Served(self._ask(method, query), method)
         answer, sources = served.answer, self._sources(query, method) if served.answer.hits else {}
         shown = (self._hit(one, uses, query, sources if at < _REASONED else None) for at, one in enumerate(answer.hits))
-        # Among equal ones what can be run comes before what is only remembered.
+        # Among equal hits, current entries come before remembered ones.
         known = (hit for hit in shown if hit is not None)
         hits = tuple(sorted(known, key=lambda hit: (-hit.score, hit.entry is not None and hit.entry.remembered)))
         pending = max(feed.pending for feed in feeds)
@@ -351,7 +354,7 @@ class Engine:
         return Found(query, hits, answer.total, of, 1000 * (time.perf_counter() - began), served.method, note, pending)
 
     def _once(self, text: str, note: str) -> str:
-        """A text without a note that was shown before."""
+        """The text without a note that was shown before."""
         if note in self._notes:
             return text.replace(note, "").strip()
         if note in text:
@@ -365,13 +368,13 @@ class Engine:
         if once and several and self._semantic and not available()[1]:
             self._recall()
         if not once and self._semantic and not available()[1] and not any(feed.pending for feed in feeds):
-            self._feed("semantic")  # what words need came first
+            self._feed("semantic")  # the words had to be indexed first
 
-        def ask(name: str, asked: Query) -> Answer:
+        def ask(name: str, question: Query) -> Answer:
             if name != "hybrid":
-                return self._ask(name, asked) if self._feed(name).problem is None else Answer((), 0)
-            answer = self._ask(name, asked)
-            # How far meaning is known is said elsewhere, and not on every key.
+                return self._ask(name, question) if self._feed(name).problem is None else Answer((), 0)
+            answer = self._ask(name, question)
+            # The progress of the vectors is shown elsewhere, and not with every key.
             return answer._replace(note=JIEBA_MISSING if JIEBA_MISSING in answer.note else "")
 
         now = time.time()
@@ -396,7 +399,7 @@ class Engine:
         return answer
 
     def _sources(self, query: Query, method: str) -> dict[str, str]:
-        """The words that make a document a hit, each with the question's own text for it."""
+        """The words that make a document a hit, each with its text in the query."""
         feed = self.feeds.get("bm25")
         if feed is not None and feed.method is not None and method != "okapi":
             return cast("Bm25", feed.method).sources(query)
@@ -409,7 +412,7 @@ class Engine:
         query: Query | None = None,
         sources: dict[str, str] | None = None,
     ) -> Hit | None:
-        """What is shown of something found; None where it has gone meanwhile."""
+        """The hit as shown; None where the document has gone meanwhile."""
         if (known := self._get(scored.ref)) is None:
             return None
         (document, entry), why = known, scored.reasons
@@ -420,23 +423,23 @@ class Engine:
         used = uses.get(scored.ref)
         return Hit(scored.ref, scored.score, why, entry, used and Used(used.runs + used.opened, used.last))
 
-    def _used(self, query: Query, uses: Mapping[Ref, Uses]) -> tuple[Hit, ...]:
-        """What was used last, then what was used most, then everything else in the order of the catalogue."""
+    def _used_hits(self, query: Query, uses: Mapping[Ref, Uses]) -> tuple[Hit, ...]:
+        """The last used entries, then the most used ones, then all others in the order of the catalog."""
         here = [ref for ref in uses if query.scope.has(ref) and self._get(ref) is not None]
         last = sorted(here, key=lambda ref: (-uses[ref].last, ref))[:_RECENT]
         now = time.time()
         most = sorted(here, key=lambda ref: (-uses[ref].strength(now), ref))
-        refs = islice(dict.fromkeys(chain(last, most, self._ordered(query.scope))), query.limit)
+        refs = islice(dict.fromkeys(chain(last, most, self._in_order(query.scope))), query.limit)
         return tuple(hit for ref in refs if (hit := self._hit(Scored(ref, 0.0), uses)))
 
-    def _ordered(self, scope: Scope) -> Iterator[Ref]:
-        """Those in a scope: tools first, servers by name, entries as they were listed."""
+    def _in_order(self, scope: Scope) -> Iterator[Ref]:
+        """The entries in a scope: tools first, servers by name, entries as they were listed."""
         groups = [group for group in self._groups if scope.has(Ref(group[1], group[0], ""))]
         groups.sort(key=lambda group: (KINDS.index(group[1]), group[0]))
         return (ref for group in groups for ref in self._groups[group])
 
     def close(self) -> None:
-        """Let all methods go."""
+        """Close all methods."""
         for feed in self.feeds.values():
             feed.close()
 
@@ -449,7 +452,7 @@ OWN = (
     ("semantic", "meaning", "mcp_studio.search.semantic:Semantic"),
     ("hybrid", "words and meaning", ""),
 )
-"""Our methods: name, a few words for a person, class. Numpy and the like are imported when one is first asked."""
+"""Our methods: name, a few words for a person, class. Numpy and others are imported when a method is first asked."""
 
 
 def own_offers(cache: Path | None, cjk: Cjk) -> dict[str, Offer]:

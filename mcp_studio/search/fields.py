@@ -1,4 +1,4 @@
-"""What of an entry is searched: its texts, read out of the raw JSON, each bounded."""
+"""The searchable texts of an entry, read from the raw JSON, each bounded."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ MOST_PARAMETERS = 200
 MOST_VALUES = 50
 """Values of one enumeration that are searched."""
 DEEPEST = 4
-"""Levels of a schema that are walked."""
+"""The most levels of a schema that are searched."""
 MOST_NODES = 2_000
-"""Parts of a schema that are looked at."""
+"""The most parts of a schema that are examined."""
 
 _END = re.compile(r"[.!?](?=\s)|[。!?]|\n\s*\n")
 _INSIDE = ("items", "prefixItems", "anyOf", "oneOf", "allOf", "additionalProperties")
@@ -33,11 +33,11 @@ class Parameter(NamedTuple):
     name: str
     description: str = ""
     values: tuple[str, ...] = ()
-    """What it may be, where the schema lists that."""
+    """The allowed values, where the schema lists them."""
 
 
 class Fields(NamedTuple):
-    """The texts of an entry that are searched. Foreign, unsanitized, bounded."""
+    """The searchable texts of an entry. Foreign, unsanitized, bounded."""
 
     name: str
     title: str
@@ -45,7 +45,7 @@ class Fields(NamedTuple):
     head: str
     """The description's first sentence."""
     description: str
-    """All of it, the first sentence included."""
+    """The whole description, with its first sentence."""
     parameters: tuple[Parameter, ...] = ()
     uri: str = ""
     """A resource's address or a template's pattern."""
@@ -53,7 +53,7 @@ class Fields(NamedTuple):
 
 
 def fields(document: Document) -> Fields:
-    """Read the fields out of a document. Never raises, whatever the server listed."""
+    """Read the fields of a document. Never raises, whatever the server listed."""
     ref, raw = document.ref, document.raw
     addressed = ref.kind in ("resource", "template")
     name = _text(raw.get("name"), LONGEST_NAME) if addressed else ref.name[:LONGEST_NAME]
@@ -123,7 +123,7 @@ def _inside(node: dict[str, Json]) -> Iterator[dict[str, Json]]:
 
 
 def _resolved(part: dict[str, Json], root: dict[str, Json]) -> dict[str, Json]:
-    """What a reference within the schema stands for; one step, so that circles end with the depth."""
+    """The target of a reference within the schema; only one step, so that circles end with the depth."""
     target = part.get("$ref")
     if not isinstance(target, str) or not target.startswith("#/") or len(target) > LONGEST_NAME:
         return part
@@ -134,5 +134,5 @@ def _resolved(part: dict[str, Json], root: dict[str, Json]) -> dict[str, Json]:
 
 
 def _arguments(value: Json) -> tuple[Parameter, ...]:
-    given = (mapping(item) for item in items_of(value)[:MOST_PARAMETERS])
-    return tuple(_parameter(_text(item.get("name"), LONGEST_NAME), item) for item in given)
+    arguments = (mapping(item) for item in items_of(value)[:MOST_PARAMETERS])
+    return tuple(_parameter(_text(item.get("name"), LONGEST_NAME), item) for item in arguments)

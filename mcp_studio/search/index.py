@@ -1,4 +1,4 @@
-"""The index over everything that servers offer: follows the catalog, and answers questions by any method."""
+"""The index over everything that servers offer: follows the catalog, and answers queries by any method."""
 
 from __future__ import annotations
 
@@ -31,33 +31,33 @@ from mcp_studio.signal import Signal
 log = logging.getLogger(__name__)
 AUTO = MethodInfo(auto.NAME, "names, then words, then meaning")
 _MOST = 1_000
-"""Hits that one answer may have."""
+"""The most hits of one answer."""
 _FOREIGN, _FOREIGN_FIRST = 5.0, 30.0
-"""Seconds that a method of a package may take for an answer; while it has not taken everything up."""
+"""Seconds that a package's method may take for an answer; the second number applies until it has all documents."""
 _CLOSE = 1.0
 
 
 CLOSED = "The search has been closed."
 _QUIET = 0.1
-"""Seconds after a question in which nothing else is done: a step may take as long as ten questions."""
+"""Seconds after a query without other work, because a step may take as long as ten queries."""
 _PAUSE = 0.0005
-"""Seconds between two steps, in which other threads have their turn."""
+"""Seconds between two steps, in which other threads run."""
 
 
 class SearchFailed(SearchProblem):
-    """Something of the studio's own went wrong while it searched."""
+    """The studio's own code failed while it searched."""
 
     exit_code = 1
 
 
 class Worker:
-    """A thread that does small steps, and answers questions between them as soon as they are ready.
+    """A thread that works in small steps, and answers queries between them as soon as they are ready.
 
-    It is a daemon: what hangs in foreign code holds up neither the closing of a studio nor the end of the program.
+    The thread is a daemon: foreign code that hangs delays neither the closing of a studio nor the end of the program.
 
     Args:
-        step: does something that takes a few milliseconds; False where there is nothing to do.
-        end: called in the thread at its end.
+        step: works for a few milliseconds; returns False where there is nothing to do.
+        end: called in the thread before it ends.
     """
 
     def __init__(self, name: str, step: Callable[[], bool], end: Callable[[], None]) -> None:
@@ -65,19 +65,19 @@ class Worker:
         self._end = end
         self._jobs: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._busy = False
-        """There is a step among the jobs."""
+        """Whether a step is among the jobs."""
         self._rest: float | None = None
-        """Seconds without a job after which there is a step."""
+        """Seconds without a job after which a step runs."""
         self._answered = -_QUIET
         self._waiting: set[Future[Any]] = set()
         self._closed = False
         self.thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def ask(self, work: Callable[[], Any], ready: Callable[[], bool] = lambda: True) -> Future[Any]:
-        """Have a question answered; cancel the future to give it up. The first one starts the thread.
+        """Queue a query; cancelling the future gives it up. The first query starts the thread.
 
         Args:
-            ready: whether it can be answered now; not asked where there is no step left to do. In the thread.
+            ready: whether the query can be answered now; ignored where no step is left to do. Called in the thread.
         """
         future: Future[Any] = Future()
         if self._closed:
@@ -91,13 +91,13 @@ class Worker:
         return future
 
     def wake(self) -> None:
-        """There are steps to do."""
+        """Tell the thread that there are steps to do."""
         if not self._busy:
             self._busy = True
             self._jobs.put(self._do_step)
 
     def stop(self) -> None:
-        """Answer no more questions; those that wait end with a problem."""
+        """Answer no further queries; waiting ones end with a problem."""
         self._closed = True
         self._jobs.put(lambda: None)
 
@@ -116,11 +116,11 @@ class Worker:
     def _do_step(self) -> None:
         self._busy, self._rest = False, None
         if not self._waiting and time.monotonic() < self._answered + _QUIET:
-            self._rest = _QUIET  # the next question may be on its way
+            self._rest = _QUIET  # the next query may be coming
             return
         try:
             more = self._step()
-        except Exception:  # boundary: who waits for what it does would wait in vain
+        except Exception:  # boundary: nobody else would report it
             log.exception("%s failed", self.thread.name)
             return
         if more:
@@ -129,7 +129,7 @@ class Worker:
 
     def _answer(self, future: Future[Any], work: Callable[[], Any], ready: Callable[[], bool], first: bool) -> None:
         if not future.cancelled() and not ready() and (self._busy or first):
-            self.wake()  # it may have wanted something that makes steps
+            self.wake()  # the query may have created work for steps
             self._jobs.put(partial(self._answer, future, work, ready, False))
             return
         if not future.set_running_or_notify_cancel():
@@ -138,29 +138,29 @@ class Worker:
             future.set_result(work())
         except StudioError as problem:
             future.set_exception(problem.with_traceback(None))
-        except BaseException as problem:  # boundary: who asked gets a sentence, the log all of it
+        except BaseException as problem:  # boundary: the caller gets a sentence, the log everything
             log.exception("searching failed")
-            said = safe(f"{type(problem).__name__}: {problem}", 200)
-            failed = SearchFailed(f"Searching failed inside the studio: {said}.", hint="The log has more.")
+            reason = safe(f"{type(problem).__name__}: {problem}", 200)
+            failed = SearchFailed(f"Searching failed inside the studio: {reason}.", hint="The log has more.")
             future.set_exception(failed)
         self._answered = time.monotonic()
-        self.wake()  # it may have left something to do
+        self.wake()  # the query may have left work to do
 
 
 class SearchIndex:
-    """All documents of all servers, and the methods that search them. Any thread may use it.
+    """All documents of all servers, and the methods that search them. Any thread may use the index.
 
-    It is made on a loop and emits `changed` there; without one it works as well, and emits nothing. Nothing is loaded
-    before the first question. One thread does everything; each method of a package has one of its own.
+    An index that is created in an event loop emits `changed` there; without a loop it emits nothing. Nothing is loaded
+    before the first query. One thread does all the work; each method of a package has its own.
 
     Args:
-        catalog: what to follow; without one it has what is `put`.
+        catalog: the catalog to follow; without one the index holds what is `put`.
         tags: words about a server, such as its group.
-        usage: what was run and opened.
-        cache: the folder for vectors and indexes that are kept.
-        semantic: mix in meaning, where the extra for it is installed, when nobody chose a method.
+        usage: the entries that were run and opened.
+        cache: the folder of vectors and index files.
+        semantic: mixes in meaning, where its extra is installed, when nobody chose a method.
         cjk: how Chinese is split.
-        redact: takes secrets out of what is kept.
+        redact: removes secrets from what is stored.
     """
 
     def __init__(
@@ -175,12 +175,12 @@ class SearchIndex:
         redact: Redact = bytes,
     ) -> None:
         self.changed: Signal[None] = Signal()
-        """It has taken up something: an answer that is shown may be another now."""
+        """Emitted when documents were indexed, so that an answer on the screen may be out of date."""
         self._catalog = catalog
         self._tags = tags
         self._offers = own_offers(cache, cjk)
         self._engine = partial(
-            Engine, usage=usage or Usage(None), semantic=semantic, told=self._emit, cache=cache,
+            Engine, usage=usage or Usage(None), semantic=semantic, notify=self._emit, cache=cache,
             redact=redact,
         )  # fmt: skip
         self._has_plugins = self._closed = False
@@ -191,7 +191,7 @@ class SearchIndex:
             self._loop = asyncio.get_running_loop()
         except RuntimeError:
             self._loop = None
-        atexit.register(self.close)  # a thread inside the model, still running at the very end, would abort the program
+        atexit.register(self.close)  # a thread that still runs the model at the very end would abort the program
         self._disconnect = lambda: None
         if catalog is not None:
             self._disconnect = catalog.changed.connect(self._follow)
@@ -213,7 +213,7 @@ class SearchIndex:
             self.put(group, Listed(entries, self._tags(group[0]) if entries else ()))
 
     def put(self, group: Group, listed: Listed) -> None:
-        """Take everything that a server lists of one kind, in place of what it listed before; returns at once."""
+        """Replace what a server lists of one kind; returns at once."""
         self._lists[group] = listed
         if not listed.things:
             del self._lists[group]
@@ -225,11 +225,11 @@ class SearchIndex:
 
     @property
     def methods(self) -> tuple[MethodInfo, ...]:
-        """The methods that can be asked for, our own ones first, as far as is known: this never takes time."""
+        """The known methods, our own first; takes no time."""
         return (AUTO, *(self._info(offer) for offer in tuple(self._offers.values())))
 
     def all_methods(self) -> tuple[MethodInfo, ...]:
-        """The same with those of all packages, and what is missing for others; slow the first time."""
+        """The methods with those of all packages, and with what others lack; slow the first time."""
         if not self._has_plugins:
             self._offers |= entry_points((AUTO.name, *self._offers))
             self._has_plugins = True
@@ -242,7 +242,7 @@ class SearchIndex:
 
     @property
     def vectors(self) -> tuple[int, int]:
-        """Of how many entries the meaning is known, and how many there are; (0, 0) before somebody asks for it."""
+        """The number of entries with vectors, and of all entries; (0, 0) before somebody searches by meaning."""
         return self._own[0].progress
 
     async def ask(
@@ -255,17 +255,17 @@ class SearchIndex:
         typing: bool = False,
         once: bool = False,
     ) -> Found:
-        """Answer a question; an empty one is answered with what was used last and most. Cancel it to give it up.
+        """Answer a query; an empty one shows the entries used last and most. Cancelling gives it up.
 
         Args:
-            limit: the most hits that are wanted, 1,000 at most.
-            typing: the last word may go on, and what can be said at once is better than what is complete.
-            once: nobody will ask again. Meaning asked for by name is waited for, however long that takes, with
-                `vectors` telling how far it is; with `auto` it serves only where it is in the file from before, and
-                nothing is begun that nobody would wait for.
+            limit: the most hits, at most 1,000.
+            typing: the last word may be incomplete, and a quick answer is better than a complete one.
+            once: no further query follows. A search for meaning by name waits for all vectors, however long that takes;
+            `vectors` tells the progress. With `auto`, meaning is used only where a file has the vectors, and no work is
+            started that nobody would wait for.
 
         Raises:
-            SearchProblem: it cannot be asked in this way.
+            SearchProblem: the method does not take such a query.
         """
         if method not in (AUTO.name, *self._offers):
             await asyncio.to_thread(self.all_methods)
@@ -296,7 +296,7 @@ class SearchIndex:
     # -------------------------------------------------------------- the end
 
     def close(self) -> None:
-        """End its threads, bounded; it answers nothing any more. May block for a moment."""
+        """End the threads in a bounded time; no query is answered afterwards. May block for a moment."""
         atexit.unregister(self.close)
         self._disconnect()
         self._closed = True
@@ -309,7 +309,7 @@ class SearchIndex:
                 worker.thread.join(max(0.0, end - time.monotonic()))
 
     def _emit(self) -> None:
-        """From a thread: something was taken up."""
+        """Called from a thread after documents were indexed."""
         if self._loop is not None:
             with suppress(RuntimeError):  # the loop has ended
                 self._loop.call_soon_threadsafe(self.changed.emit, None)

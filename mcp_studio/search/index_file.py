@@ -1,4 +1,4 @@
-"""Indexes on disk: a command that searches once need not read ten thousand tools anew."""
+"""Index files, so that a command that searches once need not index ten thousand tools."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from mcp_studio.paths import write_atomically
 from mcp_studio.search.method import Document
 
 Arrays = Mapping[str, Any]
-"""Arrays of numpy by their names; where nothing is searched numpy is not imported."""
+"""Numpy arrays by name; numpy is imported only where somebody searches."""
 Redact = Callable[[bytes], bytes]
-"""Takes secrets out of a text."""
+"""Removes secrets from a text."""
 _FORMAT = 1
 """To be raised when words or weights change within a version."""
 _MOST_FILES = 8
@@ -32,13 +32,13 @@ def key_of(documents: Iterable[Document]) -> str:
 
 
 class IndexFile(NamedTuple):
-    """The file of one index. What is wrong with it, or with the disk, costs time and nothing else."""
+    """The file of one index. A fault of the file or the disk costs only time."""
 
     path: Path
     redact: Redact
 
     def read(self) -> Arrays | None:
-        """The index; None where nothing usable is there."""
+        """The index; None where there is no usable file."""
         import numpy as np
 
         try:
@@ -48,7 +48,7 @@ class IndexFile(NamedTuple):
             return None
 
     def write(self, arrays: Arrays) -> None:
-        """Store an index, and remove the oldest of many."""
+        """Write an index, and delete the oldest files beyond the limit."""
         import numpy as np
 
         data = BytesIO()
@@ -70,5 +70,5 @@ def packed(texts: Iterable[str], redact: Redact) -> Any:
 
 
 def unpacked(array: Any) -> list[str]:
-    """The texts of such an array."""
+    """The texts of an array that `packed` made."""
     return array.tobytes().decode("utf-8", "surrogatepass").split("\n")

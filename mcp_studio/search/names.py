@@ -1,7 +1,7 @@
-"""Matching of typed text, letter by letter: every word must stand somewhere, and names count before the rest.
+"""Matching of typed text, letter by letter: every word must occur, and names count more than other texts.
 
-One `Matcher` serves every place where somebody types to find something: the filter of the catalog, the palette and
-other lists, and the search by names, which is a `Method`: `Substring`.
+One `Matcher` serves every place where a person types to find something: the filter of the catalog, the palette and
+other lists, and the search method `Substring`.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from mcp_studio.search.tokens import stem
 LONGEST_NAME = 200
 """Characters of a name that are compared."""
 LONGEST_TEXT = 480
-"""Characters of everything else: title, server, address, tags, names of arguments, the description's beginning."""
+"""Characters of all other texts: title, server, address, tags, argument names, beginning of the description."""
 MOST_WORDS = 12
-"""Words of a question that count."""
+"""Words of a query that count."""
 _FLAT = "mcp__"
 _MOST_DIVIDERS = 4
 _MOST_INITIALS = 5
 _SHORTEST = 3
-"""Fewer letters stand inside of nearly every name."""
-# What a word is worth where it stands.
+"""# Fewer letters occur inside nearly every name."""
+# The scores of a word by the place where it occurs.
 WHOLE, _BEGINS_BY_PART, _BEGINS, _PART, _FORM, _PART_BEGINS, _INITIALS, _INITIALS_BEGIN, _INSIDE = (
     24, 22, 20, 17, 10, 15, 13, 12, 10,
 )  # fmt: skip
 _SHORT_INSIDE, _SERVER, _TITLED, _ELSEWHERE = 9, 8, 6, 3
 
 _NAME, _END, _DIVIDER, _LETTERS, _LAST = "\x1f", "\x1e", "\x1d", "\x1c", "\x1b"
-"""Divide a row's head; no folded text has them."""
+"""Dividers in a row's head, which no folded text contains."""
 Span = tuple[int, int]
 _CONTROL = re.compile("[\x00-\x1f\x7f]+")
 _NAME_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -45,7 +45,7 @@ _FOREIGN_PART = re.compile(r"[^\W\d_]+|\d+")
 
 
 def fold(text: str) -> str:
-    """A text without case and control characters, words one space apart; wide letters are plain ones."""
+    """A text without case and control characters, words one space apart; wide letters become plain ones."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text).casefold()
     return " ".join(_CONTROL.sub(" ", text).lower().split())
@@ -59,7 +59,7 @@ def name_parts(name: str) -> list[str]:
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a question that are looked for."""
+    """The words of a query that are searched."""
     return [word for word in dict.fromkeys(text[:LONGEST].split()) if fold(word)][:MOST_WORDS]
 
 
@@ -75,7 +75,7 @@ def addresses(text: str) -> Iterator[tuple[str, str]]:
 
 
 class Row(NamedTuple):
-    """What is compared of one thing, folded."""
+    """The texts of one entry that are compared, folded."""
 
     head: str
     """`NAME name END DIVIDER part … LETTERS INITIALS LAST`."""
@@ -85,17 +85,16 @@ class Row(NamedTuple):
 
     @property
     def parts(self) -> list[str]:
-        """The parts of the name."""
         return self.head[self.head.index(_END) + 2 : self.head.index(_LETTERS)].split(_DIVIDER)
 
     @property
     def length(self) -> int:
-        """Of the name."""
+        """The length of the name."""
         return self.head.index(_END) - 1
 
 
 def row(name: str, rest: str = "", *, title: str = "", server: str = "") -> Row:
-    """What is compared of one thing; `rest` are other texts in which words may stand."""
+    """The row of an entry; `rest` holds further texts in which words may occur."""
     name = name[:LONGEST_NAME]
     parts = name_parts(name)
     initials = "".join(part[0] for part in parts if part.isascii()).upper()
@@ -104,13 +103,13 @@ def row(name: str, rest: str = "", *, title: str = "", server: str = "") -> Row:
 
 
 class _Word:
-    """One word of a question, in all the ways in which it may stand in a row."""
+    """One word of a query, with all the forms in which a row may contain it."""
 
     def __init__(self, text: str, addressed: bool = True) -> None:
         self.plain = fold(text)
         own = name_parts(text)
         self.parts = "".join(_DIVIDER + part for part in own) if len(own) > 1 else ""
-        """Its own parts: `list_b` is found in `listBooks`."""
+        """The word's own parts, so that `list_b` is found in `listBooks`."""
         short = 1 < len(text) <= _MOST_INITIALS and text.isascii() and text.isalpha()
         self.initials = _LETTERS + text.upper() if short else ""
         form = stem(self.plain)
@@ -120,13 +119,13 @@ class _Word:
 
     @property
     def needles(self) -> list[str]:
-        """A row with it in name or server has one of these there."""
+        """Texts of which a row contains one if its name or server contains the word."""
         own = filter(None, (self.plain, self.parts, self.initials, self.form and self.form_begins))
         inside = (name.needles if name.plain else [server] for server, name in self.addresses)
         return [*own, *chain.from_iterable(inside)]
 
     def grade(self, row: Row) -> int:
-        """How well it stands in a row; 0 where it does not."""
+        """The score of the word in a row; 0 where the row does not contain it."""
         grade = self._grade(row)
         for server, name in self.addresses:
             if row.server == server:
@@ -160,7 +159,7 @@ class _Word:
         return _SHORT_INSIDE if len(plain) < _SHORTEST and plain.isascii() else _INSIDE
 
     def spans(self, name: str) -> list[Span]:
-        """Where it stands in a name: itself, its parts, parts by their initials, or another form."""
+        """The spans of the word in a name: the word itself, its parts, parts by their initials, or another form."""
         if place := spot(name, self.plain):
             return [place]
         if len(self.parts) > 1 and all(places := [spot(name, part) for part in self.parts[1:].split(_DIVIDER)]):
@@ -175,25 +174,25 @@ class _Word:
 
 
 class Matches(NamedTuple):
-    """Which rows have what was typed."""
+    """The rows that match a query."""
 
     places: Sequence[int]
-    """The best first: names that are it, begin with it, have it; then titles, then the rest as it was listed."""
+    """Best first: equal names, names that begin with the text or contain it; then titles, then the rest as listed."""
     scores: Sequence[float]
 
 
 class Matcher:
-    """What somebody typed, to be looked for in rows; without a word it fits all of them."""
+    """A typed text to search in rows; a text without words matches all rows."""
 
     def __init__(self, text: str) -> None:
         self.words = words_of(text)
         self._words = sorted(map(_Word, self.words), key=lambda word: -len(word.plain))
-        """The longest first: it leaves the fewest rows for the others."""
+        """The longest word first, because it leaves the fewest rows for the others."""
         parts = name_parts(text[:LONGEST_NAME])
         self._joined, self._parted = "".join(parts), len(parts) > 1
 
     def match(self, row: Row) -> float | None:
-        """How well a row has it, above 1 where name and server have all of it; None where a word is nowhere in it."""
+        """The score of a row, above 1 where name and server contain all words; None where the row lacks a word."""
         grades: list[int] = []
         for word in self._words:
             if not (grade := word.grade(row)):
@@ -206,7 +205,7 @@ class Matcher:
         return 1 + share if in_name else share
 
     def ranked(self, rows: Sequence[Row], joined: Joined | None = None) -> Matches:
-        """The places of the rows that have it, the best first; equal names the shorter first, then as they came.
+        """The matching rows, best first; equal names by length, then by their order.
 
         Args:
             joined: the names and servers of the rows, where only these count.
@@ -222,14 +221,14 @@ class Matcher:
         return Matches(places, [found[place] for place in places])
 
     def pieces(self, name: str) -> tuple[str, ...]:
-        """The pieces of a name that have it, to be marked, as they stand there."""
+        """The pieces of a name that match, for highlighting."""
         return tuple(
             dict.fromkeys(name[start:end] for word in map(_Word, self.words) for start, end in word.spans(name))
         )
 
 
 def spot(text: str, folded: str) -> Span | None:
-    """Where a folded word stands in a text first: begin and end; None also where folding changes lengths."""
+    """The span of a folded word's first occurrence in a text; None also where folding changes lengths."""
     lowered = text.lower()
     at = lowered.find(folded) if folded and len(lowered) == len(text) else -1
     return (at, at + len(folded)) if at >= 0 else None
@@ -237,11 +236,11 @@ def spot(text: str, folded: str) -> Span | None:
 
 _LONGEST_ARGUMENTS = 120
 ENOUGH = 5
-"""Where fewer are found as they are written, names that are only similar are shown as well."""
+"""If fewer rows match literally, similar names are added."""
 
 
 class Substring(Rows[Row]):
-    """A `Method`; see above."""
+    """The method `substring`; see the module."""
 
     def _row(self, document: Document) -> Row:
         texts, ref = fields(document), document.ref
@@ -251,26 +250,26 @@ class Substring(Rows[Row]):
         return row(texts.name, " ".join(rest), title=texts.title, server=ref.server)
 
     def state(self, redact: Redact) -> Arrays:
-        """All of it but the addresses of its documents."""
+        """The rows without their documents' refs, for a file."""
         return {"rows": packed((text for own in self._rows.values() for text in own), redact)}
 
     def restore(self, refs: Sequence[Ref], arrays: Arrays) -> None:
-        """Take what `state` gave of just these documents."""
+        """Restore the rows from what `state` returned for the same documents."""
         texts = iter(unpacked(arrays["rows"]))
         self._rows = dict(zip(refs, map(Row._make, zip(texts, texts, texts, texts, strict=True)), strict=True))
 
     def search(self, query: Query) -> Answer:
-        """All that have every word, the best first; an address in full finds exactly that."""
-        if exact := self._addressed(query):
+        """All documents with every word, best first; a complete address finds exactly its entry."""
+        if exact := self._exact_refs(query):
             return Answer([Scored(ref, 2.0, BY_LETTERS) for ref in exact[: query.limit]], len(exact))
-        if self._made is None or self._made[0] != query.scope:
+        if self._derived is None or self._derived[0] != query.scope:
             refs = sorted((ref for ref in self._rows if query.scope.has(ref)), key=lambda ref: (*ref[1:], ref.kind))
             rows = [self._rows[ref] for ref in refs]
-            self._made = query.scope, refs, rows, Joined([f"{row.head}\n{row.server}" for row in rows])
-        _, refs, rows, joined = self._made
+            self._derived = query.scope, refs, rows, Joined([f"{row.head}\n{row.server}" for row in rows])
+        _, refs, rows, joined = self._derived
         matcher = Matcher(query.text)
         found = matcher.ranked(rows, joined if query.named else None)
-        # Among names that have it equally well the shorter comes first.
+        # Among names that match equally well, the shorter comes first.
         hits = [
             Scored(refs[place], score + (0.01 / (1 + rows[place].length) if score > 1 else 0), BY_LETTERS)
             for place, score in zip(found.places[: query.limit], found.scores, strict=False)
@@ -286,22 +285,22 @@ class Substring(Rows[Row]):
             total += len(places)
         return Answer(hits, total, note)
 
-    def _addressed(self, query: Query) -> list[Ref]:
-        """What is called so in full."""
+    def _exact_refs(self, query: Query) -> list[Ref]:
+        """The entries whose complete address the query is."""
         refs = [Ref(kind, server, name) for server, name in addresses(query.text.strip()) for kind in KINDS]
         known = (ref for ref in refs if ref in self._rows and query.scope.has(ref))
         return sorted(known, key=lambda ref: (*ref[1:], ref[0]))
 
 
 _LONGEST = 40
-"""Letters of what was typed that similar names are looked for with, at most; and no fewer than `_SHORTEST`."""
+"""The most letters of a text for which similar names are searched; `_SHORTEST` is the least."""
 _MOST_SIMILAR = 200
 _LIKE = 75.0
-"""Of 100: a letter or two may be wrong, swapped or missing."""
+"""Out of 100: a letter or two may be wrong, swapped or missing."""
 
 
 def similar(words: Iterable[str], rows: Sequence[Row]) -> dict[int, float]:
-    """The places of names that are nearly what was typed, or a part of which is; worth less than what has the words."""
+    """The places of names that resemble the text, or contain a part that does; they score less than literal matches."""
     from rapidfuzz import fuzz, process
 
     whole = "".join(part for word in words for part in name_parts(word))

@@ -1,4 +1,4 @@
-"""Methods that packages add by an entry point. Whatever one does costs itself alone; see `docs/search.md`."""
+"""Search methods that packages add by an entry point. A fault of one affects itself alone; see `docs/search.md`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mcp_studio.search.method import Answer, Method, Query, Reason, Scored, Sear
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 ENTRY_POINTS = "mcp_studio.search_methods"
-"""The group of entry points: name of the method -> a callable without arguments that makes a `Method`."""
+"""The group of entry points: the name of a method, and a callable without arguments that creates a `Method`."""
 _MOST = 50
 _MOST_HITS = 100_000
 _LONGEST = 2_000
@@ -24,25 +24,25 @@ _MOST_WORDS = 50
 
 
 class Offer(NamedTuple):
-    """A method that can be made."""
+    """A method that can be created."""
 
     name: str
     title: str
     make: Callable[[], Method]
-    """Imports what it needs; may take seconds."""
+    """Creates the method with the imports that it needs; may take seconds."""
     package: str = ""
-    """Empty for our own."""
+    """The package of the method; empty for our own."""
     storable: bool = False
-    """Its index can be stored in a file: it has `state` and `restore`."""
+    """Whether the index can be stored in a file: the method has `state` and `restore`."""
 
     @property
     def label(self) -> str:
-        """How it is named in a sentence."""
+        """The name of the method in a sentence."""
         return f"The search method {self.name!r}" + (f" of {self.package}" if self.package else "")
 
 
 class MethodFailed(SearchProblem):
-    """Code of a method raised, or gave nonsense."""
+    """The code of a method raised, or returned nonsense."""
 
     exit_code = 1
 
@@ -50,14 +50,17 @@ class MethodFailed(SearchProblem):
         super().__init__(message, hint="Other methods are not concerned.")
 
 
-def entry_points(taken: Collection[str]) -> dict[str, Offer]:
-    """What packages add, by name; slow, it reads the metadata of all packages. Names that are taken stay so."""
+def entry_points(known_names: Collection[str]) -> dict[str, Offer]:
+    """The methods that packages add, by name; slow, because it reads the metadata of all packages.
+
+    `known_names` names are skipped.
+    """
     from importlib import metadata
 
     found: dict[str, Offer] = {}
     for point in sorted(metadata.entry_points(group=ENTRY_POINTS), key=lambda one: (one.name, one.value)):
         package = (point.dist and point.dist.name) or point.module
-        if point.name in found or point.name in taken or len(found) >= _MOST:
+        if point.name in found or point.name in known_names or len(found) >= _MOST:
             log.warning("search method %s of %s is left out: its name is taken, or there are many", point.name, package)
             continue
         found[point.name] = Offer(point.name, point.name, lambda point=point: point.load()(), package)
@@ -68,24 +71,24 @@ def guarded(offer: Offer, doing: str, work: Callable[[], T]) -> T:
     """Run code of a method.
 
     Raises:
-        SearchProblem: the method's own, about the question.
-        MethodFailed: anything else that it raises, in a sentence that names it.
+        SearchProblem: raised by the method itself, about the query.
+        MethodFailed: the method raised anything else; the message is a sentence that names it.
     """
     try:
         return work()
     except SearchProblem:
         raise
-    except (Exception, SystemExit) as problem:  # foreign code: the one place where anything is caught
+    except (Exception, SystemExit) as problem:  # foreign code: the one place that catches anything
         log.warning("%s failed while %s", offer.label, doing, exc_info=problem)
-        said = safe(f"{type(problem).__name__}: {problem}", 200)
-        raise MethodFailed(f"{offer.label} failed while {doing}: {said}.") from None
+        reason = safe(f"{type(problem).__name__}: {problem}", 200)
+        raise MethodFailed(f"{offer.label} failed while {doing}: {reason}.") from None
 
 
 def made(offer: Offer) -> Method:
-    """Make a method; it must have what a `Method` has.
+    """Create a method, which must have all members of `Method`.
 
     Raises:
-        SearchProblem: it cannot be made, or is none.
+        SearchProblem: the method cannot be created, or lacks a member.
     """
     method = guarded(offer, "it was loaded", offer.make)
     for name in ("add", "remove", "search"):
@@ -95,10 +98,10 @@ def made(offer: Offer) -> Method:
 
 
 def checked(offer: Offer, answer: Any, query: Query, known: Callable[[Ref], object]) -> Answer:
-    """An answer as it should be: of known documents in scope, without duplicates, sorted, cut.
+    """A valid answer: with known documents in scope, without duplicates, sorted, cut.
 
     Raises:
-        MethodFailed: it is none.
+        MethodFailed: the answer is unusable.
     """
     try:
         hits, total, note = answer

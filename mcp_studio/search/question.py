@@ -1,4 +1,4 @@
-"""What a question asks for: its words, each with how much it counts and with what else may stand for it."""
+"""Reading a query: its words, with their weights and the words that may replace them."""
 
 from __future__ import annotations
 
@@ -43,27 +43,27 @@ ASIDE = re.compile(
     r"""|(?:[A-Za-z]:|~|\.{1,2})?(?:[/\\][\w.\-]+)+[/\\]?|\b[\w-]+\.(?:[a-z]{2,4}|mp[34])\b"""
     r"""|\b(?=\w*[0-9])(?=\w*[A-Za-z])[\w-]{8,}\b|(?<![\w.])[#$€£]?[0-9][0-9.,:%/\-]*(?![A-Za-z_])"""
 )
-"""Quoted text, paths, addresses, numbers: mostly what to do something with, seldom what to do."""
-# What words count. Measured on the public sets named in docs/search.md.
+"""Quoted text, paths, addresses, numbers: mostly objects of the request, seldom the request itself."""
+# Weights of words, measured on the public sets that docs/search.md names.
 IN_ASIDE = 0.3
 FILE_ENDING = 0.7
-"""The ending of a file's name says what kind of file it is."""
+"""The ending of a file's name, which tells the kind of file."""
 LOOK = 0.45
 LATER = 0.7
-"""Words after one of circumstance."""
+"""Words after a word of circumstance."""
 FORM = 0.6
 SYNONYM = 0.5
 JOINED = 0.3
-"""Two neighbours that are one word elsewhere."""
+"""Two neighbours that occur elsewhere as one word."""
 HALF = 0.5
 """A half of a word that hardly any document has."""
 TRANSLATED = 0.5
 SINGLE = 0.8
 """A single character of a script without spaces."""
 BEGINNING = 0.6
-"""A word that begins with the last one of the question."""
+"""A word that begins with the last word of the query."""
 _RARE = _COMMON = 3
-"""A word of at most so many documents is split in two if each half stands in at least so many."""
+"""A word in at most so many documents is split in two if each half occurs in at least so many."""
 _LONGEST_SPLIT = 40
 MOST_TERMS = 64
 _MOST_BEGINNINGS = 12
@@ -71,25 +71,25 @@ MOST_SENTENCES = 8
 
 
 class Term(NamedTuple):
-    """One thing that a question asks for."""
+    """One thing that a query asks for."""
 
     weight: float
     words: dict[str, float]
-    """The words that may stand for it, and how well."""
+    """The words that may express it, with their weights."""
     telling: bool
-    """Whether a document with nothing else answers the question: not where it is a verb of looking."""
+    """Whether a document that has only this term answers the query; false for verbs of looking."""
     source: str
-    """The question's own text for it."""
+    """The text of the term in the query."""
 
 
 class Question(NamedTuple):
-    """What a question asks for."""
+    """The terms of a query."""
 
     terms: list[Term]
     sentences: list[list[Term]]
-    """The same for each of its sentences, where there are several: they may ask for one thing each."""
+    """The terms of each sentence, where there are several: each sentence may ask for a different thing."""
     dense: bool
-    """Whether some of it is written without spaces."""
+    """Whether parts of the query are written without spaces."""
 
 
 class _Word(NamedTuple):
@@ -98,7 +98,7 @@ class _Word(NamedTuple):
     word: str
     source: str
     english: tuple[str, ...] = ()
-    """What a Chinese word may be in English."""
+    """The English translations of a Chinese word."""
 
 
 @cache
@@ -118,20 +118,20 @@ def _glossary_pattern() -> re.Pattern[str]:
 
 
 def translations(run: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The Chinese words of a stretch that the glossary has, each with English ones, the likeliest first.
+    """The Chinese words of a text that the glossary has, each with English ones, the likeliest first.
 
-    English words that belong together have a `_` between.
+    English words that belong together are joined by `_`.
     """
     for match in _glossary_pattern().finditer(run):
         yield match[0], _glossary()[match[0]]
 
 
 def read(text: str, index: InvertedIndex, typing: bool = False, segment: Segment | None = None) -> Question:
-    """What a question and its sentences ask for; only the beginning of a long one is read.
+    """Read the terms of a query and of its sentences; of a long query only the beginning.
 
     Args:
-        typing: the last word may be the beginning of one.
-        segment: finds words in scripts without spaces.
+        typing: the last word may be incomplete.
+        segment: splits scripts without spaces into words.
     """
     own = list(_words(text[:LONGEST], segment))
     telling = [word for word in own if word.word not in STOP]
@@ -150,7 +150,7 @@ def read(text: str, index: InvertedIndex, typing: bool = False, segment: Segment
 
 
 def _words(text: str, segment: Segment | None) -> Iterator[_Word]:
-    """The words of a question in their order, with what they count by where they stand."""
+    """The words of a query in order, weighted by their place."""
     asides = [match.span() for match in ASIDE.finditer(text)]
     starts = [start for start, _ in asides]
 
@@ -159,20 +159,20 @@ def _words(text: str, segment: Segment | None) -> Iterator[_Word]:
         return at >= 0 and place < asides[at][1]
 
     turns = [match.end() for match in _NEXT_SENTENCE.finditer(text) if not aside(match.start())]
-    sentence, told, weight = 0, False, 1.0
+    sentence, has_subject, weight = 0, False, 1.0
     for match in CHUNK.finditer(text):
         chunk, here = match[0], bisect_right(turns, match.start())
         if here != sentence:
-            sentence, told, weight = here, False, 1.0
+            sentence, has_subject, weight = here, False, 1.0
         inside = aside(match.start())
         if is_dense(chunk[0]):
             yield from _dense_words(chunk, sentence, inside, segment)
             continue
         ending = inside and text[match.start() - 1 : match.start()] == "." and chunk in SYNONYMS
         for word in chunk_words(chunk):
-            if word in CIRCUMSTANCE and told:
+            if word in CIRCUMSTANCE and has_subject:
                 weight = LATER
-            told = told or (word not in STOP and word not in LOOKING)
+            has_subject = has_subject or (word not in STOP and word not in LOOKING)
             by_place = FILE_ENDING if ending else IN_ASIDE if inside else weight
             yield _Word(sentence, min(by_place, LOOK) if word in LOOKING and not inside else by_place, word, word)
 
@@ -187,7 +187,7 @@ def _dense_words(chunk: str, sentence: int, inside: bool, segment: Segment | Non
 
 
 class _Reader:
-    """Looks the words of one question up, each once."""
+    """Looks up the words of one query, each once."""
 
     def __init__(self, index: InvertedIndex) -> None:
         self._index = index
@@ -213,14 +213,14 @@ class _Reader:
         return list(found.values())[:MOST_TERMS]
 
     def complete(self, word: str, typing: bool) -> None:
-        """Let the last word stand for those that begin with it: while it is typed, and where there is no such word."""
+        """Let the last word also mean words that begin with it, while it is typed or if no document has it."""
         known = self._look_up(word)
         if word and not is_dense(word[0]) and (typing or not known):
             for whole in self._index.beginning(word, _MOST_BEGINNINGS):
                 known.setdefault(whole, BEGINNING)
 
     def _look_up(self, word: str) -> dict[str, float]:
-        """What stands for a word: itself, its forms, its synonyms."""
+        """The words that may express a word: itself, its forms, its synonyms."""
         known = self._alternatives.get(word)
         if known is None:
             known = {word: 1.0} if self._index.frequency(word) else {}
@@ -258,13 +258,13 @@ _IN_QUESTIONS = _IN_NAMES | {
 
 
 def deeds_wanted(text: str) -> int:
-    """What a question may want done, one bit for each kind of deed; 0 where it does not say."""
+    """The kinds of deeds that a query asks for, as bits; 0 where it does not tell."""
     return _bits(_IN_QUESTIONS, words(text[:LONGEST]))
 
 
 @lru_cache(maxsize=4_000)
 def deeds_of(name: str) -> int:
-    """What a name says that its tool does, in the same bits; 0 where it does not say."""
+    """The kinds of deeds that the name of a tool tells, as the same bits; 0 where it does not tell."""
     return _bits(_IN_NAMES, words(name))
 
 

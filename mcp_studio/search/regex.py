@@ -1,4 +1,4 @@
-"""Finding by a regex: ranked by where it matches, and held up by nothing that a pattern can do."""
+"""Search by regular expression: ranked by the place of the match, with a deadline that no pattern can exceed."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ LONGEST = 200
 """Characters of a pattern."""
 _LONGEST_NAME = 500
 _LONGEST_TEXT = 1_000
-"""Characters that are looked at of all texts of an entry besides its name."""
+"""Characters that are searched of all texts of an entry except its name."""
 WITHIN = 1.0
-"""Seconds of CPU that a search may take."""
+"""Seconds of CPU for one search."""
 _OWN_LETTERS = re.compile(r"\\(?:x..|u.{4}|U.{8}|N\{[^}]*\}|.)|\(\?P[<=][^>)]*", re.S)
-"""What has letters of its own in a pattern: escapes, and groups with their names."""
+"""Letters of a pattern that match no letters: escapes, and the names of groups."""
 _WHOLE, _BEGINS, _INSIDE, _TITLE, _ELSEWHERE = 5.0, 4.0, 3.0, 2.0, 1.0
 _PLAIN = re.compile(
     r"(?:[^\\[({]|\\[bBdw.^$*+?()|s\-/_]|\[\^?[^\\[\]^][^\\[\]]*\]|\((?:\?:|(?!\?))|\{\d+(?:,\d*)?\})*+"
 )
-"""A pattern that cannot look over the end of a line once its classes leave the newline out."""
+"""A pattern that cannot match across the end of a line once its classes exclude the newline."""
 _ANYWHERE = re.compile(r"[(?:]*(?:\\\w|\.|\[[^\]]*\])[*+{]")
-"""One that begins with many of something: texts without the rest are passed over sooner one by one."""
+"""A pattern that begins with a repetition: searching texts one by one skips those without the rest sooner."""
 _SPACE = re.compile(r"\s+")
 Span = tuple[int, int]
 
@@ -36,22 +36,22 @@ Span = tuple[int, int]
 class _Row(NamedTuple):
     ref: Ref
     texts: tuple[tuple[str, str], ...]
-    """Its texts with their fields, the name first."""
+    """The texts with their fields, the name first."""
     whole: str
-    """Those texts, a line each: where a pattern is not in it, it is in none of them."""
+    """All texts, one per line: if the pattern is not in here, it is in none of them."""
 
 
 class Regexes(Rows[_Row]):
     """The method `regex`; see `Method`.
 
-    A pattern without upper-case letters finds both cases. `^` and `$` are the beginning and end of each field.
+    A pattern without upper-case letters ignores case. `^` and `$` match the beginning and end of each field.
     """
 
     def search(self, query: Query) -> Answer:
-        """All that the pattern is found in, the best first.
+        """All entries that the pattern matches, best first.
 
         Raises:
-            SearchProblem: it is no regex, too long, or takes too long.
+            SearchProblem: the text is not a pattern, too long, or takes too long.
         """
         pattern, until = compiled(query.text), time.thread_time() + WITHIN
         try:
@@ -63,12 +63,12 @@ class Regexes(Rows[_Row]):
         return Answer(found[: query.limit], len(found))
 
     def _candidates(self, pattern: Pattern, query: Query, until: float) -> Iterable[_Row]:
-        """The rows that may have it: most patterns are looked for in all of them at once."""
+        """The rows that may match; most patterns are searched in all rows at once."""
         text, rows = query.text, [*self._rows.values()]
         if not text.isprintable() or not _PLAIN.fullmatch(text) or _ANYWHERE.match(text):
             return (row for row in rows if query.scope.has(row.ref) and pattern.find(row.whole, until))
-        joined: Joined = self._made or Joined([row.whole for row in rows])
-        self._made, plain = joined, compiled(text.replace("[^", "[^\\n").replace(r"\s", r"[^\S\n]"))
+        joined: Joined = self._derived or Joined([row.whole for row in rows])
+        self._derived, plain = joined, compiled(text.replace("[^", "[^\\n").replace(r"\s", r"[^\S\n]"))
 
         def find(start: int) -> int:
             span = plain.find(joined.text, until, start)
@@ -88,10 +88,10 @@ class Regexes(Rows[_Row]):
 
 
 def compiled(text: str) -> Pattern:
-    """The pattern that somebody typed: case counts as soon as it has an upper-case letter.
+    """Compile a typed pattern; case counts if it has an upper-case letter.
 
     Raises:
-        SearchProblem: it is none, or too long; with the place.
+        SearchProblem: the text is not a pattern, or too long; with the position.
     """
     if len(text) > LONGEST:
         raise SearchProblem(f"A pattern has at most {LONGEST} characters; this one has {len(text):,}.", at=LONGEST)

@@ -1,4 +1,4 @@
-"""Searching by meaning: questions and documents are compared as vectors, no word need be the same."""
+"""Searching by meaning: queries and documents are compared as vectors, so they need not share words."""
 
 from __future__ import annotations
 
@@ -30,58 +30,58 @@ log = logging.getLogger(__name__)
 Vector = NDArray[np.float32]
 FOREIGN = "the model for meaning was made of English, and knows little of these letters."
 _FAR = 0.15
-"""What is less near than this has nothing to do with the question."""
+"""Cosines below this mean that a document has nothing to do with the query."""
 _TOKENS = 32
 """Tokens of each text of a document that are read."""
 _QUESTION_TOKENS = 128
 _LOOKED_UP = 64
 """Documents whose vectors are looked up in one step."""
 _PARAMETERS_SHARE = 0.25
-"""What the parameters of a document count; the rest is what it does."""
+"""The weight of a document's parameters; the rest is the weight of its description."""
 _HEAD_WORDS = 32
 _PARAMETERS = 12
 _SENTENCES = 6
-"""Sentences of a question that are compared by themselves."""
+"""Sentences of a query that are compared separately."""
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 _FEWEST_WORDS = 3
-"""Words of a sentence that says something by itself."""
+"""Words of the shortest sentence that is compared separately."""
 _GIST_SHARE = 1 / 3
 _FEWEST_BARE = 2
 _CIRCUMSTANCE = re.compile(rf"\b(?:{'|'.join(sorted(CIRCUMSTANCE))})\b", re.IGNORECASE)
 _BEFORE_SIGN = re.compile(r"\s+(?=[.,;!?])")
 _LETTERS = re.compile(r"\w+")
 _LIKELIEST = 2
-"""English words that are taken for a Chinese one."""
+"""English words that are used for one Chinese word."""
 _STRETCH = re.compile(f"([{DENSE}]+)")
 _LATIN_WORD = re.compile(r"[A-Za-z]{3,}")
 _BEHIND_LATIN = "\u0250"
 _DENSE_WEIGHT = 3
-"""So many letters say as much as one character of a script without spaces."""
+"""The number of letters that say as much as one character of a script without spaces."""
 
 
 class Passage(NamedTuple):
-    """One of the texts that stand for a document, or for a sentence of a question."""
+    """A text that represents a document or a sentence of a query, with its weight."""
 
     text: str
     share: float
-    """What it counts of 1."""
+    """The weight of the text; all weights together are 1."""
 
 
 def passages_of(texts: Fields) -> tuple[Passage, ...]:
-    """The texts that stand for a document: what it is and does, and what it takes."""
-    name = _spoken(texts.name)
+    """The texts that represent a document: its description, and its parameters."""
+    name = _as_words(texts.name)
     title = "" if texts.title == texts.name else " ".join(texts.title.split())
     head = " ".join(texts.head.split()[:_HEAD_WORDS])
-    does = (f"{_spoken(texts.server)}: {name}", title, head if understood(head) else "")
+    does = (f"{_as_words(texts.server)}: {name}", title, head if understood(head) else "")
     what = ". ".join(part for part in does if part)
-    takes = ", ".join(_spoken(one.name) for one in texts.parameters[:_PARAMETERS])
+    takes = ", ".join(_as_words(one.name) for one in texts.parameters[:_PARAMETERS])
     if not takes:
         return (Passage(what, 1.0),)
     return Passage(what, 1 - _PARAMETERS_SHARE), Passage(f"{name} ({takes})", _PARAMETERS_SHARE)
 
 
-def _spoken(name: str) -> str:
-    """An identifier as a person would say it: its words, with spaces."""
+def _as_words(name: str) -> str:
+    """An identifier as spoken: its words, with spaces."""
     found: list[str] = []
     for chunk in CHUNK.findall(name):
         end = 0
@@ -93,7 +93,7 @@ def _spoken(name: str) -> str:
 
 
 def questions_of(text: str) -> list[tuple[Passage, ...]]:
-    """A question, then its sentences where it has several: one of them may ask for something by itself."""
+    """The whole query, then its sentences if there are several, because each may ask for something different."""
     if translated(text):
         return [(Passage(_in_english(text), 1.0),)]
     sentences = [part.strip() for part in _SENTENCE.split(text) if len(part.split()) >= _FEWEST_WORDS]
@@ -111,7 +111,7 @@ def _with_gist(sentence: str) -> tuple[Passage, ...]:
 
 
 def gist(sentence: str) -> str:
-    """What a sentence wants done: without quoted text and names, and nothing from the first `in` or `with` on."""
+    """The request in a sentence: without quoted text and names, and only up to the first `in` or `with`."""
     plain = _BEFORE_SIGN.sub("", " ".join(ASIDE.sub(" ", sentence).split()))
     if len(plain.split()) < _FEWEST_BARE:
         plain = sentence
@@ -123,13 +123,13 @@ def gist(sentence: str) -> str:
 
 
 def translated(text: str) -> bool:
-    """Whether a question is compared by the English words for what is Chinese in it."""
+    """Whether a query is compared by English translations of its Chinese words."""
     return bool(_STRETCH.search(text)) and bool(_in_english(text))
 
 
 @lru_cache(64)
 def _in_english(text: str) -> str:
-    """The English words of a question, and those that the glossary has for its Chinese ones."""
+    """The English words of a query, with the glossary's translations of its Chinese words."""
     found: list[str] = []
     for stretch in _STRETCH.split(text):
         if _STRETCH.match(stretch):
@@ -140,54 +140,52 @@ def _in_english(text: str) -> str:
 
 
 def understood(text: str) -> bool:
-    """Whether most of a text is in letters that the model knows: it was made of English."""
+    """Whether most of a text is in letters that the model knows, which was trained on English."""
     known = sum(char < _BEHIND_LATIN for char in text if char.isalpha())
     other = sum(_DENSE_WEIGHT if is_dense(char) else 1 for char in text if char >= _BEHIND_LATIN and char.isalpha())
     return known >= other
 
 
 class Packed(NamedTuple):
-    """A vector as bytes, and what they are to be multiplied with. The error of a product is below 0.003."""
+    """A vector as bytes with their factor. The error of a product is below 0.003."""
 
     numbers: NDArray[np.int8]
     scale: float
 
 
 def packed(vector: Vector) -> Packed:
-    """Pack a vector."""
     scale = max(float(np.abs(vector).max()), 1e-9) / 127
     return Packed(np.rint(vector / scale).astype(np.int8), scale)
 
 
 class Matrix:
-    """Rows of vectors by number; a row that was not set is as far from everything as can be."""
+    """Vectors by row number; a row that was not set has the cosine 0 with everything."""
 
     def __init__(self) -> None:
         self._rows = np.zeros((0, SIZE), np.float32)
         self.known: NDArray[np.bool_] = np.zeros(0, np.bool_)
 
     def grow(self, size: int) -> None:
-        """Have room for rows below `size`."""
+        """Make room for rows below `size`."""
         if size > len(self._rows):
             more = size + size // 4 + 64
-            self._rows.resize((more, SIZE), refcheck=False)  # what is new is 0
+            self._rows.resize((more, SIZE), refcheck=False)  # new rows are 0
             self.known.resize(more, refcheck=False)
 
     def put(self, row: int, vector: Packed) -> None:
-        """Set a row."""
         self._rows[row], self.known[row] = vector.numbers * np.float32(vector.scale), True
 
     def cosines(self, vectors: NDArray[np.float32], size: int) -> NDArray[np.float32]:
-        """The cosine of each of some vectors with each of the first `size` rows; 0 for those that are not known."""
-        return np.stack([self._rows[:size] @ vector for vector in vectors])  # all at once is slower
+        """The cosine of each vector with each of the first `size` rows; 0 for rows that are not set."""
+        return np.stack([self._rows[:size] @ vector for vector in vectors])  # one product for all is slower
 
 
 FILE = "meanings-1.db"
 """The number changes with the format."""
 MOST = 200_000
-"""Vectors that are kept, 90 MB; the oldest go."""
+"""The most vectors in the file, 90 MB; the oldest are deleted."""
 _BUSY = 0.5
-"""Seconds for which another process may write."""
+"""Seconds to wait while another process writes."""
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS vector (key BLOB PRIMARY KEY, used INTEGER, scale REAL, numbers BLOB) WITHOUT ROWID"
 )
@@ -201,12 +199,12 @@ def key_of(ident: str, text: str) -> bytes:
 
 
 class VectorCache:
-    """Vectors in a file of the cache folder, by a hash of model and text. A fault of it costs time, never an answer.
+    """Vectors in a file of the cache folder, by a hash of model and text. A fault costs time, never an answer.
 
-    Several processes may use the file at once; of one cache one thread at a time.
+    Several processes may use the file at once, but only one thread at a time may use a cache.
 
     Args:
-        folder: None keeps nothing.
+        folder: None stores nothing.
     """
 
     def __init__(self, folder: Path | None, most: int = MOST) -> None:
@@ -215,7 +213,7 @@ class VectorCache:
         self._db: sqlite3.Connection | None = None
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, Packed]:
-        """Those of them that are known."""
+        """The known vectors of these keys."""
         found: dict[bytes, Packed] = {}
 
         def look_up(db: sqlite3.Connection) -> None:
@@ -229,7 +227,7 @@ class VectorCache:
         return found
 
     def put(self, key: bytes, vector: Packed) -> None:
-        """Keep a vector."""
+        """Store a vector."""
         row = key, int(time.time() // _DAY), vector.scale, vector.numbers.tobytes()
         self._use(lambda db: db.execute("INSERT OR REPLACE INTO vector VALUES (?, ?, ?, ?)", row))
 
@@ -240,14 +238,14 @@ class VectorCache:
             self._db = None
 
     def _use(self, work: Callable[[sqlite3.Connection], object]) -> None:
-        """Use the file in a transaction, or do without it."""
+        """Use the file in a transaction; without a usable file, do nothing."""
         if self._file is None:
             return
         try:
             db = self._db = self._db or _connect(self._file, self._most)
             with db:
                 work(db)
-        except sqlite3.OperationalError as problem:  # locked, full, read-only: another time perhaps
+        except sqlite3.OperationalError as problem:  # locked, full or read-only: a later write may work
             log.info("vectors are not stored this time: %s", problem)
         except (sqlite3.Error, OSError) as problem:
             log.info("the file of vectors is thrown away: %s", problem)
@@ -259,7 +257,7 @@ class VectorCache:
 def _connect(file: Path, most: int) -> sqlite3.Connection:
     file.parent.mkdir(parents=True, exist_ok=True)
     db = sqlite3.connect(file, timeout=_BUSY)
-    db.execute("PRAGMA synchronous=OFF")  # what a power failure takes is computed again
+    db.execute("PRAGMA synchronous=OFF")  # a power failure only costs computing vectors again
     with db:
         db.execute(_TABLE)
         (count,) = db.execute("SELECT count(*) FROM vector").fetchone()
@@ -269,21 +267,21 @@ def _connect(file: Path, most: int) -> sqlite3.Connection:
 
 
 class Nearness(NamedTuple):
-    """How near documents are to a question, 1 at most."""
+    """How near documents are to a query, at most 1."""
 
     known: dict[Ref, float]
-    """Of the documents that were asked for, those whose meaning is known."""
+    """The documents that were asked for and have vectors."""
     best: list[tuple[Ref, float]]
-    """The nearest of all in scope."""
+    """The nearest documents in the scope."""
     total: int
-    """How many have anything to do with it."""
+    """The number of documents that have to do with the query."""
 
 
 class Semantic:
-    """A `Method`: by meaning. Its vectors come by `step`; until then a document is not found, which is said.
+    """A `Method`: by meaning. `step` computes the vectors; until then a document is not found, which the note says.
 
     Args:
-        cache: the folder of the file of vectors; None keeps none.
+        cache: the folder with the file of vectors; None stores none.
     """
 
     def __init__(self, cache: Path | None = None) -> None:
@@ -291,9 +289,9 @@ class Semantic:
         self._matrix = Matrix()
         self._cache = VectorCache(cache)
         self._fresh: dict[Ref, Document] = {}
-        """Not looked up yet."""
+        """Documents whose vectors are not looked up yet."""
         self._unknown: dict[Ref, Document] = {}
-        """To be computed."""
+        """Documents whose vectors must be computed."""
         self._chinese: set[Ref] = set()
         self._model: Model | None = None
         self._model_wanted = False
@@ -301,7 +299,6 @@ class Semantic:
         """Why there are no vectors."""
 
     def add(self, documents: Sequence[Document]) -> None:
-        """Take documents."""
         for document in documents:
             self._slots.add(document.ref)
             about = document.raw.get("description")
@@ -313,7 +310,6 @@ class Semantic:
         self._matrix.grow(self._slots.size)
 
     def remove(self, refs: Collection[Ref]) -> None:
-        """Forget documents."""
         self._slots.remove(refs)
         self._chinese.difference_update(refs)
         for ref in refs:
@@ -321,10 +317,10 @@ class Semantic:
             self._unknown.pop(ref, None)
 
     def search(self, query: Query) -> Answer:
-        """Answer a question; the first one waits for the model.
+        """Answer a query; the first one waits for the model.
 
         Raises:
-            SearchProblem: it is not installed, or what is installed does not work.
+            SearchProblem: the model is not installed, or does not work.
         """
         near = self.near(query, self.model(), query.limit)
         known = understood(query.text) or translated(query.text)
@@ -332,7 +328,7 @@ class Semantic:
         return Answer([Scored(ref, score, BY_MEANING) for ref, score in near.best], near.total, note)
 
     def near(self, query: Query, model: Model, most: int, of: Iterable[Ref] = ()) -> Nearness:
-        """How near the nearest documents are to a question, `most` of them, and how near those `of` are."""
+        """The `most` nearest documents to a query, and how near the documents in `of` are."""
         vectors = np.stack(
             [_mean(model, passages, _QUESTION_TOKENS) for passages in questions_of(query.text[:LONGEST])]
         )
@@ -341,7 +337,8 @@ class Semantic:
         known = self._matrix.known[:size]
         inside = known & slots.within(query.scope)
         if len(vectors) > 1:
-            # What is nearest to one sentence of the question is half as far from the front as that sentence is.
+            # Documents are ranked by their best sentence; a weaker sentence makes up half of its distance to the
+            # strongest.
             tops = np.max(cosines, axis=1, where=inside, initial=0.0)
             cosines += ((tops.max() - tops) / 2)[:, None]
         scores = cosines.max(axis=0)
@@ -350,13 +347,13 @@ class Semantic:
         return Nearness(found, best, total)
 
     def _not_chinese(self, near: Nearness) -> Nearness:
-        """Without what is described in Chinese: a Chinese question's own words say more than translated ones."""
+        """Remove documents with Chinese descriptions, which the own words of a Chinese query find better."""
         best = [(ref, cosine) for ref, cosine in near.best if ref not in self._chinese]
         known = {ref: cosine for ref, cosine in near.known.items() if ref not in self._chinese}
         return near._replace(known=known, best=best)
 
     def mixed(self, query: Query, found: Answer) -> Answer:
-        """An answer by words with the meaning mixed in; the note says where that cannot be."""
+        """The answer by words with meaning mixed in; the note says where that is impossible."""
         in_english = translated(query.text)
         near = None
         note = f"Searched by words alone: {FOREIGN}"
@@ -374,10 +371,10 @@ class Semantic:
         return Answer(hits[: query.limit], max(found.total, len(hits)), notes)
 
     def model(self) -> Model:
-        """The model, loaded where it was not.
+        """The model, loaded if necessary.
 
         Raises:
-            SearchProblem: it cannot be loaded.
+            SearchProblem: the model cannot be loaded.
         """
         if self.problem is not None:
             raise self.problem
@@ -395,20 +392,20 @@ class Semantic:
         return self._model
 
     def look_up(self) -> bool:
-        """Look up some vectors that were computed before; False where there is nothing to look up."""
+        """Look up some vectors in the file; False where there is nothing to look up."""
         some = [document for document, _ in zip(self._fresh.values(), range(_LOOKED_UP), strict=False)]
         keys = {document.ref: _key(passages_of(fields(document))) for document in some}
         known = self._cache.get(list(keys.values()))
         for document in some:
             del self._fresh[document.ref]
             if vector := known.get(keys[document.ref]):
-                self._put(document.ref, vector)
+                self._store_vector(document.ref, vector)
             else:
                 self._unknown[document.ref] = document
         return bool(some)
 
     def step(self) -> bool:
-        """Look some vectors up, compute one, or load the model; False where there is nothing to do."""
+        """Look up some vectors, compute one, or load the model; False where there is nothing to do."""
         if self.problem is not None:
             return False
         try:
@@ -425,23 +422,23 @@ class Semantic:
 
     @property
     def settled(self) -> bool:
-        """Whether all meanings are known, or will not be."""
+        """Whether all vectors are known or have been given up."""
         return not self._fresh and not self._unknown
 
     @property
     def share(self) -> float:
-        """Of what was looked up so far, how much is known."""
+        """The share of looked-up documents whose vectors are known."""
         looked_up = len(self._slots) - len(self._fresh)
         return 1 - len(self._unknown) / looked_up if looked_up and self.problem is None else 0.0
 
     @property
     def progress(self) -> tuple[int, int]:
-        """Of how many documents the meaning is known, and how many there are."""
+        """The number of documents with vectors, and the number of all documents."""
         everything = len(self._slots)
         return (0 if self.problem else everything - len(self._fresh) - len(self._unknown)), everything
 
     def note(self) -> str:
-        """What a person should know about an answer of now; empty where there is nothing."""
+        """A note for the person about answers given now; empty where there is none."""
         if self.problem is not None:
             return str(self.problem)
         done, everything = self.progress
@@ -449,21 +446,21 @@ class Semantic:
         return f"The meaning of {missing:,} of {everything:,} entries is not known yet." if missing else ""
 
     def close(self) -> None:
-        """Close the file, and let the model go."""
+        """Close the file and release the model."""
         self._cache.close()
         self._model = None
 
     def _compute(self, document: Document) -> None:
         passages = passages_of(fields(document))
         key = _key(passages)
-        vector = self._cache.get((key,)).get(key)  # another document, or another studio, may have the same text
+        vector = self._cache.get((key,)).get(key)  # another document or process may have stored the same text
         if vector is None:
             vector = packed(_mean(self.model(), passages, _TOKENS))
             self._cache.put(key, vector)
         self._unknown.pop(document.ref, None)
-        self._put(document.ref, vector)
+        self._store_vector(document.ref, vector)
 
-    def _put(self, ref: Ref, vector: Packed) -> None:
+    def _store_vector(self, ref: Ref, vector: Packed) -> None:
         if (slot := self._slots.at(ref)) is not None:
             self._matrix.put(slot, vector)
 
@@ -478,29 +475,28 @@ def _key(passages: Sequence[Passage]) -> bytes:
 
 
 def _mean(model: Model, passages: Sequence[Passage], most: int) -> Vector:
-    """One vector for texts: how near another is to it is the mean of how near that is to each."""
+    """One vector for several texts, whose cosine with another vector is the mean of the texts' cosines."""
     vector = sum((one.share * model.embed(one.text, most) for one in passages), np.zeros(1, np.float32))
     return vector / max(float(np.linalg.norm(vector)), 1e-9)
 
 
 MEANING_SHARE = 0.435
-"""What the meaning counts of 1."""
+"""The weight of meaning."""
 LEAD = 0.13
-"""What being the first by words counts of 1; being the second half of that, the third a third of it."""
+"""The weight of the rank by words: the first gets all of it, the second half, the third a third."""
 OTHER_DEED = 0.25
-"""The share that is lost by a tool whose name says that it does something else than is asked for."""
+"""The share that a tool loses whose name says that it does something else than the query asks for."""
 STEEP = 0.25
-"""What is less near than the nearest by so much counts a third of it."""
+"""The distance to the nearest document at which the score by meaning falls to about a third."""
 POOL = 200
-"""So many of the best by words, and of the nearest, are mixed."""
+"""The number of best hits by words, and by meaning, that are mixed."""
 
 
-def mix(words: Sequence[Scored], near: Nearness, asked: str = "") -> list[Scored]:
-    """Both orders as one.
+def mix(words: Sequence[Scored], near: Nearness, text: str = "") -> list[Scored]:
+    """Mix the ranking by words with the ranking by meaning.
 
-    By words, what is best counts 1 and the rest in proportion, and the first places something more; by meaning, what is
-    nearest counts 1 and the rest less the farther it is. What has no vector is taken to be as near as its words are
-    good: it is ranked by them alone.
+    By words, the best hit counts 1 and the rest in proportion, with a bonus for the first places; by meaning, the
+    nearest counts 1 and the rest less with distance. A document without a vector gets its score by words for both.
     """
     reasons = {hit.ref: hit.reasons for hit in words}
     best = max((hit.score for hit in words), default=0.0)
@@ -508,13 +504,13 @@ def mix(words: Sequence[Scored], near: Nearness, asked: str = "") -> list[Scored
     places = sorted(-word for word in by_words.values())
     cosines = {**near.known, **dict(near.best)}
     top = max(cosines.values(), default=0.0)
-    deeds = deeds_wanted(asked)
+    deeds = deeds_wanted(text)
     found: list[Scored] = []
     for ref in {*by_words, *cosines}:
         word = by_words.get(ref, 0.0)
-        meant = math.exp((cosines[ref] - top) / STEEP) if ref in cosines else word
+        meaning = math.exp((cosines[ref] - top) / STEEP) if ref in cosines else word
         lead = 1 / (1 + bisect_left(places, -word)) if word else 0.0
-        score = (1 - MEANING_SHARE - LEAD) * word + LEAD * lead + MEANING_SHARE * meant
+        score = (1 - MEANING_SHARE - LEAD) * word + LEAD * lead + MEANING_SHARE * meaning
         if deeds and ref.kind == "tool" and (does := deeds_of(ref.name[:LONGEST_NAME])) and not does & deeds:
             score *= 1 - OTHER_DEED
         found.append(Scored(ref, score, reasons.get(ref, BY_MEANING)))

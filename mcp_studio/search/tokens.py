@@ -1,4 +1,4 @@
-"""How a text becomes words: identifiers fall into parts, scripts without spaces into characters and pairs; stems."""
+"""Splitting text into words: identifiers into parts, scripts without spaces into characters and pairs; stems."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ DENSE = (
     "\u3005-\u3007\u3040-\u30fa\u30fc-\u31ff\u3400-\u4dbf\u4e00-\u9fff"  # kana, bopomofo, Chinese
     "\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\U00020000-\U000323af"  # Korean, compatibility, narrow kana, rare Chinese
 )
-"""Characters of scripts without spaces, as the inside of a regular expression's brackets."""
+"""Characters of scripts without spaces, for the brackets of a regular expression."""
 _DENSE = re.compile(f"[{DENSE}]")
 _FIRST_DENSE = "\u0900"
 Segment = Callable[[str], list[str]]
-"""Splits a stretch without spaces into words."""
+"""Splits a text without spaces into words."""
 JIEBA_MISSING = "Chinese was searched by characters; for its words: pip install 'mcp-studio[cjk]'."
 LONGEST_CHUNK = 100
 """Characters of one identifier that are split; random data has longer ones."""
 _LONGEST_MATCHED = 20_000
 _LONGEST_JOINED = 24
-"""Letters of an identifier that is also one word without its signs."""
+"""Letters of the longest identifier that also counts as one word without its signs."""
 
 
 @cache
@@ -41,7 +41,7 @@ _WORD = f"[^\\W{DENSE}]"
 CHUNK = re.compile(
     f"[{DENSE}]+|[A-Za-z](?:#|\\+\\+)(?!\\w)|{_WORD}+(?:['’\\-]{_WORD}+)*|[\u2600-\u27bf\U0001f300-\U0001faff]"
 )
-"""Finds words, identifiers, stretches without spaces, single pictures."""
+"""Finds words, identifiers, texts without spaces, single pictures."""
 _PART = re.compile(
     r"[A-Za-z](?:#|\+\+)$|[A-Z]{2,}s(?![a-z])|[A-Z]+(?=[A-Z][a-z])|[0-9]+[A-Za-z]{1,2}(?![A-Za-z0-9])"
     r"|(?:[A-Z]?[a-z]+|[A-Z]+)[0-9]+(?:[a-z](?![a-z0-9]))?|[A-Z]?[a-z]+|[A-Z]+|[0-9]+|[^\W\d_a-zA-Z]+|[^\w\s'’\-]"
@@ -59,38 +59,41 @@ def _product_names() -> re.Pattern[str]:
 
 
 class Part(NamedTuple):
-    """One word and where it stands."""
+    """One word with its span."""
 
     start: int
     end: int
     word: str
-    """As it is compared."""
+    """The word in the form that is compared."""
 
 
 @cache
 def dictionary() -> Segment | None:
-    """Splits Chinese by the dictionary of the extra `cjk`; None where that is not installed. Takes a second."""
+    """A function that splits Chinese by the dictionary of the extra `cjk`; None where that is not installed.
+
+    Takes a second.
+    """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # those of its own code
+        warnings.simplefilter("ignore")  # the package itself causes warnings
         try:
             import jieba
         except ImportError:
             return None
         jieba.setLogLevel(logging.CRITICAL)
         tokenizer = jieba.Tokenizer()
-        # By itself it would keep its index in a folder that everybody on the machine can write to, and read it there.
+        # The package's default index file is in a folder that everybody on the machine can write to, so it is not used.
         tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(tokenizer.get_dict_file())
         tokenizer.initialized = True
     return lambda run: list(tokenizer.cut(run))
 
 
 def is_dense(char: str) -> bool:
-    """Whether a character is of a script without spaces."""
+    """Whether a character belongs to a script without spaces."""
     return char >= _FIRST_DENSE and bool(_DENSE.match(char))
 
 
 def grams(run: str, segment: Segment | None = None) -> list[str]:
-    """The characters of a stretch without spaces, the pairs of neighbours, and the longer words of a dictionary."""
+    """The characters of a text without spaces, the pairs of neighbours, and the longer words of a dictionary."""
     if any(char >= "\uff00" for char in run):
         run = unicodedata.normalize("NFKC", run)
     found = [*run, *map(add, run, run[1:])]
@@ -100,7 +103,7 @@ def grams(run: str, segment: Segment | None = None) -> list[str]:
 
 
 def words(text: str, segment: Segment | None = None) -> list[str]:
-    """The words of a text in their order, as they are compared; after an identifier's parts all of it as one word."""
+    """The words of a text in order, as they are compared; an identifier follows its parts as one word."""
     if not text.isascii():
         text = unicodedata.normalize("NFC", text)
     found: list[str] = []
@@ -115,7 +118,6 @@ def words(text: str, segment: Segment | None = None) -> list[str]:
 
 
 def chunk_words(chunk: str) -> tuple[str, ...]:
-    """The words of one identifier."""
     return _chunk_words(chunk[:LONGEST_CHUNK])  # the cache must not hold identifiers as long as a text
 
 
@@ -125,7 +127,7 @@ def _chunk_words(chunk: str) -> tuple[str, ...]:
 
 
 def parts(chunk: str) -> list[Part]:
-    """The words of one identifier with their places; several may stand at one place."""
+    """The words of one identifier with their spans; several may have the same span."""
     plain = _without_accents(chunk[:LONGEST_CHUNK])
     same = len(plain) == len(chunk)
     plain = _product_names().sub(lambda match: match[0].capitalize(), _CONTRACTION.sub("", plain))
@@ -150,7 +152,7 @@ def _without_accents(text: str) -> str:
 
 
 def matching(text: str, wanted: Collection[str], most: int = 1_000) -> list[Part]:
-    """Where a text has wanted words, in its order; those that overlap are one. Only its beginning is read."""
+    """The spans of wanted words in a text, in order; overlapping spans are merged. Only the beginning is read."""
     found: list[Part] = []
     for match in CHUNK.finditer(text, 0, _LONGEST_MATCHED):
         chunk, end = match[0], 0
@@ -162,7 +164,7 @@ def matching(text: str, wanted: Collection[str], most: int = 1_000) -> list[Part
         places = _dense_parts(chunk) if dense else parts(chunk)
         inside = [part for part in places if part.word in wanted]
         if inside and inside[-1].end - inside[-1].start == len(chunk) and len(inside) > 1:
-            inside.pop()  # the identifier as one word; its parts say more
+            inside.pop()  # the parts tell more than the whole identifier
         for part in sorted(inside, key=lambda part: (part.start, -part.end)):
             if part.start >= end:
                 found.append(Part(match.start() + part.start, match.start() + part.end, part.word))
@@ -188,7 +190,7 @@ _SHORTEST_STEM = 3
 
 
 def stem(word: str) -> str:
-    """The part of a lower-case word that its forms share; the word itself where there is nothing to take away."""
+    """The part of a lower-case word that its forms share; the word itself where no ending is found."""
     return _stem(word) if len(word) <= _LONGEST_STEMMED else word
 
 
@@ -220,7 +222,7 @@ def _stem(word: str) -> str:
 
 
 def _tidy(rest: str) -> str:
-    """Without a doubled consonant, a silent `e`, and with `i` for `y`."""
+    """The stem without a doubled consonant or a silent `e`, and with `i` for `y`."""
     if len(rest) > _SHORTEST_STEM and rest[-1] == rest[-2] and rest[-1] not in "aeiouls":
         rest = rest[:-1]
     if len(rest) > _SHORTEST_STEM and rest[-1] == "e":

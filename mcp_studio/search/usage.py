@@ -1,6 +1,6 @@
-"""How often things were run and opened by a person, and when last: in a file, bounded, without secrets.
+"""The number of runs and openings of entries by the person, with the last time: in a file, bounded, without secrets.
 
-Imports next to nothing: it is there from the first call on, long before anybody searches.
+The module imports next to nothing, because it is loaded from the first call on, long before anybody searches.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from mcp_studio.jsontext import Json, dumps, items_of, mapping
 from mcp_studio.paths import read_object, write_atomically
 
 MOST = 1_000
-"""Entries in the file; those used last stay."""
+"""Entries in the file; the entries used last stay."""
 _FORMAT = 1
 _LONGEST = 2_000
 """Characters of a name."""
 _OPENED = 0.25
-"""What opening something counts beside running it."""
+"""The weight of an opening; a run counts 1."""
 _OFTEN = 64.0
-"""Runs that are as often as can be."""
+"""The number of runs from which on more runs do not count."""
 _HALF_LIFE = 30 * 86_400.0
 _MANY = 1 << 40
-"""A count beyond which nobody counts."""
+"""The largest count that is stored."""
 
 
 class Uses(NamedTuple):
-    """What is known of one entry."""
+    """The use of one entry."""
 
     runs: int = 0
     opened: int = 0
@@ -39,34 +39,33 @@ class Uses(NamedTuple):
     """Seconds since the epoch."""
 
     def plus(self, other: Uses) -> Uses:
-        """Both together."""
         runs, opened = min(self.runs + other.runs, _MANY), min(self.opened + other.opened, _MANY)
         return Uses(runs, opened, max(self.last, other.last))
 
     def strength(self, now: float) -> float:
-        """From 0 to 1: how much it is used these days."""
+        """How much the entry is used these days, from 0 to 1."""
         often = min(1.0, math.log1p(self.runs + _OPENED * self.opened) / math.log1p(_OFTEN))
         return often * 0.5 ** (max(0.0, now - self.last) / _HALF_LIFE)
 
 
 class Usage:
-    """The file `search-usage.json`. What is used is added to what other programs have written meanwhile.
+    """The file `search-usage.json`. New uses are added to those that other programs have written meanwhile.
 
     Args:
-        file: None keeps nothing, and reads nothing.
-        clean: takes secrets out of a text; a name that it changes is not written.
+        file: None stores and reads nothing.
+        clean: removes secrets from a text; a name that it changes is not written.
     """
 
     def __init__(self, file: Path | None, clean: Callable[[str], str] = str) -> None:
         self._file = file
         self._clean = clean
         self._disk = threading.Lock()
-        """Held while the file is read or written; never by the loop."""
+        """Held while the file is read or written; never by the event loop."""
         self._new: dict[Ref, Uses] = {}
-        """What was used and is not written yet."""
+        """Uses that are not written yet."""
 
     def ran(self, ref: Ref, runs: int = 1, opened: int = 0) -> None:
-        """A person has run it; cheap."""
+        """Record that the person has run an entry; cheap."""
         if self._file is None or not ref.name or len(ref.name) + len(ref.server) > _LONGEST:
             return
         before = self._new.pop(ref, Uses())
@@ -75,23 +74,23 @@ class Usage:
             del self._new[next(iter(self._new))]
 
     def opened(self, ref: Ref) -> None:
-        """A person has opened it; cheap."""
+        """Record that the person has opened an entry; cheap."""
         self.ran(ref, 0, 1)
 
     def all(self) -> dict[Ref, Uses]:
-        """Everything that is known."""
+        """The uses of all entries."""
         if self._file is None:
             return {}
         with self._disk:
-            return _joined(_entries(read_object(self._file)), self._new)
+            return _merge(_entries(read_object(self._file)), self._new)
 
     def write(self) -> None:
-        """Write what was used; blocks. A disk that refuses costs that and nothing else."""
+        """Write new uses; blocks. If the disk refuses, only those uses are lost."""
         if self._file is None or not self._new:
             return
         with self._disk:
             new, self._new = self._new, {}
-            uses = _joined(_entries(read_object(self._file)), new)
+            uses = _merge(_entries(read_object(self._file)), new)
             found = [one for one in uses.items() if all(self._clean(text) == text for text in one[0][1:])]
             found.sort(key=lambda one: (one[1].last, one[0]))
             used: list[Json] = [
@@ -101,10 +100,10 @@ class Usage:
             try:
                 write_atomically(self._file, dumps({"version": _FORMAT, "used": used}))
             except OSError:
-                self._new = _joined(new, self._new)
+                self._new = _merge(new, self._new)
 
 
-def _joined(one: dict[Ref, Uses], other: dict[Ref, Uses]) -> dict[Ref, Uses]:
+def _merge(one: dict[Ref, Uses], other: dict[Ref, Uses]) -> dict[Ref, Uses]:
     found = dict(one)
     for ref, uses in tuple(other.items()):
         found[ref] = found.get(ref, Uses()).plus(uses)

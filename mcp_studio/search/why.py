@@ -1,4 +1,4 @@
-"""Why a document answers a question: which pieces of its own texts did it."""
+"""Why a document answers a query: the pieces of its texts that match."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from mcp_studio.search.names import Matcher, addresses, fold, spot
 from mcp_studio.search.tokens import matching
 
 MOST = 3
-"""Fields that are named."""
+"""The most fields that are named."""
 _MOST_PIECES = 8
 LONGEST_STRETCH = 120
-"""Characters of a stretch, without the marks that say that there is more."""
+"""Characters of a stretch, without the ellipses at its ends."""
 _WEIGHTS = {"name": 4.0, "title": 3.0, "description": 1.0, "uri": 0.95, "server": 0.95, "tag": 0.95, "parameter": 0.9}
 STRETCHED = ("description", "uri", "parameter")
-"""Fields of which what stands round a piece is shown."""
+"""Fields of which only the text around a match is shown."""
 _SPACE = re.compile(r"\s+")
 
 
 def stretch(text: str, start: int, end: int) -> str:
-    """What stands round a piece of a text, on one line, cut between words where there are some."""
+    """The text around a piece, on one line, cut between words if possible."""
     end = min(end, start + LONGEST_STRETCH)
     left = max(0, start - (LONGEST_STRETCH - (end - start)) // 3)
     right = min(len(text), left + LONGEST_STRETCH)
@@ -37,7 +37,7 @@ def stretch(text: str, start: int, end: int) -> str:
 
 
 def field_texts(texts: Fields) -> Iterator[tuple[str, str]]:
-    """Every text of a document with its field, in the order in which they count."""
+    """Every text of a document with its field, most important first."""
     yield "name", texts.name
     yield "title", texts.title
     yield "server", texts.server
@@ -56,14 +56,14 @@ class _Piece(NamedTuple):
     start: int
     end: int
     source: str
-    """The question's text for it."""
+    """The text of the piece in the query."""
 
 
 def reasons(document: Document, sources: Mapping[str, str]) -> tuple[Reason, ...]:
-    """Where a document has the words of a question, the most telling fields first.
+    """The pieces of a document that contain words of a query, the most telling fields first.
 
     Args:
-        sources: the words that make it a hit, each with the question's own text for it.
+        sources: the words that make the document a hit, each with its text in the query.
     """
     best: dict[str, tuple[float, str, list[_Piece]]] = {}
     for field, text in field_texts(fields(document)):
@@ -92,7 +92,7 @@ def _within_stretch(first: _Piece, pieces: list[_Piece]) -> list[_Piece]:
 
 
 def literal_reasons(document: Document, query: Query, reason: Reason) -> tuple[Reason, ...]:
-    """Where what was found by its letters has each word first, by field; the name before the rest."""
+    """The first piece of each field that contains a word's letters; the name comes first."""
     texts = fields(document)
     if reason.text:
         return (Reason("name", (texts.name,), reason.text),)
@@ -107,8 +107,8 @@ def _literal(texts: Fields, word: str) -> Iterator[tuple[str, str, Sequence[str]
     if pieces := Matcher(word).pieces(texts.name):
         yield "name", "", pieces
         return
-    for behind in [name for own, name in addresses(word) if fold(own) == fold(texts.server)][:1]:
-        if pieces := Matcher(behind).pieces(texts.name):
+    for tool in [name for own, name in addresses(word) if fold(own) == fold(texts.server)][:1]:
+        if pieces := Matcher(tool).pieces(texts.name):
             yield "name", "", pieces
         yield "server", texts.server, (texts.server,)
         return

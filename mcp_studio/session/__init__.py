@@ -1,1 +1,1 @@
-"""One owner task per server: connections, their states, and what servers ask of a person."""
+"""One owner task per server: connections, their states, and the questions of servers to a person."""

@@ -1,4 +1,4 @@
-"""Approvals that wait, as small files, so that they can be listed and answered from another terminal."""
+"""Waiting approvals as small files, so that another terminal can list and answer them."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from mcp_studio.session.inbox import Inbox, InputRequest
 from mcp_studio.session.state import Spawn
 
 _POLL = 0.3
-"""Seconds between two looks for an answer, while something waits; each is also a sign of life."""
+"""Seconds between two looks for an answer while an approval waits; each look is also a sign of life."""
 _PATIENCE = 5.0
-"""Seconds without such a sign after which nobody is there any more."""
+"""Seconds without a sign of life after which the waiting process is taken for dead."""
 _ANSWER = ".answer"
 _LARGEST = 256 * KB
-"""Bytes of arguments that are written."""
+"""Bytes of the largest arguments that are written."""
 
 
 class Waiting(NamedTuple):
@@ -34,9 +34,9 @@ class Waiting(NamedTuple):
     arguments: Json
     reasons: tuple[str, ...]
     asked: float
-    """Seconds since 1970."""
+    """Seconds since the epoch."""
     until: float
-    """When silence means no."""
+    """The time at which the approval is refused without an answer."""
 
 
 class Approvals:
@@ -53,7 +53,7 @@ class Approvals:
         self._spawn = spawn
         self._task: asyncio.Task[None] | None = None
         self._mark = os.urandom(4).hex()
-        """No answer that was meant for another process is one of ours."""
+        """Part of the names of this process's files, so that it takes no answer for another process."""
         inbox.changed.connect(self._on_change)
 
     def _on_change(self, request: InputRequest) -> None:
@@ -61,7 +61,7 @@ class Approvals:
             self._task = self._spawn(self._serve())
 
     async def _serve(self) -> None:
-        """Write what waits, look for answers, and take away what waits no more, until nothing does."""
+        """Write waiting approvals, look for answers, and remove the files of answered ones, until none waits."""
         shown: dict[str, InputRequest] = {}
         try:
             while waiting := {
@@ -80,7 +80,7 @@ class Approvals:
                 self._remove(name)
 
     def _look(self, name: str, request: InputRequest) -> None:
-        """Take an answer. Whoever removes its file decides: the other terminal takes back what nobody took."""
+        """Take an answer. Whoever removes its file decides: the other terminal removes an answer that nobody took."""
         file = self._folder / (name + _ANSWER)
         with suppress(OSError):
             os.utime(self._folder / f"{name}.json")
@@ -98,7 +98,7 @@ class Approvals:
             "version": 1, "subject": request.subject, "arguments": arguments, "reasons": list(request.reasons),
             "asked": now - (mono - request.asked), "until": now + (request.until - mono),
         }  # fmt: skip
-        with suppress(OSError):  # a disk that refuses leaves it to the dialog
+        with suppress(OSError):  # if the disk refuses, only the dialog asks
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             write_object(self._folder / f"{name}.json", value)
 
@@ -107,13 +107,13 @@ class Approvals:
 
 
 def waiting(folder: Path) -> list[Waiting]:
-    """The calls that wait for approval in all processes of this person, oldest first."""
+    """The calls of all processes of this person that wait for approval, oldest first."""
     found: list[Waiting] = []
     for file in folder.glob("*.json"):
         value = read_object(file)
         asked, until = (float(item) if isinstance(item := value.get(key), (int, float)) else 0.0 for key in _TIMES)
         if until <= time.time():
-            file.unlink(missing_ok=True)  # its process ended without taking it away
+            file.unlink(missing_ok=True)  # its process ended without removing the file
         elif _alive(file):
             reasons = tuple(str(one) for one in items_of(value.get("reasons")))
             subject = str(value.get("subject") or "")
@@ -131,10 +131,10 @@ def _alive(file: Path) -> bool:
 
 
 def answer(folder: Path, name: str, *, approved: bool, note: str = "") -> Waiting:
-    """Approve or reject a call that waits in another process, and wait until that has heard it; gives what it was.
+    """Approve or reject a call that waits in another process, and wait until that process has taken the answer.
 
     Raises:
-        UsageError: nothing of that name waits, or not any more.
+        UsageError: no call of that name waits, or it waits no longer.
     """
     known = {one.id: one for one in waiting(folder)}
     if name not in known:

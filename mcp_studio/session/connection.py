@@ -26,7 +26,7 @@ from mcp_studio.transport.base import Opened, Transport
 
 
 class Limit(NamedTuple):
-    """So many seconds, and the option or key that says so."""
+    """A number of seconds, and the option or key that sets it."""
 
     seconds: float
     name: str
@@ -36,7 +36,7 @@ class Limit(NamedTuple):
 
 
 def limit_of(key: Literal["connect", "idle", "total"], default: Limit, timeouts: Timeouts) -> Limit:
-    """What timeouts say, else the default."""
+    """The limit of timeouts, or the default."""
     seconds = getattr(timeouts, key)
     return default if seconds is None else Limit(seconds, timeouts.option or f"timeouts.{key}")
 
@@ -45,9 +45,9 @@ class Deadline:
     """An idle limit that `extend` renews, within a total limit; both pause together.
 
     Args:
-        idle: without a sign of life.
-        total: in all, pauses not counted.
-        longest: seconds in all, pauses counted; None is without end.
+        idle: the limit without a sign of life.
+        total: the limit in all, without pauses.
+        longest: seconds in all, with pauses; None is without end.
     """
 
     def __init__(self, idle: Limit | float, total: Limit | float, longest: float | None = None) -> None:
@@ -59,35 +59,35 @@ class Deadline:
         self._last = None if longest is None else now + max(longest, self._total.seconds)
         self._longest = longest
         self.patience: float | None = None
-        """Seconds of silence after which it is over for a request, while another server can answer it, too."""
+        """Seconds of silence after which a request is given up while another server can answer it."""
         self.replaceable: Callable[[], bool] = bool
-        """Whether another one can now: it may get ready only while the request is open."""
+        """Returns whether another server can take over now, which may change while the request is open."""
         self._paused_at: float | None = None
         self._pauses = 0
 
     def begin(self) -> asyncio.Timeout:
-        """The scope of what it is for, or of the next of several requests that share the total limit."""
-        if self._paused_at is not None:  # whoever would end the pause knows only of the request before
+        """The timeout scope of a request, or of the next of several requests that share the total limit."""
+        if self._paused_at is not None:  # only the earlier request could have ended the pause
             self._end += self._now() - self._paused_at
             self._paused_at, self._pauses = None, 0
         self._scope = asyncio.timeout_at(min(self._now() + self._idle.seconds, self._end, self._last or self._end))
         return self._scope
 
     def extend(self) -> None:
-        """Something came: the idle limit starts anew."""
+        """Start the idle limit anew, because something came."""
         if self._paused_at is None and not self._scope.expired():
             when = min(self._now() + self._idle.seconds, self._end)
             self._scope.reschedule(when if self._last is None else min(when, self._last))
 
     def pause(self) -> None:
-        """A person is being asked; pauses nest."""
+        """Stop the clock while a person is asked; pauses nest."""
         self._pauses += 1
         if self._pauses == 1 and not self._scope.expired():
             self._paused_at = self._now()
             self._scope.reschedule(self._last)
 
     def resume(self) -> None:
-        """The person has answered; without a pause of its own nothing happens."""
+        """Continue after the person has answered; without a pause nothing happens."""
         if self._pauses == 0:
             return
         self._pauses -= 1
@@ -98,12 +98,12 @@ class Deadline:
 
     @property
     def paused(self) -> bool:
-        """A person is being asked."""
+        """Whether a person is being asked."""
         return self._pauses > 0
 
     @property
     def limit(self) -> str:
-        """Which limit passed, in words."""
+        """The limit that passed, in words."""
         if self.paused:
             return f"{self._longest:g} s with all that a person was asked (limits.call_longest)"
         if self._now() >= self._end:
@@ -113,15 +113,15 @@ class Deadline:
 
 T = TypeVar("T")
 GATEWAY = (502, 503, 504)
-"""HTTP statuses of what stands before a server that is not there."""
+"""HTTP statuses of a proxy whose server is down."""
 
 
 OnProgress = Callable[[float, float | None, str], None]
-"""Told progress, total and message of a request."""
+"""Called with progress, total and message of a request."""
 
 
 class Opening(NamedTuple):
-    """A connection that is ready, and how long its phases took in milliseconds."""
+    """A ready connection, and the duration of its phases in milliseconds."""
 
     opened: Opened
     ready: Ready
@@ -130,7 +130,7 @@ class Opening(NamedTuple):
 
 
 class DeadlinePassed(StudioError):
-    """A request got no answer in time; `limit` says which limit, in words."""
+    """A request got no answer in time; `limit` names the limit in words."""
 
     def __init__(self, method: str, limit: str) -> None:
         self.limit = limit
@@ -138,34 +138,34 @@ class DeadlinePassed(StudioError):
 
 
 class RequestStopped(StudioError):
-    """A person no longer wants the answer to a request that is no call."""
+    """Nobody wants the answer to a request any more."""
 
 
 class Reply(NamedTuple):
-    """How a request was answered, and how large the frame was."""
+    """The answer to a request, with the size of its frame."""
 
     event: Answered | Refused
     size: int
     request_id: RequestId
     span: Span | None = None
-    """Where the trace has both."""
+    """The trace's span of request and answer."""
 
 
 @record(eq=False)
 class RunningRequest:
-    """One request that has left and has no answer yet."""
+    """A request that was sent and has no answer yet."""
 
     server: str
     method: str
     target: str
-    """What is called, read or got; empty for everything else."""
+    """The tool, resource or prompt; empty for other methods."""
     answer: asyncio.Future[Reply]
     deadline: Deadline
-    """Stands still while a person is being asked."""
+    """Pauses while a person is asked."""
     on_progress: OnProgress | None
-    """A request that wants to hear of progress belongs to a call."""
+    """Called with progress; only requests of calls have it."""
     started: float
-    """Monotonic."""
+    """Monotonic time."""
     progress: Progress | None = None
 
     def cancel(self) -> None:
@@ -174,7 +174,7 @@ class RunningRequest:
 
 
 def fail(future: asyncio.Future[T], error: StudioError) -> None:
-    """Settle a future that perhaps nobody waits for any more: its error is never complained about by the loop."""
+    """Fail a future that perhaps nobody awaits; the event loop then does not complain of an unread exception."""
     if not future.done():
         future.set_exception(error)
         future.exception()
@@ -184,9 +184,9 @@ class Connection:
     """Sends requests and settles them; implements `transport.base.Sink`.
 
     Args:
-        probe: seconds that `server/discover` may stay without an answer before the handshake is tried.
-        on_event: told everything that is not the answer to a request.
-        spawn: starts a task that belongs to this connection's owner.
+        probe: seconds to wait for the answer to `server/discover` before the handshake is tried.
+        on_event: called with every event that is no answer to a request.
+        spawn: starts a task that ends with the connection.
     """
 
     def __init__(
@@ -205,10 +205,10 @@ class Connection:
         self._tap = tap
         self._limits = limits
         self.connect = limit_of("connect", Limit(limits.connect, "limits.connect"), timeouts)
-        """How long connecting may take."""
+        """The limit for connecting."""
         self._idle = limit_of("idle", Limit(limits.call_idle, "limits.call_idle"), timeouts)
         self.total = limit_of("total", Limit(limits.call_total, "limits.call_total"), timeouts)
-        """How long a request may take in all, where it says nothing itself."""
+        """The total limit of requests that set none."""
         self._probe_time = probe
         self._on_event = on_event
         self._spawn = spawn
@@ -216,27 +216,27 @@ class Connection:
         self._lasting: dict[RequestId, tuple[OnProgress, Deadline]] = {}
         self._pauses = self._frame_size = 0
         self.heard = time.monotonic()
-        """When the newest frame came."""
+        """Monotonic time of the newest frame."""
         self._silence = 0.0
-        """Since when it says nothing although it was asked."""
+        """The time since which the server has not answered the question whether it is there."""
         self._attending: asyncio.Task[None] | None = None
         self._flushing = False
         self._turn = asyncio.Lock()
         loop = asyncio.get_running_loop()
         self._ready: asyncio.Future[ev.Ready] = loop.create_future()
         self.ended: asyncio.Future[StudioError | None] = loop.create_future()
-        """Settled when the connection is over: why, or None when it was closed on purpose."""
+        """Settled when the connection ends: with the error, or None when it was closed on purpose."""
         self.on_given_up: Callable[[RequestId], None] = lambda identity: None
-        """Told of each request that somebody has stopped waiting for."""
+        """Called with each request that nobody waits for any more."""
         self.core = core
         self.sift: Callable[[bytes, Parsed], Parsed] | None = None
-        """Takes out of a frame what is not for the protocol core: answers to what was written by hand."""
+        """Removes messages from a frame that the protocol core must not see: answers to frames written by hand."""
 
     async def open(self) -> Opening:
-        """Start the transport and agree on era and version.
+        """Start the transport and negotiate era and version.
 
         Raises:
-            StudioError: in words that a person understands.
+            StudioError: a sentence says what failed.
         """
         began = time.perf_counter()
         opened = await self._transport.open(self)
@@ -246,13 +246,13 @@ class Connection:
         if self.core.probing and not self.core.modern:
             await self._probe()
         ready = await self._ready
-        # Also when another task is sending it: nothing may overtake `notifications/initialized`.
+        # Wait even if another task is sending, because nothing may overtake `notifications/initialized`.
         await self._flush()
         self._transport.negotiated(ready.version)
         return Opening(opened, ready, (started - began) * 1000, (time.perf_counter() - started) * 1000)
 
     async def _probe(self) -> None:
-        """A server that stays silent on the probe is asked in the older way."""
+        """Try the handshake of the older era if the server does not answer the probe."""
         await asyncio.wait((self._ready,), timeout=self._probe_time)
         if self.core.probing and not self._ready.done():
             self._tap.note(f"no answer to server/discover within {self._probe_time:g} s: trying initialize")
@@ -260,10 +260,10 @@ class Connection:
             await self._flush()
 
     async def close(self) -> None:
-        """End the transport.
+        """Close the transport.
 
         Raises:
-            TimeoutError: it took too long.
+            TimeoutError: closing took too long.
         """
         self.end(None)
         try:
@@ -275,7 +275,7 @@ class Connection:
     # ------------------------------------------------------------------ asking
 
     def deadline(self, own: Timeouts | None = None) -> Deadline:
-        """For a request, or several together: what is set for it, else for the server, else for all."""
+        """The deadline of one or several requests: by own timeouts, those of the server, or the general limits."""
         idle, total = self._idle, self.total
         if own is not None:
             idle, total = limit_of("idle", idle, own), limit_of("total", total, own)
@@ -297,16 +297,16 @@ class Connection:
         """Send a request and wait for its answer; cancelling the caller cancels it at the server.
 
         Args:
-            deadline: shared by several requests; the server's own where there is none.
-            follows: the request whose answer asked for what this one brings, or which is sent once more.
-            under: the request, by its number in the trace, on behalf of which this one is sent.
-            on_sent, on_id: called when it is written or under way; told its id before that.
+            deadline: shared by several requests; by default the server's own.
+            follows: the request that asked for the content of this one, or that this one repeats.
+            under: the trace's number of the request for which this one is sent.
+            on_sent, on_id: called when the request was sent, and with its id before that.
 
         Raises:
-            DeadlinePassed: no answer in time.
-            RequestStopped: nobody waits for it any more, or the server is silent.
-            ConnectionLost: the connection ended, or had ended before.
-            StudioError: the answer cannot be read, or the transport could not get one.
+            DeadlinePassed: no answer came in time.
+            RequestStopped: nobody waits for the answer any more, or the server is silent.
+            ConnectionLost: the connection has ended.
+            StudioError: the answer cannot be read, or the transport got none.
         """
         if self.ended.done():
             raise self._lost()
@@ -343,13 +343,13 @@ class Connection:
 
     @property
     def silent(self) -> bool:
-        """It has not answered, not even the question whether it is there, and has said nothing since."""
+        """Whether the server did not answer the question whether it is there, and has sent nothing since."""
         return self._silence > self.heard
 
     async def _attend(self) -> None:
-        """While requests are open that another server may answer: see that this one is there, and give them up if not.
+        """Give up movable requests of a silent server, after asking it whether it is there.
 
-        Once it was silent it is asked until it says something.
+        A silent server is asked again until it sends something.
         """
         asked, asking = 0.0, None
         while (movable := [one for one in self._running.values() if one.deadline.patience]) or self.silent:
@@ -358,7 +358,7 @@ class Connection:
             now = time.monotonic()
             since = max(self.heard, min((one.started for one in waiting if not one.deadline.paused), default=now))
             if not (waiting or self.silent):
-                pass  # a server that does one thing at a time says nothing meanwhile, and nobody else could
+                pass  # a server that does one thing at a time is silent meanwhile, and no other server is ready
             elif now - since >= patience and asked > since:
                 self._silence = now
                 self._tap.note(f"it has said nothing for {now - since:.1f} s, though it was asked whether it is there")
@@ -369,22 +369,22 @@ class Connection:
             await asyncio.sleep(patience / 2)
 
     def _ask(self, deadline: Deadline | None = None) -> Coroutine[Any, Any, Reply]:
-        """Ask whether it is there."""
+        """Ask the server whether it is there."""
         return self.request("server/discover" if self.core.modern else "ping", deadline=deadline)
 
     async def _greet(self) -> None:
-        """Do so, and leave it there: any answer, and any refusal of its own, is heard."""
+        """Ask the server whether it is there, and ignore the result: any answer or refusal counts as heard."""
         with suppress(StudioError):
             await self._ask()
 
     async def probe(self, every: float) -> None:
-        """Ask now and then whether the server is still there: over HTTP often no socket is lost when it goes.
+        """Ask from time to time whether an HTTP server is still there, because often no socket breaks when it stops.
 
-        Whoever answers at all is there, and nobody is asked while a call runs: a server may do one thing at a time.
+        Any answer will do. The server is not asked during a call, because it may do one thing at a time.
 
         Args:
-            every: seconds without a frame after which it is asked; 0 is never. Without an answer within the time for
-                connecting the connection is lost.
+            every: seconds without a frame after which the server is asked; 0 is never. The connection is lost if no
+            answer comes within the time for connecting.
         """
         while every > 0:
             if (wait := self.heard + every - time.monotonic()) > 0 or self.calls:
@@ -399,17 +399,17 @@ class Connection:
 
     @property
     def running(self) -> tuple[RunningRequest, ...]:
-        """The requests that have no answer yet, oldest first; readers poll it on a timer of theirs."""
+        """The requests without an answer, oldest first; readers poll it."""
         return tuple(self._running.values())
 
     @property
     def calls(self) -> set[RequestId]:
-        """The open requests that want to hear of progress: calls."""
+        """The open requests that want progress, which are those of calls."""
         return {identity for identity, running in self._running.items() if running.on_progress is not None}
 
     @contextmanager
     def lasting(self, identity: RequestId, on_progress: OnProgress, deadline: Deadline) -> Generator[None]:
-        """Go on after the answer with its progress and its deadline, as a task of 2025-11-25 makes it."""
+        """Keep progress and deadline of a request alive after its answer, for a task of 2025-11-25."""
         self._lasting[identity] = on_progress, deadline
         self.core.lasting.add(identity)
         try:
@@ -419,19 +419,19 @@ class Connection:
             self.core.lasting.discard(identity)
 
     def pause(self) -> None:
-        """A person is being asked by this server: no deadline runs, also of requests that follow; pauses nest."""
+        """Stop all deadlines, also those of later requests, while the server asks a person; pauses nest."""
         self._pauses += 1
         if self._pauses == 1:
             self._set_paused(True)
 
     def resume(self) -> None:
-        """The person has answered."""
+        """Continue the deadlines after the person has answered."""
         self._pauses -= 1
         if self._pauses == 0:
             self._set_paused(False)
 
     def notify(self, method: str, params: dict[str, Json] | None = None) -> None:
-        """Send a notification with what is sent next."""
+        """Send a notification with the next messages."""
         self._put(self.core.notify(method, params))
 
     def respond(self, identity: RequestId, result: Json) -> None:
@@ -443,14 +443,14 @@ class Connection:
         self._put(self.core.refuse(identity, code, message))
 
     def ignore(self, identity: RequestId | None) -> None:
-        """A request of the server gets no answer from us: somebody gives it by hand."""
+        """Give no answer to a request of the server, because a person answers it by hand."""
         for event in self.core.ignore(identity):
             self._on_event(event)
 
-    # ------------------------------------------------------------------ told by the transport
+    # ------------------------------------------------------------------ called by the transport
 
     def frame(self, data: bytes, parsed: Parsed | None = None) -> None:
-        """One frame came in."""
+        """Handle an incoming frame."""
         parsed = parsed or parse(data, self._limits)
         self._tap.understood(parsed)
         if self.ended.done():
@@ -464,7 +464,7 @@ class Connection:
             self._flush_soon()
 
     def undelivered(self, out: Outgoing, error: StudioError) -> None:
-        """A message got no answer on the transport's level."""
+        """Handle a message that got no answer on the transport's level."""
         self._tap.cleaned(error)
         if out.kind != "request" or out.id is None:
             return self._tap.note(f"could not deliver {out.method or out.kind}: {error.message}")
@@ -474,7 +474,7 @@ class Connection:
         self._flush_soon()
 
     def closed(self, error: StudioError | None) -> None:
-        """The transport ended by itself."""
+        """Handle that the transport ended by itself."""
         self.end(self._tap.cleaned(error or ConnectionLost("The server closed the connection.")))
 
     # ------------------------------------------------------------------ inside
@@ -506,7 +506,7 @@ class Connection:
             deadline.pause() if paused else deadline.resume()
 
     def _on_progress(self, event: Progressed) -> None:
-        """Progress came: the idle limit starts anew."""
+        """Pass progress on; it starts the idle limit anew."""
         running = self._running.get(event.id)
         if running is None:
             if lasting := self._lasting.get(event.id):
@@ -549,7 +549,7 @@ class Connection:
         self.on_given_up(identity)
 
     def end(self, error: StudioError | None = None) -> None:
-        """It is over, on purpose where there is no error: whoever waits for `ended` goes on and closes it."""
+        """End the connection, on purpose if there is no error; whoever awaits `ended` closes it."""
         if self.ended.done():
             return
         self.ended.set_result(error)
@@ -564,9 +564,9 @@ class Connection:
 
 
 def asker(connection: Connection, under: int = 0) -> Ask:
-    """Sends over a connection, on behalf of the request with the number `under` if there is one.
+    """A function that sends requests over a connection, for the request with the number `under` if it is given.
 
-    All that it sends has one deadline together. A refusal is an error, but no templates are no mistake.
+    All its requests share one deadline. A refusal is an error, except for a server that has no templates.
     """
     deadline = connection.deadline()
 

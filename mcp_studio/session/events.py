@@ -1,4 +1,4 @@
-"""What happens to servers, as typed events: for programs that embed the studio, for `watch --events`, for the trace."""
+"""Typed events on servers, for programs that embed the studio, for `watch --events`, and for the trace."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from mcp_studio.session.state import Status
 
 @record(frozen=True)
 class ServerEvent:
-    """Something happened to a server."""
+    """An event on a server."""
 
     words: ClassVar[str] = "connecting"
-    """What is said of it, with the fields that it is said with."""
+    """The words of the event, with its fields as placeholders."""
     server: str
 
     @property
     def said(self) -> str:
-        """It in words, after the server's name."""
+        """The event in words, to follow the server's name."""
         return self.words.format(self)
 
     @property
     def facts(self) -> dict[str, Json]:
-        """It for scripts: its name, its fields, and the words."""
+        """The event for scripts: its name, its fields, and the words."""
         values = {item.name: getattr(self, item.name) for item in fields(self)}
         texts = {name: value.message if isinstance(value, StudioError) else value for name, value in values.items()}
         return {"event": type(self).__name__, **texts, "said": self.said}
@@ -34,12 +34,12 @@ class ServerEvent:
 
 @record(frozen=True)
 class ServerConnecting(ServerEvent):
-    """It is started or reached, for the first time or because somebody wants it."""
+    """The server is started or reached, for the first time or on demand."""
 
 
 @record(frozen=True)
 class ServerConnected(ServerEvent):
-    """It is ready."""
+    """The server is ready."""
 
     words: ClassVar[str] = "connected, {0.version}"
     version: str = ""
@@ -47,7 +47,7 @@ class ServerConnected(ServerEvent):
 
 @record(frozen=True)
 class ServerReconnecting(ServerEvent):
-    """It ended by itself, or could not be reached, and is tried again."""
+    """The server ended by itself, or could not be reached, and is tried again."""
 
     words: ClassVar[str] = "reconnecting, attempt {0.attempt} of {0.of}"
     attempt: int = 1
@@ -56,14 +56,14 @@ class ServerReconnecting(ServerEvent):
 
 @record(frozen=True)
 class ServerReconnected(ServerConnected):
-    """It is ready again."""
+    """The server is ready again."""
 
     words: ClassVar[str] = "reconnected, {0.version}"
 
 
 @record(frozen=True)
 class ServerLost(ServerEvent):
-    """A connection that was ready has ended by itself."""
+    """A ready connection ended by itself."""
 
     words: ClassVar[str] = "disconnected: {0.error.message}"
     error: StudioError = StudioError("")
@@ -71,21 +71,21 @@ class ServerLost(ServerEvent):
 
 @record(frozen=True)
 class ServerFailed(ServerLost):
-    """It is not tried any more until somebody wants it."""
+    """The server failed, and is tried again only on demand."""
 
     words: ClassVar[str] = "failed: {0.error.message}"
 
 
 @record(frozen=True)
 class ServerRemoved(ServerEvent):
-    """It is not part of the studio any more."""
+    """The server was removed from the studio."""
 
     words: ClassVar[str] = "removed: {0.reason}"
     reason: str = ""
 
 
 def event_of(before: Status, now: Status, attempts: int) -> ServerEvent | None:
-    """What a change of status means; None where it is no event of its own.
+    """The event of a change of status; None where the change is not an event.
 
     Args:
         attempts: how often a server is tried again.

@@ -1,4 +1,4 @@
-"""Groups of servers that can stand in for one another: which member a call goes to, and which ones come next."""
+"""Groups of servers that can replace one another: which server gets a call, and which ones come next."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from mcp_studio.session.state import at_most, until
 from mcp_studio.trace.statistics import Numbers, Tally
 
 MARK = "@"
-"""In front of the name of a group, where a server could be named too."""
+"""Precedes the name of a group where a server could be named too."""
 _POINTS = 0.05
-"""Success rates that differ by less are equal."""
+"""Success rates that differ by less count as equal."""
 _FASTER = 0.8
-"""A member takes over from the one that serves when it needs less than this share of its time."""
+"""Another server replaces the serving one if it needs less than this share of its time."""
 _MOMENT = 1.0
-"""Seconds that a server which would come first has to become ready once another one can serve."""
+"""Seconds that a better server gets to become ready once another one can serve."""
 _CALL = "tools/call"
 _TEMPLATES = 100
-"""Templates that an address is compared with."""
+"""Templates that a URI is compared with."""
 
 
 class Member(NamedTuple):
-    """One server of a group, as a tool of it would be routed now."""
+    """One server of a group, with its figures for a tool."""
 
     server: str
     healthy: bool
-    """It is ready, and says something when it is asked."""
+    """Whether the server is ready and not silent."""
     drained: bool
     priority: int
     success: float
-    """From 0 to 1; 1 without any call."""
+    """The success rate from 0 to 1; 1 without calls."""
     average: float | None
-    """Milliseconds, moving; None without any call."""
+    """The moving average in milliseconds; None without calls."""
 
 
 class Groups:
-    """Routes tools by priority, health, success rate and latency; a person can prefer, drain and release members."""
+    """Routes tools by priority, health, success rate and latency; a person can prefer, drain and release servers."""
 
     def __init__(self, manager: ConnectionManager, numbers: Numbers, catalog: Catalog) -> None:
         self._manager = manager
@@ -51,19 +51,19 @@ class Groups:
         self._drained: set[str] = set()
         self._preferred: dict[str, str] = {}
         self._serving: dict[tuple[str, str], str] = {}
-        """Which member a tool went to last."""
+        """The server that got each tool's last call."""
 
     def of(self, server: str) -> str:
         """The group of a server; empty where it has none."""
         return self._manager.config(server).group
 
     def tags(self, server: str) -> tuple[str, ...]:
-        """What a server can be found by besides its name: its group."""
+        """Words for finding a server besides its name: its group."""
         group = self.of(server) if server in self._manager.names() else ""
         return (group,) if group else ()
 
     def members(self, group: str, tool: str, preferred: str = "") -> tuple[Member, ...]:
-        """The servers of a group that offer a tool, or may, best first; a call may name the one that it prefers."""
+        """The servers of a group that offer a tool, or may do so, best first; a call may name its preferred one."""
         servers = [name for name in self._manager.names() if self.of(name) == group]
         self._numbers.look()
         found = [self._member(name, tool) for name in servers if self._offers(name, tool)]
@@ -82,10 +82,10 @@ class Groups:
         return tuple(sorted(found, key=order))
 
     def best(self, group: str, tool: str, preferred: str = "") -> str:
-        """The member that a tool goes to; it goes there again until another one is clearly better.
+        """The server for a tool's call; it stays the same until another one is clearly better.
 
         Raises:
-            UsageError: no server of such a group offers the tool.
+            UsageError: no server of the group offers the tool.
         """
         found = self.members(group, tool, preferred)
         if not found:
@@ -94,11 +94,13 @@ class Groups:
         return found[0].server
 
     async def route(self, group: str, tool: str, preferred: str = "") -> str:
-        """The same once it is known who has the tool: where one can serve, only a moment is waited for a better one,
-        but for one that the call prefers. Where nobody that is connected can, one is started that starts on demand.
+        """The server for a tool's call, once it is known who offers the tool.
+
+        If one can serve, a better one gets only a moment, except the one that the call prefers. If no connected server
+        can, one is started that starts on demand.
 
         Raises:
-            UsageError: no server of such a group offers the tool.
+            UsageError: no server of the group offers the tool.
         """
 
         def look() -> tuple[bool, bool]:
@@ -116,7 +118,7 @@ class Groups:
         return await self.route(group, tool, preferred)
 
     async def reader(self, uri: str) -> str:
-        """As `server_of`, once it is known who has the resource: where one can serve, others have a moment more."""
+        """The server of a resource, once it is known who has it; if one can serve, others get only a moment."""
 
         def look() -> tuple[bool, bool]:
             unread = [name for name in self._manager.names() if self._unread(name, "resource", "template")]
@@ -128,16 +130,16 @@ class Groups:
         return self.server_of(uri)
 
     async def _until_clear(self, look: Callable[[], tuple[bool, bool]]) -> None:
-        """Wait as long as something may come: `look` says whether somebody can serve, and whether that is so."""
+        """Wait for servers that may still come: `look` says whether one can serve, and whether others may come."""
         signals = (self._manager.changed, self._catalog.changed)
         await until(lambda: look()[0] or not look()[1], *signals)
         await at_most(_MOMENT, until(lambda: not look()[1], *signals))
 
     def server_of(self, uri: str) -> str:
-        """The server that lists a resource or template, else the one with a template that the address fits.
+        """The server that lists a resource or template, else one with a matching template.
 
         Raises:
-            UsageError: there is none, or there are several that are not of one group.
+            UsageError: no server has it, or several have that are not in one group.
         """
         entries = (*self._catalog.entries("resource"), *self._catalog.entries("template"))
         known = [entry.ref for entry in entries if not entry.remembered]
@@ -154,12 +156,12 @@ class Groups:
         return max(names, key=self._rank)
 
     def _rank(self, server: str) -> tuple[bool, bool, bool, int]:
-        """What matters where a group has a resource: there are no figures of each."""
+        """The rank of a group's server for a resource, of which there are no figures."""
         supervisor, preferred = self._manager.supervisor(server), self.by_hand(server) == "preferred"
         return server not in self._drained, supervisor.healthy, preferred, supervisor.config.priority
 
     def others(self, server: str, tool: str, tried: Iterable[str] = ()) -> tuple[Member, ...]:
-        """The members that could take a call of a server's tool, best first; none where it has no group."""
+        """The servers that could take a call of a server's tool, best first; none without a group."""
         group, out = self.of(server), {server, *tried}
         found = self.members(group, tool) if group else ()
         return tuple(one for one in found if one.server not in out and not one.drained)
@@ -170,17 +172,17 @@ class Groups:
         return tally.durations.most / 1000 if tally else 0.0
 
     def prefer(self, server: str) -> None:
-        """Route everything of its group to a server as long as it is healthy."""
+        """Route all calls of the group to a server as long as it is healthy."""
         self._drained.discard(server)
         self._preferred[self.of(server)] = server
 
     def drain(self, server: str) -> None:
-        """Route nothing to a server any more; what runs there goes on."""
+        """Route no further calls to a server; running calls continue."""
         self.release(server)
         self._drained.add(server)
 
     def release(self, server: str) -> None:
-        """Take back what was preferred or drained by hand."""
+        """Undo `prefer` and `drain`."""
         self._drained.discard(server)
         group = self.of(server)
         if self._preferred.get(group) == server:
@@ -192,14 +194,14 @@ class Groups:
         return "drained" if server in self._drained else "preferred" if preferred else ""
 
     def _unread(self, server: str, *kinds: EntryKind) -> bool:
-        """Whether a server is being connected, or its lists read, so that it shows in a while what it offers."""
+        """Whether a server connects, or its lists are being read, so that its offer will soon be known."""
         supervisor = self._manager.supervisor(server)
         if supervisor.connection is None:
             return not supervisor.settled.is_set()
         return any(self._catalog.listing(server, kind).state in ("empty", "loading") for kind in kinds)
 
     def _offers(self, server: str, tool: str) -> bool:
-        """Whether a server lists a tool, or nobody knows yet what it lists; one that is off offers nothing."""
+        """Whether a server lists a tool, or may do so while its lists are unknown; a disabled one offers nothing."""
         state = self._manager.status(server).state
         if state == "disabled" and not self._manager.supervisor(server).on_demand:
             return False

@@ -1,4 +1,4 @@
-"""What servers and the studio ask of a person: one queue, several kinds of answerer."""
+"""Questions of servers and of the studio to a person: one queue, several kinds of answerers."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ if TYPE_CHECKING:
     from mcp_studio.auth.signin import SignIn
 
 Action = Literal["accept", "decline", "cancel"]
-"""The three answers of the specification (client/elicitation); for an approval accept means run."""
+"""The answers of the specification (client/elicitation); for an approval, `accept` runs the call."""
 QuestionKind = Literal["elicitation", "url", "sampling", "approval", "sign_in", "roots"]
-"""A form, a page, a message of a model, a call to allow, a server to sign in to, roots of a client of the gateway."""
+"""In order: form, page, model's message, call to approve, server to sign in to, roots of a gateway's client."""
 OURS: tuple[QuestionKind, ...] = ("approval", "sign_in")
-"""What the studio asks of itself: not counted among what a server asks."""
+"""Questions of the studio itself, which do not count among those of a server."""
 
 _OPENED = 50
 
 
 class Answer(NamedTuple):
-    """What was answered."""
+    """The answer to a question."""
 
     action: Action
     content: Json = None
     """The value of an accepted form; the `CreateMessageResult` of an accepted sampling request."""
     by: str = ""
-    """What answered, where it was no person: `rule 2 of answers.toml`; begins with `nobody` where nothing did."""
+    """The answerer if it was no person, such as `rule 2 of answers.toml`; starts with `nobody` where none answered."""
     note: str = ""
-    """What the person says about it."""
+    """The person's remark."""
 
     @property
     def refusal(self) -> str:
-        """Why what it should have approved is not run, in a few words."""
+        """Why a call without approval does not run, in a few words."""
         if self.action == "cancel" or self.by.startswith("nobody"):
             return f"needs approval, {self.by or 'nobody answered'}"
         said = f"denied by {self.by or 'you'}"
@@ -51,7 +51,7 @@ class Answer(NamedTuple):
 
 @record(eq=False)
 class InputRequest:
-    """One question, carrying the slot for its answer."""
+    """A question, with a future for its answer."""
 
     kind: QuestionKind
     server: str
@@ -59,51 +59,54 @@ class InputRequest:
     schema: Json = None
     """The requested schema of a form."""
     subject: str = ""
-    """The call it belongs to (`server.tool`), where that is known."""
+    """The call that the question belongs to (`server.tool`), where it is known."""
     arguments: Json = None
-    """For an approval: what would be sent."""
+    """For an approval: the arguments of the call."""
     reasons: tuple[str, ...] = ()
-    """For an approval: why it is asked; for a sign-in: what it would ask for."""
+    """For an approval: the reasons; for a sign-in: the scopes."""
     sign_in: Callable[..., SignIn] | None = None
-    """For a sign-in: begins it, or gives the one that is under way; takes `step_by_step`. Accepted when it is done."""
+    """For a sign-in: starts it, or returns the running one; takes `step_by_step`.
+
+    The question is accepted when it is done.
+    """
     url: str = ""
-    """The page that a server wants opened, as it came; see `mcp_studio.urls.judge`."""
+    """The page that a server wants to be opened, as it came; see `mcp_studio.urls.judge`."""
     elicitation_id: str = ""
-    """Under which the server tells that the page is done (2025-11-25)."""
+    """The id with which the server reports that the page is done (2025-11-25)."""
     retries: bool = False
-    """Accepting sends the call again (-32042): accept when the page is done, not when it is opened."""
+    """Whether accepting sends the call again (-32042), so that it waits until the page is done."""
     opened: bool = False
-    """The person has opened the page, or copied its address."""
+    """Whether the person has opened the page, or copied its address."""
     completed: bool = False
-    """The server says that the page is done."""
+    """Whether the server has reported that the page is done."""
     params: dict[str, Json] = field(default_factory=dict[str, Json])
-    """The parameters as they came: messages, tools and preferences of a sampling request."""
+    """The raw parameters: messages, tools and preferences of a sampling request."""
     quiet: bool = False
-    """It opens no dialog by itself: its server asks too often, or a rule says so."""
+    """Whether no dialog opens by itself, because the server asks too often, or a rule says so."""
     note: str = ""
-    """Why a rule did not answer it, in words."""
+    """Why a rule did not answer the question, in words."""
     draft: Json = None
-    """What the person had typed when they put it off."""
+    """The person's input when they postponed the question."""
     number: int = field(default_factory=itertools.count(1).__next__)
     asked: float = field(default_factory=time.monotonic)
     until: float = 0.0
-    """Monotonic time at which it is answered with `cancel`; 0 is never."""
+    """Monotonic time at which the question is answered with `cancel`; 0 is never."""
     reply: asyncio.Future[Answer] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
     def answer(self, action: Action, content: Json = None, *, by: str = "", note: str = "") -> None:
-        """Settle it; a second answer is ignored."""
+        """Answer the question; a second answer is ignored."""
         if not self.reply.done():
             self.reply.set_result(Answer(action, content, by, note))
 
 
 class Recent:
-    """How often things happened lately, by key, in windows that slide."""
+    """Counts recent events by key, in sliding windows."""
 
     def __init__(self) -> None:
         self._times: defaultdict[object, deque[float]] = defaultdict(deque)
 
     def too_often(self, key: object, most: int, seconds: float = 60.0, *, counts: bool = True) -> bool:
-        """Whether one more is too many; where it is not, it `counts`."""
+        """Whether one more event is too many; if not, `counts` counts it."""
         now, times = time.monotonic(), self._times[key]
         while times and now - times[0] > seconds:
             times.popleft()
@@ -114,9 +117,9 @@ class Recent:
 
 
 class Inbox:
-    """All open questions, oldest first. `changed` fires when one comes, changes, is answered, or is withdrawn.
+    """The open questions, oldest first. `changed` fires when one comes, changes, is answered, or is withdrawn.
 
-    Of one server at most `limits.prompts` questions are open at a time; more wait their turn unseen.
+    At most `limits.prompts` questions of a server are shown at a time; further ones wait unseen.
     """
 
     def __init__(self, limits: Limits = DEFAULT) -> None:
@@ -126,11 +129,11 @@ class Inbox:
         self._recent = Recent()
         self._pages: deque[InputRequest] = deque(maxlen=_OPENED)
         self._done: deque[tuple[str, str]] = deque(maxlen=_OPENED)
-        """Pages that were called done: their server may say so together with the refusal that asks for them."""
+        """Pages that servers reported as done, which may come together with the refusal that asks for them."""
 
     @property
     def pending(self) -> tuple[InputRequest, ...]:
-        """The open questions, oldest first, but for those that wait their turn."""
+        """The shown questions, oldest first."""
         counts: Counter[str] = Counter()
         shown: list[InputRequest] = []
         for request in self._open:
@@ -141,24 +144,24 @@ class Inbox:
 
     @property
     def held(self) -> int:
-        """How many more wait their turn."""
+        """The number of questions that wait unseen."""
         return len(self._open) - len(self.pending)
 
     def waiting(self, server: str) -> int:
-        """How many questions of a server are open or wait their turn; what the studio asks of itself does not count."""
+        """The number of open questions of a server, shown or not, without those of the studio itself."""
         return sum(one.server == server and one.kind not in OURS for one in self._open)
 
     @property
     def pages(self) -> tuple[InputRequest, ...]:
-        """Pages that were opened and that their server has not called done yet, oldest first."""
+        """Opened pages that their server has not reported as done, oldest first."""
         return tuple(page for page in self._pages if not page.completed)
 
     async def ask(self, request: InputRequest) -> Answer:
-        """Queue a question and wait for its answer; cancelling the waiter withdraws the question."""
+        """Queue a question and wait for its answer; cancelling the caller withdraws the question."""
         if request.elicitation_id:
             request.completed = (request.server, request.elicitation_id) in self._done
         if request.kind not in OURS:
-            # Specification, client/elicitation: clients should rate-limit; a person is not to be flooded.
+            # Specification, client/elicitation: clients should rate-limit, so that no server can flood a person.
             request.quiet = request.quiet or self._recent.too_often(request.server, self._limits.prompts_minute)
         bound = "approval" if request.kind == "approval" else "answer"
         seconds: float = getattr(self._limits, bound)
@@ -176,7 +179,7 @@ class Inbox:
             self.changed.emit(request)
 
     def completed(self, server: str, elicitation_id: str) -> None:
-        """A server says that a page is done (2025-11-25, `notifications/elicitation/complete`)."""
+        """Record that a server reports a page as done (2025-11-25, `notifications/elicitation/complete`)."""
         self._done.append((server, elicitation_id))
         for request in (*self._open, *self._pages):
             if request.server == server and request.elicitation_id == elicitation_id and request.kind == "url":
@@ -186,9 +189,9 @@ class Inbox:
                 self.changed.emit(request)
 
     def page_opened(self, request: InputRequest) -> None:
-        """The person has opened a page, or copied its address: consent is given.
+        """Record that the person has opened a page, or copied its address, which is consent.
 
-        A question of its own is thereby answered; a page that a call waits for is answered when it is done.
+        This answers the question, except for a page that a call waits for, which is answered when it is done.
         """
         request.opened = True
         if not request.retries:
@@ -200,7 +203,7 @@ class Inbox:
         self.changed.emit(request)
 
     def decline_all(self, server: str) -> None:
-        """Decline everything that a server asks at this moment."""
+        """Decline all present questions of a server."""
         for request in self._open:
             if request.server == server and request.kind not in OURS:
                 request.answer("decline")

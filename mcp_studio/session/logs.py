@@ -1,4 +1,4 @@
-"""What servers say in log messages: all servers in one store, bounded for each."""
+"""The log messages of all servers in one store, bounded for each server."""
 
 from __future__ import annotations
 
@@ -19,44 +19,44 @@ if TYPE_CHECKING:
     from mcp_studio.session.supervisor import Supervisor
 
 LONGEST = 8_000
-"""Characters kept of one message; the trace has the whole."""
+"""Characters that are kept of one message; the trace has all of it."""
 _NAME = 200
 
 
 class LogMessage(NamedTuple):
-    """One `notifications/message` (specification, server/utilities/logging). All of it is foreign text."""
+    """One `notifications/message` (specification, server/utilities/logging). All texts are foreign."""
 
     number: int
-    """Counts from 1 over all servers."""
+    """The number of the message, from 1 over all servers."""
     time: float
-    """When it came, in seconds since the epoch."""
+    """The time of arrival, in seconds since the epoch."""
     server: str
     level: str
-    """As the server wrote it; `rank` says what it counts as."""
+    """The server's text; `rank` interprets it."""
     logger: str
     text: str
-    """The data as text, secrets taken out: a string as it is, anything else as JSON; cut at `LONGEST` characters."""
+    """The data as text without secrets: a string as it is, other data as JSON; cut at `LONGEST` characters."""
     is_json: bool = False
-    """The data was no string."""
+    """Whether the data was not a string."""
     request: str = ""
-    """The request of ours on whose stream it came, where that is known (2026-07-28 over HTTP)."""
+    """The request on whose stream the message came, where it is known (2026-07-28 over HTTP)."""
     entry: int = 0
-    """Its number in the trace, 0 where it has none."""
+    """The trace's number of the message; 0 where it has none."""
 
     @property
     def rank(self) -> int:
-        """How severe it is: the place of its level in `LOG_LEVELS`; an unknown level counts as `info`."""
+        """The severity: the index of the level in `LOG_LEVELS`; an unknown level counts as `info`."""
         return rank_of(self.level)
 
     @property
     def line(self) -> str:
-        """All of it but the time in one text: server, level, logger, data."""
+        """Server, level, logger and data as one text."""
         logger = f"{self.logger}: " if self.logger else ""
         return f"{self.server} {self.level or 'no level'} {logger}{self.text}"
 
     @property
     def data(self) -> Json:
-        """The data as it is kept: a value, or the text where it was cut."""
+        """The kept data as a value, or as text where it was cut."""
         if not self.is_json:
             return self.text
         try:
@@ -66,15 +66,15 @@ class LogMessage(NamedTuple):
 
 
 def rank_of(level: str) -> int:
-    """The place of a level in `LOG_LEVELS`; an unknown one counts as `info`, an empty one as the least."""
+    """The index of a level in `LOG_LEVELS`; an unknown one counts as `info`, an empty one as the least severe."""
     return LOG_LEVELS.index(level) if level in LOG_LEVELS else 1 if level else 0
 
 
 class LogStore:
-    """The newest messages of every server, `limits.logs` of each.
+    """The newest messages of every server, at most `limits.logs` of each.
 
     Args:
-        redact: takes secrets out of a text.
+        redact: removes secrets from a text.
     """
 
     def __init__(self, limits: Limits = DEFAULT, redact: Callable[[str], str] = str) -> None:
@@ -82,19 +82,19 @@ class LogStore:
         self._redact = redact
         self._messages: dict[str, deque[LogMessage]] = {}
         self.revision = 0
-        """Changes with every message; front ends poll it."""
+        """A number that changes with every message, for polling."""
         self.total = 0
-        """Messages so far, the dropped ones too."""
+        """The number of messages so far, with dropped ones."""
         self.added: Signal[LogMessage] = Signal()
-        """Every message, as it comes."""
+        """Emits every message."""
 
     def add(
         self, server: str, params: dict[str, Json], *, request: str = "", entry: int = 0, plain: bool = False
     ) -> LogMessage:
-        """Keep the parameters of one notification; whatever is missing or wrong in them is empty.
+        """Store the parameters of a notification; missing or invalid members count as empty.
 
         Args:
-            plain: it is known already that there is no secret in them.
+            plain: the parameters are known to contain no secrets.
         """
         self.total += 1
         self.revision += 1
@@ -115,12 +115,12 @@ class LogStore:
     def messages(
         self, servers: Iterable[str] | None = None, *, least: str = "", words: Iterable[str] = ()
     ) -> list[LogMessage]:
-        """The messages kept, the oldest first.
+        """The stored messages, oldest first.
 
         Args:
-            servers: only these; all where None.
-            least: the least severe level that is wanted.
-            words: all of them occur in a message, its logger, its level or its server's name, in any case.
+            servers: only messages of these servers; None for all.
+            least: the least severe level.
+            words: words that all must occur in message, logger, level or server's name, in any case.
         """
         wanted, rank = [word.casefold() for word in words], rank_of(least)
         names = self._messages if servers is None else [name for name in servers if name in self._messages]
@@ -128,11 +128,10 @@ class LogStore:
         return [one for one in kept if one.rank >= rank and (not wanted or _has(one, wanted))]
 
     def count(self, server: str) -> int:
-        """How many messages of a server are kept."""
+        """The number of stored messages of a server."""
         return len(self._messages.get(server, ()))
 
     def forget(self, server: str) -> None:
-        """A server is gone."""
         self._messages.pop(server, None)
         self.revision += 1
 
@@ -148,9 +147,9 @@ def _text(params: dict[str, Json], key: str) -> str:
 
 
 async def begin_level(supervisor: Supervisor, connection: Connection) -> None:
-    """Tell a server that has just connected, where it declares logging and a level is wanted.
+    """Set the level of log messages for a new connection, where the server declares logging and a level is configured.
 
-    Every request of the stateless era carries the level; the handshake era has logging/setLevel.
+    In the stateless era every request carries the level; the handshake era has logging/setLevel.
     """
     level = supervisor.log_level
     if connection.core.modern:
@@ -164,14 +163,14 @@ async def begin_level(supervisor: Supervisor, connection: Connection) -> None:
 
 
 async def set_level(supervisor: Supervisor, level: str) -> str:
-    """Ask for another level from now on, over reconnects too; what that means, in a sentence.
+    """Ask for another level from now on, also after reconnects; returns a sentence on the effect.
 
     Args:
         level: one of `LOG_LEVELS`, or empty to leave it to the server.
 
     Raises:
         UsageError: there is no such level.
-        StudioError: the server refuses it, or gives no answer.
+        StudioError: the server refuses the level, or does not answer.
     """
     if level and level not in LOG_LEVELS:
         raise UsageError(f"There is no log level {level!r}.", hint=f"Levels are {', '.join(LOG_LEVELS)}.")

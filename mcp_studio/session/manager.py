@@ -1,4 +1,4 @@
-"""All connections: which there are, what state they are in, and commands to them."""
+"""All connections: their states, and commands to them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from mcp_studio.trace.store import TraceStore
 from mcp_studio.transport.base import Transport
 
 _TURN = 3.0
-"""Seconds after which a server that is still connecting holds up no other one."""
+"""Seconds after which a slowly connecting server no longer blocks others."""
 MakeTransport = Callable[[ServerConfig, Limits, ServerTap], Transport]
 
 
@@ -39,8 +39,8 @@ class ConnectionManager:
 
     Args:
         spawn: starts a task in the studio's task group.
-        make_transport: opens a configuration as a transport.
-        memories: what servers offered last time, and the era that worked.
+        make_transport: makes the transport of a configuration.
+        memories: the last offers of servers, and the eras that worked.
     """
 
     def __init__(
@@ -65,13 +65,13 @@ class ConnectionManager:
         self.traced = settings.traceparent
         self.client_info = client_info
         self.changed: Signal[str] = Signal()
-        """The name of a server whose status, or whose presence, changed."""
+        """Emits the name of a server whose status or presence changed."""
         self.events: Signal[ServerEvent] = Signal()
-        """What happens to servers, in its order."""
+        """Emits typed events on servers, in order."""
         self.removed: Signal[str] = Signal()
-        """The name of a server that is gone for good."""
+        """Emits the name of a server that was removed for good."""
         self.notified: Signal[tuple[str, str, dict[str, Json]]] = Signal()
-        """Server, method and parameters of every notification that is not progress or a withdrawal."""
+        """Emits server, method and parameters of every notification except progress and withdrawals."""
         self._trace = trace
         self.redactor = redactor
         self._spawn = spawn
@@ -91,7 +91,7 @@ class ConnectionManager:
 
     @property
     def running(self) -> tuple[RunningRequest, ...]:
-        """The requests to all servers that have no answer yet, oldest first."""
+        """The open requests to all servers, oldest first."""
         connections = (supervisor.connection for supervisor in self._supervisors.values())
         found = [request for connection in connections if connection is not None for request in connection.running]
         return tuple(sorted(found, key=lambda request: request.started))
@@ -100,7 +100,7 @@ class ConnectionManager:
         """The configuration of a server.
 
         Raises:
-            UsageError: no such server; the nearest names are suggested.
+            UsageError: there is no such server; the message suggests similar names.
         """
         return self.supervisor(name).config
 
@@ -121,10 +121,10 @@ class ConnectionManager:
     # ------------------------------------------------------------------ commands
 
     def add(self, config: ServerConfig) -> None:
-        """Take up a server; it starts by itself where it is enabled.
+        """Add a server, which starts if it is enabled.
 
         Raises:
-            UsageError: there is a server of this name already.
+            UsageError: a server of this name exists already.
         """
         if config.name in self._supervisors:
             raise UsageError(f"There is a server {config.name!r} already.", hint="Choose another name.")
@@ -136,7 +136,7 @@ class ConnectionManager:
         self.changed.emit(config.name)
 
     async def remove(self, name: str) -> None:
-        """Close a server and forget it; done to its end even if the caller is cancelled, and harmless if done twice."""
+        """Close a server and forget it; completes even if the caller is cancelled, and may be called twice."""
         await asyncio.shield(self._spawn(self._remove(self.supervisor(name), for_good=True)))
 
     async def _remove(self, supervisor: Supervisor, *, for_good: bool) -> None:
@@ -145,10 +145,10 @@ class ConnectionManager:
         if supervisor.task is not None:
             await asyncio.wait((supervisor.task,))
         if self._supervisors.get(name) is not supervisor:
-            return  # somebody else was quicker
+            return  # another call was faster
         del self._supervisors[name]
         self.refresher.forget(name)
-        if for_good:  # under another entry of its name the same is watched, and its messages stay
+        if for_good:  # an entry that replaces this one keeps subscriptions and log messages
             self.subscriptions.forget(name)
             self.logs.forget(name)
         self._catalog.forget(name)
@@ -160,11 +160,11 @@ class ConnectionManager:
             self.events.emit(event)
 
     async def replace(self, config: ServerConfig, old_name: str = "") -> None:
-        """Put a new or changed configuration in the place of the old one; `old_name` is what it was called before.
+        """Replace a server's configuration, or add a new one; `old_name` is its earlier name.
 
-        Writing it to a file is the configuration's business.
+        The caller writes the configuration to its file.
         """
-        watched = self.subscriptions.of(old_name)  # under its own name it stays watched by itself
+        watched = self.subscriptions.of(old_name)  # subscriptions under the same name stay by themselves
         if old_name != config.name and old_name in self._supervisors:
             await self.remove(old_name)
         order = self.names()
@@ -178,15 +178,13 @@ class ConnectionManager:
             self.subscriptions.watch(config.name, one.uri, template=one.template)
 
     def start(self, name: str) -> None:
-        """Connect a server."""
         self.supervisor(name).start()
 
     def restart(self, name: str) -> None:
-        """Connect a server anew."""
         self.supervisor(name).restart()
 
     async def stop(self, name: str) -> None:
-        """Disconnect a server and wait until it is gone."""
+        """Disconnect a server and wait until it has ended."""
         supervisor = self.supervisor(name)
         supervisor.stop()
         await supervisor.settled.wait()
@@ -198,7 +196,7 @@ class ConnectionManager:
         return supervisor.status
 
     async def listed(self, name: str) -> None:
-        """Wait until a ready server's lists are read; returns at once for any other."""
+        """Wait until a ready server's lists are read; returns at once for other servers."""
         if self.supervisor(name).connection is not None:
             await self.refresher.done(name)
 
@@ -207,7 +205,7 @@ class ConnectionManager:
         return self._live(name).connection
 
     def by_hand(self, name: str) -> RawSender:
-        """What sends frames that a person wrote over that connection (see `connection` for errors)."""
+        """The sender of frames that a person wrote, on that connection (see `connection` for errors)."""
         return self._live(name).by_hand
 
     def _live(self, name: str) -> LiveConnection:
@@ -216,14 +214,14 @@ class ConnectionManager:
             return supervisor.live
         status = supervisor.status
         if status.error is not None:
-            raise status.error.with_traceback(None)  # or it would grow with everybody who asks
+            raise status.error.with_traceback(None)  # otherwise its traceback would grow with every caller
         what = {"connecting": "still connecting", "idle": "waiting for its turn to start"}
         raise Unreachable(f"{name} is {what.get(status.state, 'not connected')}.", hint="Connect it first.")
 
     async def ready(self, name: str, patience: float | None = None) -> Connection:
-        """The same once it is clear what becomes of it; a server that ended by itself, or failed, is started again.
+        """The connection of a server, once it has connected or failed; a server that ended by itself is started again.
 
-        A person's wish to have it off, or to sign in first, stands. After `patience` seconds nobody waits any more.
+        A server that a person disabled, or has to sign in to, is not started. After `patience` seconds the wait ends.
         """
         supervisor = self.supervisor(name)
         if (live := supervisor.live) is not None:
@@ -249,14 +247,14 @@ class ConnectionManager:
         return self._make_transport(config, self.limits, tap)
 
     def tap(self, config: ServerConfig, ledger: Ledger | None = None) -> ServerTap:
-        """Make the tap of a server, or of a connection beside its own; its secrets are told to the redactor first."""
+        """Make the tap of a server or of a further connection to it; the redactor first learns the server's secrets."""
         for secret in config.secrets:
             self.redactor.learn(secret)
         return ServerTap(self._trace, self.redactor, config.name, self.limits, ledger=ledger)
 
     @asynccontextmanager
     async def turn(self, config: ServerConfig) -> AsyncGenerator[None]:
-        """Wait until it may connect: few do at a time. A slow one gives its turn to the next after a while."""
+        """Wait for a turn to connect, which few servers have at a time; a slow one passes it on after a while."""
         slots = self._process_slots if config.kind == "stdio" else self._remote_slots
         await slots.acquire()
         with ExitStack() as turn:
@@ -266,7 +264,7 @@ class ConnectionManager:
             yield
 
     def on_status(self, supervisor: Supervisor, before: Status) -> None:
-        """The status of a server has changed: what that means is told, and stands in the trace."""
+        """Emit and trace the event of a status change."""
         if (event := event_of(before, supervisor.status, self.limits.restarts)) is not None:
             supervisor.tap.note(event.said)
             if supervisor.status.state == "failed":
@@ -274,7 +272,7 @@ class ConnectionManager:
             self.events.emit(event)
 
     async def serve(self, supervisor: Supervisor) -> None:
-        """Beside a ready connection: read all lists, say what is wanted, and go on listening for changes."""
+        """Serve a ready connection: read all lists, set level and subscriptions, and listen for changes."""
         if (connection := supervisor.connection) is not None:
             config, status = supervisor.config, supervisor.status
             async with asyncio.TaskGroup() as tasks:
@@ -285,7 +283,7 @@ class ConnectionManager:
                     tasks.create_task(connection.probe(config.probe))
 
     def on_notification(self, supervisor: Supervisor, method: str, params: dict[str, Json]) -> None:
-        """Take a notification; a server may send any number."""
+        """Handle a notification; cheap, because a server may send any number."""
         name, tap = supervisor.config.name, supervisor.tap
         if method == "notifications/elicitation/complete":
             self.inbox.completed(name, str(params.get("elicitationId", "")))

@@ -1,7 +1,7 @@
-"""Frames that are written by hand: sent as they are, with what comes back collected, beside all that we send ourselves.
+"""Frames written by hand: they are sent unchanged beside our own traffic, and everything that comes back is collected.
 
-An answer to such a frame never reaches the protocol core, which would take it for an answer to nothing, or for one to
-a request of ours. What answers no request at all, as with the id `null`, is taken for an answer to the newest frame.
+An answer to such a frame never reaches the protocol core, which would take it for an answer to nothing, or to a request
+of ours. An answer without a usable id, such as `null`, counts as one to the newest frame.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.transport.base import Opened, Tasks, Transport
 
 SILENCE = 2.0
-"""Seconds to wait for what comes back after a frame that nobody has to answer."""
+"""Seconds to wait for a reaction to a frame that needs no answer."""
 SETTLE = 0.2
-"""Seconds to go on collecting after the answer came."""
+"""Seconds to continue collecting after the answer."""
 _MOST = 10_000
-"""The newest entries of the trace among which it is looked for what came back."""
+"""The newest entries of the trace that are searched for what came back."""
 
 
 class RawExchange:
-    """Made by `RawSender.send`; readers poll it on a timer of theirs."""
+    """One frame and everything that came back; made by `RawSender.send`, polled by readers."""
 
     def __init__(self, tap: ServerTap, frame: bytes, parsed: Parsed) -> None:
         self._tap = tap
@@ -44,36 +44,36 @@ class RawExchange:
         self.frame = frame
         self.parsed = parsed
         self.waits_for: list[RequestId] = [one.id for one in parsed.messages if isinstance(one, Request)]
-        """Ids whose answer is its answer."""
+        """The ids whose responses answer the frame."""
         self.wants_answer = bool(self.waits_for)
-        """It is a request that can be answered: the protocol says that it must be."""
+        """Whether the frame is a request, which the protocol demands to be answered."""
         self.answers: list[bytes] = []
-        """The frames that answer it, as they came."""
+        """The frames that answer it, unchanged."""
         self.answered = asyncio.Event()
         self.error: StudioError | None = None
-        """Why it could not be sent, or what ended the connection before it was answered."""
+        """Why the frame could not be sent, or what ended the connection before the answer."""
         self.ms: float | None = None
-        """Milliseconds until its answer."""
+        """Milliseconds until the answer."""
 
     @property
     def problem(self) -> str:
-        """Why the frame is no JSON-RPC message; empty where it is."""
+        """Why the frame is not a JSON-RPC message; empty where it is one."""
         reasons = (one.reason for one in self.parsed.messages if isinstance(one, Malformed))
         return next(reasons, "").partition(";")[0]
 
     @property
     def done(self) -> bool:
-        """Nothing more is collected."""
+        """Whether the collection has ended."""
         return self._done.is_set()
 
     async def wait(self) -> None:
-        """Wait until it is over."""
+        """Wait until the collection has ended."""
         await self._done.wait()
 
     def came_back(self) -> list[WireMessage]:
-        """What arrived on this server since it was sent: messages, HTTP status, stray output, standard error, notes.
+        """The entries of this server since the frame was sent: messages, HTTP heads, stray output, stderr, notes.
 
-        Left out is what belongs to requests of our own alone; the answers that we give to the server are part of it.
+        Entries that belong only to our own requests are left out; our answers to the server are included.
         """
         store, server = self._tap.store, self.server
         if not self._first:
@@ -87,18 +87,18 @@ class RawExchange:
         if entry.kind == "http":
             return entry.exchange == self._http
         if entry.method == ACKNOWLEDGED and entry.exchange != self._http:
-            return False  # it answers a subscription of ours
+            return False  # it acknowledges a subscription of ours
         asked = entry.span.request if entry.span is not None else entry
         return asked.direction != "out" or asked.by_hand
 
-    # ------------------------------------------------------------------ told by `RawSender`
+    # ------------------------------------------------------------------ called by `RawSender`
 
     def sent(self, entry: WireMessage) -> None:
-        """It has left."""
+        """Record that the frame was sent."""
         self._first, self._http = entry.number, entry.exchange
 
     def answer(self, frame: bytes, identity: Json) -> None:
-        """A frame came that answers it."""
+        """Record a frame that answers it."""
         if self.ms is None:
             self.ms = (time.perf_counter() - self._began) * 1000
         if frame not in self.answers:
@@ -110,17 +110,17 @@ class RawExchange:
         self.answered.set()
 
     def end(self) -> None:
-        """Nothing more is collected."""
+        """End the collection."""
         self._last = self._tap.store.total
         self._done.set()
 
 
 class RawSender:
-    """What one connection sends by hand.
+    """Sends frames by hand over one connection.
 
     Args:
         spawn: starts a task that ends with the connection.
-        alone: nothing else happens on the connection: no handshake, and nobody answers what the server asks.
+        alone: nothing else uses the connection: no handshake, and nobody answers the server's questions.
     """
 
     def __init__(
@@ -139,20 +139,20 @@ class RawSender:
 
     @property
     def stamp(self) -> dict[str, Json]:
-        """What a request of ours would have in its `_meta` now; empty in the handshake era."""
+        """The `_meta` of a request of ours; empty in the handshake era."""
         return self._core.stamp()
 
     def spare_id(self) -> int:
-        """An id that none of our own requests has, or will have."""
+        """An id that no request of ours will use."""
         return self._core.requests.spare()
 
     def send(self, frame: bytes, *, wait: float | None = None, newlines: bool = False) -> RawExchange:
         """Send a frame, well-formed or not; returns at once.
 
         Args:
-            wait: seconds to wait for what comes back, which ends `SETTLE` after the answer; None waits as long as for
-                any request where the frame is one, else `SILENCE`.
-            newlines: let newlines through where they end a frame (stdio).
+            wait: seconds to wait for the answer, after which `SETTLE` follows; None waits as long as for any request if
+            the frame is one, else `SILENCE`.
+            newlines: keeps newlines although they end a frame on stdio.
         """
         parsed = parse(frame, self._limits)
         exchange = RawExchange(self._tap, frame, parsed)
@@ -162,7 +162,7 @@ class RawSender:
             wait = self._limits.call_idle if exchange.wants_answer else SILENCE
         self._running.append(exchange)
         self._connection.sift = self._sift
-        # A task that is cancelled before its first step never runs: its end is the only thing to rely on.
+        # A task that is cancelled before its first step never runs, so only its callback is reliable.
         self._spawn(self._run(exchange, wait, newlines)).add_done_callback(lambda _: self._over(exchange))
         return exchange
 
@@ -199,7 +199,7 @@ class RawSender:
     # ------------------------------------------------------------------ what comes back
 
     def _sift(self, frame: bytes, parsed: Parsed) -> Parsed:
-        """Take out what answers a frame of ours that was written by hand; the rest is for the protocol core."""
+        """Remove the messages that answer a frame written by hand; the protocol core gets the rest."""
         rest = [message for message in parsed.messages if not self._takes(message, frame)]
         if self._alone:
             self._shake_hands(parsed)
@@ -207,9 +207,9 @@ class RawSender:
         return parsed if len(rest) == len(parsed.messages) else Parsed(tuple(rest), parsed.batch and bool(rest))
 
     def _takes(self, message: Message, frame: bytes) -> bool:
-        """Whether a message answers something that was written by hand, and not a request of ours."""
+        """Whether a message answers a frame written by hand, and no request of ours."""
         if not isinstance(message, (Response, Failure, Malformed)) or message.id in self._core.requests:
-            return False  # The same id may be ours too: the first answer settles ours.
+            return False  # The id may also be one of ours: then the first answer is for ours.
         waiting = [one for one in self._running if message.id in one.waits_for]
         for exchange in (waiting or self._running[-1:])[:1]:
             exchange.answer(frame, message.id)
@@ -217,7 +217,7 @@ class RawSender:
         return False
 
     def _shake_hands(self, parsed: Parsed) -> None:
-        """A handshake that was made by hand settles the version for the transport's headers."""
+        """Tell the transport the version of a handshake that was made by hand, for its headers."""
         version = mapping(mapping(parsed.value).get("result")).get("protocolVersion")
         if isinstance(version, str) and era_of(version) == "legacy":
             self._transport.negotiated(version)
@@ -226,7 +226,7 @@ class RawSender:
 class RawConnection(RawSender):
     """A connection without a handshake: open it, `send`, close it; it ends by itself when the server does.
 
-    Questions of the server stay without an answer, unless one is written by hand.
+    Questions of the server get no answer, except by hand.
 
     Args:
         info: our `Implementation` object, for stamps.
@@ -245,20 +245,20 @@ class RawConnection(RawSender):
 
     @property
     def ended(self) -> asyncio.Future[StudioError | None]:
-        """Settled when it is over: why, or None when it was closed on purpose."""
+        """Settled when the connection ends: with the error, or None when it was closed on purpose."""
         return self._connection.ended
 
     @property
     def stamp(self) -> dict[str, Json]:
-        """What a request says in its `_meta` where the server's entry names the stateless era; else nothing."""
+        """The `_meta` of a request if the server's entry names the stateless era; else empty."""
         modern = LATEST_MODERN if self.config.era == "modern" else ""
         return self._core.stamp(self.config.protocol_version or modern)
 
     async def open(self) -> Opened:
-        """Start or reach the server; what cannot be opened is closed.
+        """Start or reach the server; on failure everything is closed.
 
         Raises:
-            StudioError: why it did not work, in words.
+            StudioError: a sentence says what failed.
         """
         try:
             async with asyncio.timeout(self._connection.connect.seconds):
@@ -270,7 +270,7 @@ class RawConnection(RawSender):
             raise
 
     async def close(self) -> None:
-        """End it in a bounded time; any number of times."""
+        """Close the connection in a bounded time; may be called any number of times."""
         await self._tasks.end(self._limits.close)
         with suppress(TimeoutError):
             await self._connection.close()

@@ -1,4 +1,4 @@
-"""Rules that answer what servers ask, and the values that they answer with."""
+"""Rules that answer questions of servers, and the values in their answers."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from mcp_studio.session.inbox import OURS, Answer, InputRequest
 from mcp_studio.signal import Signal
 
 MODEL = "mcp-studio"
-"""What stands as `model` in an answer that no model has given."""
+"""The value of `model` in an answer that no model gave."""
 
 
 class Fit(NamedTuple):
-    """A rule that is for a question, and what it answers; `problem` says why it cannot."""
+    """A rule that matches a question, with its answer; `problem` says why the answer cannot be used."""
 
     rule: AnswerRule
     answer: Answer
@@ -29,7 +29,7 @@ class Fit(NamedTuple):
 
 
 class AnswerRules:
-    """All rules in force, first match first; `answered` fires when one answers."""
+    """All rules, first match first; `answered` fires when one answers."""
 
     def __init__(self, rules: Iterable[AnswerRule] = ()) -> None:
         self.answered: Signal[tuple[InputRequest, Answer]] = Signal()
@@ -39,16 +39,16 @@ class AnswerRules:
         return iter(self._rules)
 
     def add(self, rule: AnswerRule) -> None:
-        """Put a rule before all others: what was decided last holds."""
+        """Add a rule before all others, so that the latest decision wins."""
         self._rules = (rule, *self._rules)
 
     def remove(self, rule: AnswerRule) -> None:
-        """Take a rule away, once where it was added several times."""
+        """Remove a rule, once if it was added several times."""
         at = self._rules.index(rule)
         self._rules = (*self._rules[:at], *self._rules[at + 1 :])
 
     def match(self, request: InputRequest) -> Fit | None:
-        """The first rule that is for a question; what the studio asks of itself is never answered by these."""
+        """The first rule that matches a question; questions of the studio itself match none."""
         if request.kind in OURS:
             return None
         rule = next((rule for rule in self._rules if fits(rule, request)), None)
@@ -62,7 +62,7 @@ class AnswerRules:
 
 
 def fits(rule: AnswerRule, request: InputRequest) -> bool:
-    """Whether a rule is for a question."""
+    """Whether a rule matches a question."""
     return (
         rule.kind in ("any", request.kind)
         and fnmatchcase(request.server, rule.server)
@@ -75,11 +75,11 @@ def fits(rule: AnswerRule, request: InputRequest) -> bool:
 def rule_for(
     request: InputRequest, answer: Answer, *, tool: bool = False, redact: Callable[[bytes], bytes] = bytes
 ) -> AnswerRule:
-    """The rule that would have answered a question as a person just did; values of secret fields are left out.
+    """A rule that answers a question as a person just did, without the values of secret fields.
 
     Args:
-        tool: for every question of the same call, instead of for every question with the same schema.
-        redact: takes secrets out of JSON; a value that it changes is left out, and a reply that it changes is none.
+        tool: makes the rule match all questions of the same call, not all with the same schema.
+        redact: removes secrets from JSON; values that it changes are left out.
     """
     content = answer.content
     if request.kind == "elicitation" and isinstance(content, dict):
@@ -104,19 +104,19 @@ def rule_for(
 
 
 def _shortest(content: Json) -> Json:
-    """A reply of one text as that text: a rule makes the same reply of it."""
+    """A reply that consists of one text as that text, from which a rule makes the same reply."""
     inner = content.get("content") if isinstance(content, dict) else None
     text = inner.get("text") if isinstance(inner, dict) else None
     return text if isinstance(text, str) and content == message_result(text) else content
 
 
 def message_result(text: str) -> dict[str, Json]:
-    """A `CreateMessageResult` that says one text (client/sampling)."""
+    """A `CreateMessageResult` with one text (client/sampling)."""
     return {"role": "assistant", "content": {"type": "text", "text": text}, "model": MODEL, "stopReason": "endTurn"}
 
 
 def _called(request: InputRequest) -> str:
-    """The name of what is called: `subject` is `server.name`, and names of servers may have dots."""
+    """The name of the called tool: `subject` is `server.name`, and servers' names may contain dots."""
     return request.subject.removeprefix(request.server + ".")
 
 
@@ -133,7 +133,7 @@ def _content(rule: AnswerRule, request: InputRequest) -> tuple[Json, str]:
 
 
 def filled(schema: Json, given: Json) -> tuple[Json, str]:
-    """A value over the defaults of a form, without fields that the form does not have, and what is wrong with it."""
+    """A value with the defaults of a form and without unknown fields, and a sentence on what is wrong with it."""
     form = build(schema, strict=True)
     content = given
     if given is None or isinstance(given, dict):
@@ -144,5 +144,5 @@ def filled(schema: Json, given: Json) -> tuple[Json, str]:
 
 
 def secrets(schema: Json) -> frozenset[str]:
-    """The names of the fields that look like passwords or tokens."""
+    """The names of fields that look like passwords or tokens."""
     return frozenset(field.name for field in build(schema).fields if is_secret(field))

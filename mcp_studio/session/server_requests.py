@@ -1,7 +1,7 @@
-"""What a server asks for: answered by a rule, by the configuration, or by a person through the inbox.
+"""Answers to the questions of a server: by a rule, by the configuration, or by a person through the inbox.
 
-It asks in requests of its own up to 2025-11-25 (`PendingQuestions`), perhaps as tasks of ours (`ClientTasks`), and in
-results since 2026-07-28 (`drive`). The `Answerer` is behind all of them.
+A server asks by requests up to 2025-11-25 (`PendingQuestions`), perhaps as tasks of ours (`ClientTasks`), and by
+results since 2026-07-28 (`drive`). All of them use the `Answerer`.
 """
 
 from __future__ import annotations
@@ -49,21 +49,21 @@ CANCELLED: dict[str, Json] = {"action": "cancel"}
 _NEEDS = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
 _ROUND_PAUSE = 0.05
 _STATE = 8 * MB
-"""Characters of a `requestState` that are sent back; each round holds it several times."""
+"""Characters of the longest `requestState` that is sent back; each round holds it several times."""
 _PAGES = 10
 """Pages of one refusal that a person is asked about."""
 _TTL = 3_600
-"""Seconds for which a task of ours is kept, whatever the server wishes: a person is asked for less."""
+"""Seconds for which a task of ours is kept, whatever the server wishes; questions to a person expire earlier."""
 carrier: ContextVar[RequestId | None] = ContextVar("carrier", default=None)
 """The request of ours on whose stream the question at hand came, where that is known (Streamable HTTP)."""
 _AS_TASKS = {"elicitation/create": ("elicitation", "create"), "sampling/createMessage": ("sampling", "createMessage")}
 
 
 def undeclared(capabilities: Json, method: str, params: dict[str, Json]) -> tuple[int, str] | None:
-    """Code and message of the refusal of a request that we have not declared to answer; None where it is declared.
+    """The code and message that refuse a request beyond our declared capabilities; None where it is declared.
 
     Specification: client/elicitation (an undeclared mode is -32602), client/sampling (tools need `sampling.tools`),
-    client/roots (-32601). Methods that need no capability are not judged.
+    client/roots (-32601). Methods that need no capability are not refused.
     """
     known = mapping(capabilities)
     need = "tasks" if method.startswith("tasks/") else _NEEDS.get(method, "")
@@ -74,7 +74,7 @@ def undeclared(capabilities: Json, method: str, params: dict[str, Json]) -> tupl
     inner = mapping(known[need])
     if need == "elicitation":
         mode = str(params.get("mode") or "form")
-        # Before 2025-11-25 there were no modes: a bare object stands for forms.
+        # Before 2025-11-25 there were no modes: an empty object means forms.
         if mode not in inner and not (mode == "form" and "url" not in inner):
             return INVALID_PARAMS, f"This client has not declared elicitation in {mode[:40]} mode"
     if need == "sampling" and params.get("tools") is not None and "tools" not in inner:
@@ -83,7 +83,7 @@ def undeclared(capabilities: Json, method: str, params: dict[str, Json]) -> tupl
 
 
 class Refusal(NamedTuple):
-    """A question that is answered with a JSON-RPC error; `declined` when a person or a rule said no."""
+    """A JSON-RPC error as the answer to a question; `declined` when a person or a rule said no."""
 
     code: int
     message: str
@@ -91,13 +91,13 @@ class Refusal(NamedTuple):
 
 
 class Declined(StudioError):
-    """What a call needs was declined, and the protocol has no answer that says so (2026-07-28, sampling)."""
+    """A call's question was declined, for which the protocol has no answer (2026-07-28, sampling)."""
 
 
 def _capabilities(config: ServerConfig, can_ask: bool, *, stateless: bool = False) -> dict[str, Json]:
-    """The client capabilities to declare: what is really answered, or what the configuration says instead.
+    """The client capabilities to declare: those that are really answered, or those of the configuration.
 
-    Tasks are part of the core up to 2025-11-25 and an extension from then on, which needs nobody who answers.
+    Tasks are part of the core up to 2025-11-25 and later an extension, which needs no person.
     """
     if isinstance(config.capabilities, dict):
         return cast("dict[str, Json]", config.capabilities)
@@ -121,31 +121,31 @@ class Answerer:
         self._manager = manager
         self._can_ask = manager.can_ask
         self.sampled = 0
-        """Sampling requests that rules have answered since the first of the calls that run was made."""
+        """Sampling requests that rules have answered since the first of the running calls began."""
         self.scripts: list[Callable[[str, dict[str, Json]], Json | Refusal | None]] = []
-        """Give the answers of calls that are replayed, before any rule or person; None where they have none."""
+        """Functions that give the answers of replayed calls, before any rule or person; None where they have none."""
         self.roots: Callable[[dict[str, Json]], Awaitable[tuple[Root, ...] | None]] | None = None
-        """Gives the roots of whose call it is, where that is known; else they are those of the configuration."""
+        """Returns the roots of the calling client, where it is known; otherwise those of the configuration are used."""
         self.subject_of_task: Callable[[str], str] = lambda identity: ""
-        """What a task of the server is for, by its id: its questions belong to that."""
+        """Returns the subject of a server's task by its id, to which the task's questions belong."""
 
     @property
     def capabilities(self) -> dict[str, Json]:
-        """What we say that we can do."""
+        """Our declared capabilities."""
         return _capabilities(self._supervisor.config, self._can_ask)
 
     @property
     def stateless(self) -> dict[str, Json]:
-        """The same for the stateless era."""
+        """Our declared capabilities in the stateless era."""
         return _capabilities(self._supervisor.config, self._can_ask, stateless=True)
 
     @property
     def opens_pages(self) -> bool:
-        """Whether anybody can open pages."""
+        """Whether a person can open pages."""
         return self._can_ask and undeclared(self.capabilities, "elicitation/create", {"mode": "url"}) is None
 
     async def answer(self, method: str, params: dict[str, Json], subject: str = "") -> Json | Refusal:
-        """The result to send back, or the refusal."""
+        """The result to send back, or a refusal."""
         if refused := undeclared(self.capabilities, method, params):
             return Refusal(*refused)
         for script in self.scripts:
@@ -167,7 +167,7 @@ class Answerer:
         return Refusal(METHOD_NOT_FOUND, f"This client does not offer {method}")
 
     async def open_page(self, params: dict[str, Json], subject: str, *, retries: bool = True) -> Answer:
-        """Have a page opened; with `retries` it is one that a call needs before it can be sent again (-32042)."""
+        """Ask the person to open a page; `retries` if a call needs it before it can be sent again (-32042)."""
         url, identity = _text(params, "url"), _text(params, "elicitationId")
         message = _text(params, "message")
         return await self._put("url", message, params, subject, url=url, elicitation_id=identity, retries=retries)
@@ -183,7 +183,7 @@ class Answerer:
         if answer.action != "accept":
             return {"action": answer.action}
         content = answer.content if answer.content is not None else {}
-        for name in secrets(schema):  # they must never stand in the trace in clear
+        for name in secrets(schema):  # secrets must never be in the trace in clear
             if isinstance(value := mapping(content).get(name), str):
                 self._manager.redactor.learn(value)
         return {"action": "accept", "content": content}
@@ -199,10 +199,10 @@ class Answerer:
     async def _put(
         self, kind: QuestionKind, message: str, params: dict[str, Json], subject: str, **more: Any
     ) -> Answer:
-        """Put a question to the rules, then to the person; what is answered by itself stands in the trace.
+        """Ask the rules, then the person; answers of rules are noted in the trace.
 
         Args:
-            subject: the call that it belongs to; where that is not known, it is the newest one.
+            subject: the call that the question belongs to; by default the newest one.
         """
         name, calls = self._supervisor.config.name, self._supervisor.calls
         subject = subject or (calls[-1] if calls else "")
@@ -241,7 +241,7 @@ def _text(params: dict[str, Json], key: str) -> str:
 
 
 def _last_message(params: dict[str, Json]) -> str:
-    """What the last message of a sampling request says, for lists and rules."""
+    """The text of a sampling request's last message, for lists and rules."""
     content = mapping((items_of(params["messages"]) or [None])[-1]).get("content")
     blocks = cast("list[Json]", content) if isinstance(content, list) else [content]
     texts = (_text(mapping(block), "text") for block in blocks if isinstance(block, dict))
@@ -253,18 +253,18 @@ def _last_message(params: dict[str, Json]) -> str:
 
 @record(eq=False)
 class _Question:
-    """Something that a server asks for, in a request or in a task of ours that one became."""
+    """A question of a server, in a request or in a task of ours that a request became."""
 
     method: str
     calls: set[RequestId]
-    """The calls that were open when it came: it belongs to one of them."""
+    """The calls that were open when the question came, of which it belongs to one."""
     work: asyncio.Task[Any] | None
     abandoned: bool = False
-    """Nobody waits any more for a call that it may belong to."""
+    """Whether nobody waits any more for the call that the question may belong to."""
 
     @property
     def no(self) -> Json | Refusal:
-        """The answer to one that nobody needs; only elicitation has a result that says so."""
+        """The answer to a question that nobody needs; only elicitation has a result for this."""
         if self.method == "elicitation/create":
             return CANCELLED
         return Refusal(USER_REJECTED, "The call that needed it was cancelled")
@@ -274,7 +274,7 @@ class PendingQuestions:
     """The open questions of one connection.
 
     Args:
-        most: how many may be open at a time; more get no answer, and are counted.
+        most: the most open questions; further ones get no answer, which is noted.
         spawn: starts a task that ends with the connection.
     """
 
@@ -290,7 +290,7 @@ class PendingQuestions:
         self._dropped = False
 
     def asked(self, event: Asked) -> None:
-        """A question came."""
+        """Start answering a question."""
         if len(self._requests) < self._most:
             span = self._tap.carrier
             self._requests[event.id] = task = self._spawn(self._answer(event, span and span.request.id))
@@ -302,16 +302,16 @@ class PendingQuestions:
             self._tap.note(f"{self._most:,} requests of it are open: more get no answer (limits.server_requests)")
 
     def _forget(self, identity: RequestId, task: asyncio.Task[None]) -> None:
-        if self._requests.get(identity) is task:  # else its server has withdrawn it and used its id again
+        if self._requests.get(identity) is task:  # otherwise the server withdrew it and reused its id
             del self._requests[identity]
 
     def withdrawn(self, identity: RequestId) -> None:
-        """The server no longer wants an answer."""
+        """Stop answering a question that the server withdrew."""
         if task := self._requests.get(identity):
             task.cancel()
 
     def given_up(self, call: RequestId) -> None:
-        """Nobody waits for a call any more: neither for what was asked on its behalf alone."""
+        """Stop answering questions that belong only to a call that nobody waits for any more."""
         for question in self._questions:
             if question.calls == {call} and question.work is not None:
                 question.abandoned = True
@@ -352,7 +352,7 @@ class PendingQuestions:
 
 
 def _related(answer: Json | Refusal, task: str) -> Json | Refusal:
-    """A result marked as belonging to a task, as everything that does must be; a refusal has no place for that."""
+    """A result marked as part of a task, as the specification demands; a refusal has no place for the mark."""
     if isinstance(answer, Refusal) or not isinstance(answer, dict):
         return answer
     known = cast("dict[str, Json]", answer)
@@ -361,7 +361,7 @@ def _related(answer: Json | Refusal, task: str) -> Json | Refusal:
 
 @record(eq=False)
 class _ClientTask:
-    """One question that became a task."""
+    """A question that became a task of ours."""
 
     id: str = field(default_factory=lambda: os.urandom(16).hex())
     created: float = field(default_factory=time.time)
@@ -373,7 +373,7 @@ class _ClientTask:
 
     @property
     def shape(self) -> dict[str, Json]:
-        """It on the wire."""
+        """The task object for the wire."""
         return {
             "taskId": self.id, "status": self.status, "createdAt": _iso(self.created),
             "lastUpdatedAt": _iso(self.updated), "ttl": _TTL * 1000,
@@ -381,10 +381,10 @@ class _ClientTask:
 
 
 class ClientTasks:
-    """Questions of one connection that became tasks of ours (2025-11-25); they end with it.
+    """The questions of one connection that became tasks of ours (2025-11-25); they end with the connection.
 
     Args:
-        most: tasks that are kept at a time; more are refused.
+        most: the most tasks; further ones are refused.
         spawn: starts a task that ends with the connection.
     """
 
@@ -396,9 +396,9 @@ class ClientTasks:
         self._tasks: dict[str, _ClientTask] = {}
 
     def takes(self, method: str, params: dict[str, Json]) -> bool:
-        """Whether it is for us: about a task, or a question that is to become one.
+        """Whether a request is about a task, or asks to become one.
 
-        A request that we have not declared for tasks is answered as if it did not ask for one.
+        A task that we have not declared for the method is ignored, and the request answered normally.
         """
         if not at_least(self._connection.core.version, "2025-11-25"):
             return False
@@ -461,7 +461,8 @@ def _iso(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-# ---------------------------------------------------------------------- results that ask, refusals for want of a page
+# ---------------------------------------------------------------------- results that ask for input, refusals that ask
+# for pages
 
 
 async def drive(
@@ -472,18 +473,18 @@ async def drive(
     subject: str,
     ended: asyncio.Future[StudioError | None],
 ) -> Reply:
-    """Send a request until the server is satisfied.
+    """Send a request, and answer its rounds of input, until the server is satisfied.
 
     Specification 2026-07-28, client/multi-round: a new id each time, `inputResponses` keyed as asked, `requestState`
-    as it came; a round with state alone is retried at once.
+    unchanged; a round with state alone is retried at once.
 
     Args:
-        ended: set when the connection ends: then nobody is asked any longer.
+        ended: settled when the connection ends, which ends all questions.
 
     Raises:
-        ConnectionLost: the connection ended while somebody was asked.
-        ProtocolError: it asked for something that was not offered, or for nothing at all.
-        LimitExceeded: it asked for more than `limits.rounds` rounds, or for too many things at once.
+        ConnectionLost: the connection ended during a question.
+        ProtocolError: the server asked for something undeclared, or for nothing at all.
+        LimitExceeded: the server asked for more than `limits.rounds` rounds, or for too much at once.
     """
     current = params
     for round in range(limits.rounds + 1):
@@ -491,7 +492,7 @@ async def drive(
         needed = mapping(reply.event.result) if isinstance(reply.event, Answered) else {}
         if needed.get("resultType") != "input_required":
             return reply
-        if round < limits.rounds:  # nobody is asked for what is not sent any more
+        if round < limits.rounds:  # nobody is asked for input that will not be sent
             current = await _while_connected(_next_round(params, needed, answerer, limits, subject), ended)
     raise LimitExceeded(f"The server asked for more than {limits.rounds} rounds of input.", limit="rounds")
 
@@ -528,7 +529,7 @@ async def _next_round(
 
 
 async def opened_pages(refused: Refused, connection: Connection, answerer: Answerer, subject: str) -> bool:
-    """Whether a request was refused for want of pages that a person has opened now: then it is sent again."""
+    """Whether a request was refused because of pages that a person has opened now, so that it can be sent again."""
     if refused.code != URL_ELICITATION_REQUIRED or not answerer.opens_pages:
         return False
     found = [mapping(item) for item in items_of(mapping(refused.data).get("elicitations"))]
@@ -549,7 +550,7 @@ async def _opened(pages: list[dict[str, Json]], answerer: Answerer, subject: str
 
 
 async def _while_connected(asking: Coroutine[Any, Any, T], ended: asyncio.Future[StudioError | None]) -> T:
-    """Wait for answers as long as there is somebody to give them to.
+    """Wait for answers as long as the connection lives.
 
     Raises:
         ConnectionLost: the connection ended first.

@@ -1,7 +1,7 @@
-"""Sign-ins as the studio runs them: tasks of its own, one per server, begun by a person or asked for by a call.
+"""Sign-ins of the studio: tasks, one per server, started by a person or demanded by a call.
 
-While a server is being connected nobody is asked: its state becomes `needs_auth`, and a person begins. On a connection
-that is ready a request that is refused puts one question into the inbox, shared by all that wait for it.
+Nobody is asked while a server connects: its state becomes `needs_auth`, and a person starts the sign-in. On a ready
+connection, a refused request puts one question into the inbox, which all waiting requests share.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 def make_transport(
     config: ServerConfig, limits: Limits, tap: Tap, access: Credentials | None = None, make: MakeHeaders | None = None
 ) -> Transport:
-    """The transport that a configuration asks for, not opened yet; what gives credentials is for one over HTTP."""
+    """The unopened transport of a configuration; `access` and `make` give credentials and headers over HTTP."""
     if config.kind == "stdio":
         from mcp_studio.transport.stdio import StdioTransport
 
-        # The first use of a wall tries its tool, which takes a moment.
+        # The first use of a sandbox tests its tool, which takes a moment.
         return StdioTransport(config, limits, tap, partial(walls.argv, config) if config.sandbox != Sandbox() else None)
-    # HTTP costs 70 ms to import, which a studio of child processes does not pay.
+    # HTTP costs 70 ms to import, which a studio with local servers alone does not pay.
     from mcp_studio.transport.edge import Edge
 
     edge = Edge(config, limits, tap, access)
@@ -63,7 +63,7 @@ def make_transport(
 
 @record(eq=False)
 class _Question:
-    """One question in the inbox, and how many wait for its answer."""
+    """A question in the inbox, and the number of requests that wait for its answer."""
 
     request: InputRequest
     answer: asyncio.Task[bool]
@@ -74,8 +74,8 @@ class SignInManager:
     """All sign-ins of one studio.
 
     Args:
-        make_accounts: makes `accounts` when they are first needed: a studio of programs never signs in.
-        can_ask: whether anybody can answer the question.
+        make_accounts: makes `accounts` at the first need, because a studio with local servers never signs in.
+        can_ask: whether a person can answer the question.
         spawn: starts a task of the studio.
     """
 
@@ -90,11 +90,11 @@ class SignInManager:
         self._declined: dict[str, Connection] = {}
         self._commands: dict[str, HeadersCommand] = {}
         self.headers: dict[str, HeaderFunction | None] = {}
-        """What an embedding program makes the headers of requests with, by server."""
+        """Functions of an embedding program that make the headers of requests, by server."""
 
     @property
     def accounts(self) -> Accounts:
-        """What is known of sign-ins, and all that can be done with them."""
+        """The accounts of all servers, and operations on them."""
         if self._accounts is None:
             self._accounts = self._make_accounts()
         return self._accounts
@@ -105,21 +105,21 @@ class SignInManager:
 
     @property
     def unsaved(self) -> tuple[str, ...]:
-        """What is lost when this process ends, as it could not be stored: sentences."""
+        """Sentences on data that will be lost with this process, because it could not be stored."""
         return self._accounts.unsaved if self._accounts else ()
 
     def attach(self, manager: ConnectionManager) -> None:
-        """These are the servers. A sign-in ends when its server goes, or gets another entry."""
+        """Set the servers. A sign-in ends when its server is removed or gets another entry."""
         self._manager = manager
         manager.changed.connect(lambda name: None if self._supervisor(name) else self.cancel(name))
 
     def running(self, server: str) -> SignIn | None:
-        """The sign-in that is under way."""
+        """The running sign-in of a server, or None."""
         found = self._running.get(server)
         return found if found is not None and not found.over else None
 
     def transport(self, config: ServerConfig, limits: Limits, tap: ServerTap) -> Transport:
-        """A transport, not opened yet, with the credentials for it."""
+        """An unopened transport with its credentials."""
         credentials: Credentials | None = None
         if config.signs_in:
             credentials = self.accounts.access(config, tap, lambda request: self._ask(config, tap, request))
@@ -131,7 +131,7 @@ class SignInManager:
         return make_transport(config, limits, tap, credentials, make)
 
     def _functions(self, config: ServerConfig) -> list[HeaderFunction]:
-        """What makes the headers of a server's requests, the later over the earlier."""
+        """The functions that make the headers of a server's requests; later ones override earlier ones."""
         given = self.headers.get(config.name)
         functions = [given] if given is not None else []
         if not config.headers_command:
@@ -144,16 +144,16 @@ class SignInManager:
             command = self._commands[config.name] = HeadersCommand(config, self._manager.limits, self._spawn)
         return [command, *functions]
 
-    # ------------------------------------------------------------------ a call needs it
+    # ------------------------------------------------------------------ sign-ins that a call demands
 
     async def _ask(self, config: ServerConfig, tap: ServerTap, request: SignInRequest) -> bool:
-        """Whether somebody has signed in; nobody is asked before the connection is ready."""
+        """Whether a person has signed in now; nobody is asked before the connection is ready."""
         name, supervisor = config.name, self._supervisor(config.name)
         connection = supervisor.connection if supervisor is not None and supervisor.tap is tap else None
         if not self._can_ask or supervisor is None or connection is None:
             return False
         if not supervisor.calls and self._declined.get(name) is connection:
-            return False  # nobody waits for it: streams and lists that are read again do not ask once more
+            return False  # nobody waits for it: streams and lists that are read again do not ask twice
         connection.pause()
         tap.person_asked()
         question = self._questions.get(name) or self._put(config, supervisor, request)
@@ -163,7 +163,7 @@ class SignInManager:
         finally:
             connection.resume()
             question.waiters -= 1
-            if not question.waiters:  # who leaves last takes the question back
+            if not question.waiters:  # the last waiter withdraws the question
                 question.answer.cancel()
                 del self._questions[name]
         if agreed:
@@ -188,17 +188,17 @@ class SignInManager:
     async def _answer(self, name: str, request: InputRequest) -> bool:
         answer = await self._inbox.ask(request)
         running = self.running(name)
-        if answer.by and running is not None:  # nobody has answered, but somebody is at it
+        if answer.by and running is not None:  # nobody answered, but a sign-in is running
             return await _over(running)
         return answer.action == "accept"
 
-    # ------------------------------------------------------------------ a person begins
+    # ------------------------------------------------------------------ sign-ins that a person starts
 
     async def account(self, server: str) -> Account | None:
-        """What is known of a server's sign-in; None where there is none.
+        """The account of a server; None where there is none.
 
         Raises:
-            StudioError: what is kept cannot be read.
+            StudioError: stored data cannot be read.
         """
         return await self.accounts.account(self.config(server))
 
@@ -206,17 +206,17 @@ class SignInManager:
         """Renew the token now.
 
         Raises:
-            StudioError: why it cannot be; `SignInNeeded` where a person has to sign in.
+            StudioError: the token cannot be renewed; `SignInNeeded` where a person has to sign in.
         """
         return await self.accounts.refresh(self.config(server), self.tap(server))
 
     def sign_in(self, server: str, *, scopes: Sequence[str] = (), step_by_step: bool = False) -> SignIn:
-        """Sign in to a server; the one that is under way where there is one.
+        """Start the sign-in to a server, or return the running one.
 
-        It runs as a task of the studio, and once it is done the server is connected, or goes on.
+        It runs as a task of the studio; once it is done the server is connected, or continues.
 
         Raises:
-            UsageError: there is no such server, or it is a program.
+            UsageError: there is no such server, or it is a local program.
         """
         config = self.config(server)
         question = self._questions.get(server)
@@ -232,10 +232,10 @@ class SignInManager:
         )
 
     def config(self, server: str) -> ServerConfig:
-        """The entry of a server that can be signed in to.
+        """The entry of a server with sign-in.
 
         Raises:
-            UsageError: there is no such server, or it is a program.
+            UsageError: there is no such server, or it is a local program.
         """
         config = self._manager.config(server)
         if config.kind == "stdio":
@@ -245,7 +245,7 @@ class SignInManager:
         return config
 
     def tap(self, server: str) -> ServerTap:
-        """Where the exchanges of signing in to a server are recorded."""
+        """The tap that records the exchanges of a sign-in."""
         return self._manager.supervisor(server).tap
 
     def _begin(self, config: ServerConfig, make_sign_in: Callable[[], SignIn]) -> SignIn:
@@ -275,38 +275,38 @@ class SignInManager:
     # ------------------------------------------------------------------ ends
 
     async def sign_out(self, server: str) -> str:
-        """Revoke the tokens where that is offered and forget them in any case; what happened, in words.
+        """Revoke the tokens if the server offers it, and forget them; returns a sentence on what happened.
 
-        A connection that used them ends, and is made anew without.
+        A connection that used the tokens ends and is opened again without them.
         """
         text = await self.accounts.sign_out(self.config(server), self.tap(server))
         self.end(server)
         return text
 
     async def forget(self, server: str, *, client: bool = False) -> None:
-        """Forget the tokens without telling anybody; with `client` also who we are at the authorization server."""
+        """Forget the tokens without revoking them; with `client` also our registration at the authorization server."""
         await self.accounts.forget(self.config(server), client=client)
         self.end(server)
 
     def cancel(self, server: str) -> None:
-        """End the sign-in that is under way; nothing of it is stored."""
+        """Cancel the running sign-in; nothing is stored."""
         if (found := self._running.get(server)) is not None:
             found.cancel()
 
     def end(self, server: str) -> None:
-        """What a server is used with has changed: a sign-in ends, and a connection is made anew."""
+        """Cancel a sign-in and reconnect the server, because its credentials have changed."""
         self.cancel(server)
         supervisor = self._supervisor(server)
         if supervisor is not None and supervisor.connection is not None:
             supervisor.restart()
 
     def close(self) -> None:
-        """End what is under way."""
+        """Cancel all running sign-ins."""
         for server in tuple(self._running):
             self.cancel(server)
 
     async def settle(self, seconds: float) -> None:
-        """Wait for tokens that are being renewed or kept: what is not kept when we end is lost."""
+        """Wait until tokens have been renewed and stored, because unstored ones would be lost."""
         ending = [asyncio.create_task(_over(sign_in)) for sign_in in self._running.values()]
         if ending:
             await asyncio.wait(ending, timeout=seconds)
@@ -318,6 +318,6 @@ class SignInManager:
 
 
 async def _over(sign_in: SignIn) -> bool:
-    """Wait until a sign-in has come to its end; whether it did what it should."""
+    """Wait until a sign-in has ended; returns whether it succeeded."""
     await until(lambda: sign_in.over, sign_in.changed)
     return sign_in.state == "done"

@@ -1,4 +1,4 @@
-"""What state a connection is in, as a frozen value, and waiting for states."""
+"""The state of a connection as a frozen value, and waiting for states."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from mcp_studio.signal import Signal
 
 T = TypeVar("T")
 ConnectionState = Literal["disabled", "idle", "connecting", "ready", "retrying", "needs_auth", "failed", "stopping"]
-"""`disabled`: not started by itself; `idle`: waiting for its turn; `retrying`: ended by itself and starts again."""
+"""`disabled`: does not start by itself; `idle`: waits for its turn; `retrying`: ended by itself and starts again."""
 Spawn = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
-"""Starts a task that ends with whoever gives this."""
+"""Starts a task that ends with the object that provides the function."""
 
 
 class Step(NamedTuple):
-    """One phase of connecting, for `doctor`."""
+    """A phase of connecting, for `doctor`."""
 
     name: str
     """`resolved`, `started`, `negotiated`, `listed`."""
@@ -31,12 +31,12 @@ class Step(NamedTuple):
 
 
 class Status(NamedTuple):
-    """Everything a front end shows about one connection."""
+    """Everything that a front end shows of a connection."""
 
     server: str
     state: ConnectionState = "idle"
     error: StudioError | None = None
-    """Why it failed or is retrying, in words."""
+    """The reason of a failure or retry."""
     attempt: int = 0
     retry_at: float = 0.0
     """Monotonic time of the next attempt, while retrying."""
@@ -45,36 +45,36 @@ class Status(NamedTuple):
     version: str = ""
     """The negotiated protocol version."""
     offered: str = ""
-    """The version that we had offered."""
+    """The version that we offered."""
     declared: Json = None
-    """The client capabilities that we have declared."""
+    """The client capabilities that we declared."""
     client_info: Json = None
-    """Who we have said that we are."""
+    """The `Implementation` object that we sent."""
     modern: bool = False
     hint: Hint | None = None
-    """For how long the server calls what it said of itself fresh (2026-07-28)."""
+    """How long the server calls its answer to `server/discover` fresh (2026-07-28)."""
     capabilities: Json = None
-    """What the server declared."""
+    """The server's capabilities."""
     server_info: Json = None
     instructions: str = ""
     pid: int = 0
     steps: tuple[Step, ...] = ()
     warnings: tuple[str, ...] = ()
-    """What the server does wrong, in plain words: prints to stdout, answers twice, wrong ids."""
+    """Sentences on faults of the server: prints to stdout, answers twice, wrong ids."""
 
 
 class TestReport(NamedTuple):
-    """How trying out a server went."""
+    """The result of trying out a server."""
 
     __test__ = False
 
     status: Status
     counts: Mapping[EntryKind, int]
-    """What it offers, by kind."""
+    """The number of offered entries by kind."""
     ms: float
-    """From starting it to its lists being read."""
+    """Milliseconds from the start until the lists were read."""
     printed: tuple[str, ...]
-    """What it printed on stdout besides the protocol."""
+    """The lines that the server printed on stdout besides the protocol."""
 
 
 class Progress(NamedTuple):
@@ -84,18 +84,18 @@ class Progress(NamedTuple):
     total: float | None
     message: str
     at: float
-    """Monotonic time when it came."""
+    """Monotonic time of arrival."""
 
 
 async def at_most(seconds: float | None, waiting: Awaitable[Any]) -> None:
-    """Wait for something, but not longer than that; what is still under way is cancelled."""
+    """Wait for something, but at most some seconds; then cancel it."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await waiting
 
 
 async def until(true: Callable[[], T | None], *signals: Signal[Any]) -> T:
-    """Wait until something is true, which is looked at again with every signal; gives what it is."""
+    """Wait until a condition is true, testing it again after every signal; returns its value."""
     news = asyncio.Event()
     ends = [signal.connect(lambda _: news.set()) for signal in signals]
     try:

@@ -1,4 +1,4 @@
-"""Resources that a person wants to hear of, over both eras and over reconnects, behind one switch for each URI."""
+"""Watched resources, over both eras and over reconnects, with one switch for each URI."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from mcp_studio.signal import Signal
 from mcp_studio.trace.message import ACKNOWLEDGED
 
 State = Literal["wanted", "active", "refused", "lost"]
-"""`wanted`: not connected, or no answer yet; `refused`: the server said no; `lost`: no answer, or none any more."""
+"""`wanted`: no connection or answer yet; `refused`: the server refused; `lost`: no answer, or ended for good."""
 Report = Callable[[str, State, str], None]
-"""Told the state of a URI, and why."""
+"""Called with the state of a URI, and the reason."""
 
 _FOREVER = 3e8
-"""A subscription stream has no end of its own."""
+"""Seconds that never pass, for a subscription's stream."""
 _HELD = 30.0
-"""A stream that held this many seconds has its reconnects forgiven."""
+"""Seconds after which a stream's earlier reconnects no longer count."""
 _FILTERS = {"tools": "toolsListChanged", "resources": "resourcesListChanged", "prompts": "promptsListChanged"}
 
 
@@ -44,16 +44,16 @@ class LegacyLink:
         self._requested: set[str] = set()
         self._wake = asyncio.Event()
         self.settled = asyncio.Event()
-        """Set while the server was told everything."""
+        """Set while the server knows of all wishes."""
 
     def want(self, uris: Sequence[str]) -> None:
-        """Watch these resources from now on, and no others."""
+        """Watch exactly these resources from now on."""
         self._wanted = tuple(uris)
         self.settled.clear()
         self._wake.set()
 
     async def run(self) -> None:
-        """Tell the server, until cancelled."""
+        """Subscribe and unsubscribe until cancelled."""
         while True:
             self._wake.clear()
             if self._offered:
@@ -75,7 +75,7 @@ class LegacyLink:
         try:
             reply = await self._connection.request("resources/subscribe", {"uri": uri})
         except StudioError as error:
-            if not self._connection.ended.done():  # else the next connection asks again
+            if not self._connection.ended.done():  # otherwise the next connection asks again
                 self._report(uri, "lost", error.message)
             return
         if isinstance(reply.event, Refused):
@@ -85,15 +85,15 @@ class LegacyLink:
 
     async def _unsubscribe(self, uri: str) -> None:
         self._requested.discard(uri)
-        with suppress(StudioError):  # what still comes for it is not counted
+        with suppress(StudioError):  # later updates do not count
             await self._connection.request("resources/unsubscribe", {"uri": uri})
 
 
 class ModernLink:
-    """`subscriptions/listen` (2026-07-28): one stream for lists and resources, opened anew when the wish changes.
+    """`subscriptions/listen` (2026-07-28): one stream for lists and resources, opened again when the wishes change.
 
     Args:
-        on_again: called when it listens again after an end: what changed in between was missed.
+        on_again: called when a new stream follows an ended one, because changes in between were missed.
     """
 
     def __init__(
@@ -108,13 +108,13 @@ class ModernLink:
         self._wanted: tuple[str, ...] = ()
         self._listening: asyncio.Task[None] | None = None
         self._stream: RequestId | None = None
-        """The stream that is not acknowledged yet."""
+        """The request of a stream that is not acknowledged yet."""
         self._missed = False
         self.settled = asyncio.Event()
-        """Set while the stream is as wanted, or will not be."""
+        """Set while the stream is as wished, or has failed for good."""
 
     def want(self, uris: Sequence[str]) -> None:
-        """Watch these resources from now on, and no others."""
+        """Watch exactly these resources from now on."""
         self._wanted = tuple(uris)
         self._stream = None
         self.settled.clear()
@@ -122,7 +122,7 @@ class ModernLink:
             self._listening.cancel()
 
     def acknowledge(self, stream: str, honoured: dict[str, Json]) -> None:
-        """Take an acknowledgement, which may belong to nothing that was asked here."""
+        """Handle an acknowledgement, which may belong to no stream of ours."""
         if self._stream is None or str(self._stream) != stream:
             return
         self._stream = None
@@ -140,14 +140,14 @@ class ModernLink:
             self._listening = asyncio.get_running_loop().create_task(self._listen())
             try:
                 await asyncio.wait((self._listening,))
-            finally:  # before another one begins: a server may allow only one at a time
+            finally:  # before another stream begins, because a server may allow only one
                 self._listening.cancel()
                 await asyncio.wait((self._listening,))
             if not self._listening.cancelled():
                 self._listening.result()
 
     async def _listen(self) -> None:
-        """Hold a stream open, until cancelled or for as long as the server lets it be opened again."""
+        """Keep a stream open until cancelled, or until too many reconnects failed."""
         asked = dict(self._lists)
         if self._wanted:
             asked["resourceSubscriptions"] = list(self._wanted)
@@ -169,11 +169,11 @@ class ModernLink:
         await asyncio.get_running_loop().create_future()
 
     async def _hold(self, asked: dict[str, Json]) -> tuple[State, str]:
-        """One stream from its request to its end: what that means for the resources, and why."""
+        """One stream from request to end: the resulting state of the resources, and the reason."""
 
         def sent(identity: RequestId) -> None:
             self._stream = identity
-            if self._missed:  # not when it is acknowledged: some servers never do that
+            if self._missed:  # at the request, because some servers never acknowledge
                 self._missed = False
                 self._on_again()
 
@@ -195,59 +195,59 @@ def _declares(capabilities: Json, name: str, part: str) -> bool:
 
 @record(eq=False)
 class Subscription:
-    """One resource that is watched; front ends read it and change nothing."""
+    """A watched resource; front ends only read it."""
 
     server: str
     uri: str
     template: str = ""
-    """The URI template that the URI was made from, where it was."""
+    """The URI template that the URI was made from, if any."""
     state: State = "wanted"
     detail: str = ""
-    """Why it is not active, in words."""
+    """Why the subscription is not active, in words."""
     updates: int = 0
-    """Notices of change so far."""
+    """The number of updates so far."""
     unread: int = 0
-    """Notices since the resource was read last, or since it is watched."""
+    """The number of updates since the resource was last read."""
     updated: float = 0.0
-    """When the newest notice came, in seconds since the epoch; 0 before the first."""
+    """The time of the newest update, in seconds since the epoch; 0 before the first."""
     missed: bool = False
-    """Nobody listened for a while since it was read last: it may have changed unseen."""
+    """Whether updates may have been missed since the resource was last read."""
 
 
 @record(eq=False)
 class _Place:
-    """What is wanted of one server, and the link that gets it while the server is connected."""
+    """The wishes for one server, and the link that fulfils them while the server is connected."""
 
     wanted: dict[str, Subscription] = field(default_factory=dict[str, Subscription])
     link: LegacyLink | ModernLink | None = None
 
 
 class Subscriptions:
-    """All that is watched, by server and URI.
+    """All watched resources, by server and URI.
 
     Args:
-        on_missed: told a server whose lists may have changed while nobody listened.
+        on_missed: called with a server whose lists may have changed unnoticed.
     """
 
     def __init__(self, limits: Limits, on_missed: Callable[[str], None]) -> None:
         self.changed: Signal[str] = Signal()
-        """The name of a server of which something watched is another: a state, or updates."""
+        """Emits the name of a server with a changed subscription."""
         self.updated: Signal[Subscription] = Signal()
-        """Every notice that counts, as it comes: any number of them."""
+        """Emits every update of a watched resource."""
         self._limits = limits
         self._on_missed = on_missed
         self._places: dict[str, _Place] = {}
 
-    # ------------------------------------------------------------------ what is wanted
+    # ------------------------------------------------------------------ wishes
 
     def switch(self, server: str, uri: str, *, template: str = "") -> bool:
-        """Turn watching a resource on, or off where it is on; whether it is on now."""
+        """Switch the watching of a resource on or off; returns whether it is on now."""
         on = self.get(server, uri) is None
         self.watch(server, uri, template=template) if on else self.unwatch(server, uri)
         return on
 
     def watch(self, server: str, uri: str, *, template: str = "") -> Subscription:
-        """Watch a resource, listed or not; kept over reconnects until `unwatch`."""
+        """Watch a resource, listed or not, until `unwatch`."""
         place = self._place(server)
         known = place.wanted.get(uri)
         if known is None:
@@ -256,21 +256,20 @@ class Subscriptions:
         return known
 
     def unwatch(self, server: str, uri: str) -> None:
-        """Watch it no longer."""
         place = self._place(server)
         if place.wanted.pop(uri, None) is not None:
             self._wish_changed(server, place)
 
     def read(self, server: str, uri: str) -> None:
-        """A resource is being read: what came until now is known."""
+        """Record that a resource is being read, so that its earlier updates are known."""
         if (known := self.get(server, uri)) is not None and (known.unread or known.missed):
             known.unread, known.missed = 0, False
             self.changed.emit(server)
 
-    # ------------------------------------------------------------------ what there is
+    # ------------------------------------------------------------------ state
 
     def of(self, server: str) -> tuple[Subscription, ...]:
-        """What is watched of a server, the oldest first."""
+        """The subscriptions to a server, oldest first."""
         return tuple(self._place(server).wanted.values()) if server in self._places else ()
 
     def get(self, server: str, uri: str) -> Subscription | None:
@@ -278,15 +277,15 @@ class Subscriptions:
         return self._places[server].wanted.get(uri) if server in self._places else None
 
     async def settle(self, server: str, limit: float) -> None:
-        """Wait until a connected server was told everything that is wanted, at most `limit` seconds."""
+        """Wait until a connected server knows of all wishes, at most `limit` seconds."""
         place = self._places.get(server)
         if place is not None and place.link is not None:
             await at_most(limit, place.link.settled.wait())
 
-    # ------------------------------------------------------------------ told by the manager
+    # ------------------------------------------------------------------ called by the manager
 
     async def serve(self, server: str, connection: Connection, capabilities: Json) -> None:
-        """Keep a connected server told of what is wanted, until cancelled."""
+        """Keep a connected server informed of all wishes, until cancelled."""
         place = self._place(server)
         report = partial(self._report, place)
         if connection.core.modern:
@@ -305,12 +304,12 @@ class Subscriptions:
                     report(uri, "wanted", "")
 
     def forget(self, server: str) -> None:
-        """A server is gone for good."""
+        """Forget a server that was removed for good."""
         if self._places.pop(server, None) is not None:
             self.changed.emit(server)
 
     def on_notification(self, server: str, method: str, params: dict[str, Json]) -> None:
-        """Take a notification of a server; cheap, since a server may send any number."""
+        """Handle a notification of a server; cheap, because a server may send any number."""
         place = self._places.get(server)
         if place is None or place.link is None:
             return
@@ -323,7 +322,7 @@ class Subscriptions:
     # ------------------------------------------------------------------ inside
 
     def _updated(self, place: _Place, uri: str) -> None:
-        # The specification allows a notice to name a resource within the one that is watched.
+        # An update may name a resource within the watched one, as the specification allows.
         within = (one for key, one in place.wanted.items() if uri.startswith(key.rstrip("/") + "/"))
         if (known := place.wanted.get(uri) or next(within, None)) is None:
             return

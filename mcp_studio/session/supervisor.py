@@ -1,4 +1,4 @@
-"""The owner of one server: opens and closes its connection in one task, and starts it again where that helps."""
+"""The owner of one server: one task opens and closes its connection, and starts it again where that helps."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ log = logging.getLogger(__name__)
 REMOTE_PROBE = 5.0
 """Seconds that a remote server may take to answer `server/discover` before the handshake is tried."""
 _STEADY = 30.0
-"""A connection that held this many seconds has its restarts forgiven."""
+"""Seconds after which a connection's earlier restarts no longer count."""
 _WARNINGS = 20
 _FINAL = (2, 3)
-"""Exit codes of errors that trying again does not mend: configuration, sign-in."""
+"""Exit codes of errors that another attempt cannot repair: configuration, sign-in."""
 _MORTEMS = 10
-"""Endings of one server that are kept."""
+"""The most endings of one server that are kept."""
 
 
 class LiveConnection:
-    """One connection and all tasks that end with it: begins in `open`, ends in `close`."""
+    """A connection with all its tasks, which end in `close`."""
 
     def __init__(
         self, supervisor: Supervisor, manager: ConnectionManager, config: ServerConfig, remembered: str
@@ -50,13 +50,13 @@ class LiveConnection:
         self.config = config
         self._supervisor = supervisor
         self._manager = manager
-        # The other half of the boundary in Supervisor._open: a failing helper task ends this connection only.
+        # The other half of the boundary in Supervisor._open: a failing helper task ends only this connection.
         self.tasks = Tasks(lambda _, error: self.connection.closed(error))
         self._transport = manager.transport(config, supervisor.tap)
         core = ClientCore(
             manager.client_info if config.client_info is None else config.client_info,
             answerer.capabilities,
-            # HTTP+SSE is of the older era: nothing else is ever asked there.
+            # HTTP+SSE belongs to the older era, so nothing else is tried there.
             era="legacy" if config.kind == "sse" else config.era,
             pin=config.protocol_version,
             remembered=remembered,
@@ -65,7 +65,7 @@ class LiveConnection:
         )
         core.traced = manager.traced
         probe = limits.probe if config.kind == "stdio" else REMOTE_PROBE
-        if remembered == "modern":  # it answers in the end: only what the handshake may need is left of connecting
+        if remembered == "modern":  # it will answer in the end, so only the time that a handshake may need is kept back
             probe = max(probe, (config.timeouts.connect or limits.connect) - probe)
         self.connection = Connection(
             self._transport, core, supervisor.tap, limits, config.timeouts, probe=probe, on_event=self._on_event,
@@ -81,7 +81,7 @@ class LiveConnection:
         """Connect within the deadline.
 
         Raises:
-            StudioError: why it did not work, in words.
+            StudioError: a sentence says what failed.
         """
         config = self.config
         try:
@@ -107,7 +107,7 @@ class LiveConnection:
             log.exception("closing %s failed", self.config.name)
 
     def _on_event(self, event: ev.Event) -> None:
-        """What the server says by itself."""
+        """Handle an event of the protocol core that is no answer."""
         if isinstance(event, ev.Notified):
             self._manager.on_notification(self._supervisor, event.method, event.params)
         elif isinstance(event, ev.Fault):
@@ -131,46 +131,46 @@ def _may_be_older(config: ServerConfig, error: StudioError) -> bool:
 
 
 class Supervisor:
-    """Runs one server for as long as it is configured; `run` is its owner task, commands come from any task."""
+    """Runs one server as long as it is configured; `run` is its owner task, other tasks give commands."""
 
     def __init__(self, config: ServerConfig, manager: ConnectionManager) -> None:
         self.config = config
         self._manager = manager
         self.on_demand = config.enabled and config.start == "demand"
-        """It is started by its first use."""
+        """Whether the server starts at its first use."""
         self.wanted = config.enabled and not self.on_demand
-        """It is to be connected."""
+        """Whether the server should be connected."""
         self.status = Status(config.name, "idle" if self.wanted else "disabled")
         self.tap = manager.tap(config)
         self.tap.on_stray = self._on_stray
         self.log_level = config.log_level
-        """The level of log messages that it is asked for; empty where that is left to it."""
+        """The wished level of log messages; empty leaves it to the server."""
         self.calls: list[str] = []
         """Subjects of the running calls, newest last."""
         self.answerer = Answerer(self, manager)
         self.settled = asyncio.Event()
-        """Set while nothing is under way: ready, failed, disabled, or waiting to retry."""
+        """Set while the state is stable: ready, failed, disabled, or waiting to retry."""
         self.task: asyncio.Task[None] | None = None
-        """Runs `run`."""
+        """The task of `run`."""
         self._leaving = False
         self._wake = asyncio.Event()
         self._live: LiveConnection | None = None
         self._opening: asyncio.Timeout | None = None
-        """Ends the wait for a turn and for a connection."""
+        """Limits the wait for a turn and for the connection."""
         self._legacy_next = self._cut = False
         self._refusal: StudioError | None = None
-        """What Streamable HTTP was refused with: HTTP+SSE is tried next."""
+        """The refusal of Streamable HTTP, after which HTTP+SSE is tried."""
         self._held = 0.0
         self._last = 0
-        """The number of the last entry before the note that it was lost; 0 is the newest that there is."""
+        """The number of the last entry before the note on the loss; 0 means the newest entry."""
         self.first = 0
-        """The number of the first entry that the trace has of the connection that there is, or was last."""
+        """The number of the trace's first entry of the present or last connection."""
         self.mortems: list[Mortem] = []
-        """How its connections ended, the newest last."""
+        """The endings of its connections, newest last."""
 
     @property
     def live(self) -> LiveConnection | None:
-        """What is ready, or None; one that has just ended by itself is none any more."""
+        """The ready connection with its tasks, or None; one that has just ended by itself does not count."""
         live = self._live if self.status.state == "ready" else None
         return None if live is None or live.connection.ended.done() else live
 
@@ -182,7 +182,7 @@ class Supervisor:
 
     @property
     def healthy(self) -> bool:
-        """It is ready, and not silent."""
+        """Whether the server is ready, and not silent."""
         return self.connection is not None and not self.connection.silent
 
     # ------------------------------------------------------------------ commands
@@ -196,22 +196,22 @@ class Supervisor:
                 self._wake.set()
 
     def stop(self) -> None:
-        """Disconnect and stay so."""
+        """Disconnect until the next `start`."""
         self.wanted = False
         self._interrupt()
 
     def restart(self) -> None:
-        """Disconnect where connected, and connect anew."""
+        """Disconnect if connected, and connect again."""
         self.wanted = not self._leaving
         self._interrupt()
 
     def leave(self) -> None:
-        """Disconnect and let `run` end."""
+        """Disconnect and end `run`."""
         self._leaving = True
         self.stop()
 
     def set_roots(self, roots: tuple[Root, ...]) -> None:
-        """Give the server other roots from now on; it is told where its version has a way (client/roots)."""
+        """Change the server's roots, and notify the server where its version allows it (client/roots)."""
         old = self.config
         written = replace(old.written, roots=roots) if old.written else None
         self.config = replace(old, roots=effective_roots(roots, old), written=written)
@@ -221,7 +221,7 @@ class Supervisor:
         self._manager.changed.emit(old.name)
 
     def warn(self, text: str) -> None:
-        """Note what the server does wrong, once; starts with a verb."""
+        """Record a fault of the server once; the text starts with a verb."""
         text = self.tap.clean(text)
         covered = self.tap.says(text)
         if text not in self.status.warnings and len(self.status.warnings) < _WARNINGS:
@@ -256,7 +256,7 @@ class Supervisor:
     # ------------------------------------------------------------------ the owner task
 
     async def run(self) -> None:
-        """Live until `leave`; whatever goes wrong becomes a status with a reason."""
+        """Run until `leave`; every failure becomes a status with a reason."""
         try:
             attempt = 0
             while not self._leaving:
@@ -273,7 +273,7 @@ class Supervisor:
         return 0
 
     async def _once(self, attempt: int) -> int:
-        """One connection from beginning to end, and the pause after it; the number of the next attempt."""
+        """Run one connection and the pause after it; returns the number of the next attempt."""
         self._held = 0.0
         self._wake.clear()
         self.settled.clear()
@@ -290,7 +290,7 @@ class Supervisor:
         return 0
 
     async def _connect(self) -> StudioError | None:
-        """Why a connection ended, or could not be opened; None when that was wanted."""
+        """Connect and serve; returns why the connection ended or could not be opened, None when that was wanted."""
         try:
             async with asyncio.timeout(None) as self._opening, self._manager.turn(self.config):
                 opened = await self._open()
@@ -313,12 +313,12 @@ class Supervisor:
             await self._end(opened)
 
     async def _open(self) -> LiveConnection | StudioError:
-        """Open a connection; on failure it is closed again and the reason returned."""
+        """Open a connection; on failure close it and return the reason."""
         live, opened = None, False
         refusal, self._refusal = self._refusal, None
         self.tap.begins(again=self._legacy_next or refusal is not None or self.status.attempt > 0)
         self._set_status(state="connecting", error=None, warnings=(), steps=())
-        # What it is to be told of in a crash report: behind the note that it is connecting.
+        # crash reports begin after the note that the server is connecting
         self.first, self._last, self._cut = self.tap.store.total + 1, 0, False
         remembered = "legacy" if self._legacy_next else self._manager.memories.recall(self.config).era
         self._legacy_next = False
@@ -326,13 +326,13 @@ class Supervisor:
         try:
             live = self._live = LiveConnection(self, self._manager, config, remembered)
             opening = await live.open()
-            self._opening = None  # from here on whoever interrupts it ends the connection
+            self._opening = None  # from here on an interruption ends the connection
             self._ready(opening, live)
             opened = True
             return live
         except StudioError as error:
             if live is not None and live.connection.ended.done() and live.connection.core.probing:
-                # It ended, or hung up, while only the probe was out: it gets the older handshake at once.
+                # It ended while only the probe was out, so the older handshake is tried at once.
                 self._legacy_next = self.config.kind in ("stdio", "websocket")
             if refusal is not None:
                 self.tap.note(f"no HTTP+SSE at this address either: {self.tap.cleaned(error).message}")
@@ -376,9 +376,9 @@ class Supervisor:
             self._live = None
 
     async def _after(self, error: StudioError, attempt: int) -> int:
-        """Give up or wait before trying again; returns the number of the next attempt.
+        """Give up, or wait before another attempt; returns its number.
 
-        Whoever starts it meanwhile does not wait, and is not told that it was tried too often.
+        A `start` meanwhile ends the wait, and resets the number of attempts.
         """
         first = self._held == 0.0 and attempt == 0
         if (first and not self._down(error)) or error.exit_code in _FINAL:
@@ -396,7 +396,7 @@ class Supervisor:
         return attempt
 
     def _down(self, error: StudioError) -> bool:
-        """Whether a remote server may just not be there yet; one that refuses, or asks for more time, is there."""
+        """Whether a remote server may be down for now; one that refuses, or asks for more time, is not down."""
         gateway = error.http is not None and error.http.status in GATEWAY
         down = gateway or isinstance(error, (HttpDown, ConnectionLost))
         return down and self.config.kind != "stdio" and error.retry_after <= self._manager.limits.retry_max
@@ -413,7 +413,7 @@ class Supervisor:
     # ------------------------------------------------------------------ crash reports
 
     def _examine(self, error: StudioError | None) -> None:
-        """A connection is over: keep what is known of that; None is an end that somebody wanted."""
+        """Keep the facts about an ended connection; None is a wanted end."""
         trace, ready = cast("Recording", self.tap.store), self._held > 0
         if trace.total < self.first or (error is not None and error.exit_code in _FINAL):
             return
@@ -421,7 +421,7 @@ class Supervisor:
         found = examine(
             trace, self.config.name, ending, first=self.first, last=self._last, ready=ready,
             message=error.message if error else "",
-            time=0.0 if ending.gone else time.time(),  # a process of ours has a note of its end, with its time
+            time=0.0 if ending.gone else time.time(),  # the note on a process's end has its time
         )  # fmt: skip
         if (error is None and not found.flights) or not (found.frames or found.stderr or found.began):
             return

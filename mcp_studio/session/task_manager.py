@@ -1,4 +1,4 @@
-"""All tasks of all servers: begun by calls, listed by servers, followed to their end."""
+"""The tasks of all servers: begun by calls, listed by servers, followed to their end."""
 
 from __future__ import annotations
 
@@ -27,33 +27,33 @@ from mcp_studio.session.tasks import Task, TaskError
 from mcp_studio.signal import Signal
 
 _BYTES = 128 * 1024 * 1024
-"""Results of finished tasks that are kept."""
+"""Bytes of all results of finished tasks that are kept."""
 _KEYS = 50
-"""Questions of one message that are answered."""
+"""The most questions of one message that are answered."""
 _MOST = 1_000
-"""Questions of one task that are answered; one that asks more is cancelled by the person, or waits on."""
+"""The most questions of one task that are answered; then the person cancels it, or it waits forever."""
 POLL = 1.0
-"""Seconds between two questions where the server wishes nothing."""
+"""Seconds between two questions for the state where the server wishes none."""
 SHORTEST, LONGEST = 0.25, 30.0
-"""Bounds in seconds of what a server may wish."""
+"""Bounds in seconds on the server's wish."""
 _STRIKES = 5
 """Unusable answers in a row after which a task is given up."""
 _GRACE = 1.0
 
 _EARLY = 50
-"""Ids without a task that are remembered, of notices that overtook the answer which begins their task."""
+"""Unknown ids that are remembered, because a notification may overtake the answer that begins its task."""
 
 
 class TaskManager:
     """Tasks by server and id, oldest first, followed over reconnects.
 
-    Whenever their server is ready again, those that are not done are asked for. At most `limits.tasks` are kept of a
-    server; beyond that, and where all results together pass `_BYTES`, finished ones go first.
+    Whenever a server is ready again, the state of its open tasks is read. At most `limits.tasks` tasks of a server are
+    kept; beyond that, and beyond `_BYTES` of results, finished tasks are dropped first.
     """
 
     def __init__(self, manager: ConnectionManager, limits: Limits, spawn: Spawn) -> None:
         self.changed: Signal[Task] = Signal()
-        """Each task that is new or has changed."""
+        """Emits each new or changed task."""
         self.removed: Signal[Task] = Signal()
         self._tasks: dict[tuple[str, str], Task] = {}
         self._manager = manager
@@ -76,7 +76,7 @@ class TaskManager:
         return self._tasks.get((server, identity))
 
     def put(self, task: Task) -> None:
-        """Keep a task in the place of the one before."""
+        """Add a task, or replace its earlier state."""
         if self._tasks.get(task.key) == task:
             return
         more = task.done or task.key not in self._tasks
@@ -86,14 +86,13 @@ class TaskManager:
         self.changed.emit(task)
 
     def remove(self, server: str, identity: str) -> None:
-        """Forget a task."""
         if task := self._tasks.pop((server, identity), None):
             self.removed.emit(task)
 
     def begin(
         self, server: str, kind: TaskKind, raw: Json, *, ref: Ref, arguments: Json, method: str, number: int = 0
     ) -> Task:
-        """A call, which has this number in the trace, became a task: follow it.
+        """Follow the task of a call, which has this number in the trace.
 
         Raises:
             ProtocolError: the server gave no task id.
@@ -111,16 +110,16 @@ class TaskManager:
         return self.get(server, task.id) or task
 
     def list_all(self) -> None:
-        """Take in what servers list, now and whenever one is ready."""
+        """Add the tasks that servers list, now and whenever one becomes ready."""
         self._listing = True
         for name in self._connections:
             self._spawn(self._refresh_quietly(name))
 
     def adopt(self, server: str, identity: str) -> Task:
-        """A task by its id alone, of the kind that its server's version has; it is not followed by itself.
+        """Add a task by its id, of the kind that the server's version has; it is not followed automatically.
 
         Raises:
-            StudioError: the server is not connected, or has no tasks.
+            StudioError: the server is not connected.
         """
         if task := self.get(server, identity):
             return task
@@ -129,10 +128,10 @@ class TaskManager:
         return self._known(server, identity)
 
     async def refresh(self, server: str) -> None:
-        """Take in what a server lists (2025-11-25, `tasks/list`); servers without it list nothing.
+        """Read a server's list of tasks (2025-11-25, `tasks/list`); does nothing where the server has no list.
 
         Raises:
-            StudioError: not connected, or the server refused.
+            StudioError: the server is not connected, or refused.
         """
         connection = self._manager.connection(server)
         if connection.core.modern or not has(self._manager.status(server).capabilities, "tasks", "list"):
@@ -149,7 +148,7 @@ class TaskManager:
                 self.put(known.heard(state, raw))
 
     def poll(self, server: str, identity: str) -> None:
-        """Ask for a task now, and follow it from now on.
+        """Read the state of a task now, and follow it from now on.
 
         Raises:
             StudioError: there is no such task, or its server is not connected.
@@ -160,10 +159,10 @@ class TaskManager:
         self._follow(task, now=True)
 
     async def cancel(self, server: str, identity: str) -> None:
-        """Ask the server to cancel a task; whether it does is seen in its state (tasks, cancellation).
+        """Ask the server to cancel a task; its state will show whether the server does (tasks, cancellation).
 
         Raises:
-            StudioError: no such task, not connected, not offered, or refused.
+            StudioError: there is no such task, or the server is not connected, does not offer it, or refused.
         """
         task = self._known(server, identity)
         connection = self._manager.connection(server)
@@ -180,7 +179,7 @@ class TaskManager:
             self._follow(task, now=True)
 
     async def cancel_noting(self, server: str, identity: str) -> None:
-        """Cancel a task; a server that does not is noted at the task, one that cannot be reached is not."""
+        """Cancel a task; a refusal is noted at the task, an unreachable server is not."""
         try:
             await self.cancel(server, identity)
         except StudioError as error:
@@ -189,10 +188,10 @@ class TaskManager:
                 self.put(task.wrong((f"It could not be cancelled and goes on: {error.message}",)))
 
     async def until(self, server: str, identity: str, true: Callable[[Task], bool]) -> Task:
-        """Wait until something is true of a task.
+        """Wait until a condition is true of a task.
 
         Raises:
-            UsageError: there is no such task, or not any more.
+            UsageError: there is no such task, or it was removed.
         """
         look = lambda: task if true(task := self._known(server, identity)) else None  # noqa: E731
         return await until(look, self.changed, self.removed)
@@ -205,7 +204,7 @@ class TaskManager:
         raise UsageError(f"{server} has no task {identity!r}.")
 
     def _make_room(self, newest: Task) -> None:
-        """Remove the oldest, finished ones first, where there are too many of a server or too much is kept."""
+        """Drop the oldest tasks, finished ones first, beyond the bounds on number and bytes."""
         mine = [task for task in self.all(newest.server) if task is not newest]
         over = max(0, len(mine) + 1 - self._limits.tasks)
         for task in sorted(mine, key=lambda task: not task.done)[:over]:
@@ -256,7 +255,7 @@ class TaskManager:
             self.remove(*task.key)
 
     async def _refresh_quietly(self, server: str) -> None:
-        with suppress(StudioError):  # the list is one more way to learn of tasks; the others hold without it
+        with suppress(StudioError):  # the list is only one of the ways to learn of tasks
             await self.refresh(server)
 
     def _notified(self, event: tuple[str, str, dict[str, Json]]) -> None:
@@ -276,7 +275,7 @@ class TaskManager:
 
 
 def unreachable(manager: ConnectionManager, server: str) -> StudioError | None:
-    """Why nothing more will be heard of a server's tasks by itself; None while it is connected or on its way."""
+    """Why no news of a server's tasks will come by itself; None while it is connected or connecting."""
     if server not in manager.names():
         return Unreachable(f"{server} is not configured any more.")
     status = manager.status(server)
@@ -288,7 +287,7 @@ def unreachable(manager: ConnectionManager, server: str) -> StudioError | None:
 
 
 class Follower:
-    """Asks how one task is, answers what it asks, and gets its result."""
+    """Follows one task: reads its state, answers its questions, and reads its result."""
 
     def __init__(
         self, tasks: TaskManager, key: tuple[str, str], connection: Connection, answerer: Answerer, limits: Limits
@@ -298,7 +297,7 @@ class Follower:
         self.connection = connection
         self._longest = Limit(limits.call_longest, "limits.call_longest")
         self.wake = asyncio.Event()
-        """Set where the task is to be asked for now, or is over."""
+        """Set when the state should be read now, or when the task has ended."""
         self._answerer = answerer
         self._answered: set[str] = set()
         self._asking: asyncio.Task[None] | None = None
@@ -306,14 +305,14 @@ class Follower:
         self._strikes = 0
 
     def heard(self, raw: Json) -> None:
-        """The server said by itself how the task is."""
+        """Handle a state that the server sent by itself."""
         if not self._over:
             self._take(raw, None)
             if self._over:
                 self.wake.set()
 
     async def run(self, *, now: bool) -> None:
-        """Follow it; with `now` the first question is not put off. Returns when nothing more can be learnt."""
+        """Follow the task; `now` reads the state at once. Returns when there is nothing more to learn."""
         if now:
             self.wake.set()
         try:
@@ -323,7 +322,7 @@ class Follower:
                     await self._ask()
                     self._expire()
         except ConnectionLost:
-            return  # the next connection of this server goes on with it
+            return  # the next connection of this server continues
         finally:
             self._stop_asking()
             if self._result is not None:
@@ -343,7 +342,7 @@ class Follower:
         return task.number if (task := self._task) is not None else 0
 
     async def _pause(self, task: Task) -> None:
-        """Wait until it is time to ask."""
+        """Wait until the next reading of the state."""
         wish = min(max(task.poll or POLL, SHORTEST), LONGEST) * 2**self._strikes
         await at_most(min(wish, LONGEST), self.wake.wait())
         self.wake.clear()
@@ -359,7 +358,7 @@ class Follower:
             return
         now = self._task
         if now is not None and now.ended and before is not None and not before.ended:
-            return  # a notice that it has ended overtook the answer
+            return  # a notification of the end overtook this answer
         if isinstance(reply.event, Answered):
             self._take(reply.event.result, reply)
         elif reply.event.code in (INVALID_PARAMS, METHOD_NOT_FOUND):
@@ -368,7 +367,7 @@ class Follower:
             self._strike(reply.event.said)
 
     def _take(self, raw: Json, reply: Reply | None) -> None:
-        """The server says how the task is: keep that, and do what it asks of us."""
+        """Record the state that the server sent, and do what it asks for."""
         task = self._task
         if task is None:
             return
@@ -386,8 +385,8 @@ class Follower:
             return
         if task.kind == "core":
             if task.status == "input_required" or task.ended:
-                # Specification 2025-11-25, basic/utilities/tasks: `tasks/result` blocks until the task ends, and what
-                # the server asks meanwhile comes with it.
+                # Specification 2025-11-25, basic/utilities/tasks: `tasks/result` blocks until the task ends, and
+                # questions meanwhile come with it.
                 self._result = self._result or asyncio.get_running_loop().create_task(self._fetch())
         elif task.status == "input_required":
             self._take_questions(task, mapping(mapping(raw).get("inputRequests")))
@@ -400,7 +399,7 @@ class Follower:
         try:
             reply = await self.connection.request(
                 "tasks/result", {"taskId": self._key[1]}, deadline=Deadline(self._longest, self._longest),
-                # What is asked meanwhile belongs to this request, as to a call: it is one that hears of progress.
+                # Questions meanwhile belong to this request as to a call, so it asks for progress like one.
                 on_progress=lambda done, total, message: None, under=self._number,
             )  # fmt: skip
             if (task := self._task) is not None and not task.ended:
@@ -408,7 +407,7 @@ class Follower:
             if (task := self._task) is not None and not task.done:
                 self._tasks.put(self._concluded(task, reply))
         except ConnectionLost:
-            self.wake.set()  # the loop asks, and learns of it
+            self.wake.set()  # the loop will notice it
         except StudioError as error:
             if (task := self._task) is not None and task.ended:
                 self._change(gone=f"Its result cannot be had: {error.message}")
@@ -418,7 +417,7 @@ class Follower:
                 self.wake.set()
 
     def _concluded(self, task: Task, reply: Reply) -> Task:
-        """It with the answer to `tasks/result`."""
+        """The task with the answer to `tasks/result`."""
         event = reply.event
         answered = replace(task, size=reply.size, request_id=reply.request_id)
         if isinstance(event, Answered):
@@ -447,7 +446,7 @@ class Follower:
             self._asking = asyncio.get_running_loop().create_task(self._answer(task, dict(fresh[:_KEYS])))
 
     def _stop_asking(self) -> None:
-        """Nothing is wanted any more: an open question goes away."""
+        """Withdraw open questions, because the server no longer needs answers."""
         if self._asking is not None:
             self._asking.cancel()
             self._asking = None
@@ -472,7 +471,7 @@ class Follower:
             self._note(f"The server refused the answer: {reply.event.said[:500]}")
 
     async def _answer_one(self, task: Task, request: dict[str, Json]) -> Json:
-        """The answer to one question; None where there is none to give."""
+        """The answer to one question; None where there is none."""
         method = str(request.get("method", ""))
         answer = await self._answerer.answer(method, mapping(request.get("params")), task.subject)
         if not isinstance(answer, Refusal):
@@ -500,14 +499,14 @@ class Follower:
             self._change(gone=f"Given up after {_STRIKES} attempts: {why}.".replace("..", "."))
 
     def _expire(self) -> None:
-        """Specification, both: after its time to live a task that has not ended may be taken for lost."""
+        """Specification, both kinds: a task that has not ended after its time to live may be taken for lost."""
         task = self._task
         if task is not None and not task.ended and task.expires and time.time() > task.expires + _GRACE:
             self._change(gone=f"Its time to live of {task.ttl:g} s is over, and it has not ended.")
 
 
 def _with_result(task: Task, raw: Json, reply: Reply | None) -> Task:
-    """An extension task with the result or error that stands in it (2026-07-28, tasks/get)."""
+    """An extension task with the result or error of its task object (2026-07-28, tasks/get)."""
     known = mapping(raw)
     if reply is not None:
         task = replace(task, size=reply.size, request_id=reply.request_id)

@@ -13,12 +13,12 @@ from mcp_studio.protocol.tasks import ENDED, TaskKind, TaskState, TaskStatus
 from mcp_studio.record import record
 
 _STEPS = 60
-"""Changes of one task that are kept."""
+"""The most changes of one task that are kept."""
 _PROBLEMS = 20
 
 
 class Step(NamedTuple):
-    """One change of a task, and when we learnt of it (seconds since the epoch)."""
+    """A change of a task, with the time at which we learnt of it (seconds since the epoch)."""
 
     at: float
     status: str
@@ -35,7 +35,7 @@ class TaskError(NamedTuple):
 
 @record(frozen=True)
 class Task:
-    """One task of one server. All texts in it are foreign."""
+    """A task of a server. All texts are foreign."""
 
     server: str
     id: str
@@ -46,66 +46,65 @@ class Task:
     """`createdAt`, by the server's clock."""
     updated: str = ""
     ttl: float | None = None
-    """Seconds from its creation for which the server keeps it; None is unlimited."""
+    """Seconds from its creation for which the server keeps the task; None is unlimited."""
     poll: float | None = None
-    """Seconds between two questions that the server wishes."""
+    """Seconds between two readings of the state, as the server wishes."""
     ref: Ref | None = None
-    """What was called; None where the task came from a list."""
+    """The called entry; None where the task came from a list."""
     arguments: Json = None
     method: str = "tools/call"
     started: float = field(default_factory=time.time)
-    """When we learnt of it, in seconds since the epoch."""
+    """The time at which we learnt of the task, in seconds since the epoch."""
     seen: float = 0.0
-    """When the server last said something of it."""
+    """The time of the server's last message on the task."""
     followed: bool = True
-    """It is asked for again and again; tasks that a server merely lists are not."""
+    """Whether the state is read again and again; tasks that a server only lists are not followed."""
     asking: bool = False
-    """It waits for the answer of a person here."""
+    """Whether the task waits for the answer of a person here."""
     result: Json = None
     has_result: bool = False
     error: TaskError | None = None
     gone: str = ""
-    """Why nothing more will be heard of it though it has not ended; a sentence."""
+    """A sentence on why there will be no more news although the task has not ended; empty otherwise."""
     steps: tuple[Step, ...] = ()
     problems: tuple[str, ...] = ()
-    """What the server does wrong with it, in words."""
+    """Sentences on faults of the server with the task."""
     raw: Json = None
-    """The newest task object as it came."""
+    """The newest task object, raw."""
     size: int = 0
-    """Bytes of the frame that held the result."""
+    """Bytes of the frame with the result."""
     request_id: int | str | None = None
     """The request that the result answered."""
     number: int = 0
-    """Where the call that became it stands in the trace; 0 where it is of another run, or was listed."""
+    """The trace's number of the task's call; 0 for a task of another run or from a list."""
 
     @property
     def key(self) -> tuple[str, str]:
-        """What it is found by."""
         return self.server, self.id
 
     @property
     def ended(self) -> bool:
-        """It is in a state that it never leaves."""
+        """Whether the task is in a state that it never leaves."""
         return self.status in ENDED
 
     @property
     def done(self) -> bool:
-        """Nothing more will come of it: ended and its result here, or gone."""
+        """Whether there is nothing more to learn: the task has ended and its result is here, or it is gone."""
         fetched = self.has_result or self.error is not None or self.status == "cancelled"
         return bool(self.gone) or (self.ended and fetched)
 
     @property
     def subject(self) -> str:
-        """What it is for, for people."""
+        """The purpose of the task, for people."""
         return str(self.ref) if self.ref else f"{self.server} {self.method}"
 
     @property
     def expires(self) -> float | None:
-        """When its time to live is over, in seconds since the epoch."""
+        """The end of the time to live, in seconds since the epoch."""
         return None if self.ttl is None else self.started + self.ttl
 
     def as_json(self) -> dict[str, Json]:
-        """It for scripts."""
+        """The task for scripts."""
         return {
             "server": self.server, "task": self.id, "kind": self.kind, "status": "gone" if self.gone else self.status,
             "message": self.gone or self.message or None, "for": self.ref.name if self.ref else None,
@@ -113,7 +112,7 @@ class Task:
         }  # fmt: skip
 
     def heard(self, state: TaskState, raw: Json) -> Task:
-        """It after a message about it. A task that has ended changes no more; a server that says so is told of."""
+        """The task after a message about it. An ended task does not change; a message that says so is a fault."""
         status = state.status or self.status
         problems = list(state.problems)
         if self.ended and status != self.status:
@@ -129,6 +128,6 @@ class Task:
         ).wrong(problems)  # fmt: skip
 
     def wrong(self, problems: Iterable[str]) -> Task:
-        """It with more that is wrong with it, each thing once."""
+        """The task with further problems, without duplicates."""
         found = dict.fromkeys((*self.problems, *problems))
         return replace(self, problems=tuple(found)[:_PROBLEMS]) if len(found) > len(self.problems) else self

@@ -1,1 +1,1 @@
-"""What crossed the wire, in order, and what it meant."""
+"""The messages that crossed the wire, in order, and their meaning."""

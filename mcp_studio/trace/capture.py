@@ -1,4 +1,4 @@
-"""Entries as rows of columns, and entries made from them again."""
+"""Entries as rows of columns, and entries built from such rows."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from mcp_studio.trace.lint.rules import Finding, findings_to_json, weight
 from mcp_studio.trace.message import CODES, DIRECTIONS, KINDS, OUTCOMES, Columns, Span, WireMessage
 
 _ID_SIZE = 64 * 1024
-"""Bytes of a body that is parsed for its id."""
+"""Bytes of the largest body that is parsed for its id."""
 _KINDS = {(way, kind): n << 4 | m for n, way in enumerate(DIRECTIONS) for m, kind in enumerate(KINDS)}
 _CHANGING = ("kind", "method", "target", "flags", "outcome", "link")
-"""Columns in which something can become known of an entry after it was written."""
+"""Columns whose value for an entry may become known after its row was written."""
 _OUTCOMES = {outcome: place for place, outcome in enumerate(OUTCOMES, 1)}
 _SEVERITY = 3 << bits.SEVERITY
 _KNOWN = bits.PROBE | bits.BY_HAND | bits.ASKED | bits.NEEDS_INPUT
 _MOST = (1 << 32) - 1
 _LINKS = 100_000
-"""Requests that came under others, or are later rounds, that are remembered as such; the oldest are forgotten."""
+"""Requests with a parent or an earlier round that are remembered; the oldest are forgotten."""
 _MADE = 512
 _DEEPEST = 50
 _ROUNDS = 100
@@ -33,21 +33,21 @@ class Capture:
     """Keeps the columns of a live trace up to date.
 
     Args:
-        noted: also collect what a disk needs besides new rows.
+        tracks_changes: whether to collect the changes that a disk needs besides new rows.
     """
 
-    def __init__(self, columns: Columns, *, noted: bool = False) -> None:
+    def __init__(self, columns: Columns, *, tracks_changes: bool = False) -> None:
         self.columns = columns
-        self.noted = noted
+        self.tracks_changes = tracks_changes
         self.handed = 0
-        """The number of the newest entry whose row the disk has got."""
+        """The number of the newest entry whose row the disk has."""
         self._revised: set[int] = set()
-        """Of the entries up to that one those that have changed since."""
+        """The entries that the disk has and that have changed since."""
         self._extras: dict[tuple[int, str], Json] = {}
-        self._sent = [2, 2, 2]  # the first two are everywhere
+        self._sent = [2, 2, 2]  # each of the three tables starts with two names that every recording has
 
     def append(self, entry: WireMessage) -> None:
-        """A new row; `update` completes it."""
+        """Add a row for an entry; `update` completes it."""
         columns = self.columns
         columns.size.append(min(entry.size, _MOST))
         columns.server.append(columns.servers[entry.server])
@@ -58,10 +58,10 @@ class Capture:
         columns.flags.append(entry.probe * bits.PROBE)
         columns.outcome.append(_OUTCOMES["open"] if entry.kind == "request" else 0)
         columns.link.append(0)
-        columns.time.append(entry.time)  # the last one: another thread counts rows by it
+        columns.time.append(entry.time)  # last, because another thread counts rows by it
 
     def update(self, entry: WireMessage) -> None:
-        """Take over what became known of an entry, except findings."""
+        """Copy what became known of an entry, except its findings."""
         number, span, columns = entry.number, entry.span, self.columns
         row = number - columns.first
         if row < 0:
@@ -84,7 +84,7 @@ class Capture:
         self._set_flags(number, flags)
 
     def findings(self, entry: WireMessage) -> None:
-        """Take over what the lint says about an entry."""
+        """Copy the findings of the lint on an entry."""
         row = entry.number - self.columns.first
         if row >= 0:
             flags = self.columns.flags[row] & ~_SEVERITY
@@ -92,17 +92,17 @@ class Capture:
             self.note(entry.number, "findings", findings_to_json(entry.findings))
 
     def flag(self, number: int, bit: int, on: bool) -> None:
-        """Set or take away a bit that a person decides about."""
+        """Set or clear a flag that a person decides on."""
         flags = self.columns.flags[number - self.columns.first]
         self._set_flags(number, flags | bit if on else flags & ~bit)
 
     def note(self, number: int, name: str, value: Json) -> None:
-        """Something that only few entries have, for the disk; None takes it away."""
-        if self.noted:
+        """Record a rare member of an entry for the disk; None removes it."""
+        if self.tracks_changes:
             self._extras[number, name] = value
 
     def news(self) -> Batch:
-        """What the disk has not got yet but for new rows: names, and what has changed in rows that it has."""
+        """The changes for the disk except new rows: new names, and changed values in rows that the disk has."""
         columns = self.columns
         numbers = [number for number in sorted(self._revised) if number >= columns.first]
         changes = {
@@ -113,7 +113,7 @@ class Capture:
         return Batch(self.handed + 1, {}, (), self._new_names(), changes | self._links(numbers), extras)
 
     def rows(self, bodies: list[bytes]) -> Batch:
-        """The rows after those that the disk has got, with these bodies."""
+        """The rows after those that the disk has, with these bodies."""
         columns, first = self.columns, self.handed + 1
         self.handed += len(bodies)
         rows = slice(first - columns.first, first - columns.first + len(bodies))
@@ -121,8 +121,8 @@ class Capture:
         return Batch(first, values, tuple(bodies), changes=self._links(range(first, first + len(bodies))))
 
     def stop(self) -> None:
-        """The disk takes nothing any more."""
-        self.noted = False
+        """Stop collecting, because the disk takes no more."""
+        self.tracks_changes = False
         self._revised, self._extras = set(), {}
 
     def _links(self, numbers: Iterable[int]) -> dict[str, dict[int, int]]:
@@ -130,7 +130,7 @@ class Capture:
         return {name: {number: above[number] for number in numbers if number in above} for name, above in links.items()}
 
     def _new_names(self) -> tuple[tuple[str, int, str], ...]:
-        """The names that were numbered since the last call: column, number and text."""
+        """The names that are new since the last call: column, number and text."""
         found: list[tuple[str, int, str]] = []
         columns = self.columns
         named = (("server", columns.servers), ("method", columns.methods), ("target", columns.targets))
@@ -143,25 +143,25 @@ class Capture:
     def _set_flags(self, number: int, flags: int) -> None:
         self.columns.flags[number - self.columns.first] = flags
         self.columns.revise(number)
-        if self.noted and number <= self.handed:
+        if self.tracks_changes and number <= self.handed:
             self._revised.add(number)
 
 
 def _link(links: dict[int, int], number: int, above: Span) -> None:
     links[number] = above.number
-    if len(links) > _LINKS:  # many at a time: each search for the oldest passes all that went before
+    if len(links) > _LINKS:  # many at a time, because finding the oldest takes a walk over deleted ones
         for oldest in tuple(islice(links, _LINKS // 8)):
             del links[oldest]
 
 
 class EntryMaker:
-    """Makes entries of any recording from its columns. Both ends of a span have the same span.
+    """Builds entries of any recording from its columns. Request and answer share one span.
 
     Args:
-        columns: of the recording, as they are at that time.
-        body: reads a body, b"" where there is none any more; called each time somebody looks at it.
-        findings: reads what the lint says about an entry.
-        alive: an entry that is in memory; it is given instead.
+        columns: returns the present columns of the recording.
+        body: reads a body, called at each access; returns b"" where it is no longer kept.
+        findings: reads the lint's findings on an entry.
+        alive: returns an entry that is still in memory, which takes precedence.
     """
 
     def __init__(
@@ -175,37 +175,37 @@ class EntryMaker:
         self._body = body
         self._findings = findings
         self._alive = alive
-        self._made: dict[int, WireMessage] = {}
+        self._cache: dict[int, WireMessage] = {}
 
     def entry(self, number: int) -> WireMessage | None:
         """The entry with a number; None where the columns have none."""
-        if len(self._made) > _MADE:
-            self._made.clear()
+        if len(self._cache) > _MADE:
+            self._cache.clear()
         return self._entry(self._columns(), number, _DEEPEST)
 
     def forget(self) -> None:
-        """Entries have changed: make them again when somebody asks."""
-        self._made.clear()
+        """Drop the built entries, because the columns have changed."""
+        self._cache.clear()
 
     def _entry(self, columns: Columns, number: int, depth: int) -> WireMessage | None:
-        known = self._alive(number) or self._made.get(number)
+        known = self._alive(number) or self._cache.get(number)
         row = number - columns.first
         if known is not None or not 0 <= row < len(columns):
             return known
         link = columns.link[row] - columns.first
         linked = columns.outcome[row] and 0 <= link < len(columns) and columns.link[link] == number
         if linked and link < row:
-            self._entry(columns, columns.link[row], depth)  # makes its answer too
-            if number in self._made:
-                return self._made[number]
+            self._entry(columns, columns.link[row], depth)  # builds the answer too
+            if number in self._cache:
+                return self._cache[number]
         answer = self._alive(columns.link[row]) if linked else None
         if answer is not None and answer.span is not None:
             return answer.span.request
-        entry = self._made[number] = self._bare(columns, row)
+        entry = self._cache[number] = self._bare(columns, row)
         if columns.outcome[row] and entry.kind == "request":
             entry.span = self._span(columns, entry, depth)
             if linked and link > row:
-                answer = self._made[columns.link[row]] = self._bare(columns, link)
+                answer = self._cache[columns.link[row]] = self._bare(columns, link)
                 answer.span, entry.span.response = entry.span, answer
                 answer.id = entry.id if answer.id is None else answer.id
         return entry
@@ -235,14 +235,14 @@ class EntryMaker:
         )  # fmt: skip
         if entry.kind in ("request", "result", "error") and entry.size <= _ID_SIZE:
             body = entry.body
-            entry.id = id_in(body) if len(body) <= _ID_SIZE else None  # what a file says of sizes may be wrong
+            entry.id = id_in(body) if len(body) <= _ID_SIZE else None  # the size in a file may be wrong
         if flags & _SEVERITY:
             entry.findings = self._findings(number)
         return entry
 
 
 def id_in(body: bytes) -> int | str | None:
-    """The JSON-RPC id of a frame, None where it has none."""
+    """The JSON-RPC id of a frame; None where it has none."""
     messages = parse(body).messages
     first = messages[0] if len(messages) == 1 else None
     return first.id if isinstance(first, (Request, Response, Failure)) else None

@@ -1,6 +1,6 @@
-"""Where two JSON values differ: paths, and what stood there before and stands there now. Pure; bounded whatever comes.
+"""The differences of two JSON values: paths with the earlier and the present value. Pure, and bounded for any input.
 
-Values of megabytes take seconds: `compare` has bytes compared in a thread.
+Values of megabytes take seconds, so `compare` compares bytes in a thread.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from mcp_studio.jsontext import Json, dumps, loads_or, mapping
 from mcp_studio.redact import MARK
 
 KEYS = ("id", "name", "uri", "uriTemplate", "key")
-"""Members by which items are told apart, where all items of both arrays have one, each another."""
+"""Members that identify items, if all items of both arrays have the member with different values."""
 _LARGE = 20_000
-"""Bytes of a value that scripts get whole."""
+"""Bytes of the largest value that scripts get whole."""
 _SQUARE = 1_000_000
-"""Pairs of items of two arrays that are looked at closely: the time grows with their square."""
+"""Pairs of items of two arrays that are compared closely, because the time grows with their number."""
 
 
 def _align(
     before: Sequence[Json], after: Sequence[Json], mark: Callable[[Json], int]
 ) -> tuple[dict[int, int], set[int]]:
-    """Put the items of two arrays together: by what names them, else equal ones, and what is left by its place.
+    """Pair the items of two arrays: by their identifying member, else equal ones, and the rest by position.
 
     Args:
-        mark: the same for items that are the same.
+        mark: returns the same number for equal items.
 
     Returns:
-        What belongs together, index in the second array -> index in the first; and of these the ones in the second
+        The pairs (index in the second array, index in the first), and the indexes in the second array of moved items.
         array that have gone past others.
     """
     names = _names(before, after)
@@ -49,7 +49,7 @@ def _align(
 
 
 def _runs(old: Sequence[Hashable], new: Sequence[Hashable]) -> Iterator[tuple[bool, range, range]]:
-    """Where two arrays are the same and where not; of long ones only their ends are found to be the same."""
+    """The stretches where two arrays are equal and where they differ; of long arrays only equal ends are found."""
     if len(old) * len(new) <= _SQUARE:
         for tag, *ends in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
             yield tag == "equal", range(ends[0], ends[1]), range(ends[2], ends[3])
@@ -63,20 +63,20 @@ def _runs(old: Sequence[Hashable], new: Sequence[Hashable]) -> Iterator[tuple[bo
 
 
 def _names(before: Sequence[Json], after: Sequence[Json]) -> tuple[list[Hashable], list[Hashable]] | None:
-    """What names the items of both arrays; None where nothing does."""
+    """The identifying values of the items of both arrays; None where no member identifies them."""
     for key in KEYS:
         found: list[list[Hashable]] = []
         for items in (before, after):
             names: list[Json] = [mapping(item).get(key) for item in items]
             if all(isinstance(name, (str, int)) for name in names) and len({*map(repr, names)}) == len(names):
-                found.append([*map(repr, names)])  # true is not 1
+                found.append([*map(repr, names)])  # by repr, because true equals 1
         if len(found) == 2 and set(found[0]) & set(found[1]):
             return found[0], found[1]
     return None
 
 
 At = tuple[Any, Any] | None
-"""A place as a chain: the place above it, and the last step; None is the whole value."""
+"""A place as a linked list: the place above and the last step; None is the whole value."""
 Step = str | int
 USUAL_PATHS = (
     "_meta", "requestId", "request_id", "etag", "traceparent", "tracestate", "uuid", "*timestamp*", "*Timestamp*",
@@ -84,29 +84,29 @@ USUAL_PATHS = (
     "lastModified", "last_modified", "uptime", "duration", "duration_ms", "durationMs", "elapsed", "elapsed_ms",
     "elapsedMs", "took", "took_ms", "tookMs", "latency", "latency_ms", "latencyMs",
 )  # fmt: skip
-"""Members that are ignored unless everything is to count. Times and UUIDs inside of texts are too."""
+"""Members that are ignored by default. Times and UUIDs inside texts are ignored by default too."""
 _CHANGING = re.compile(
     r"\b[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}"
     r"(?::[0-9]{2}(?:[.,][0-9]{1,9})?)?(?: ?(?:Z|[+-][0-9]{2}:?[0-9]{2}))?"
     r"|\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b"
 )
 _LONGEST = 4_000_000
-"""Characters of a text in which times and ids are looked for."""
+"""Characters of the longest text in which times and UUIDs are searched."""
 _STEP = re.compile(r'\[(\*|[0-9]+)\]|\["([^"]*)"\]|\.?([^.\[\]]+)')
 _NOTHING = "(?!)"
-"""A pattern that matches nothing."""
+"""A pattern that never matches."""
 
 
 class Ignore:
-    """A list of patterns; a place that one of them matches is ignored, with all that is below it.
+    """A list of patterns; a place that matches one of them is ignored with everything below it.
 
-    A pattern is a path such as `created_at`, `content[*].text` or `structuredContent.items[0].id` and matches wherever
-    a place ends like it; with `$.` before it, only from the top of the value. `*` stands for any characters of a name,
-    as a whole step for any name or index, and `[*]` for any index; `["a.b"]` is a name with a dot in it.
+    A pattern is a path such as `created_at`, `content[*].text` or `structuredContent.items[0].id` and matches any place
+    whose path ends with it; with `$.` before it, it starts at the top of the value. `*` stands for any characters of a
+    name, as a whole step for any name or index, and `[*]` for any index; `["a.b"]` is a name with a dot in it.
 
     Args:
-        patterns: what is ignored besides.
-        usual: ignore `USUAL` too, and times and UUIDs inside of texts.
+        patterns: further patterns.
+        usual: ignores `USUAL_PATHS`, and times and UUIDs inside texts.
 
     Raises:
         UsageError: a pattern cannot be read.
@@ -127,7 +127,7 @@ class Ignore:
         return self._whole.search(place) is not None
 
     def plain(self, text: str) -> str:
-        """A text without what changes each time."""
+        """A text without parts that change each time."""
         if not self.usual or not 16 <= len(text) <= _LONGEST:
             return text
         return _CHANGING.sub("…", text)
@@ -138,7 +138,7 @@ def _step_text(step: Step) -> str:
 
 
 def _read(text: str) -> tuple[str, str]:
-    """What the last step of a place has to be like, and what its end; each step stands behind a NUL there."""
+    """Patterns for the last step of a place, and for the whole place, where each step follows a NUL."""
     rest = text[1:] if text.startswith("$") else text.removeprefix("*.")
     steps: list[str] = []
     place = 0
@@ -159,51 +159,51 @@ def _read(text: str) -> tuple[str, str]:
 
 DifferenceKind = Literal["added", "removed", "changed", "type", "moved", "more"]
 MOST = 1_000
-"""Differences that are told; `more` stands last where there are more."""
+"""The most differences that are returned; `more` ends the list where there are more."""
 USUAL = Ignore()
 _QUICK = 64 * 1024
-"""Bytes that are compared at once; more go to a thread."""
+"""Bytes that are compared at once; larger values are compared in a thread."""
 _TEXT = 1_000_000
-"""Characters of a text that is looked into where it is JSON."""
+"""Characters of the longest text that is compared as JSON if it is JSON."""
 _SECRETS = 1_000
 _VALUES = 1_000_000
-"""Of one body that is compared by its values; two of them take some 200 MB."""
+"""Values of the largest body that is compared by its values; two such bodies take some 200 MB."""
 Path = tuple[Step, ...]
 _Pair = tuple[Json, Json, At, At]
-"""Two values that belong together, and where each of them is."""
+"""Two values to compare, with the place of each."""
 
 
 class Difference(NamedTuple):
     """One place where two values differ."""
 
     kind: DifferenceKind
-    """`type`: changed, and of another type; `moved`: in an array, past others; `more`: there are more than `MOST`."""
+    """`type`: another type; `moved`: another position in an array; `more`: more than `MOST` differences."""
     path: Path
-    """Where it is in the newer value; of what was removed, where it was."""
+    """The place in the newer value; for `removed`, the place in the older one."""
     before: Json = None
     after: Json = None
     was: Path = ()
-    """Where it is in the older value; of what was added, where it is in the newer one."""
+    """The place in the older value; for `added`, the place in the newer one."""
 
     def as_json(self) -> Json:
-        """It for scripts; a value that is large is cut short."""
-        told: dict[str, Json] = {"kind": self.kind, "path": path_text(self.path)}
-        told |= {"was": path_text(self.was)} if self.was != self.path and self.kind != "more" else {}
-        told |= {"before": _bounded(self.before)} if self.kind in ("removed", "changed", "type") else {}
-        told |= {"after": _bounded(self.after)} if self.kind in ("added", "changed", "type") else {}
-        return told
+        """The difference for scripts; a large value is cut."""
+        members: dict[str, Json] = {"kind": self.kind, "path": path_text(self.path)}
+        members |= {"was": path_text(self.was)} if self.was != self.path and self.kind != "more" else {}
+        members |= {"before": _bound_size(self.before)} if self.kind in ("removed", "changed", "type") else {}
+        members |= {"after": _bound_size(self.after)} if self.kind in ("added", "changed", "type") else {}
+        return members
 
 
-def _bounded(value: Json) -> Json:
+def _bound_size(value: Json) -> Json:
     data = dumps(value)
     return value if len(data) <= _LARGE else f"{data[:200].decode('utf-8', 'ignore')}…"
 
 
 def diff(before: Json, after: Json, ignore: Ignore = USUAL) -> tuple[Difference, ...]:
-    """All places where two values differ, in their order; texts that are JSON are looked into.
+    """The differences of two values, in order; texts that are JSON are compared as JSON.
 
-    Numbers count by their value: `1` and `1.0` are the same. `‹redacted›` in a text stands for anything.
-    The time is about linear in the size of both.
+    Numbers are equal by value, such as `1` and `1.0`. `‹redacted›` in a text equals anything.
+    The time is about linear in the size of both values.
     """
     found: list[Difference] = []
     for one in _Walk(ignore).differences(before, after):
@@ -215,7 +215,7 @@ def diff(before: Json, after: Json, ignore: Ignore = USUAL) -> tuple[Difference,
 
 
 async def compare(before: bytes, after: bytes, ignore: Ignore = USUAL) -> tuple[Difference, ...]:
-    """The differences of two JSON texts, without holding up the event loop; what is no JSON is compared as text."""
+    """The differences of two JSON texts, without blocking the event loop; other texts are compared as text."""
     if before == after:
         return ()
     if len(before) + len(after) <= _QUICK:
@@ -224,12 +224,12 @@ async def compare(before: bytes, after: bytes, ignore: Ignore = USUAL) -> tuple[
 
 
 def value_of(data: bytes) -> Json:
-    """A body as it is compared: as text where it is no JSON, or has too many values."""
+    """The value of a body: text where it is not JSON, or has too many values."""
     return loads_or(data, data.decode("utf-8", "replace"), values=_VALUES)
 
 
 class _Walk:
-    """One comparison: marks that are the same for values that are the same, and the walk along what differs."""
+    """One comparison: it gives equal values equal marks, and walks only into values that differ."""
 
     def __init__(self, ignore: Ignore) -> None:
         self._ignore = ignore
@@ -237,7 +237,7 @@ class _Walk:
         self._alive: list[Json] = []
 
     def differences(self, before: Json, after: Json) -> Iterator[Difference]:
-        """All of them. Without recursion: values may be nested as deep as messages may be."""
+        """All differences, without recursion, because values may be nested deeply."""
         self._measure(before, None)
         self._measure(after, None)
         todo = [self._step(before, after, None, None)]
@@ -263,7 +263,7 @@ class _Walk:
         elif kind is str and (_alike(old, new) or _alike(new, old)):
             return
         elif kind is str and (inner := _inner(old, new)) is not None:
-            self._alive += inner  # so that no later value has their place in memory, and with it their mark
+            self._alive += inner  # so that no later value gets their ids, and with those their marks
             self._measure(inner[0], was)
             self._measure(inner[1], at)
             yield inner[0], inner[1], was, at
@@ -306,7 +306,7 @@ class _Walk:
     # ------------------------------------------------------------------ marks
 
     def _measure(self, root: Json, at: At) -> None:
-        """Give all containers of a value their marks, from the innermost outwards."""
+        """Compute the marks of all containers of a value, innermost first."""
         hides, mark = self._ignore.hides, self._mark
         order: list[tuple[Json, At]] = [(root, at)]
         for value, place in order:
@@ -326,14 +326,14 @@ class _Walk:
                 )
 
     def _mark(self, value: Json) -> int:
-        """The same for values that are the same; nobody else can know which values share one by chance."""
+        """A number that is equal for equal values; hashes are salted, so nobody can construct a collision."""
         if isinstance(value, (dict, list)):
             return self._marks.get(id(cast("Json", value)), 0)
         if isinstance(value, str):
             return hash(("text", self._ignore.plain(value)))
         if isinstance(value, float) and value - value == 0.0:
             value = int(value) if value.is_integer() else float(value)
-        # By its text: -1 and -2 have the same hash, and true is 1.
+        # By repr: -1 and -2 have the same hash, and true is 1.
         return hash(("other", repr(value)))
 
 
@@ -342,7 +342,7 @@ def _kind(value: Json) -> type:
 
 
 def _alike(hidden: str, text: str) -> bool:
-    """Whether a text is one with secrets taken out, or could be it with some of them left in."""
+    """Whether a text matches a redacted text, in which marks replace secrets."""
     first, *parts = hidden.split(MARK, _SECRETS)
     if not parts or not text.startswith(first):
         return False
@@ -355,7 +355,7 @@ def _alike(hidden: str, text: str) -> bool:
 
 
 def _inner(old: str, new: str) -> tuple[Json, Json] | None:
-    """Two texts as the JSON that they are, where both are arrays or objects."""
+    """Two texts as JSON, where both are arrays or both objects; otherwise None."""
     if old[:1] not in ("{", "[") or new[:1] not in ("{", "[") or len(old) + len(new) > _TEXT:
         return None
     before, after = loads_or(old), loads_or(new)
@@ -363,7 +363,7 @@ def _inner(old: str, new: str) -> tuple[Json, Json] | None:
 
 
 def path_of(at: At) -> Path:
-    """A place as its steps from the top."""
+    """The steps of a place, from the top."""
     steps: list[Step] = []
     while at is not None:
         at, step = at[0], at[1]
@@ -375,7 +375,7 @@ _PLAIN = re.compile(r"[\w$@/:-]+")
 
 
 def path_text(path: Path) -> str:
-    """A path as patterns of `Ignore` are written."""
+    """A path in the syntax of the patterns of `Ignore`."""
     text = ""
     for step in path:
         if isinstance(step, int):

@@ -1,4 +1,4 @@
-"""What crossed the wire, as it is kept: redacted, numbered, timed."""
+"""The entries of a trace: redacted, numbered, timed."""
 
 from __future__ import annotations
 
@@ -17,47 +17,47 @@ DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
 KINDS: tuple[MessageKind, ...] = get_args(MessageKind)
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 GREETINGS = ("initialize", "server/discover")
-"""Requests that open a connection: the first of them may be tried in vain."""
+"""Requests that open a connection: the first one may fail because the server is of the other era."""
 LISTEN = "subscriptions/listen"
-"""A request that is open as long as the connection: that it ends with it is no error."""
+"""A request that stays open as long as the connection; its end with the connection is not an error."""
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
-"""What comes first on it."""
+"""The first message on a subscription."""
 UNTIMED = frozenset((*GREETINGS, LISTEN))
-"""Requests whose time says how long a server takes to start, or stays open, not how long it takes to answer."""
+"""Requests whose duration does not tell how fast a server answers, because it is that of a start or of a stream."""
 
 
 @record()
 class WireMessage:
-    """One entry of the trace. `body` is redacted on entry and otherwise exactly what crossed the wire."""
+    """One entry of the trace. Apart from redaction, `body` is exactly what crossed the wire."""
 
     number: int
-    """Counts from 1 over all servers, without gaps."""
+    """The number of the entry, from 1 over all servers, without gaps."""
     time: float
     """Seconds since the epoch."""
     server: str
     direction: Direction
     kind: MessageKind
     held: bytes | Callable[[], bytes]
-    """The body, or what gets it from where it is kept."""
+    """The body, or a function that reads it."""
     size: int
     """Bytes on the wire, before redaction."""
     method: str = ""
     target: str = ""
-    """Tool, prompt or URI that a request is about."""
+    """The tool, prompt or URI that a request concerns."""
     id: int | str | None = None
     exchange: int = 0
-    """The HTTP exchange it belongs to, 0 on stdio."""
+    """The HTTP exchange of the entry; 0 on stdio."""
     probe: bool = False
-    """Part of finding out which era the server speaks."""
+    """Whether the entry belongs to finding out the server's era."""
     by_hand: bool = False
-    """A person wrote the frame, or it answers one of those; whatever is wrong with it is meant."""
+    """Whether a person wrote the frame, or it answers such a frame; its faults are intended."""
     span: Span | None = None
     findings: tuple[Finding, ...] = ()
-    """What the lint says about it."""
+    """The findings of the lint."""
 
     @property
     def body(self) -> bytes:
-        """Redacted and otherwise what crossed the wire; of an earlier entry it is read from disk, each time."""
+        """The redacted body; for an entry that has left the memory, each access reads it from disk."""
         return self.held if isinstance(self.held, bytes) else self.held()
 
     @body.setter
@@ -67,46 +67,46 @@ class WireMessage:
 
 @record()
 class Span:
-    """A request and what answered it."""
+    """A request with its answer."""
 
     number: int
     server: str
     direction: Direction
-    """Who asked: `out` is us."""
+    """The direction of the request: `out` is one of ours."""
     method: str
     target: str
     request: WireMessage
     response: WireMessage | None = None
     parent: Span | None = None
-    """For a request of the server: our call that was open at that time."""
+    """The call of ours that was open when the server sent this request."""
     asked: bool = False
-    """The server asked something meanwhile, so that a person's time may be in its own."""
+    """Whether the server asked something meanwhile, so that the duration may contain a person's time."""
     outcome: Outcome = "open"
     needs_input: bool = False
-    """It is no end: the server wants input before it goes on."""
+    """Whether the answer is not the end, because the server wants input before it continues."""
     follows: Span | None = None
-    """The earlier round of the same conversation: the server wanted input before it went on."""
+    """The earlier round of the same conversation, in which the server wanted input."""
     round: int = 1
-    """Which round of its conversation it is."""
+    """The number of the round in its conversation."""
 
     @property
     def ms(self) -> float | None:
-        """Milliseconds from request to response, None while open; the clock may have been set back meanwhile."""
+        """Milliseconds from request to response, None while open; absolute, as the clock may have been set back."""
         return abs(self.response.time - self.request.time) * 1000 if self.response else None
 
 
 OTHER = "…"
-"""Stands for every text that came when there were too many different ones."""
+"""Replaces every further text once there are too many different ones."""
 
 
 class Names(dict[str, int]):
-    """Gives texts numbers from 0, which is the empty one; bounded in number and in size.
+    """Numbers texts from 0, the empty one; bounded in number and in size.
 
-    `names[text]` is the number of a text, a new one where it is new; `names.get(text)` that of one which has one.
+    `names[text]` returns the number of a text, and numbers a new one; `names.get(text)` only looks it up.
 
     Args:
-        most: different texts; further ones are `OTHER`.
-        size: characters of all of them together.
+        most: the most different texts; further ones become `OTHER`.
+        size: the characters of all texts together.
     """
 
     def __init__(self, most: int = 60_000, size: int = 4_000_000) -> None:
@@ -119,7 +119,7 @@ class Names(dict[str, int]):
         return len(self.texts) - 1 if self.append(text) else 1
 
     def append(self, text: str) -> bool:
-        """Give a text the next number, although it may have one; False where there are too many."""
+        """Give a text the next number, even if it has one already; False where there are too many texts."""
         if len(self.texts) >= self._most or len(text) > self._room:
             return False
         self._room -= len(text)
@@ -129,22 +129,25 @@ class Names(dict[str, int]):
 
 
 PROBE, BY_HAND, ASKED, MARKED, COMMENTED, NEEDS_INPUT = 1, 2, 4, 8, 16, 128
-"""Bits of `flags`; `ASKED`: on a request, a person's time may be in its duration; `NEEDS_INPUT`: on request and answer,
-the server wants input before it goes on."""
+"""Bits of `flags`.
+
+`ASKED`: the duration of a request may contain a person's time; `NEEDS_INPUT`: on request and answer, the server wants
+input before it continues.
+"""
 SEVERITY = 5
-"""Two further bits of `flags`, `flags >> SEVERITY & 3`: the worst finding, 0 none, 1 hint, 2 warning, 3 error."""
+"""The position of two further bits of `flags`, `flags >> SEVERITY & 3`: the worst finding, 0 none to 3 error."""
 _REVISED = 100_000
-"""Entries whose later changes are remembered."""
+"""The number of changed entries that are remembered."""
 CODES = {"time": "d", "size": "I", "server": "H", "method": "H", "target": "I", "kind": "B", "flags": "B",
          "outcome": "B", "link": "I", "exchange": "I"}  # fmt: skip
-"""The columns and the machine types of their values (see `array`), little-endian where they are stored."""
+"""The columns with the machine types of their values (see `array`), little-endian in files."""
 
 
 class Columns:
     """One array per column; row 0 is the entry with the number `first`.
 
-    Another thread takes a `snapshot`, for rows move when the oldest go. Nobody may keep a `memoryview` of an array: it
-    could not grow then.
+    Another thread takes a `snapshot`, because rows move when the oldest are trimmed. A `memoryview` of an array must
+    not be kept, because the array could not grow.
     """
 
     def __init__(self, first: int = 1) -> None:
@@ -157,18 +160,18 @@ class Columns:
         self.method: array[int] = array("H")
         self.target: array[int] = array("I")
         self.kind: array[int] = array("B")
-        """The place in `KINDS`, and in the upper four bits the place in `DIRECTIONS`."""
+        """The index in `KINDS`, and in the upper four bits the index in `DIRECTIONS`."""
         self.flags: array[int] = array("B")
         self.outcome: array[int] = array("B")
-        """Of the span that an entry is an end of: 1 and the place in `OUTCOMES`; 0 for others."""
+        """The outcome of an entry's span: 1 + the index in `OUTCOMES`; 0 without a span."""
         self.link: array[int] = array("I")
-        """Of a request its answer's number, of an answer its request's; else 0."""
+        """The number of a request's answer, or of an answer's request; else 0."""
         self.exchange: array[int] = array("I")
         self.servers, self.methods, self.targets = Names(60_000, 500_000), Names(60_000), Names(200_000, 8_000_000)
         self.parents: dict[int, int] = {}
-        """Of a request, the number of the request that it came under."""
+        """The number of the parent, by the request's number."""
         self.follows: dict[int, int] = {}
-        """Of a request, the number of the earlier round of its conversation."""
+        """The number of the earlier round, by the request's number."""
         self._revised: array[int] = array("I")
         self._forgotten = 0
 
@@ -176,33 +179,33 @@ class Columns:
         return len(self.time)
 
     def kind_of(self, row: int) -> str:
-        """See `message.MessageKind`."""
+        """The `message.MessageKind` of a row."""
         return KINDS[self.kind[row] & 15]
 
     def direction_of(self, row: int) -> str:
-        """See `message.Direction`."""
+        """The `message.Direction` of a row."""
         return DIRECTIONS[self.kind[row] >> 4]
 
     def outcome_of(self, row: int) -> str:
-        """See `message.Outcome`; empty for what is no end of a span."""
+        """The `message.Outcome` of a row; empty without a span."""
         return OUTCOMES[self.outcome[row] - 1] if self.outcome[row] else ""
 
     def ms(self, row: int) -> float | None:
-        """Milliseconds from request to answer, of either of them; None where there is none, or it is not kept."""
+        """Milliseconds from request to answer, for either of them; None where one of them is missing."""
         other = self.link[row] - self.first
         if not self.link[row] or not 0 <= other < len(self.time):
             return None
         return abs(self.time[other] - self.time[row]) * 1000
 
     def snapshot(self) -> Columns:
-        """The same arrays for another thread: rows keep their places in it, whatever is trimmed meanwhile."""
+        """The arrays for another thread: rows keep their places in it, whatever is trimmed meanwhile."""
         taken = Columns.__new__(Columns)
         taken.__dict__.update(self.__dict__)
         taken.parents, taken.follows = dict(self.parents), dict(self.follows)
         return taken
 
     def trim(self, first: int) -> None:
-        """Forget the rows of entries with lower numbers. Snapshots keep theirs: the arrays are replaced."""
+        """Drop the rows of entries with lower numbers. Snapshots keep theirs, because the arrays are replaced."""
         rows = min(first - self.first, len(self.time))
         if rows <= 0:
             return
@@ -210,22 +213,22 @@ class Columns:
             setattr(self, name, getattr(self, name)[rows:])
         self.first = first
         for links in (self.parents, self.follows):
-            # Nearly in order: one that is not goes with those after it.
+            # Links are nearly in order: one that is not is deleted later, with those around it.
             for number in list(takewhile(first.__gt__, links)):
                 del links[number]
 
     def revise(self, number: int) -> None:
-        """Something of a captured entry has changed: tell who asks `revised_since`."""
+        """Record that a captured entry has changed, for `revised_since`."""
         self._revised.append(number)
         if len(self._revised) > 2 * _REVISED:
             self._forgotten += _REVISED
             del self._revised[:_REVISED]
 
     def revised_since(self, place: int) -> tuple[int, array[int]]:
-        """Where the list of changes has got to, and the numbers of the entries that changed since it was at `place`.
+        """The present place in the list of changes, and the numbers of the entries that changed since `place`.
 
-        A number may come several times; what was changed before it was captured is not among them. Begin with the
-        place that `revised_since(0)` gives. Of very many changes only the newest are known.
+        A number may occur several times. The first place comes from `revised_since(0)`. Of very many changes only the
+        newest are known.
         """
         return self._forgotten + len(self._revised), self._revised[max(0, place - self._forgotten) :]
 
@@ -234,28 +237,28 @@ class Block(NamedTuple):
     """The bodies of some neighbouring entries."""
 
     first: int
-    """The number of the first of them."""
+    """The number of the first entry."""
     bodies: list[bytes]
-    """One that is large stands elsewhere, and is empty here: see `Reader.body`."""
+    """The bodies; a large one is stored elsewhere, and empty here: see `Reader.body`."""
 
 
 class Reader(Protocol):
-    """Reads bodies and findings; to be used by one thread only, and closed there."""
+    """Reads bodies and findings; used and closed by one thread."""
 
     def blocks(self, below: int) -> Iterator[Block]:
-        """All bodies of entries with numbers under `below`, the newest block first."""
+        """The bodies of all entries below a number, the newest block first."""
         ...
 
     def body(self, number: int) -> bytes:
-        """The body of one entry; empty where it is not kept any more."""
+        """The body of an entry; empty where it is no longer kept."""
         ...
 
     def findings(self, number: int) -> tuple[Finding, ...]:
-        """What the lint says about one entry."""
+        """The lint's findings on an entry."""
         ...
 
     def close(self) -> None:
-        """No more reading."""
+        """Release the reader."""
 
 
 class Recording(Protocol):
@@ -263,7 +266,7 @@ class Recording(Protocol):
 
     @property
     def columns(self) -> Columns:
-        """What is known of every entry; to be asked for again rather than kept."""
+        """The columns of all entries; callers ask again instead of keeping them."""
         ...
 
     @property
@@ -273,12 +276,12 @@ class Recording(Protocol):
 
     @property
     def revision(self) -> int:
-        """Changes with everything that changes."""
+        """A number that changes with every change."""
         ...
 
     @property
     def first_number(self) -> int:
-        """The number of the oldest entry kept."""
+        """The number of the oldest entry that is kept."""
         ...
 
     def __len__(self) -> int: ...
@@ -286,23 +289,23 @@ class Recording(Protocol):
     def __getitem__(self, index: int, /) -> WireMessage: ...
 
     def entry(self, number: int) -> WireMessage | None:
-        """The entry with a number, its span with it; None when it is not kept."""
+        """The entry with a number, with its span; None where it is not kept."""
         ...
 
     async def body(self, entry: WireMessage) -> bytes:
-        """The whole body, also of what is large and on disk, without blocking the event loop."""
+        """The whole body, also a large one on disk, without blocking the event loop."""
         ...
 
     def reader(self) -> Reader:
-        """For another thread; made on the event loop, it knows all entries up to that moment."""
+        """A reader for another thread; made on the event loop, it has all entries up to that moment."""
         ...
 
     def mark(self, number: int, on: bool) -> None:
-        """Mark an entry, or no longer."""
+        """Set or remove the mark of an entry."""
 
     def comment(self, number: int, text: str) -> None:
-        """Keep a comment on an entry; empty removes it."""
+        """Set the comment on an entry; an empty one removes it."""
 
     def comment_on(self, number: int) -> str:
-        """The comment on an entry, or nothing."""
+        """The comment on an entry, or an empty text."""
         ...

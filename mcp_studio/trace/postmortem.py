@@ -1,4 +1,4 @@
-"""What is known when a server has died or a connection has dropped, put together from the trace."""
+"""The facts about a dead server or a lost connection, collected from the trace."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ How = Literal[
     "closed", "other",
 ]  # fmt: skip
 ENDED_NOTE = "the connection ended: "
-"""How the note on the end of a connection that is no process of ours begins, behind the server's name."""
+"""The beginning, after the server's name, of a note on the end of a connection other than a process."""
 
 
 class Ending(NamedTuple):
-    """How it ended; `code` is an exit code, the number of a signal or an HTTP status."""
+    """The way a connection ended; `code` is an exit code, the number of a signal or an HTTP status."""
 
     how: How
     code: int = 0
     text: str = ""
-    """The sentence that it was read from."""
+    """The sentence that tells the end."""
 
     @property
     def gone(self) -> bool:
-        """A process of ours is over."""
+        """Whether a local server's process ended."""
         return self.how in ("exit", "signal", "guard", "stdout", "stdin", "stalled")
 
 
@@ -52,9 +52,9 @@ _STATUS = re.compile(r"HTTP status (\d{3})\b")
 
 
 def read(server: str, text: str) -> Ending | None:
-    """What a note says of the end of a server; None where it is about something else.
+    """The ending that a note tells; None where the note is about something else.
 
-    Only what stands right behind the server's name counts: further on, a note may quote the server.
+    Only the words right after the server's name count, because a note may quote the server further on.
     """
     if not text.startswith(f"{server} "):
         return None
@@ -69,7 +69,7 @@ def read(server: str, text: str) -> Ending | None:
 
 
 def of_words(text: str, status: int = 0) -> Ending:
-    """What the sentence of a failure over the network means."""
+    """The ending that the message of a network failure tells."""
     if not status and (found := _STATUS.search(text[:400])):
         status = int(found[1])
     for how, words in _REMOTE:
@@ -79,19 +79,19 @@ def of_words(text: str, status: int = 0) -> Ending:
 
 
 def of_failure(error: Exception) -> Ending:
-    """How a connection ended that is no process of ours."""
+    """The ending of a connection other than a process."""
     return of_words(str(getattr(error, "message", error)), int(getattr(error, "status", 0)))
 
 
 _FRAMES, _STDERR, _STRAY = 8, 20, 8
-"""How many of the last frames and lines are kept."""
+"""The most frames and lines that are kept."""
 _FLIGHTS, _ENDINGS = 50, 50
 _SCANNED = 20_000
-"""Entries that are looked at, at most."""
+"""The most entries that are examined."""
 _HEAD = 400
-"""Bytes kept of a body."""
+"""Bytes that are kept of a body."""
 _LARGE = 64 * 1024
-"""The head of a larger body that is not in memory is not read for this."""
+"""Bytes of the largest body that is read from disk for its beginning."""
 _STARTED = re.compile(r"started (.*) as process ", re.S)
 _NOTE = KINDS.index("note") | DIRECTIONS.index("none") << 4
 _LOST = OUTCOMES.index("lost") + 1
@@ -99,37 +99,37 @@ _LOST = OUTCOMES.index("lost") + 1
 
 @record(frozen=True)
 class Mortem:
-    """The end of one connection, or of one exchange over HTTP."""
+    """The end of one connection, or of one HTTP exchange."""
 
     server: str
     ending: Ending
     time: float
-    """When it ended, in seconds since the epoch."""
+    """The time of the end, in seconds since the epoch."""
     began: float
-    """When it was started or first spoken to; 0 where that is not known."""
+    """The time of the start or of the first message; 0 where it is unknown."""
     last: int
-    """The entry of the trace that tells of the end, or the newest one at that time."""
+    """The entry that tells the end, or the newest entry at that time."""
     ready: bool = True
-    """It had been connected; else it ended while it was starting."""
+    """Whether the server had been connected; otherwise it ended while it started."""
     message: str = ""
-    """Why, in a sentence; may quote the server."""
+    """A sentence on the reason, which may quote the server."""
     flights: tuple[WireMessage, ...] = ()
-    """The requests that had no answer when it ended."""
+    """The requests without an answer at the end."""
     stderr: tuple[str, ...] = ()
-    """How the last lines of standard error begin, the oldest of them first."""
+    """The beginnings of the last lines of standard error, oldest first."""
     stray: tuple[str, ...] = ()
-    """The same of the last lines on standard output that were no protocol."""
+    """The beginnings of the last stray lines on standard output, oldest first."""
     stray_count: int = 0
     frames: tuple[WireMessage, ...] = ()
-    """The last messages in both directions, the oldest of them first."""
+    """The last messages in both directions, oldest first."""
 
     @property
     def uptime(self) -> float | None:
-        """Seconds from its start to its end."""
+        """Seconds from the start to the end; None where the start is unknown."""
         return max(0.0, self.time - self.began) if self.began else None
 
     def waited(self, flight: WireMessage) -> float:
-        """Milliseconds for which a request had been waiting for its answer."""
+        """Milliseconds for which a request had waited at the end."""
         return max(0.0, self.time - flight.time) * 1000
 
 
@@ -144,12 +144,12 @@ def examine(
     message: str = "",
     time: float = 0.0,
 ) -> Mortem:
-    """Gather what the trace has of a connection.
+    """Collect what the trace has on a connection.
 
     Args:
         first: the number of the connection's first entry.
-        last: the number of its last one; 0 is the newest that there is.
-        time: when it ended; 0 takes the time of its last entry.
+        last: the number of its last entry; 0 means the newest of the trace.
+        time: the time of the end; 0 takes that of the last entry.
     """
     last = min(last or trace.total, trace.total)
     columns = trace.columns
@@ -160,7 +160,7 @@ def examine(
         row = number - columns.first
         kind = columns.kind_of(row)
         if not (kind == "http" and columns.target[row]):
-            # What signing in asks of other servers says nothing about the end of this one.
+            # Requests of the sign-in go to other servers, and tell nothing about the end of this one.
             found[kind if kind in found else "frame"].append(number)
         if kind == "request" and columns.outcome[row] == _LOST:
             found["lost"].append(number)
@@ -175,7 +175,7 @@ def examine(
 
 
 def endings(trace: Recording, server: str = "") -> list[Mortem]:
-    """The endings that a trace tells of in its notes, newest first; all servers where none is named."""
+    """The endings that a trace's notes tell, newest first; of all servers where none is named."""
     notes = ((note, read(note.server, head_of(note, 2_000))) for note in _notes(trace, server))
     ended = islice(((note, ending) for note, ending in notes if ending is not None), _ENDINGS)
     return [
@@ -185,7 +185,7 @@ def endings(trace: Recording, server: str = "") -> list[Mortem]:
 
 
 def command_of(trace: Recording, server: str) -> str:
-    """The command that a server was started with last, as a line; empty where it was not started by us."""
+    """The command line that started a server last; empty where no process was started."""
     starts = (_STARTED.match(head_of(note, 2_000)) for note in _notes(trace, server))
     return next((start[1] for start in starts if start), "")
 
@@ -203,7 +203,7 @@ def _back(trace: Recording, server: str, first: int, last: int) -> Iterator[int]
 
 
 def _notes(trace: Recording, server: str = "", below: int = 0) -> Iterator[WireMessage]:
-    """Notes on a server, or on all of them, newest first."""
+    """The notes on a server, or on all servers, newest first."""
     columns = trace.columns
     wanted, kinds = columns.servers.get(server), columns.kind.tobytes()
     end = below - columns.first if below else len(columns)
@@ -216,7 +216,7 @@ def _notes(trace: Recording, server: str = "", below: int = 0) -> Iterator[WireM
 
 
 def _start_before(trace: Recording, end: WireMessage) -> int:
-    """The number of the note on the start of what ended."""
+    """The number of the note on the start of a connection that ended."""
     for note in _notes(trace, end.server, end.number):
         text = head_of(note, 2_000)
         if _STARTED.match(text):
@@ -227,19 +227,19 @@ def _start_before(trace: Recording, end: WireMessage) -> int:
 
 
 def _began(trace: Recording, server: str, first: int) -> float:
-    """The time of a connection's first entry; 0 where that is gone."""
+    """The time of a connection's first entry; 0 where the entry is gone."""
     columns = trace.columns
     wanted, rows = columns.servers.get(server), range(max(0, first - columns.first), len(columns))
     return next((columns.time[row] for row in rows if columns.server[row] == wanted), 0.0)
 
 
 def _entries(trace: Recording, newest_first: list[int]) -> tuple[WireMessage, ...]:
-    """Entries by their numbers, the oldest first."""
+    """Entries by their numbers, oldest first."""
     return tuple(entry for number in reversed(newest_first) if (entry := trace.entry(number)) is not None)
 
 
 def head_of(one: WireMessage, most: int = _HEAD) -> str:
-    """How its body begins: foreign text."""
+    """The beginning of an entry's body: foreign text."""
     if one.size > _LARGE and not isinstance(one.held, bytes):
         return ""
     return one.body[:most].decode("utf-8", "replace").rstrip("\r\n")

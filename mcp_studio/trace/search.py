@@ -1,4 +1,4 @@
-"""All entries of a recording that a query asks for: at once, or in a thread while one looks at it."""
+"""Searching a recording for all entries that match a query: at once, or in a thread beside the display."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ from mcp_studio.trace.store import LiveReader
 
 _FIRST_STEP = 2_048
 _STEP = 16_384
-"""Rows that are asked about in one step; the first is small, so that something is soon to be seen."""
+"""Rows of one step; the first step is small, so that results appear soon."""
 
 
 class Slice(NamedTuple):
-    """What one step has found among the entries from one number to before another."""
+    """The result of one step, which covered the entries from `first` to before `end`."""
 
     first: int
     end: int
     numbers: array[int]
-    """Of the entries that are meant, ascending."""
+    """The numbers of the matching entries, ascending."""
 
 
 def take(recording: Recording) -> Snapshot:
-    """What a query reads; on the event loop where the recording grows."""
+    """The data that a query reads; called on the event loop where the recording grows."""
     columns = recording.columns.snapshot()
     return Snapshot(columns, len(columns), recording.comment_on)
 
 
 def comments_of(recording: Recording) -> dict[int, str]:
-    """The comments on all entries; on the event loop where the recording grows."""
+    """The comments on all entries; called on the event loop where the recording grows."""
     columns = recording.columns
     numbers = (number for number, flags in enumerate(columns.flags, columns.first) if flags & COMMENTED)
     return {number: text for number in numbers if (text := recording.comment_on(number))}
 
 
 def select(recording: Recording, query: Query, above: int = 0) -> array[int]:
-    """The numbers of all entries that a query asks for, ascending. Blocks; in a thread, `take` and `scan` instead.
+    """The numbers of all matching entries, ascending. Blocks; a thread uses `take` and `scan` instead.
 
     Args:
-        above: only entries with higher numbers.
+        above: only entries with higher numbers are searched.
 
     Raises:
         TooSlow: a regex takes too long.
@@ -58,13 +58,13 @@ def select(recording: Recording, query: Query, above: int = 0) -> array[int]:
 
 
 def scan(snapshot: Snapshot, query: Query, reader: Reader, above: int = 0) -> Iterator[Slice]:
-    """The same in steps, the newest first, in any thread.
+    """Search in steps, newest entries first, in any thread.
 
     Args:
-        snapshot: what `take` gave.
-        query: what is asked for.
-        reader: has the bodies.
-        above: only entries with higher numbers.
+        snapshot: the data from `take`.
+        query: the query.
+        reader: reads the bodies.
+        above: only entries with higher numbers are searched.
 
     Raises:
         TooSlow: a regex takes too long.
@@ -79,7 +79,7 @@ def scan(snapshot: Snapshot, query: Query, reader: Reader, above: int = 0) -> It
             break
         if low >= end:
             continue
-        if end < high:  # bodies that are missing
+        if end < high:  # rows whose bodies are missing
             yield _slice(rows, range(end, high), test)
         rows.block = block
         yield _slice(rows, range(low, end), test)
@@ -92,7 +92,7 @@ def scan(snapshot: Snapshot, query: Query, reader: Reader, above: int = 0) -> It
 
 
 def scan_some(snapshot: Snapshot, query: Query, reader: Reader, numbers: Iterable[int]) -> Iterator[Slice]:
-    """The same for some entries; what is not kept is left out."""
+    """Search some entries; those that are not kept are left out."""
     rows = Rows(snapshot, reader)
     test = _test(query, rows)
     for number in sorted(set(numbers), reverse=True):
@@ -102,7 +102,7 @@ def scan_some(snapshot: Snapshot, query: Query, reader: Reader, numbers: Iterabl
 
 
 def fits(recording: Recording, entry: WireMessage, query: Query) -> bool:
-    """Whether a query asks for an entry that is in memory. A regex that comes to no end asks for nothing."""
+    """Whether an entry in memory matches. A regex that does not end in time matches nothing."""
     with suppress(StudioError):
         reader = LiveReader(entry.number, [entry])
         return any(part.numbers for part in scan_some(take(recording), query, reader, [entry.number]))
@@ -120,11 +120,11 @@ def _slice(rows: Rows, which: range, test: Test) -> Slice:
 
 
 class _Pass:
-    """One run through entries in a thread.
+    """One search through entries in a thread.
 
     Args:
-        newest: the number of the newest entry that it looks at.
-        above: the number under all that it looks at, but for those that have changed.
+        newest: the number of the newest entry to search.
+        above: the number below all entries to search, except changed ones.
     """
 
     def __init__(self, steps: Iterator[Slice], reader: Reader, newest: int, above: int) -> None:
@@ -150,22 +150,23 @@ class _Pass:
 
 
 class Search:
-    """The entries that a query asks for, as far as they are found. Everything but the searching is for one thread: on
-    the event loop where the recording grows. `pull` takes over what has been found; nothing happens without it.
+    """The entries that match a query, as far as they are found; a thread searches, and `pull` collects its results.
+
+    All methods belong to one thread, which is the event loop's where the recording grows.
 
     Args:
-        recording: where to look; it may grow meanwhile, and forget its oldest entries.
-        query: what for.
+        recording: the recording to search; it may grow meanwhile, and drop its oldest entries.
+        query: the query.
     """
 
     def __init__(self, recording: Recording, query: Query) -> None:
         self.query = query
         self.found: array[int] = array("Q")
-        """The numbers of the entries, ascending."""
+        """The numbers of the matching entries, ascending."""
         self.error = ""
-        """Why nothing further is looked for."""
+        """Why the search ended early; empty if it did not."""
         self.done = 0.0
-        """How much has been looked at, 0 to 1."""
+        """The share of the entries that was searched, from 0 to 1."""
         self._recording = recording
         self._place, _ = recording.columns.revised_since(0)
         self._seen = 0
@@ -173,19 +174,19 @@ class Search:
         self._begin()
 
     def place(self, number: int) -> int:
-        """How many of the numbers found are lower: where a number is, or would be."""
+        """The number of results below a number: the index where it is, or would be."""
         return bisect_left(self.found, number)
 
     def cancel(self) -> None:
-        """Look no further; what is found stays."""
+        """End the search; results stay."""
         if self._pass is not None:
             self._pass.stopped = True
             self._pass = None
 
     def pull(self, budget: float = 0.008) -> bool:
-        """Take over what was found; True when that is all of it.
+        """Collect results; True when the search is complete.
 
-        Waits for a new thread once, at most `budget` seconds: of what is small there is no half result.
+        For a new thread it waits once, at most `budget` seconds, so that small recordings give complete results.
         """
         complete = False
         while not self.error and not complete:
@@ -195,15 +196,15 @@ class Search:
                 complete = True
             elif not self._take_over(self._pass, budget):
                 break
-        if gone := self.place(self._recording.first_number):
-            del self.found[:gone]
+        if removed := self.place(self._recording.first_number):
+            del self.found[:removed]
         if complete or self.error:
             self.done = 1.0
             return True
         return False
 
     def _begin(self) -> None:
-        """Look at what is new and at what has changed."""
+        """Start to search new and changed entries."""
         recording, query = self._recording, self.query
         self._place, revised = recording.columns.revised_since(self._place)
         changed = [number for number in revised if number <= self._seen]
@@ -216,7 +217,7 @@ class Search:
         self._seen = max(self._seen, newest)
 
     def _take_over(self, running: _Pass, budget: float) -> bool:
-        """True when the thread is through."""
+        """Collect the results of the thread; True when it has ended."""
         ended = running.ended.wait(0 if running.waited else budget)
         running.waited = True
         while running.parts:

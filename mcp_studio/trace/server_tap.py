@@ -1,4 +1,4 @@
-"""One server's end of the trace: takes what its transport sees, and later what the protocol made of it."""
+"""One server's side of the trace: records what the transport passes, and what the protocol makes of it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _KINDS: dict[type, MessageKind] = {Request: "request", Response: "result", Failu
 
 
 def describe(entry: WireMessage, message: Message, label: Callable[[str], str]) -> None:
-    """Say on an entry what its frame is. `label` cleans foreign text."""
+    """Set kind, method, target and id of an entry from its message. `label` redacts foreign text."""
     if isinstance(message, (Request, Notification)):
         entry.kind, entry.method = "notification", label(message.method)
         subject = message.params.get(NAMED.get(message.method, ""))
@@ -35,7 +35,7 @@ def describe(entry: WireMessage, message: Message, label: Callable[[str], str]) 
 
 
 def clean_id(identity: RequestId | None, label: Callable[[str], str]) -> RequestId | None:
-    """An id without secrets; the small numbers that most ids are cannot be any."""
+    """An id without secrets; small numbers, as most ids are, cannot be secret."""
     if identity is None or (isinstance(identity, int) and -100_000 < identity < 100_000):
         return identity
     text = label(str(identity))
@@ -43,25 +43,25 @@ def clean_id(identity: RequestId | None, label: Callable[[str], str]) -> Request
 
 
 _CALLS = frozenset(("tools/call", "prompts/get", "resources/read", "tasks/result", "tasks/get", "completion/complete"))
-"""Requests for which servers ask something."""
+"""Requests during which servers ask something."""
 _REMEMBERED = 500
-"""Requests that were answered or given up and are remembered."""
+"""The ended requests that are remembered."""
 _ASKED = 1_000
-"""Questions of the server that are remembered while they have no answer."""
+"""The open requests of the server that are remembered."""
 _LABEL, _LINE = 1_000, 65_536
 _STDERR = 200
-"""Lines of standard error."""
+"""The lines of standard error that are kept."""
 
 
 def _remember(known: OrderedDict[RequestId, Any], key: RequestId, value: Any, most: int = _REMEMBERED) -> None:
-    """Put it last; the first one goes where there are too many."""
+    """Add a value as the last one; beyond `most` the first one is dropped."""
     known[key] = value
     if len(known) > most:
         known.popitem(last=False)
 
 
 def outgoing(frame: bytes, message: Message) -> Outgoing | None:
-    """What a client says of its own frame when it sends it; None for what is no message."""
+    """The outgoing message that a client makes of a frame; None where it is not a message."""
     if isinstance(message, Request):
         version = mapping(message.params.get("_meta")).get(META_VERSION)
         subject = message.params.get(NAMED.get(message.method, ""))
@@ -74,29 +74,29 @@ def outgoing(frame: bytes, message: Message) -> Outgoing | None:
 
 
 class Rounds:
-    """The newest requests of one connection that are over, for whoever comes back to them, and what is on whose behalf.
+    """The newest ended requests of one connection, for later rounds, and the parents of requests.
 
     Args:
-        entry: finds an entry by its number.
+        entry: returns an entry by its number.
     """
 
     def __init__(self, entry: Callable[[int], WireMessage | None]) -> None:
         self._entry = entry
         self._over: OrderedDict[RequestId, tuple[Span, bool]] = OrderedDict()
-        """With each, whether the answer asks for input, so that another round follows."""
+        """The spans, each with whether its answer asks for input, so that another round follows."""
         self._follows: dict[RequestId, RequestId] = {}
         self._under: dict[RequestId, Span] = {}
         self._greeting: Span | None = None
 
     def begins(self, again: bool) -> None:
-        """Another connection is about to be opened; `again` where the one before has failed."""
+        """Prepare for another connection; `again` after a failed attempt."""
         if not again:
             self._greeting = None
 
     def expect(self, identity: RequestId | None, follows: RequestId | None, under: int = 0) -> None:
-        """The request with this id will come after another: as its next round, or as the same once more.
+        """Announce that the request with this id follows another one: as its next round or as a retry.
 
-        Or it is sent on behalf of the one with the number `under`.
+        Without `follows`, `under` is the number of the request that it is sent for.
         """
         if identity is not None and follows is not None:
             self._follows[identity] = follows
@@ -105,7 +105,7 @@ class Rounds:
                 self._under[identity] = entry.span
 
     def opened(self, identity: RequestId, span: Span) -> bool:
-        """A request goes out: link it to the round before, or to what it is sent for. Whether there is any."""
+        """Link a new request to its earlier round or to its parent; returns whether there is one."""
         if (follows := self._follows.pop(identity, None)) is not None:
             earlier, asks = self._over.get(follows, (None, False))
             if earlier is not None and asks:
@@ -118,12 +118,12 @@ class Rounds:
         elif span.method in GREETINGS:
             first = span.parent = self._greeting
             self._greeting = first or span
-            if first is not None and first.outcome == "open":  # the probe is silent: this is part of finding the era
+            if first is not None and first.outcome == "open":  # this belongs to finding the era
                 span.request.probe |= first.request.probe
         return span.follows is not None or span.parent is not None
 
     def close(self, identity: RequestId, span: Span, message: Response | Failure | None = None) -> None:
-        """A request is answered by this message, or nobody waits for its answer any more."""
+        """Record that a request was answered by this message, or that nobody waits for its answer any more."""
         asks = False
         if isinstance(message, Failure):
             asks = message.code == URL_ELICITATION_REQUIRED
@@ -133,19 +133,19 @@ class Rounds:
         _remember(self._over, identity, (span, asks))
 
     def get(self, identity: RequestId) -> Span | None:
-        """The span of a request that has been over for not long."""
+        """The span of a recently ended request, or None."""
         return self._over.get(identity, (None, False))[0]
 
     def clear(self) -> None:
-        """The connection is over."""
+        """Forget everything, because the connection has ended."""
         for known in (self._over, self._follows, self._under):
             known.clear()
 
 
 def asker(open: Collection[Span], exchange: int) -> Span | None:
-    """For which of our open requests a server asks something, as far as can be known.
+    """The open request of ours for which a server asks something, as far as it can be known.
 
-    Over HTTP it is the one on whose exchange the question came; else the newest call, or the newest of all.
+    Over HTTP it is the request on whose exchange the question came; otherwise the newest call, or the newest request.
     """
     newest: Span | None = None
     for span in reversed(tuple(open)):
@@ -157,44 +157,44 @@ def asker(open: Collection[Span], exchange: int) -> Span | None:
 
 
 def beginning(data: bytes, width: int) -> str:
-    """What text begins with, `width` characters of it at the least where it has them; indentation is left out."""
+    """The beginning of a text, at least `width` characters without its indentation."""
     return data[: 4 * width + 200].decode("utf-8", "replace").strip().rstrip("\ufffd")
 
 
 _GAP = b"\n\n"
 _KEPT = 64 * 1024
-"""Bytes of a body: what signing in needs is much smaller, and looking for secrets takes its time."""
+"""Bytes of a body that are kept: a sign-in needs much less, and redaction takes time."""
 _BEYOND = 4 * 1024
 
 
 class HttpEntry(NamedTuple):
-    """One HTTP message as an entry of the trace has it."""
+    """An HTTP message in the form of a trace's entry."""
 
     line: str
-    """The first line."""
+    """The request line or status line."""
     headers: list[tuple[str, str]]
     body: bytes
 
     def header(self, name: str) -> str:
-        """A header's value, or nothing; named in lower case."""
+        """The value of a header, by its lower-case name; empty where it is missing."""
         return next((value for key, value in self.headers if key.lower() == name), "")
 
 
 def read(text: bytes) -> HttpEntry:
-    """The parts of such an entry."""
+    """Split an entry's text into its parts."""
     head, _, body = text.partition(_GAP)
     first, *rest = head.decode("utf-8", "surrogateescape").split("\n")
     return HttpEntry(first, [(name, value) for name, _, value in (line.partition(": ") for line in rest)], body)
 
 
 def redacted(text: bytes, redactor: Redactor) -> bytes:
-    """The same once more, for what leaves the trace: address, headers and body each have their own rules."""
+    """Redact an entry once more before export: address, headers and body each have their own rules."""
     entry = read(text)
     return http_text(redactor.url(entry.line), entry.headers, entry.body, redactor)
 
 
 def http_text(first: str, headers: Headers, body: bytes, redactor: Redactor) -> bytes:
-    """The first line, the headers, and the body."""
+    """The text of an entry: the first line, the headers, and the body."""
     lines = (f"{name}: {value}" for name, value in redactor.headers(headers))
     head = "\n".join((first, *lines)).encode("utf-8", "replace").replace(_GAP, b"\n")
     if not body:
@@ -202,7 +202,7 @@ def http_text(first: str, headers: Headers, body: bytes, redactor: Redactor) -> 
     kind = next((value for name, value in headers if name.lower() == "content-type"), "")
     if len(body) <= _KEPT + _BEYOND:
         return head + _GAP + redactor.body(kind, body)
-    # What the cut leaves of a secret cannot be known for one: it goes with the end.
+    # The cut may leave an unrecognizable part of a secret at the end, so more bytes are redacted and then dropped.
     clean = redactor.body(kind, body[: _KEPT + _BEYOND])[:-_BEYOND]
     return head + _GAP + clean + b"\n... %d bytes more" % (len(body) - _KEPT)
 
@@ -211,7 +211,7 @@ E = TypeVar("E", bound=StudioError)
 
 
 class ServerTap:
-    """Implements `transport.base.Tap` for one server; findings are counted in `ledger`, else with the server's."""
+    """Implements `transport.base.Tap` for one server; findings go to `ledger`, by default the server's."""
 
     def __init__(
         self,
@@ -225,31 +225,31 @@ class ServerTap:
         self.store = store
         self._redactor = redactor
         self.server = server
-        self._coming: dict[bytes, Outgoing] = {}
+        self._announced: dict[bytes, Outgoing] = {}
         self._by_hand: dict[bytes, tuple[Parsed, Callable[[WireMessage], None]]] = {}
         self._open: dict[RequestId, Span] = {}
-        self._asked: OrderedDict[RequestId, Span] = OrderedDict()
+        self._questions: OrderedDict[RequestId, Span] = OrderedDict()
         self._last: WireMessage | None = None
         self.newest: WireMessage | None = None
-        """The frame that is being understood, or was last."""
+        """The newest frame."""
         self._beginning = b""
         self.plain = False
-        """The frame that came last has no secret in it, and no character that is written with an escape."""
+        """Whether the newest frame contains neither secrets nor escape sequences."""
         self._rounds = Rounds(store.entry)
         self._lint = Linter(ledger or store.ledger(server), redactor.text, store.judged)
         self.stderr_lines: deque[str] = deque(maxlen=_STDERR)
-        """The newest lines, the oldest of them first; all together as long as the limit says."""
+        """The newest lines, oldest first; together within the limit."""
         self._stderr_width = limits.stderr // _STDERR
         self.stray_lines: list[str] = []
         self.stray_count = 0
         self._stray_kept = limits.stray
-        self.on_stray: Callable[[str], None] = lambda line: None  # told each stray line that is kept
+        self.on_stray: Callable[[str], None] = lambda line: None  # called with each stray line that is kept
 
-    # ------------------------------------------------------------------ told by the transport
+    # ------------------------------------------------------------------ called by the transport
 
     def sent(self, frame: bytes, exchange: int = 0) -> None:
-        """A frame goes out."""
-        out = self._coming.pop(frame, None)
+        """Record an outgoing frame."""
+        out = self._announced.pop(frame, None)
         if out is None:
             self._sent_by_hand(self.store.add(self.server, "out", "invalid", frame, exchange=exchange), frame)
             return
@@ -265,11 +265,11 @@ class ServerTap:
             if self._rounds.opened(out.id, span):
                 self.store.revised(entry)
         elif out.kind == "response" and out.id is not None:
-            self._answered(self._asked, out.id, entry)
+            self._settle(self._questions, out.id, entry)
         self._lint.sent(entry, out)
 
     def received(self, frame: bytes, exchange: int = 0) -> None:
-        """A frame came in; `understood` sorts it right after."""
+        """Record an incoming frame; `understood` classifies it right afterwards."""
         if self._last is not None:
             self._leftover()
         self._last = self.store.add(self.server, "in", "invalid", frame, exchange=exchange)
@@ -279,7 +279,7 @@ class ServerTap:
             self._lint.received(self._last, frame)
 
     def http_request(self, request: HttpRequest) -> None:
-        """An HTTP request, secrets redacted; one of signing in says what it is for, and is nothing for the lint."""
+        """Record an HTTP request without secrets; the lint ignores requests of the sign-in, which have a purpose."""
         first = f"{request.method} {self._redactor.url(request.url)}"
         text = http_text(first, request.headers, request.body, self._redactor)
         self.store.add(self.server, "out", "http", text, request.method, request.purpose, exchange=request.exchange)
@@ -287,7 +287,7 @@ class ServerTap:
             self._lint.http_request(request)
 
     def http_response(self, response: HttpResponse) -> None:
-        """An HTTP response, or why there was none."""
+        """Record an HTTP response, or why there was none."""
         first = f"{response.status} {response.reason}".rstrip() if response.status else f"failed: {response.error}"
         text = http_text(self.clean(first), response.headers, response.body, self._redactor)
         line = text.split(b"\n", 1)[0].decode("utf-8", "replace")[:80]
@@ -295,7 +295,7 @@ class ServerTap:
         self._lint.http_response(entry, response)
 
     def stray(self, line: bytes) -> None:
-        """A stray line on standard output."""
+        """Record a stray line on standard output."""
         self.stray_count += 1
         self.store.wronged.emit(self.server)
         self.newest = self.store.add(self.server, "in", "stray", line)
@@ -306,28 +306,27 @@ class ServerTap:
             self.on_stray(text)
 
     def stderr(self, line: bytes) -> None:
-        """A line of standard error."""
+        """Record a line of standard error."""
         self.stderr_lines.append(self._redactor.text(line.decode("utf-8", "replace"))[: self._stderr_width])
         self.store.add(self.server, "in", "stderr", line)
 
     def note(self, text: str) -> None:
-        """A lifecycle event."""
+        """Record a lifecycle event."""
         self.store.add(self.server, "none", "note", text.encode("utf-8", "replace"))
 
-    # ------------------------------------------------------------------ told by the session
+    # ------------------------------------------------------------------ called by the session
 
     def begins(self, *, again: bool = False) -> None:
-        """Another connection is about to be opened, after one that failed `again`: what was printed counts anew."""
+        """Prepare for another connection, `again` after a failed attempt: stray lines and findings count anew."""
         self._rounds.begins(again)
         self.stray_lines, self.stray_count = [], 0
         self._lint.begins(self.store.total + 1)
 
     def clean(self, text: str) -> str:
-        """The text without secrets."""
         return self._redactor.text(text)
 
     def cleaned(self, error: E) -> E:
-        """The same error with secrets taken out of its words, which may quote the server."""
+        """Remove secrets from the words of an error, which may quote the server; returns the same error."""
         error.message, error.hint = self.clean(error.message), self.clean(error.hint)
         error.args = (error.message,)
         if (http := error.http) is not None:
@@ -336,38 +335,38 @@ class ServerTap:
         return error
 
     def expect(self, out: Outgoing, follows: RequestId | None = None, under: int = 0) -> None:
-        """This message is about to be sent: the next frame with the same bytes is it.
+        """Announce a message: the next frame with the same bytes is this message.
 
         Args:
             out: the message.
-            follows: the request that asked for what this one brings, or that is sent once more.
-            under: the number of the request on behalf of which this one is sent.
+            follows: the request that asked for the content of this one, or that this one repeats.
+            under: the number of the request for which this one is sent.
         """
-        self._coming[out.frame] = out
+        self._announced[out.frame] = out
         if follows is not None or under:
             self._rounds.expect(out.id, follows, under)
 
     @property
     def unanswered(self) -> list[RequestId]:
-        """Requests of the client that have no answer yet."""
+        """The open requests of the client."""
         return list(self._open)
 
     def number_of(self, identity: RequestId | None) -> int:
-        """Where a request of ours stands that is open, or was answered not long ago; 0 where it is not known."""
+        """The number of an open or recently answered request of ours; 0 where it is unknown."""
         span = None if identity is None else self._open.get(identity) or self._rounds.get(identity)
         return span.number if span else 0
 
     def continued(self, params: Params, follows: RequestId | None, under: int) -> Params:
-        """The parameters of a request, in the trace context of the one that it goes on with."""
+        """The parameters of a request, in the trace context of the request that it follows or is sent for."""
         earlier = self.store.entry(self.number_of(follows) or under) if follows is not None or under else None
         return params if earlier is None else continued(params, earlier.body)
 
-    def expect_by_hand(self, frame: bytes, parsed: Parsed, told: Callable[[WireMessage], None]) -> None:
-        """The next frame with these bytes was written by hand; `told` gets its entry."""
-        self._by_hand[frame] = parsed, told
+    def expect_by_hand(self, frame: bytes, parsed: Parsed, notify: Callable[[WireMessage], None]) -> None:
+        """Announce a frame that a person wrote by hand; `notify` gets its entry."""
+        self._by_hand[frame] = parsed, notify
 
     def _sent_by_hand(self, entry: WireMessage, frame: bytes) -> None:
-        parsed, told = self._by_hand.pop(frame, (Parsed(()), lambda entry: None))
+        parsed, notify = self._by_hand.pop(frame, (Parsed(()), lambda entry: None))
         message = parsed.messages[0] if len(parsed.messages) == 1 else None
         entry.by_hand = True
         if message is not None:
@@ -375,13 +374,13 @@ class ServerTap:
         if isinstance(message, Request) and message.id not in self._open:
             self._open[message.id] = self.store.opened(entry)
         elif isinstance(message, (Response, Failure)) and message.id is not None:
-            self._answered(self._asked, message.id, entry)
+            self._settle(self._questions, message.id, entry)
         self.store.revised(entry)
         self._lint.sent_by_hand(entry, frame, parsed)
-        told(entry)
+        notify(entry)
 
     def understood(self, parsed: Parsed) -> None:
-        """What the frame that was received last turned out to be."""
+        """Record the messages of the newest frame."""
         entry, self._last = self._last, None
         self.newest = entry
         messages = parsed.messages
@@ -392,24 +391,24 @@ class ServerTap:
                 describe(entry, message, self._label_of_plain if self.plain else self._label)
             if isinstance(message, Request) and message is messages[0]:
                 parent = asker(self._open.values(), entry.exchange)
-                _remember(self._asked, message.id, self.store.opened(entry, parent), _ASKED)
+                _remember(self._questions, message.id, self.store.opened(entry, parent), _ASKED)
                 self.store.revised(entry)
             elif isinstance(message, (Response, Failure)) and message.id is not None:
                 if span := self._open.get(message.id):
                     self._rounds.close(message.id, span, message)
-                self._answered(self._open, message.id, entry, tool_failed(message))
+                self._settle(self._open, message.id, entry, tool_failed(message))
             else:
                 self.store.revised(entry)
         self._lint.understood(entry, parsed)
 
     def judged(self, identity: RequestId | None, problems: Sequence[tuple[str, str]]) -> None:
-        """What is wrong, by the tool's schema, with the structured content that answers a request."""
+        """Record the problems, by the tool's schema, of the structured content in an answer."""
         span = self._rounds.get(identity) if identity is not None else None
         if span is not None and span.response is not None:
             self._lint.judged(span.response, problems)
 
     def says(self, warning: str) -> bool:
-        """Whether a finding on the newest frame says already what this warning about it says."""
+        """Whether a finding on the newest frame repeats this warning of the session."""
         found = self.newest is not None and weight(self.newest.findings) > 1
         if found:
             self.store.ledger(self.server).cover(warning)
@@ -417,12 +416,12 @@ class ServerTap:
 
     @property
     def carrier(self) -> Span | None:
-        """The request of ours on whose HTTP exchange that frame came, where there is one."""
+        """The request of ours on whose HTTP exchange the newest frame came, or None."""
         exchange = self.newest.exchange if self.newest is not None else 0
         return next((one for one in self._open.values() if exchange and one.request.exchange == exchange), None)
 
     def matched(self, identity: RequestId) -> Span | None:
-        """The newest frame answers this request, though its id may not be quite the same, or it cannot be read."""
+        """Record that the newest frame answers a request although it differs in its id or is unreadable."""
         span = self._open.get(identity)
         if span is None:
             return self._rounds.get(identity)
@@ -435,36 +434,36 @@ class ServerTap:
         return span
 
     def person_asked(self) -> None:
-        """A person is asked to sign in: their time is in that of every request of ours that is open."""
+        """Record that a person is asked to sign in: the duration of every open request contains their time."""
         for span in self._open.values():
             if not span.asked:
                 span.asked = True
                 self.store.revised(span.request)
 
     def withdrawn(self, identity: RequestId) -> None:
-        """The server no longer wants an answer to what it asked."""
-        if span := self._asked.pop(identity, None):
+        """Record that the server withdrew a request of its own."""
+        if span := self._questions.pop(identity, None):
             self.store.gave_up(span, "cancelled")
 
     def gave_up(self, identity: RequestId, lost: bool = False) -> None:
-        """Nobody waits for this request any more."""
+        """Record that nobody waits for a request any more."""
         self._lint.settled(identity)
-        for frame in [one for one, out in self._coming.items() if out.kind == "request" and out.id == identity]:
-            del self._coming[frame]  # given up before it left
+        for frame in [one for one, out in self._announced.items() if out.kind == "request" and out.id == identity]:
+            del self._announced[frame]  # given up before it was sent
         if span := self._open.pop(identity, None):
-            lost = lost and span.method != LISTEN  # a subscription has no answer to lose
+            lost = lost and span.method != LISTEN  # a subscription has no answer that could be lost
             self._rounds.close(identity, span)
             self.store.gave_up(span, "lost" if lost else "cancelled")
 
     def ended(self) -> None:
-        """The connection is over: what is open stays without an answer."""
+        """Record the end of the connection: open requests get no answer."""
         self._leftover()
         for identity in tuple(self._open):
             self.gave_up(identity, lost=True)
-        for span in self._asked.values():
+        for span in self._questions.values():
             self.store.gave_up(span, "lost")
-        for kept in (self._asked, self._coming, self._by_hand, self._rounds):
-            kept.clear()
+        for table in (self._questions, self._announced, self._by_hand, self._rounds):
+            table.clear()
         self._last = self.newest = None
 
     # ------------------------------------------------------------------ helpers
@@ -472,10 +471,10 @@ class ServerTap:
     def _leftover(self) -> None:
         if (entry := self._last) is not None:
             self._lint.leftover(entry, self._beginning)
-            if not entry.exchange and entry.size <= _LINE:  # it came while the connection was being closed
+            if not entry.exchange and entry.size <= _LINE:  # the frame came while the connection closed
                 self.understood(parse(entry.body))
 
-    def _answered(self, spans: dict[RequestId, Span], name: RequestId, entry: WireMessage, tool: bool = False) -> None:
+    def _settle(self, spans: dict[RequestId, Span], name: RequestId, entry: WireMessage, tool: bool = False) -> None:
         if span := spans.pop(name, None):
             self.store.settled(span, entry, "tool error" if tool else "error" if entry.kind == "error" else "ok")
             return
@@ -487,5 +486,5 @@ class ServerTap:
         return text if len(text) <= _LABEL else self._label(text)
 
     def _label(self, text: str) -> str:
-        """Foreign text beside the body: short, and without secrets."""
+        """Redact and cut foreign text that is kept beside a body."""
         return self._redactor.text(text[:_LABEL]) if text else ""

@@ -1,7 +1,6 @@
-"""Figures of what crossed the wire, per server, method and target, from the columns of a trace.
+"""Figures per server, method and target, from the columns of a trace.
 
-An entry that is answered later counts when its answer has come, so that nothing is ever counted twice and nothing has
-to be taken back.
+A request counts when its answer has come, so that nothing is counted twice or has to be taken back.
 """
 
 from __future__ import annotations
@@ -23,45 +22,47 @@ from mcp_studio.trace.message import DIRECTIONS, GREETINGS, KINDS, OTHER, OUTCOM
 from mcp_studio.trace.postmortem import head_of, read
 
 EXACT = 4_000
-"""Durations that are kept; of more it is a random sample."""
+"""The most durations that are kept; beyond them a random sample is kept."""
 LONGEST = 1e12
-"""Milliseconds; durations are shorter."""
+"""Milliseconds that durations stay below."""
 BOUNDS = (
     0.1, 0.2, 0.5, 1, 2, 5,
     10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 120_000, 300_000,
 )  # fmt: skip
-"""Milliseconds that divide durations into buckets: those of OpenTelemetry's conventions for MCP, and finer ones for
-servers on this machine."""
+"""Milliseconds that divide durations into buckets.
+
+They are those of OpenTelemetry's conventions for MCP, with finer ones for servers on this machine.
+"""
 
 
 class Bar(NamedTuple):
     """One bar of a histogram."""
 
     begin: float
-    """Milliseconds, not included."""
+    """Milliseconds, exclusive."""
     end: float
-    """Milliseconds, included; infinite for what is longer than all bounds."""
+    """Milliseconds, inclusive; infinite for the last bucket."""
     height: int
-    """How many durations."""
+    """The number of durations."""
 
 
 class Durations:
-    """How long something took, many times; at most 16 KB, however many there are."""
+    """Statistics of durations, in at most 16 KB, however many there are."""
 
     def __init__(self) -> None:
         self.count = 0
         self.total = 0.0
-        """Milliseconds of all together."""
+        """The sum in milliseconds."""
         self.least = math.inf
         self.most = 0.0
         self.buckets = [0] * (len(BOUNDS) + 1)
-        """How many were at most as long as each of `BOUNDS`, and longer than the one before; then the rest."""
+        """The number of durations in each bucket: up to each of `BOUNDS`, and longer ones."""
         self._sample: array[float] = array("f")
-        """Ascending."""
+        """The kept durations, ascending."""
         self._chance = random.Random(0)
 
     def add(self, ms: float) -> None:
-        """One more, from 0 to `LONGEST` milliseconds."""
+        """Add a duration from 0 to `LONGEST` milliseconds."""
         self.count += 1
         self.total += ms
         self.least = min(self.least, ms)
@@ -74,12 +75,12 @@ class Durations:
         insort(self._sample, ms)
 
     def percentile(self, share: float) -> float | None:
-        """The duration in milliseconds that this share of them stays under (nearest rank); None without any."""
+        """The duration in milliseconds that this share stays below (nearest rank); None without durations."""
         rank = math.ceil(share * len(self._sample))
         return self._sample[max(0, rank - 1)] if self._sample else None
 
     def histogram(self) -> list[Bar]:
-        """A bar for each bucket, without empty ones at the ends."""
+        """The bars of all buckets, without empty ones at the ends."""
         filled = [at for at, height in enumerate(self.buckets) if height]
         edges = (0.0, *BOUNDS, math.inf)
         whole = range(filled[0], filled[-1] + 1) if filled else ()
@@ -89,24 +90,26 @@ class Durations:
 _CHANGING = re.compile(r"0x[0-9a-fA-F]+|\b[0-9a-fA-F]{8,}(?:-[0-9a-fA-F]{4,})*\b|\d+(?:\.\d+)?")
 _WEIGHT = 0.1
 _ERRORS = 200
-"""Numbers of the newest errors that are known one by one."""
+"""The numbers of the newest errors that are kept."""
 
 
 class Link:
-    """How the connections to a server held: each until a note tells of its end, or another one begins."""
+    """The connections to a server: each lasts until a note tells its end, or another one begins."""
 
     def __init__(self) -> None:
         self.reconnects = 0
         """Connections after the first one of a recording."""
         self.seen = 0.0
-        """When the newest entry came, in seconds since the epoch."""
+        """The time of the newest entry, in seconds since the epoch."""
         self._before = 0.0
         self._since = 0.0
         self._begun = 0
 
     def begin(self, method: str, request: int, number: int, at: float) -> None:
-        """A handshake or discovery is answered. On a connection that stands, only a handshake that was asked for after
-        it began opens another one: one of 2026-07-28 may be discovered any number of times.
+        """Record the answer to a handshake or discovery.
+
+        While a connection lasts, only a handshake that was sent after its beginning opens another one, because a server
+        of 2026-07-28 may be discovered any number of times.
         """
         if not self._since or (method == GREETINGS[0] and request > self._begun):
             self.reconnects += self._begun > 0
@@ -115,81 +118,81 @@ class Link:
         self.seen = at
 
     def end(self, at: float) -> None:
-        """The connection is over."""
+        """Record the end of the connection."""
         if self._since:
             self._before += max(0.0, at - self._since)
         self._since = 0.0
 
     def leave(self) -> None:
-        """The recording is over: what comes is of another one."""
+        """Record the end of the recording: later entries belong to another one."""
         self.end(self.seen)
         self._begun = 0
 
     def uptime(self, now: float = 0.0) -> float:
-        """Seconds that it was connected; a connection that stands counts until `now`, or its newest entry."""
+        """Seconds of all connections; one that lasts counts until `now`, or until its newest entry."""
         return self._before + (max(0.0, (now or self.seen) - self._since) if self._since else 0.0)
 
 
 class Tally:
-    """What is counted. A request counts once it is answered or given up, a notification at once."""
+    """Counters. A request counts once it is answered or given up, a notification at once."""
 
     def __init__(self) -> None:
         self.count = 0
         self.refused = 0
-        """JSON-RPC errors."""
+        """Requests that got a JSON-RPC error."""
         self.failed = 0
-        """Tools that ran and say that they failed (`isError`)."""
+        """Calls of tools that ran and report a failure (`isError`)."""
         self.lost = 0
-        """Requests whose answer will never come: the connection ended."""
+        """Requests without an answer, because the connection ended."""
         self.cancelled = 0
-        """Requests that were given up; these are no errors."""
+        """Requests that were given up; these are not errors."""
         self.notices = 0
-        """Of a server: notifications, in both directions."""
+        """For a server: notifications in both directions."""
         self.questions = 0
-        """Of a server: requests of its own."""
+        """For a server: its own requests."""
         self.bytes_in = 0
         self.bytes_out = 0
         self.last = 0.0
-        """When the newest came to its end, in whole seconds since the epoch; 0 for never."""
+        """The time of the newest counted message, in whole seconds since the epoch; 0 for never."""
         self.durations = Durations()
         self.average: float | None = None
-        """Milliseconds, moving: each new duration counts a tenth; None without any."""
+        """The moving average in milliseconds: each new duration counts a tenth; None without durations."""
         self.wrong: deque[int] = deque(maxlen=_ERRORS)
-        """Numbers of the newest entries that tell of errors; of a request without an answer its own."""
+        """Numbers of the newest entries with errors; for a request without an answer its own number."""
 
     @cached_property
     def link(self) -> Link:
-        """Of a server: how its connections held."""
+        """For a server: its connections."""
         return Link()
 
     @property
     def errors(self) -> int:
-        """Refused, failed and lost ones."""
+        """Requests that were refused, failed or lost."""
         return self.refused + self.failed + self.lost
 
     @property
     def error_rate(self) -> float:
-        """From 0 to 1; those that were cancelled count neither as good nor as bad."""
+        """The share of errors, from 0 to 1; cancelled requests count neither as good nor as bad."""
         settled = self.count - self.cancelled
         return self.errors / settled if settled > 0 else 0.0
 
     @property
     def p50(self) -> float | None:
-        """Milliseconds that half of them stayed under; None without any."""
+        """The median in milliseconds; None without durations."""
         return self.durations.percentile(0.5)
 
     @property
     def p95(self) -> float | None:
-        """The same for 95 of 100."""
+        """The 95th percentile in milliseconds; None without durations."""
         return self.durations.percentile(0.95)
 
     @property
     def p99(self) -> float | None:
-        """The same for 99 of 100."""
+        """The 99th percentile in milliseconds; None without durations."""
         return self.durations.percentile(0.99)
 
     def end(self, second: int, ms: float | None) -> None:
-        """One came to its end; with a duration where it was answered, and no person's time may be in it."""
+        """Count a message; with its duration if it was answered without a person's time in it."""
         self.count += 1
         if second:
             self.last = max(self.last, second)
@@ -201,22 +204,22 @@ class Tally:
 NAMED: Mapping[str, Literal["tool", "prompt", "resource"]] = {
     "tools/call": "tool", "prompts/get": "prompt", "resources/read": "resource",
 }  # fmt: skip
-"""Requests whose target has figures of its own, and what it is."""
+"""Requests whose targets have figures of their own, with the kind of target."""
 
 
 class Method(NamedTuple):
-    """What a tally of methods is of."""
+    """The key of a method's counters."""
 
     server: str
     method: str
     theirs: bool = False
-    """A request of the server."""
+    """Whether the method is a request of the server."""
     notice: bool = False
-    """A notification."""
+    """Whether the method is a notification."""
 
 
 class Target(NamedTuple):
-    """What a tally of targets is of."""
+    """The key of a target's counters."""
 
     server: str
     method: str
@@ -224,15 +227,15 @@ class Target(NamedTuple):
 
 
 BUDGET = 0.008
-"""Seconds that one look takes at most, so that keys and the screen do not wait."""
+"""Seconds of one `look`, so that keys and screen do not wait."""
 _CHUNK = 512
 """Rows between two looks at the clock."""
 MOST = 1_000
-"""Different targets, and as many methods, that have figures of their own; further ones are counted together."""
+"""The most targets, and the most methods, with figures of their own; further ones are counted together."""
 _OPEN = 20_000
-"""Requests without an answer, and frames that are not understood yet, that are come back to."""
+"""The most open requests and unclassified frames that are remembered."""
 _OURS, _THEIRS, _NOTICE, _LOOSE = range(4)
-"""Requests of ours, of the server; notifications; answers to nothing."""
+"""The side of a message: a request of ours, a request of the server, a notification, an answer without a request."""
 _REQUEST, _NOTIFICATION, _RESULT, _ERROR, _INVALID, _NOTE = (
     KINDS.index(kind) for kind in ("request", "notification", "result", "error", "invalid", "note")
 )
@@ -244,9 +247,9 @@ _K = TypeVar("_K", str, Method, Target)
 
 
 class Numbers:
-    """The figures of a trace, past or running; give it time now and then with `look`.
+    """The figures of a running or past trace; `look` updates them.
 
-    Bounded in memory: `MOST` targets and methods, at most 32 KB each. What the trace drops stays counted.
+    The memory is bounded: `MOST` targets and methods, at most 32 KB each. Entries that the trace drops stay counted.
     """
 
     def __init__(self, recording: Recording) -> None:
@@ -254,28 +257,28 @@ class Numbers:
         self._next = 0
         self._open: dict[int, None] = {}
         self.start = 0
-        """Seconds since the epoch at which the series begin; 0 until there is something."""
+        """Seconds since the epoch of the first counted message; 0 without one."""
         self.total = Tally()
-        """All requests of ours, but for handshakes."""
+        """All requests of ours except handshakes."""
         self.servers: defaultdict[str, Tally] = defaultdict(Tally)
-        """Requests of ours, but for handshakes; their bytes are those of all messages."""
+        """Requests of ours except handshakes, by server; the bytes are those of all messages."""
         self.methods: defaultdict[Method, Tally] = defaultdict(Tally)
         self.targets: defaultdict[Target, Tally] = defaultdict(Tally)
         self.revision = 0
-        """Changes with everything that is counted."""
+        """A number that changes with every count."""
 
     @property
     def behind(self) -> int:
-        """Entries that were not looked at yet."""
+        """The number of entries that were not counted yet."""
         columns = self._recording.columns
         return max(0, columns.first + len(columns) - max(self._next, columns.first))
 
     def of(self, server: str, method: str, target: str) -> Tally | None:
-        """The figures of one tool, prompt or resource; None before it was used."""
+        """The figures of one tool, prompt or resource; None before its first use."""
         return self.targets.get(Target(server, method, target))
 
     def add(self, recording: Recording) -> None:
-        """Count all of another recording too. Numbers of entries are those of that one from now on."""
+        """Count another recording too. From now on, numbers of entries are those of that recording."""
         self._recording, self._next, self._open = recording, 0, {}
         for server in self.servers.values():
             server.link.leave()
@@ -284,10 +287,10 @@ class Numbers:
         self.look(math.inf)
 
     def look(self, budget: float = BUDGET) -> bool:
-        """Take over what is new; False when some of it has to wait for the next look.
+        """Count new entries; False when some must wait for the next look.
 
         Args:
-            budget: seconds after which it stops; at least some hundred entries are looked at.
+            budget: seconds after which it stops; some hundred entries are always counted.
         """
         until = time.perf_counter() + budget
         columns = self._recording.columns
@@ -302,14 +305,14 @@ class Numbers:
         return True
 
     def take(self, columns: Columns, rows: Iterable[int]) -> None:
-        """Take over rows in ascending order."""
+        """Count rows, in ascending order."""
         for row in rows:
             kind = columns.kind[row]
             if kind & 15 <= _ERROR and kind >> 4 != _NONE:
                 self._message(columns, row, kind & 15, kind >> 4 == _IN)
             elif kind & 15 == _NOTE:
-                self._noted(columns, row)
-            elif kind & 15 == _INVALID and row > len(columns) - _CHUNK:  # it may be understood in a moment
+                self._record_note(columns, row)
+            elif kind & 15 == _INVALID and row > len(columns) - _CHUNK:  # the frame may be classified in a moment
                 self._open[row + columns.first] = None
         while len(self._open) > _OPEN:
             del self._open[next(iter(self._open))]
@@ -336,7 +339,7 @@ class Numbers:
                 self._open[number] = None
         elif side != _LOOSE:
             self._open.pop(link, None)
-            self._ended(columns, row, side)
+            self._count_end(columns, row, side)
             failed = outcome == _FAILED
             if failed or ((outcome == _REFUSED or kind == _ERROR) and not columns.flags[row] & bits.PROBE):
                 for tally in tallies:
@@ -344,18 +347,18 @@ class Numbers:
                     tally.refused += not failed
                     tally.wrong.append(number)
 
-    def _noted(self, columns: Columns, row: int) -> None:
-        """A note may tell of the end of a connection."""
+    def _record_note(self, columns: Columns, row: int) -> None:
+        """Record a note, which may tell the end of a connection."""
         server = columns.servers.texts[columns.server[row]]
         link, entry = self._server(columns, row).link, self._recording.entry(row + columns.first)
         link.seen = columns.time[row]
         if entry is not None and read(server, head_of(entry)) is not None:
             link.end(link.seen)
 
-    def _ended(self, columns: Columns, row: int, side: int) -> None:
-        """A notification, an answer, or a request that was given up."""
+    def _count_end(self, columns: Columns, row: int, side: int) -> None:
+        """Count a notification, an answer, or a request that was given up."""
         at = columns.time[row]
-        second = int(at) if math.isfinite(at) else 0  # it may stand otherwise in a file that somebody gave us
+        second = int(at) if math.isfinite(at) else 0  # a foreign file may hold anything
         self.start = self.start or second
         ms = columns.ms(row)
         if ms is not None and columns.flags[columns.link[row] - columns.first] & bits.ASKED:
@@ -370,8 +373,8 @@ class Numbers:
             server.link.begin(method, columns.link[row], row + columns.first, at)
 
     def _given_up(self, columns: Columns, row: int, side: int) -> None:
-        """A request that no answer will come to."""
-        self._ended(columns, row, side)
+        """Count a request that gets no answer."""
+        self._count_end(columns, row, side)
         for tally in self._tallies(columns, row, side):
             if columns.outcome[row] == _LOST:
                 tally.lost += 1
@@ -380,7 +383,7 @@ class Numbers:
                 tally.cancelled += 1
 
     def _come_back(self, columns: Columns) -> None:
-        """Requests that were given up, and frames that are understood by now."""
+        """Count remembered requests that were given up, and frames that are classified by now."""
         for number in tuple(self._open):
             row = number - columns.first
             if row < 0:
@@ -398,7 +401,7 @@ class Numbers:
         return _of(self.servers, columns.servers.texts[columns.server[row]], OTHER)
 
     def _tallies(self, columns: Columns, row: int, side: int) -> list[Tally]:
-        """Those for which an entry is one more."""
+        """The counters that an entry increases."""
         server, method = columns.servers.texts[columns.server[row]], columns.methods.texts[columns.method[row]]
         found: list[Tally] = []
         if side == _OURS and method not in bits.UNTIMED:
@@ -413,14 +416,14 @@ class Numbers:
 
 
 def _of(known: defaultdict[_K, Tally], key: _K, other: _K) -> Tally:
-    """The tally of a key, or where there are too many already, that of all others."""
+    """The counters of a key; beyond `MOST` keys, those of all others."""
     if key not in known and len(known) >= MOST:
         key = other
     return known[key]
 
 
 def numbers_of(recording: Recording, entries: Iterable[int]) -> Numbers:
-    """The figures of entries, by their numbers; of a request its answer counts too, and the other way round.
+    """The figures of some entries; for a request its answer counts too, and the other way round.
 
     Entries that are not kept are left out.
     """
@@ -434,7 +437,7 @@ def numbers_of(recording: Recording, entries: Iterable[int]) -> Numbers:
 
 
 def pattern_of(text: str) -> str:
-    """A text without what changes from one time to the next; the code in front of it stays."""
+    """A text without the parts that change each time; a code at its beginning stays."""
     code = re.match(r"-?\d+ ", text)
     head = code[0] if code else ""
     return head + _CHANGING.sub("#", text[len(head) :])

@@ -1,4 +1,4 @@
-"""The trace: every frame, HTTP exchange, stderr and stray line of every server, bounded and in order."""
+"""The trace: frames, HTTP exchanges, stderr and stray lines of all servers, bounded and in order."""
 
 from __future__ import annotations
 
@@ -25,50 +25,50 @@ from mcp_studio.trace.lint.rules import Finding
 from mcp_studio.trace.message import Block, Columns, Direction, MessageKind, Outcome, Reader, Span, WireMessage
 
 LARGE = 1 << 20
-"""Bodies with more bytes are redacted beside the event loop."""
+"""Bytes of the largest body that is redacted on the event loop."""
 _BLOCK = 200
 """Entries of one block in memory."""
 _OVERHEAD = 200
-"""Bytes that an entry costs besides its body."""
+"""Bytes that count for an entry besides its body."""
 _EVERY = 0.15
-"""Seconds after which what is new goes to the disk; with writing it, a quarter second at the most can be lost."""
+"""Seconds after which new entries go to the disk; with the writing, a quarter second at most can be lost."""
 _AT_FIRST = 0.01
-"""The same for what comes first: what writing needs is got ready while the first server is starting."""
+"""Seconds after which the first entries go to the disk, so that the writer starts while the first server starts."""
 _MOMENT = 0.02
-"""Seconds for which everything may be stopped at the end."""
+"""Seconds for which closing may block the event loop."""
 _BATCH = 96 * 1024
-"""Bytes after which it goes at once: as little as never holds the event loop for long."""
+"""Bytes after which entries go to the disk at once; handing over so few never blocks the event loop for long."""
 _ENTRY = 100
 _ENTRIES, _BYTES = 2_000, 8 << 20
-"""What stays in memory although it is on disk."""
+"""The entries and bytes that stay in memory although they are on disk."""
 _MOST = 128 << 20
-"""Bytes that wait in memory for a disk that does not answer: twice of what `disk.writer.Writer` takes."""
+"""Bytes that may wait in memory for a disk that does not answer: twice those that `disk.writer.Writer` takes."""
 _SMALL = 4_096
-"""Bytes of a body that may as well stay with whoever holds its entry."""
+"""Bytes of the largest body that stays with an entry whose holder may need it."""
 _INDEX = 2_000_000
-"""Entries whose columns are kept; older ones are on disk alone."""
+"""The most entries with columns in memory; older ones are only on disk."""
 _FORGOTTEN = 1 << 17
-"""As many are forgotten at once."""
+"""The entries that are dropped at once."""
 _PATIENCE = 0.3
-"""Seconds before a large body is redacted: the result in it is shown first, which needs the interpreter too."""
+"""Seconds before a large body is redacted: showing its result comes first, and needs the interpreter too."""
 _TRIMMED = 2_000
-"""Rows of dropped entries that the columns may still have: cutting them copies the rest."""
+"""Rows of dropped entries that the columns may keep, because trimming copies the rest."""
 
 
 class LiveReader:
-    """Implements `message.Reader` over entries in memory, and what a disk has of those before them.
+    """Implements `message.Reader` for entries in memory, and for earlier ones on disk.
 
     Args:
         first: the number of the first entry in memory.
-        entries: from that one on.
-        older: reads the disk, which may have more than the trace; None where nothing is there.
+        entries: the entries from that one on.
+        older: reads the disk, which may have more entries; None without a disk.
     """
 
     def __init__(self, first: int, entries: Sequence[WireMessage], older: Reader | None = None) -> None:
         self._first, self._entries, self._older = first, entries, older
 
     def blocks(self, below: int) -> Iterator[Block]:
-        """All bodies of entries with numbers under `below`, the newest block first."""
+        """The bodies of all entries below a number, the newest block first."""
         stop = min(max(0, below - self._first), len(self._entries))
         while stop > 0:
             start = max(0, stop - _BLOCK)
@@ -78,61 +78,58 @@ class LiveReader:
             yield from self._older.blocks(min(below, self._first))
 
     def body(self, number: int) -> bytes:
-        """The body of one entry; empty where it is not kept any more."""
+        """The body of an entry; empty where it is no longer kept."""
         place = number - self._first
         if 0 <= place < len(self._entries):
             return self._entries[place].body
         return b"" if self._older is None else self._older.body(number)
 
     def findings(self, number: int) -> tuple[Finding, ...]:
-        """What the lint says about one entry."""
         place = number - self._first
         if 0 <= place < len(self._entries):
             return self._entries[place].findings
         return () if self._older is None else self._older.findings(number)
 
     def close(self) -> None:
-        """No more reading."""
         if self._older is not None:
             self._older.close()
 
 
 class Window:
-    """The newest entries, numbered without gaps, and what they cost."""
+    """The newest entries, numbered without gaps, and their cost."""
 
     def __init__(self) -> None:
         self.entries: dict[int, WireMessage] = {}
         self.oldest = 1
-        """The number of the first of them; while there is none, of the next one."""
+        """The number of the oldest entry; if there is none, of the next one."""
         self.bytes = 0
 
     def __len__(self) -> int:
         return len(self.entries)
 
     def add(self, entry: WireMessage) -> None:
-        """Another one."""
+        """Add the newest entry."""
         self.entries[entry.number] = entry
         self.bytes += entry.size + _OVERHEAD
 
     def pop(self) -> WireMessage:
-        """Take the oldest one out."""
+        """Remove and return the oldest entry."""
         entry = self.entries.pop(self.oldest)
         self.oldest += 1
         self.bytes -= entry.size + _OVERHEAD
         return entry
 
     def since(self, first: int) -> list[WireMessage]:
-        """From the entry with a number on."""
+        """The entries from a number on."""
         return [self.entries[number] for number in range(first, self.oldest + len(self.entries))]
 
 
 class TraceStore:
-    """Implements `message.Recording` for what is going on.
+    """Implements `message.Recording` for the running trace.
 
-    With a disk all entries are kept there, the newest also in memory. Without one, or once it has failed, entries are
-    in memory up to a number and a size; the oldest go first.
-
-    Readers look at `total`, which only grows, or `revision`; index 0 is the entry with the number `first_number`.
+    With a disk, all entries are stored there, and the newest are in memory too. Without a disk, or after it failed,
+    entries are in memory within bounds, and the oldest are dropped first. Readers watch `total`, which only grows, or
+    `revision`; index 0 is the entry with the number `first_number`.
     """
 
     def __init__(self, redactor: Redactor, limits: Limits = DEFAULT, disk: Writer | None = None) -> None:
@@ -142,7 +139,7 @@ class TraceStore:
         self._comments: dict[int, str] = {}
         self._redacting: dict[int, asyncio.Future[bytes]] = {}
         self._closing = threading.Event()
-        self._capture = Capture(Columns(), noted=disk is not None)
+        self._capture = Capture(Columns(), tracks_changes=disk is not None)
         self._disk = disk
         self._disk_reader: DiskReader | None = None
         self._writing = disk is not None
@@ -150,18 +147,18 @@ class TraceStore:
         self._pending = 0
         self._maker = EntryMaker(lambda: self.columns, self._body, self._findings, self._window.entries.get)
         self.first_number = 1
-        """The number of the oldest entry still kept."""
+        """The number of the oldest entry that is kept."""
         self.total = 0
         """The number of the newest entry."""
         self.revision = 0
-        """Changes with every entry and every answer."""
+        """A number that changes with every entry and every answer."""
         self._ledgers: dict[str, Ledger] = {}
         self.wronged: Signal[str] = Signal()
-        """The server on which the lint has found its first error or warning, or that has printed a stray line."""
+        """Emits a server when the lint has found its first error or warning, or when it has printed a stray line."""
         self.changed: Signal[None] = Signal()
-        """Something has come or is another than it was: emitted a moment after the first of many changes."""
+        """Emitted a moment after the first of several changes."""
         self.troubled: Signal[str] = Signal()
-        """Emitted once, with a sentence, when nothing is kept on disk any more."""
+        """Emitted once, with a sentence, when the disk no longer takes entries."""
 
     # ------------------------------------------------------------------ reading
 
@@ -176,13 +173,13 @@ class TraceStore:
 
     @property
     def columns(self) -> Columns:
-        """What is known of every entry kept, up to this moment."""
+        """The columns of all entries that are kept at this moment."""
         self._capture.columns.trim(self.first_number)
         return self._capture.columns
 
     @property
     def problem(self) -> str:
-        """What is not kept on disk, and why, in a sentence; empty where all is, or nothing is meant to be."""
+        """A sentence on what is missing on disk, and why; empty where nothing is, or no disk is used."""
         if self._disk is None:
             return ""
         lost = self._disk.lost
@@ -190,20 +187,20 @@ class TraceStore:
         return self._disk.failed or (f"The disk is slow: {many} kept without content." if lost else "")
 
     def entry(self, number: int) -> WireMessage | None:
-        """The entry with a number, its span with it; None when it is not kept."""
+        """The entry with a number, with its span; None where it is not kept."""
         entry = self._window.entries.get(number)
         if entry is None and self.first_number <= number <= self.total:
             entry = self._maker.entry(number)
         return entry
 
     async def body(self, entry: WireMessage) -> bytes:
-        """The whole body, also of what is large and on disk, without blocking the event loop."""
+        """The whole body, also a large one on disk, without blocking the event loop."""
         if (redacting := self._redacting.get(entry.number)) is not None:
             await asyncio.wait((redacting,))
         return entry.held if isinstance(entry.held, bytes) else await asyncio.to_thread(entry.held)
 
     def reader(self) -> Reader:
-        """For another thread; made on the event loop, it knows all entries up to that moment."""
+        """A reader for another thread; made on the event loop, it has all entries up to that moment."""
         first, older = self._window.oldest, None
         if self._disk is not None:
             first = max(first, self._disk.written + 1)
@@ -211,11 +208,11 @@ class TraceStore:
         return LiveReader(first, self._window.since(first), older)
 
     def mark(self, number: int, on: bool) -> None:
-        """Mark an entry, or no longer."""
+        """Set or remove the mark of an entry."""
         self._flag(number, bits.MARKED, on)
 
     def comment(self, number: int, text: str) -> None:
-        """Keep a comment on an entry, without secrets; empty removes it."""
+        """Set the comment on an entry, without secrets; an empty one removes it."""
         if self._flag(number, bits.COMMENTED, bool(text)):
             self._comments[number] = self._redactor.text(text)
             if not text:
@@ -223,7 +220,7 @@ class TraceStore:
             self._capture.note(number, "comment", self._comments.get(number))
 
     def comment_on(self, number: int) -> str:
-        """The comment on an entry, or nothing."""
+        """The comment on an entry, or an empty text."""
         return self._comments.get(number, "")
 
     # ------------------------------------------------------------------ writing
@@ -232,20 +229,20 @@ class TraceStore:
         self, server: str, direction: Direction, kind: MessageKind, body: bytes, method: str = "", target: str = "",
         identity: RequestId | None = None, *, exchange: int = 0, probe: bool = False,
     ) -> WireMessage:  # fmt: skip
-        """Redact, number and keep one entry. The body of a large one is empty until it is redacted.
+        """Redact, number and store an entry. A large body stays empty until it is redacted.
 
-        Whoever changes the entry afterwards calls `revised`.
+        Callers that change the entry afterwards call `revised`.
         """
         size = len(body)
         if self._pending and self._pending + size > _BATCH:
-            self.flush()  # what came before is as it will be
+            self.flush()  # earlier entries are complete by now
         self._pending += size + _ENTRY
         if self._timer is None:
             self._wake()
         self.total += 1
         self.revision += 1
         clean = self._redactor.bytes(body) if size <= LARGE else b""
-        if target and clean is not body:  # it stands in the body: where nothing of that was secret, it is not either
+        if target and clean is not body:  # the target is part of the body, so it needs redaction only if the body did
             target = self._redactor.text(target)
         entry = WireMessage(
             self.total, time.time(), server, direction, kind, clean, size, method, target, identity, exchange, probe
@@ -259,17 +256,17 @@ class TraceStore:
         return entry
 
     def revised(self, entry: WireMessage) -> None:
-        """Something of an entry has changed since it was added, other than by the methods below."""
+        """Record that an entry has changed, except by the methods below."""
         self._capture.update(entry)
-        self._changed(entry.number)
+        self._on_change(entry.number)
 
     def judged(self, entry: WireMessage) -> None:
-        """The lint has found something on an entry."""
+        """Record that the lint has findings on an entry."""
         self._capture.findings(entry)
-        self._changed(0)
+        self._on_change(0)
 
     def opened(self, request: WireMessage, parent: Span | None = None) -> Span:
-        """Begin the span of a request; `revised` where that was not added as one, or comes under another."""
+        """Begin the span of a request; callers call `revised` if the entry was no request before, or has a parent."""
         span = Span(
             request.number, request.server, request.direction, request.method, request.target, request, parent=parent
         )
@@ -280,7 +277,7 @@ class TraceStore:
         return span
 
     def settled(self, span: Span, response: WireMessage, outcome: Outcome) -> None:
-        """Put the answer into its span."""
+        """End a span with its answer."""
         span.response, span.outcome = response, outcome
         response.span, response.method, response.target = span, span.method, span.target
         response.probe |= span.request.probe
@@ -288,40 +285,40 @@ class TraceStore:
         self.revised(response)
 
     def gave_up(self, span: Span, outcome: Outcome) -> None:
-        """Nobody waits for the answer of a span any more."""
+        """End a span without an answer, because nobody waits for it."""
         span.outcome = outcome
         self.revised(span.request)
 
     def begin(self, method: str, target: str, params: Json, parent: Span | None = None) -> Span:
-        """Begin the span of what crosses no wire, such as a step of a workflow: its entries have no direction."""
+        """Begin the span of an operation without wire messages, such as a step; its entries have no direction."""
         body, target = dumps({"method": method, "params": params}), self._redactor.text(target)
         span = self.opened(self.add("", "none", "request", body, method, target), parent)
         self.revised(span.request)
         return span
 
     def end(self, span: Span, outcome: Outcome, answer: Json) -> None:
-        """End such a span; `answer` has `result` or `error`."""
+        """End a span of `begin`; `answer` has `result` or `error`."""
         self.settled(span, self.add("", "none", "error" if outcome == "error" else "result", dumps(answer)), outcome)
 
     def ledger(self, server: str) -> Ledger:
-        """What the lint has found on a server."""
+        """The lint's findings on a server."""
         known = self._ledgers.get(server)
         if known is None:
             known = self._ledgers[server] = Ledger(partial(self.wronged.emit, server))
         return known
 
     async def examine(self, server: str) -> None:
-        """Check the newest messages of a server more closely, some of each kind; see `ledger` for what is found."""
+        """Check the newest messages of a server closely, some of each kind; the findings are in its `ledger`."""
         newest_first = (self[index] for index in range(len(self) - 1, -1, -1))
         await self.look(typical(newest_first, server))
 
     async def look(self, entries: Iterable[WireMessage]) -> None:
-        """Check these messages more closely; what is found is on them afterwards."""
+        """Check these messages closely; the findings are attached to them."""
         for entry in await examine(entries, self.ledger):
             self.judged(entry)
 
     def flush(self) -> None:
-        """Hand over what is not on disk yet."""
+        """Pass new entries to the disk."""
         self._pending = 0
         if self._disk is None or not self._writing:
             return
@@ -332,7 +329,7 @@ class TraceStore:
         self._let_go(self._disk)
 
     async def close(self, timeout: float = 2.0) -> None:
-        """Write what is not on disk yet, in a bounded time."""
+        """Write new entries to the disk, in a bounded time."""
         self._closing.set()
         if self._disk is None:
             return
@@ -341,7 +338,7 @@ class TraceStore:
         self.flush()
         if self._timer is not None:
             self._timer.cancel()
-        # Most often there is next to nothing left: a thread to wait in would take longer to start.
+        # Usually almost nothing is left, and a thread that waits would take longer to start.
         if not self._disk.close(min(timeout, _MOMENT)) and not self._disk.failed:
             await asyncio.to_thread(self._disk.close, timeout)
         if self._disk.failed and self._writing:
@@ -353,20 +350,20 @@ class TraceStore:
     # ------------------------------------------------------------------ inside
 
     def _redact(self, entry: WireMessage, body: bytes) -> None:
-        """Redact a large body beside the event loop, where there is one."""
+        """Redact a large body in a thread; without an event loop, at once."""
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
             entry.body = self._redactor.bytes(body)
             return
         future = self._redacting[entry.number] = loop.run_in_executor(None, self._without_secrets, body)
-        future.add_done_callback(partial(self._redacted, entry))
+        future.add_done_callback(partial(self._take_redacted, entry))
 
     def _without_secrets(self, body: bytes) -> bytes:
         self._closing.wait(_PATIENCE)
         return self._redactor.bytes(body)
 
-    def _redacted(self, entry: WireMessage, future: asyncio.Future[bytes]) -> None:
+    def _take_redacted(self, entry: WireMessage, future: asyncio.Future[bytes]) -> None:
         del self._redacting[entry.number]
         if not future.cancelled():
             entry.body = future.result()
@@ -374,19 +371,19 @@ class TraceStore:
 
     def _body(self, number: int) -> bytes:
         """A body from the disk, in any thread; b"" where there is none."""
-        reader = self._opened()
+        reader = self._open_disk_reader()
         return b"" if reader is None else reader.body(number)
 
     def _findings(self, number: int) -> tuple[Finding, ...]:
-        reader = self._opened()
+        reader = self._open_disk_reader()
         return () if reader is None else reader.findings(number)
 
-    def _opened(self) -> DiskReader | None:
+    def _open_disk_reader(self) -> DiskReader | None:
         if self._disk_reader is None and self._disk is not None and self._disk.path is not None:
             self._disk_reader = DiskReader(self._disk.path)
         return self._disk_reader
 
-    def _changed(self, number: int) -> None:
+    def _on_change(self, number: int) -> None:
         self.revision += 1
         if 0 < number < self._window.oldest:
             self._maker.forget()
@@ -394,11 +391,11 @@ class TraceStore:
             self._wake()
 
     def _wake(self) -> None:
-        """Something has changed: it is told, and goes to the disk, soon."""
+        """Schedule the signal `changed` and the next `flush`."""
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
-            return  # it goes with what comes, or at the end
+            return  # the next entry or `close` will flush
         at_first = self._writing and not self._capture.handed
         self._timer = loop.call_later(_AT_FIRST if at_first else _EVERY, self._tell)
 
@@ -410,7 +407,7 @@ class TraceStore:
         self.changed.emit(None)
 
     def _hand_over(self, disk: Writer) -> None:
-        """Give the disk what it has not got yet, in batches of bounded size."""
+        """Pass new entries to the disk, in batches of bounded size."""
         capture, entries = self._capture, self._window.entries
         news = capture.news()
         if news.names or news.extras or any(news.changes.values()):
@@ -425,13 +422,13 @@ class TraceStore:
                 bodies, size = [], 0
 
     def _let_go(self, disk: Writer) -> None:
-        """What is on disk leaves the memory, once newer entries have taken its place."""
+        """Release entries that are on disk once newer ones have filled the memory."""
         window, handed = self._window, self._capture.handed
         while len(window) > _ENTRIES or window.bytes > _BYTES:
             if window.oldest > (handed if window.bytes > _MOST else min(disk.written, handed)):
                 break
             entry = window.pop()
-            if entry.size > _SMALL:  # others may hold it still
+            if entry.size > _SMALL:  # others may still hold the entry
                 entry.held = partial(self._body, entry.number)
         columns = self._capture.columns
         if len(columns) > _INDEX:
@@ -449,7 +446,7 @@ class TraceStore:
             self._capture.columns.trim(self.first_number)
 
     def _forget(self, first: int) -> None:
-        """Entries before this number are not kept any more."""
+        """Drop the entries before a number."""
         self.first_number = max(self.first_number, min(first, self.total + 1))
         while self._window.oldest < self.first_number and len(self._window):
             self._window.pop()
@@ -459,7 +456,7 @@ class TraceStore:
         self.revision += 1
 
     def _fail(self, why: str) -> None:
-        """The disk is full, or does not take anything: the trace goes on in memory."""
+        """Continue in memory, because the disk is full or does not answer."""
         self._writing = False
         self._capture.stop()
         self.revision += 1
@@ -469,12 +466,12 @@ class TraceStore:
         if not self.columns.first <= number <= self.total:
             return False
         self._capture.flag(number, bit, on)
-        self._changed(0)
+        self._on_change(0)
         return True
 
 
 def disk_for(folder: Path, settings: Settings, origin: str) -> Writer | None:
-    """Where sessions are recorded; None where that is not wanted, or nobody is named whose session it is."""
+    """The writer that records sessions; None where recording is off, or no front end is named."""
     if not (settings.record and origin):
         return None
     return Writer(folder, origin, max_bytes=settings.record_bytes, max_age=settings.record_age)

@@ -1,6 +1,6 @@
-"""Spans as trees: what belongs to a call, over however many requests, polls and HTTP exchanges it took.
+"""Spans as trees: everything that belongs to a call, over all its requests, polls and HTTP exchanges.
 
-Everything is said by numbers, so that it holds for a running trace, a past session and an opened bundle alike.
+Trees consist of entries' numbers, so they work for a running trace, a past session and an opened bundle.
 """
 
 from __future__ import annotations
@@ -12,16 +12,18 @@ from typing import Literal, NamedTuple
 from mcp_studio.trace.message import DIRECTIONS, GREETINGS, KINDS, Columns, Recording, WireMessage
 
 Relation = Literal["root", "asked", "round", "task", "retry", "step", "http", "note"]
-"""What a node is to the one above it: a question of the server, the next round of its conversation, a request about
-the task that it became, the same once more, some other request on its behalf (also one of signing in, which goes to
-another server), an HTTP message, a lifecycle event."""
+"""The relation of a node to its parent.
+
+In order: no parent; a question of the server; the next round of the conversation; a request about the call's task; a
+retry; another request for it (also one of signing in, to another server); an HTTP message; a lifecycle event.
+"""
 
 _NEAR = 2_000
-"""Entries before and after a request that are looked through for what came with it."""
+"""Entries before and after a request that are searched for what belongs to it."""
 _MOST = 2_000
-"""Nodes of one tree."""
+"""The most nodes of one tree."""
 _AHEAD = 3
-"""Entries before a request among which the head of its HTTP request stands."""
+"""Entries before a request that are searched for the head of its HTTP request."""
 _REQUEST, _HTTP = KINDS.index("request"), KINDS.index("http")
 _IN, _OUT, _NONE = DIRECTIONS.index("in"), DIRECTIONS.index("out"), DIRECTIONS.index("none")
 _NOTE = KINDS.index("note") | DIRECTIONS.index("none") << 4
@@ -31,7 +33,7 @@ _ASKED = _REQUEST | _OUT << 4
 
 
 class Node(NamedTuple):
-    """One entry with what belongs to it, in the order of its coming; a span stands by the number of its request."""
+    """One entry with its children, in the order of their coming; a span has the number of its request."""
 
     number: int
     relation: Relation
@@ -39,18 +41,18 @@ class Node(NamedTuple):
 
 
 def tree(recording: Recording, number: int) -> Node | None:
-    """The whole tree that an entry belongs to, with at most some thousand nodes; None where the entry is not kept.
+    """The tree that an entry belongs to, with some thousand nodes at most; None where the entry is not kept.
 
-    An entry that belongs to no request is a tree of its own; so is a step of a workflow, with what was done for it, and
-    a call that was.
+    An entry without a request is a tree by itself. So is a step of a workflow with its calls, and a call without a
+    step.
     """
     columns = recording.columns
     request = request_of(columns, number)
-    return None if request is None else _grown(columns, root_of(columns, request))
+    return None if request is None else _build(columns, root_of(columns, request))
 
 
 def walk(node: Node) -> Iterator[tuple[int, Node]]:
-    """A tree from above to below, each node with its depth."""
+    """The nodes of a tree with their depths, from the root down."""
     todo = [(0, node)]
     while todo:
         at, one = todo.pop()
@@ -59,7 +61,7 @@ def walk(node: Node) -> Iterator[tuple[int, Node]]:
 
 
 def family_of(recording: Recording, number: int) -> list[int]:
-    """All that belongs to what an entry belongs to: requests and their answers, HTTP heads, notes."""
+    """All entries of the tree that an entry belongs to: requests and answers, HTTP heads, notes."""
     columns, found = recording.columns, tree(recording, number)
     numbers = {node.number for _, node in walk(found)} if found else {number}
     rows = (one - columns.first for one in numbers if 0 <= one - columns.first < len(columns))
@@ -67,7 +69,7 @@ def family_of(recording: Recording, number: int) -> list[int]:
 
 
 def ends_of(recording: Recording, entry: WireMessage) -> tuple[WireMessage, WireMessage | None]:
-    """The request that an entry belongs to, or the entry itself, and its answer."""
+    """The request that an entry belongs to, or the entry itself; and its answer."""
     number, columns = request_of(recording.columns, entry.number), recording.columns
     request = recording.entry(number) if number else None
     link = columns.link[request.number - columns.first] if request and request.kind == "request" else 0
@@ -75,9 +77,9 @@ def ends_of(recording: Recording, entry: WireMessage) -> tuple[WireMessage, Wire
 
 
 def parent_of(columns: Columns, number: int) -> int:
-    """The request that a request came under; 0 where there is none.
+    """The parent of a request; 0 where there is none.
 
-    All later rounds of a conversation are under its first one.
+    All later rounds of a conversation have its first one as parent.
     """
     first, known = number, columns.follows.get(number, 0)
     while 0 < known < first:
@@ -89,7 +91,7 @@ def parent_of(columns: Columns, number: int) -> int:
 
 
 def root_of(columns: Columns, number: int) -> int:
-    """The request above all others that a request came under, itself where there is none; steps are above nothing."""
+    """The topmost ancestor of a request, or the request itself; a workflow's step is not an ancestor."""
     first = columns.first
     while (above := parent_of(columns, number)) >= first and columns.kind[above - first] >> 4 != _NONE:
         number = above
@@ -97,7 +99,7 @@ def root_of(columns: Columns, number: int) -> int:
 
 
 def request_of(columns: Columns, number: int) -> int | None:
-    """The request that an entry belongs to, itself where there is none; None where the entry is not kept."""
+    """The request that an entry belongs to, or the entry itself; None where the entry is not kept."""
     row = number - columns.first
     if not 0 <= row < len(columns):
         return None
@@ -105,12 +107,12 @@ def request_of(columns: Columns, number: int) -> int | None:
     if columns.link[row] and kind != _REQUEST:
         return columns.link[row] if columns.link[row] >= columns.first else number
     if kind == _HTTP and columns.exchange[row]:
-        return _carried(columns, row) or number
+        return _carried_request(columns, row) or number
     return number
 
 
 def relation_of(columns: Columns, number: int) -> Relation:
-    """What a request is to the one that it came under."""
+    """The relation of a request to its parent."""
     row = number - columns.first
     parent = parent_of(columns, number)
     if not parent or not 0 <= row < len(columns):
@@ -127,8 +129,8 @@ def relation_of(columns: Columns, number: int) -> Relation:
     return "retry" if greeting or (above >= 0 and columns.method[above] == columns.method[row]) else "step"
 
 
-def _grown(columns: Columns, root: int) -> Node:
-    """The tree under a request; its depth is bounded by nothing but its size, so there is no recursion."""
+def _build(columns: Columns, root: int) -> Node:
+    """The tree under a request; it may be as deep as it is large, so it is built without recursion."""
     under: dict[int, list[int]] = {}
     for child in {**columns.parents, **columns.follows}:
         if (parent := parent_of(columns, child)) and columns.first <= child < columns.first + len(columns):
@@ -142,20 +144,20 @@ def _grown(columns: Columns, root: int) -> Node:
         children = [made[child] for child in under.get(number, ()) if child in made]
         children += [*_heads(columns, number), *beside.get(number, ())]
         relation = relation_of(columns, number)
-        if (number == root) != (relation == "root"):  # its link is forgotten by now
+        if (number == root) != (relation == "root"):  # its link was dropped
             relation = "root" if number == root else "step"
         made[number] = Node(number, relation, tuple(sorted(children, key=lambda node: node.number)))
     return made[root]
 
 
 def _heads(columns: Columns, number: int) -> list[Node]:
-    """The heads of the HTTP exchanges on which a request of ours, or of signing in, and its answer went."""
+    """The HTTP heads of the exchanges of a request of ours, or of a sign-in, and of its answer."""
     row = number - columns.first
     if signs_in(columns, row):
         answer = answer_to(columns, row)
         return [Node(answer, "http")] if answer else []
     if columns.kind[row] != _ASKED:
-        return []  # what the server asks comes on the exchange of the call that it asks for
+        return []  # a question of the server comes on the exchange of the call that it belongs to
     answer = columns.link[row] - columns.first
     ends = (row, answer) if row < answer < len(columns) else (row,)
     near = {at: None for end in ends for at in range(max(0, row - _AHEAD, end - _NEAR), end + _NEAR)}
@@ -163,14 +165,13 @@ def _heads(columns: Columns, number: int) -> list[Node]:
     for end in ends:
         for at in _same_exchange(columns, end, near):
             if columns.kind[at] == _HEAD_OUT or (columns.kind[at] == _HEAD_IN and at > row):
-                # The next connection counts its exchanges from 1 again: the first of each is this one's.
+                # The next connection counts its exchanges from 1 again, so only the first of each number counts.
                 found.setdefault((columns.exchange[at], columns.kind[at]), columns.first + at)
     return [Node(entry, "http") for entry in found.values()]
 
 
 def _beside(columns: Columns, numbers: list[int]) -> dict[int, list[Node]]:
-    """What happened to the connection while a request was open, each note at the last one that was; and what was
-    sent to sign in meanwhile."""
+    """The notes and the requests of the sign-in while requests were open, each under the last open request."""
     found: dict[int, int] = {}
     for number in sorted(numbers):
         row = number - columns.first
@@ -191,12 +192,12 @@ def _beside(columns: Columns, numbers: list[int]) -> dict[int, list[Node]]:
 
 
 def signs_in(columns: Columns, row: int) -> bool:
-    """Whether a row is an HTTP message of signing in: only those say what they are for."""
+    """Whether a row is an HTTP message of a sign-in: only those have a target."""
     return columns.kind[row] & 15 == _HTTP and columns.target[row] != 0
 
 
 def _same_exchange(columns: Columns, row: int, rows: Iterable[int]) -> Iterator[int]:
-    """Those of some rows that came on the HTTP exchange of a row."""
+    """The rows that belong to the HTTP exchange of a row."""
     exchange, server = columns.exchange[row], columns.server[row]
     for at in rows if exchange else ():
         if at < len(columns) and columns.exchange[at] == exchange and columns.server[at] == server:
@@ -204,19 +205,19 @@ def _same_exchange(columns: Columns, row: int, rows: Iterable[int]) -> Iterator[
 
 
 def answer_to(columns: Columns, row: int) -> int:
-    """The number of the answer to a request of signing in; 0 where there is none."""
+    """The number of the answer to a request of a sign-in; 0 where there is none."""
     same = _same_exchange(columns, row, range(row, row + _NEAR))
     return next((columns.first + at for at in same if columns.kind[at] == _HEAD_IN), 0)
 
 
 def asked_for(columns: Columns, row: int) -> int:
-    """The number of the request of signing in that a message is the answer to; 0 where it is none."""
+    """The number of the request of a sign-in that a message answers; 0 where there is none."""
     before = range(row - 1, max(-1, row - _NEAR), -1) if columns.kind[row] == _HEAD_IN else ()
     return next((columns.first + at for at in _same_exchange(columns, row, before)), 0)
 
 
-def _carried(columns: Columns, row: int) -> int:
-    """The request that went out, or was answered, on the HTTP exchange of a head; 0 where it is not found."""
+def _carried_request(columns: Columns, row: int) -> int:
+    """The request that was sent, or answered, on the HTTP exchange of a head; 0 where it is not found."""
     if signs_in(columns, row):
         return asked_for(columns, row)
     before, after = range(row - 1, max(-1, row - _NEAR), -1), range(row + 1, row + _NEAR)

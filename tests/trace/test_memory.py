@@ -62,7 +62,7 @@ def test_withdrawn_and_unanswered_questions_do_not_pile_up() -> None:
     store, tap = made()
     for number in range(5_000):
         receive(tap, b'{"jsonrpc":"2.0","id":%d,"method":"elicitation/create"}' % number)
-    assert len(tap._asked) <= 1_000  # pyright: ignore[reportPrivateUsage]
+    assert len(tap._questions) <= 1_000  # pyright: ignore[reportPrivateUsage]
     receive(tap, b'{"jsonrpc":"2.0","id":"q","method":"elicitation/create"}')
     tap.withdrawn("q")
     span = store[len(store) - 1].span
@@ -130,4 +130,4 @@ def test_what_is_given_up_before_it_leaves_is_not_kept() -> None:
     for number in range(1, 100):
         tap.expect(Outgoing(b'{"id":%d,"method":"tools/call"}' % number, "request", number, "tools/call"))
         tap.gave_up(number)
-    assert list(tap._coming) == [b'{"id":1,"result":{}}']  # pyright: ignore[reportPrivateUsage]
+    assert list(tap._announced) == [b'{"id":1,"result":{}}']  # pyright: ignore[reportPrivateUsage]

@@ -1,1 +1,1 @@
-"""A call as other programs write it, and back: pure texts, nothing is sent and nothing evaluated."""
+"""A call in the formats of other programs, and back: pure texts; nothing is sent or evaluated."""

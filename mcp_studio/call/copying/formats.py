@@ -1,4 +1,4 @@
-"""The forms in which a call can be copied."""
+"""The formats in which a call can be copied."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from mcp_studio.transport.http_connection import ACCEPT, modern_headers
 
 _KEY = re.compile(r"[A-Za-z_][\w.-]*")
 _LONGEST_PAIR = 60
-"""Characters of a value that is written as a pair."""
+"""Characters of the longest value that is written as a pair."""
 _WIDTH = 100
 _DEEPEST = 60
-"""Python refuses to read some 200 brackets inside one another, and less inside a program."""
+"""Python refuses some 200 nested brackets, and fewer inside a program."""
 _EXPECTED = 20_000
-"""Bytes of a result that a test compares."""
+"""Bytes of the largest result that a test compares."""
 
 
 FORMATS = {
@@ -36,37 +36,37 @@ FORMATS = {
     "python": "Python program with the MCP SDK", "pytest": "pytest test with the MCP SDK", "curl": "curl",
     "json-rpc": "JSON-RPC request", "json": "Arguments as JSON",
 }  # fmt: skip
-"""The name of each on the command line, and what it is."""
+"""The formats by their names on the command line, with descriptions."""
 
 
 class Copy(NamedTuple):
-    """A call in one form."""
+    """A call in one format."""
 
     id: str
     text: str = ""
     remarks: tuple[str, ...] = ()
-    """What is good to know about the text, in sentences."""
+    """Sentences on what a person should know about the text."""
     why_not: str = ""
-    """Why there is no such text, in a sentence; empty where there is one."""
+    """A sentence on why there is no such text; empty where there is one."""
 
 
 class _No(Exception):
-    """There is no such form; the message says why."""
+    """The call has no such format; the message says why."""
 
 
 _Made = tuple[str, Sequence[str]]
-"""A text, and what is good to know about it."""
+"""A text, and remarks about it."""
 
 
 def copy_as(subject: Subject, form: str, *, secrets: bool = False) -> Copy:
-    """A call in the form of this id; never raises for what a call or a server may hold.
+    """Copy a call in a format; never raises because of the content of the call or server.
 
     Args:
-        secrets: write the values of secret arguments too. Secrets of the server's own entry are never written: they
-            are references to environment variables.
+        secrets: writes the values of secret arguments too. Secrets of the server's own entry are never written, but are
+        references to environment variables.
 
     Raises:
-        KeyError: there is no form of this id.
+        KeyError: there is no such format.
     """
     make = _MAKERS[form]
     subject, hidden, found = _shown(subject, secrets)
@@ -84,7 +84,7 @@ def copy_as(subject: Subject, form: str, *, secrets: bool = False) -> Copy:
 
 
 def _shown(subject: Subject, secrets: bool) -> tuple[Subject, tuple[str, ...], tuple[str, ...]]:
-    """The call as it may be written, what of it is hidden, and what secrets are written."""
+    """The call as it may be written, its hidden places, and the places of secrets that are written."""
     known = tuple(filter(None, subject.server.secrets)) if subject.server else ()
     schema = subject.tool.get("inputSchema")
     places = secret_places(build(schema), subject.value) if schema is not None else frozenset[str]()
@@ -113,7 +113,7 @@ def line(subject: Subject, address: Address | None = None) -> str:
     """`mcp-studio call …`, `get …` or `read …`, quoted for a shell.
 
     Args:
-        address: how to reach the server, where its name alone is not to be relied on.
+        address: the server's address, where its name alone is not enough.
     """
     _only_objects(subject)
     before, options, after = _target(subject, address)
@@ -126,13 +126,13 @@ def line(subject: Subject, address: Address | None = None) -> str:
 
 
 def _words(subject: Subject) -> list[str]:
-    """The arguments as words of a shell: pairs where a person can read them, else `--args`."""
+    """The arguments as shell words: pairs if a person can read them, else `--args`."""
     value = mapping(subject.value)
     return (_argument_pairs(subject, value) or ["--args", quote(_ascii(value))]) if value else []
 
 
 def _argument_pairs(subject: Subject, value: dict[str, Json]) -> list[str] | None:
-    """Each argument as `key=value` or `key:=JSON`; None where one of them cannot be."""
+    """Each argument as `key=value` or `key:=JSON`; None where one cannot be written so."""
     form = _form(subject, value)
     found: list[str] = []
     for key, item in value.items():
@@ -146,7 +146,7 @@ def _argument_pairs(subject: Subject, value: dict[str, Json]) -> list[str] | Non
 
 
 def _means(form: Form, text: str, key: str, value: Json) -> bool:
-    """Whether the pair is read as exactly this argument."""
+    """Whether a pair is read as exactly this argument."""
     try:
         return dumps(set_pair(form, {}, text)) == dumps({key: value})
     except ValueError:
@@ -164,7 +164,7 @@ def _form(subject: Subject, value: dict[str, Json]) -> Form:
 
 
 def _named(subject: Subject, alone: bool) -> list[str]:
-    """The verb, and what it is about; with a server of its own the name stands alone."""
+    """The verb with its subject; with the server's address the name stands alone."""
     ref = subject.ref
     if ref.kind in ("resource", "template"):
         uri = subject.uri or ref.name
@@ -179,7 +179,7 @@ def _named(subject: Subject, alone: bool) -> list[str]:
 
 
 def _target(subject: Subject, address: Address | None) -> tuple[str, list[str], list[str]]:
-    """What stands before the command, its options, and what ends it."""
+    """The words before the command, its options, and the words at its end."""
     server = subject.server
     if server is None:
         return "", [], []
@@ -203,7 +203,7 @@ def _target(subject: Subject, address: Address | None) -> tuple[str, list[str], 
 
 
 def _certificates(server: ServerConfig, ca: str, cert: str, key: str) -> list[str]:
-    """Which are accepted and shown; the password of a key has no option, and stays where it is."""
+    """The certificate options; the password of a key has none and is left out."""
     files = ((ca, server.tls.ca), (cert, server.tls.cert), (key, server.tls.key))
     named = [f"{name} {quote(file)}" for name, file in files if file]
     return [*named, *["--insecure"] * server.tls.insecure]
@@ -211,7 +211,7 @@ def _certificates(server: ServerConfig, ca: str, cert: str, key: str) -> list[st
 
 def _command(subject: Subject) -> _Made:
     if subject.server is not None and subject.server.source.origin == "argument":
-        return _standalone(subject)  # no file knows it
+        return _standalone(subject)  # no file contains it
     return line(subject), ()
 
 
@@ -230,7 +230,7 @@ def _standalone(subject: Subject) -> _Made:
 
 
 def _curl(subject: Subject) -> _Made:
-    """One command. In eras with sessions the id of one that is open has to be put in."""
+    """One curl command. In eras with sessions the person has to insert the id of an open session."""
     address = _address(subject)
     if address.kind != "http":
         raise _No("curl sends HTTP requests: it can call servers over Streamable HTTP only.")
@@ -249,7 +249,7 @@ def _curl(subject: Subject) -> _Made:
 
 
 def _entry_headers(address: Address) -> list[str]:
-    """Headers as words of the shell: those of every request, then those of the server's entry."""
+    """The headers as shell words: those of every request, then those of the server's entry."""
     own = {name.lower() for name in address.headers}
     usual: dict[str, Words] = {"Accept": (ACCEPT,), "Content-Type": ("application/json",)}
     headers = {name: words for name, words in usual.items() if name.lower() not in own} | {**address.headers}
@@ -257,7 +257,7 @@ def _entry_headers(address: Address) -> list[str]:
 
 
 def _header(name: str, text: str) -> str:
-    # An empty header has a semicolon in curl.
+    # curl writes an empty header with a semicolon.
     return quote(f"{name}: {text}" if text else f"{name};")
 
 
@@ -265,15 +265,15 @@ def _header(name: str, text: str) -> str:
 
 
 def literal(value: Json, margin: int = 0) -> str:
-    """A JSON value as a Python expression that gives the same value; `margin` cells stand before its further lines."""
+    """A JSON value as an equal Python expression; `margin` columns precede its further lines."""
     if depth(value, _DEEPEST) > _DEEPEST:
         raise _No("The value is nested too deeply for Python.")
-    # No line break is inside a string: `repr` writes it as an escape.
+    # No line break is inside a string, because `repr` writes it as an escape.
     return pformat(value, width=_WIDTH - margin, sort_dicts=False).replace("\n", "\n" + " " * margin)
 
 
 def _text(value: str) -> str:
-    """A string literal, in double quotes where that costs no backslash."""
+    """A string literal, in double quotes if that needs no backslash."""
     made = repr(value)
     return f'"{made[1:-1]}"' if made[0] == "'" and '"' not in value else made
 
@@ -332,7 +332,7 @@ def _pytest(subject: Subject) -> _Made:
 
 
 def _for_sdk(subject: Subject) -> tuple[Address, list[str]]:
-    """How a program with the SDK reaches the server, and what is good to know about the program."""
+    """The server's address for a program with the SDK, and remarks about the program."""
     address = _address(subject)
     if address.kind == "websocket":
         raise _No("The MCP SDK has no client for WebSockets.")
@@ -342,7 +342,7 @@ def _for_sdk(subject: Subject) -> tuple[Address, list[str]]:
 
 
 def _compared(subject: Subject) -> tuple[str, Json, str]:
-    """What of the result a test compares, and with what; else why it compares nothing, in words."""
+    """An expression for the part of the result that a test compares, and its value; or why nothing is compared."""
     result = mapping(subject.outcome.get("result"))
     if "error" in subject.outcome or (subject.ref.kind == "tool" and result.get("isError") is True):
         return "", None, ""
@@ -361,7 +361,7 @@ def _compared(subject: Subject) -> tuple[str, Json, str]:
 
 
 def _commented(text: str, remarks: Sequence[str]) -> str:
-    """A program with what is good to know about it below its imports; not above: a first line can name an encoding."""
+    """A program with remarks below its imports; not above them, because a first line can name an encoding."""
     head, _, rest = text.partition("\n\n\n")
     lines = [f"# {line}" for remark in remarks for line in textwrap.wrap(safe(remark, 600), _WIDTH)]
     return "\n".join([head, *["", *lines] * bool(lines), "", "", rest])
@@ -382,7 +382,7 @@ def _sdk_call(subject: Subject, indent: int = 8) -> str:
 
 
 def _opened(subject: Subject, address: Address) -> tuple[list[str], str]:
-    """Imports, and the lines of a function that connect."""
+    """The imports, and the lines that open the connection."""
     mode = ', mode="legacy"' if address.kind == "sse" or (subject.sure and not subject.modern) else ""
     client = f"Client(server{mode}) as client"
     imports = ["from mcp import Client"]

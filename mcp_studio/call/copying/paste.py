@@ -19,7 +19,7 @@ from mcp_studio.schema.field import Form
 from mcp_studio.schema.text import set_pair
 
 Meant = Literal["tool", "prompt", "resource", ""]
-"""What is called; empty where the text does not say."""
+"""The kind of the call; empty where the text does not tell."""
 
 
 @record(frozen=True)
@@ -27,25 +27,25 @@ class Pasted:
     """A call, or only its arguments."""
 
     form: str
-    """What the text is, in words: `JSON`, `JSON-RPC request`, `mcp-studio command line` …"""
+    """The kind of the text: `JSON`, `JSON-RPC request`, `mcp-studio command line` …"""
     arguments: Mapping[str, Json] = field(default_factory=dict[str, Json])
     kind: Meant = ""
     name: str = ""
-    """The tool or prompt, or the URI of a resource; empty where it is not said."""
+    """The tool or prompt, or the URI of a resource; empty where the text does not tell."""
     server: str = ""
-    """The server's name where it is said."""
+    """The server's name; empty where the text does not tell."""
     url: str = ""
-    """The server's address where it is said."""
+    """The server's address; empty where the text does not tell."""
     pairs: tuple[str, ...] = ()
-    """`key=value` words, whose values only a form can type."""
+    """`key=value` words; a form is needed to type their values."""
     remarks: tuple[str, ...] = ()
-    """What of the text was not taken, in sentences."""
+    """Sentences on ignored parts of the text."""
 
     def value(self, form: Form) -> dict[str, Json]:
-        """The arguments, those that are words typed by the fields of a form.
+        """The arguments, with the pairs typed by the fields of a form.
 
         Raises:
-            PasteProblem: one of them has no meaning there.
+            PasteProblem: a pair means nothing in the form.
         """
         made = dict(self.arguments)
         for pair in self.pairs:
@@ -56,12 +56,12 @@ class Pasted:
         return made
 
     def names(self, ref: Ref) -> bool:
-        """Whether it can be about this entry: it says nothing else."""
+        """Whether the call can be of this entry: the text names no other one."""
         kind = "resource" if ref.kind == "template" else ref.kind
         return self.name in ("", ref.name) and self.kind in ("", kind) and self.server in ("", ref.server)
 
     def says(self) -> str:
-        """What it is, in a sentence without a full stop."""
+        """A sentence without a full stop on the content of the text."""
         what = {"tool": "a call of", "prompt": "prompt", "resource": "reading", "": "for"}[self.kind]
         about = f": {what} {self.name}" if self.name else ""
         number = len({*self.arguments, *(pair.partition("=")[0].removesuffix(":") for pair in self.pairs)})
@@ -72,7 +72,7 @@ class Pasted:
 
 
 LARGEST = 8 * 1024 * 1024
-"""Characters."""
+"""Characters of the longest text."""
 EXPECTED = "Expected: arguments as JSON, a JSON-RPC request, or a command line of mcp-studio or curl."
 _METHODS: dict[str, Meant] = {"tools/call": "tool", "prompts/get": "prompt", "resources/read": "resource"}
 FLAGS = frozenset(
@@ -81,13 +81,13 @@ FLAGS = frozenset(
     " --keyring --failover --tokens --prometheus --events --pin --once --project --metrics --insecure --register"
     " --step --claims --no-browser --client --offline --durable --read-only --dry-run -q -y".split()
 )
-"""Options of ours without a value."""
+"""Our options without a value."""
 _VERBS: dict[str, Meant] = {"call": "tool", "get": "prompt", "read": "resource"}
 _OURS = re.compile(r"(?:^|[\\/])mcp[-_]studio(?:\.exe)?\Z")
 _PARAMS = frozenset(("name", "arguments", "_meta"))
-"""Members of the params of a call."""
+"""The members of a call's params."""
 _BODY = re.compile(r"--(?:data|data-raw|data-binary|data-ascii|json)(?:=(.*))?\Z|-d(.+)?\Z", re.DOTALL)
-# Possessive, and no longer than a path: what comes from anywhere may be a megabyte of `$`.
+# Possessive, and limited to a path's length, because a pasted text may be a megabyte of `$`.
 _CURL = re.compile(r"[\s$%>#]*+(?:\S{0,1000}/)?curl(?:\.exe)?\s")
 _OUR_LINE = re.compile(r"(?:^|[\s/\\(])mcp[-_]studio(?:\.exe)?\s")
 _PROMPT = re.compile(r"\A\s*[$%>#] +(?=\S)")
@@ -99,7 +99,7 @@ def read_paste(text: str) -> Pasted:
     """The call that a text describes.
 
     Raises:
-        PasteProblem: it describes none; a sentence says what was expected, or what is wrong with it.
+        PasteProblem: the text describes no call; a sentence says what was expected, or what is wrong.
     """
     if len(text) > LARGEST:
         raise PasteProblem(f"It is larger than {LARGEST // 1024 // 1024} MB.")
@@ -115,8 +115,8 @@ def read_paste(text: str) -> Pasted:
 
 
 def unfenced(text: str) -> str:
-    """What stands between the fences of a block of Markdown; the text itself where it is no such block."""
-    # No search for the end: one that looks ahead at every place takes hours in a megabyte of blank lines.
+    """The text between the fences of a Markdown block; other text is returned unchanged."""
+    # No regex for the end: looking ahead at every place takes hours in a megabyte of blank lines.
     begun = _FENCE.match(text)
     closed = begun is not None and len(text) >= begun.end() + 3 and text.endswith("```")
     return text[begun.end() : -3].rstrip() if begun and closed else text
@@ -136,10 +136,10 @@ def _read(text: str) -> Pasted:
 
 
 def _json(text: str) -> Json:
-    """The JSON value of a text, with comments and trailing commas forgiven.
+    """The JSON value of a text; comments and trailing commas are ignored.
 
     Raises:
-        PasteProblem: it is none; says where.
+        PasteProblem: the text is not JSON; the message says where.
     """
     try:
         return loads_lenient(text, exact=True)
@@ -150,10 +150,10 @@ def _json(text: str) -> Json:
 
 
 def _call_in(value: Json) -> Pasted:
-    """The request that a value is, or the arguments that it is.
+    """The request or the arguments in a JSON value.
 
     Raises:
-        PasteProblem: it is neither.
+        PasteProblem: the value is neither.
     """
     if not isinstance(value, dict):
         kind = "a list" if isinstance(value, list) else "a single value"
@@ -187,7 +187,7 @@ def _curl(text: str) -> Pasted:
     """The call in the body of a curl command; of several commands the first that has one.
 
     Raises:
-        PasteProblem: there is none.
+        PasteProblem: no command has a call.
     """
     found = shell_words(_PROMPT.sub("", text))
     problem = PasteProblem("The command has no JSON body: it has to be there with -d, --data-raw or --json.")
@@ -218,10 +218,10 @@ def _bodies(found: list[str]) -> Iterable[str]:
 
 
 def _ours(text: str) -> Pasted:
-    """The call of a command line of ours.
+    """The call of an mcp-studio command line.
 
     Raises:
-        PasteProblem: it is none that calls, gets or reads.
+        PasteProblem: its verb is not call, get or read.
     """
     words = iter(shell_words(_PROMPT.sub("", text)))
     next(filter(_OURS.search, words), None)
@@ -249,10 +249,10 @@ def _ours(text: str) -> Pasted:
 
 
 def _given(options: dict[str, str]) -> dict[str, object]:
-    """What `--args` says.
+    """The value of `--args`.
 
     Raises:
-        PasteProblem: it is in a file, or no object.
+        PasteProblem: the value is in a file, or no object.
     """
     text = options.get("--args", "")
     if text.startswith("@") or text == "-" or "--from" in options:
@@ -264,7 +264,7 @@ def _given(options: dict[str, str]) -> dict[str, object]:
 
 
 def _sorted(line: list[str]) -> tuple[dict[str, str], list[str], bool]:
-    """Options, other words, and whether a server's command follows."""
+    """The options, the other words, and whether a server's command follows."""
     options: dict[str, str] = {}
     rest: list[str] = []
     todo = iter(line)

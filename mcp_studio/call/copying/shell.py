@@ -1,4 +1,4 @@
-"""Words of a shell: quoted so that nothing in them acts, and read as a shell reads them; nothing is expanded or run."""
+"""Shell words: quoted so that nothing in them acts, and split as a shell splits them; nothing is expanded or run."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _PIECE = re.compile(
 )
 _INNER = re.compile(r'\\([$`"\\\n])')
 END = "\0"
-"""Stands for what ends a command among the words of a script: a newline, `;`, `|`, `>` and the like."""
+"""Stands for the end of a command among the words of a script: a newline, `;`, `|`, `>` and so on."""
 
 
 class PasteProblem(ValueError):
-    """A text that says nothing of a call: a sentence, and the line that it is about (from 1; 0 for none)."""
+    """A pasted text contains no call: a sentence, and the line that it concerns (from 1; 0 for none)."""
 
     def __init__(self, message: str, line: int = 0) -> None:
         super().__init__(message)
@@ -30,7 +30,7 @@ class PasteProblem(ValueError):
 def quote(text: str) -> str:
     """One word that a shell reads as this text.
 
-    What a terminal acts on as it is pasted, or nobody sees, never stands in it as it is: `printf` makes it.
+    Characters that act on a terminal or are invisible are never written themselves: `printf` makes them.
     """
     if not LINES_LIVE.search(text):
         return shlex.quote(text)
@@ -42,18 +42,18 @@ def quote(text: str) -> str:
 
 
 def printed(text: str) -> str:
-    """What stands between double quotes for characters that are better not there themselves."""
+    """A substitution for characters that should not be written themselves, for use in double quotes."""
     octal = "".join(f"\\{byte:03o}" for byte in text.encode("utf-8", "surrogatepass"))
     return f"$(printf '{octal}')"
 
 
 def readable(text: str) -> bool:
-    """Whether a person sees in a command line what this is: one short line without anything invisible."""
+    """Whether a person can read a text in a command line: it is short and has no invisible characters."""
     return len(text) <= 200 and text.isprintable() and not hidden_in(text)
 
 
 def shell_words(text: str) -> list[str]:
-    """The words of a script, as a shell would split them. `END` stands between commands.
+    """The words of a script, split as a shell splits them. `END` separates commands.
 
     Raises:
         PasteProblem: a quote is not closed.
@@ -77,7 +77,7 @@ def _pieces(text: str) -> Iterator[tuple[str, str]]:
         piece = _PIECE.match(text, at)
         if piece is None:
             if text[at] == "\\":
-                return  # the last character of all
+                return  # the last character of the script
             raise PasteProblem("A quote is not closed.", text.count("\n", 0, at) + 1)
         yield str(piece.lastgroup), piece[0]
         at = piece.end()

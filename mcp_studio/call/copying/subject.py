@@ -1,4 +1,4 @@
-"""What is copied: a call as it would be made, and the server that it would be made on."""
+"""The subject of a copy: a call, and the server that it would be made on."""
 
 from __future__ import annotations
 
@@ -42,45 +42,44 @@ class Subject:
 
     ref: Ref
     value: Json = None
-    """What stands in the form: a tool's arguments, a prompt's strings, a template's variables."""
+    """The content of the form: a tool's arguments, a prompt's strings, a template's variables."""
     uri: str = ""
-    """Of a resource or a filled template."""
+    """The URI of a resource or a filled template."""
     server: ServerConfig | None = None
     spoken: Kind | Literal[""] = ""
     """The transport that the server turned out to speak."""
     version: str = ""
-    """The protocol version agreed on; empty while there is none."""
+    """The negotiated protocol version; empty without a connection."""
     remembered: str = ""
     """The era that the server spoke last time."""
     info: Json = None
-    """Who we say that we are."""
+    """Our `Implementation` object."""
     capabilities: Json = None
-    """What we say that we can do."""
+    """Our declared capabilities."""
     tool: Mapping[str, Json] = field(default_factory=dict[str, Json])
     """The tool as the server lists it."""
     task: bool = False
-    """It is to be called as a task (2025-11-25)."""
+    """Whether the call should run as a task (2025-11-25)."""
     hidden: frozenset[str] = frozenset()
-    """Pointers of what is secret in the value, besides what its schema and names say."""
+    """Pointers of secrets in the value, besides those that schema and names tell."""
     outcome: Mapping[str, Json] = field(default_factory=dict[str, Json])
-    """`result` or `error` of the answer that came last time; empty where that is not known."""
+    """The last answer's `result` or `error`; empty where it is unknown."""
     notes: tuple[str, ...] = ()
-    """What a program does not do of what was done last time, in sentences."""
+    """Sentences on parts of the last call that a program does not repeat."""
 
     @property
     def method(self) -> Method:
-        """The method of the request."""
         kind = self.ref.kind
         return "tools/call" if kind == "tool" else "prompts/get" if kind == "prompt" else "resources/read"
 
     @property
     def kind(self) -> Kind:
-        """How the server is reached."""
+        """The transport of the server."""
         return self.spoken or (self.server.kind if self.server else "stdio")
 
     @property
     def supposed(self) -> str:
-        """The protocol version that a request is made for: the one agreed on, else the most likely one."""
+        """The protocol version of the request: the negotiated one, else the most likely one."""
         if self.version:
             return self.version
         server = self.server or ServerConfig("")
@@ -89,24 +88,24 @@ class Subject:
 
     @property
     def sure(self) -> bool:
-        """Whether the server speaks that version, and it is not only likely."""
+        """Whether the server is known to speak that version."""
         return bool(self.version or (self.server and (self.server.protocol_version or self.server.era != "auto")))
 
     @property
     def modern(self) -> bool:
-        """Whether the request is one of the stateless era."""
+        """Whether the request belongs to the stateless era."""
         return versions.era_of(self.supposed) == "modern"
 
     @property
     def params(self) -> dict[str, Json]:
-        """The params of the request, as the studio would send them."""
+        """The params of the request, as the studio sends them."""
         if self.ref.kind in ("resource", "template"):
             return {"uri": self.uri or self.ref.name}
         params: dict[str, Json] = {"name": self.ref.name, "arguments": {} if self.value is None else self.value}
         return {**params, "task": {}} if self.task else params
 
     def out(self, identity: int = 1) -> Outgoing:
-        """The request as a transport would be given it."""
+        """The request as a transport gets it."""
         params = self.params
         schema = self.tool.get("inputSchema")
         headers = param_headers(schema, mapping(self.value)) if self.modern and schema is not None else ()
@@ -121,7 +120,7 @@ class Subject:
 def subject_of(
     manager: ConnectionManager, catalog: Catalog, ref: Ref, value: Json, *, uri: str = "", task: bool = False
 ) -> Subject:
-    """A call with all that the studio knows of its server now; the server need not be connected, or be there at all."""
+    """A call with all present facts on its server, which need not be connected, or even exist."""
     entries = catalog.find(ref)
     view = entries[0].view if entries else None
     tool = view.raw if isinstance(view, ToolView) else {}
@@ -137,10 +136,10 @@ def subject_of(
 
 
 async def with_outcome(subject: Subject, recording: Recording, number: int) -> Subject:
-    """The same with what came of it in a recording.
+    """The call with its outcome in a recording.
 
     Args:
-        number: of any entry of the call.
+        number: any entry of the call.
     """
     step = step_of(recording.columns, number)
     if step is None:
@@ -155,28 +154,28 @@ async def with_outcome(subject: Subject, recording: Recording, number: int) -> S
 _SCHEME = re.compile(r"(?i)(bearer|basic|token) +")
 _FLAG = re.compile(r"--?([A-Za-z][\w-]*)(?:=|\Z)")
 _TAME = re.compile(r"[\w ./:@%+=,;?&*-]*", re.ASCII)
-"""What means itself between double quotes."""
+"""Texts without special characters inside double quotes."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 """Names that a shell takes for variables."""
 
 
 class Variable(NamedTuple):
-    """Stands for the value of an environment variable."""
+    """A reference to an environment variable."""
 
     name: str
     default: str | None = None
     keyring: str = ""
-    """The name under which the keyring has what belongs into it."""
+    """The keyring's name of the secret for the variable."""
     written: str = ""
-    """How an entry of ours writes it."""
+    """The reference in the syntax of our configuration."""
 
 
 Words = tuple[str | Variable, ...]
-"""A text in parts."""
+"""A text as a sequence of parts."""
 
 
 class Address(NamedTuple):
-    """A server's entry in words that may be shown."""
+    """A server's entry in words that contain no secrets."""
 
     kind: Kind
     command: tuple[Words, ...]
@@ -188,15 +187,15 @@ class Address(NamedTuple):
 
     @property
     def variables(self) -> tuple[Variable, ...]:
-        """The environment variables that somebody has to set."""
+        """The environment variables that the person has to set."""
         texts = (*self.command, *self.env.values(), self.url, *self.headers.values())
         parts = [part for text in texts for part in text if isinstance(part, Variable)]
-        # One that has a default in one place and none in another has to be set.
+        # A variable that lacks a default in one place has to be set.
         return tuple({one.name: one for one in sorted(parts, key=lambda one: one.default is None)}.values())
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What has to be set, and what to: a sentence for each variable."""
+        """A sentence for each variable that has to be set."""
         needed = [one for one in self.variables if one.default is None]
         secret = "what belongs there is secret"
         where = [f"the keyring has it as {safe(one.keyring, 80)}" if one.keyring else secret for one in needed]
@@ -204,13 +203,13 @@ class Address(NamedTuple):
 
 
 def address_of(server: ServerConfig, kind: Kind) -> Address:
-    """How to reach a server, as it is in force, but nothing of it that is secret."""
+    """The address of a server from its expanded entry, without secrets."""
     written = server.written or server
     known = sorted({*server.secrets, *secret_values(server)} - {""}, key=len, reverse=True)
     folder = folder_of(server.source.file) if server.source.file else ""
 
     def words(value: str, source: str, name: str) -> Words:
-        """One text: as it is in force where nothing in it is secret, else with references."""
+        """One text: expanded if it contains no secret, else with references."""
         if not holds(value, known):
             return (value,) if value else ()
         parts: list[str | Variable] = []
@@ -222,7 +221,7 @@ def address_of(server: ServerConfig, kind: Kind) -> Address:
 
     command = [words(server.command, written.command, "COMMAND")]
     name = ""
-    for number, value in enumerate(server.args):  # what follows `--token` is named after it
+    for number, value in enumerate(server.args):  # a word after `--token` is named after it
         flag = _FLAG.match(value)
         source = written.args[number] if number < len(written.args) else value
         command.append(words(value, source, flag[1] if flag else name or f"ARGUMENT_{number + 1}"))
@@ -247,7 +246,7 @@ def _reference(found: re.Match[str], folder: str) -> str | Variable:
 
 
 def _literal(text: str, name: str, known: Sequence[str]) -> list[str | Variable]:
-    """Text between references; secrets that were written out become variables named after their place."""
+    """The text between references; secrets in it become variables named after their place."""
     made = _variable_name(name)
     own = Variable(made, None, "", f"${{{made}}}")
     if (scheme := _SCHEME.match(text)) and text in known:
@@ -265,7 +264,7 @@ def _variable_name(name: str) -> str:
 
 
 def in_shell(words: Words) -> str:
-    """The text as one word of a shell."""
+    """A text as one shell word."""
     runs = [(plain, [*run]) for plain, run in groupby(words, key=lambda part: isinstance(part, str))]
     parts = [part for plain, run in runs for part in (["".join(map(str, run))] if plain else run)]
     if len(parts) > 1 and all(isinstance(part, Variable) or _TAME.fullmatch(part) for part in parts):
@@ -274,7 +273,7 @@ def in_shell(words: Words) -> str:
 
 
 def _dollar(variable: Variable, braces: bool = False) -> str:
-    """A reference inside double quotes."""
+    """A reference for use in double quotes."""
     if variable.default is None:
         return f"${{{variable.name}}}" if braces else f"${variable.name}"
     default = re.sub(r'([\\"$`}])', r"\\\1", variable.default)
@@ -283,11 +282,11 @@ def _dollar(variable: Variable, braces: bool = False) -> str:
 
 
 def assigned(env: Mapping[str, Words]) -> list[str]:
-    """Words of a shell: `env`, and what is set; names are no less foreign than values."""
+    """The shell words of `env` and its assignments; names are as foreign as values."""
     pairs = [f"{name if _NAME.match(name) else quote(name)}={in_shell(words)}" for name, words in env.items()]
     return ["env", *["--"] * any(name.startswith("-") for name in env), *pairs]
 
 
 def in_entry(words: Words) -> str:
-    """The text as an entry of ours, or an option that replaces references, has it."""
+    """A text in the syntax of our configuration, and of options that replace references."""
     return "".join(part.replace("${", "$${") if isinstance(part, str) else part.written for part in words)

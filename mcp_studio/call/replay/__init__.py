@@ -1,1 +1,1 @@
-"""Recorded calls, sent again: which of them, what is sent, and how the answers differ."""
+"""Recorded calls, sent again: their selection, their requests, and the differences of the answers."""

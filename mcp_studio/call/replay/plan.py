@@ -1,4 +1,7 @@
-"""Which requests of a recording are sent again, in which order, and why others are not. Pure; reads no bodies."""
+"""Selecting the requests of a recording to send again, their order, and why others are left out.
+
+Pure; reads no bodies.
+"""
 
 from __future__ import annotations
 
@@ -29,37 +32,37 @@ NEVER = {
     "tasks/update": "is about a task of that time", "tasks/cancel": "is about a task of that time",
     "tasks/list": "is about tasks of that time",
 }  # fmt: skip
-"""Methods that are not sent again, and why."""
+"""Methods that are never sent again, with the reason."""
 _REQUEST, _OUT = KINDS.index("request"), DIRECTIONS.index("out")
 _OURS = _REQUEST | _OUT << 4
 
 
 @record(frozen=True)
 class Step:
-    """One request that is sent again, with all that belonged to it."""
+    """One request to send again, with everything that belonged to it."""
 
     number: int
-    """Of the request; of a conversation its first one."""
+    """The number of the request; of a conversation its first one."""
     server: str
-    """Where it went."""
+    """The server that got the request."""
     method: str
     target: str
     at: float
-    """Seconds since the epoch when it was sent."""
+    """The time of the request, in seconds since the epoch."""
     rounds: tuple[int, ...] = ()
     """The numbers of the later rounds of its conversation."""
     asked: tuple[tuple[int, int], ...] = ()
-    """What the server asked meanwhile, and our answers to it, by their numbers."""
+    """The server's questions meanwhile with our answers, by number."""
     tasks: tuple[int, ...] = ()
-    """The numbers of the requests about the task that it became."""
+    """The numbers of the requests about its task."""
     answer: int = 0
-    """The number of the final answer; 0 where none is kept."""
+    """The number of the final answer; 0 where it is not kept."""
     ms: float | None = None
     """Milliseconds from the first request to the final answer."""
 
     @property
     def subject(self) -> str:
-        """What it is, in words; foreign text."""
+        """Method and target in words; foreign text."""
         return f"{self.method} {self.target}".rstrip()
 
 
@@ -69,26 +72,26 @@ class LeftOut(NamedTuple):
     method: str
     times: int
     reason: str
-    """Goes on after the method: `ping has nothing to compare`."""
+    """The reason, which follows the method in a sentence: `ping has nothing to compare`."""
 
 
 @record(frozen=True)
 class Plan:
-    """What is sent, in its order."""
+    """The steps to send, in order."""
 
     steps: tuple[Step, ...]
     left_out: tuple[LeftOut, ...] = ()
 
     @property
     def servers(self) -> tuple[str, ...]:
-        """The servers that were asked, in the order of their first request."""
+        """The servers of the steps, in the order of their first request."""
         return tuple(dict.fromkeys(step.server for step in self.steps))
 
 
 def plan(columns: Columns, numbers: Iterable[int] | None = None) -> Plan:
-    """What to send for a selection of entries: for any entry of a conversation the whole of it, once.
+    """Plan the steps for a selection of entries: any entry of a conversation selects all of it, once.
 
-    What had no answer is left out: there is nothing to compare with.
+    Requests without an answer are left out, because there is nothing to compare.
 
     Args:
         numbers: the entries; None takes all.
@@ -111,7 +114,7 @@ def plan(columns: Columns, numbers: Iterable[int] | None = None) -> Plan:
 
 
 def step_of(columns: Columns, number: int) -> Step | None:
-    """The conversation that an entry belongs to, answered or not; None where it belongs to no request of ours."""
+    """The conversation of an entry, answered or not; None where it belongs to no request of ours."""
     root = _root(columns, number)
     return _step(columns, root, _children(columns)) if root else None
 
@@ -121,12 +124,12 @@ def _kept(columns: Columns, number: int) -> bool:
 
 
 def _root(columns: Columns, number: int) -> int:
-    """The request of ours that an entry belongs to, the first of its conversation; 0 where there is none."""
+    """The first request of ours in an entry's conversation; 0 where there is none."""
     if not _kept(columns, number):
         return 0
     if columns.kind[number - columns.first] & 15 != _REQUEST:
         number = columns.link[number - columns.first]
-    # A `step` came under another request, but is one for itself: some list that was asked for meanwhile.
+    # A `step` has a parent but stands for itself, such as a list that was read meanwhile.
     while _kept(columns, number) and relation_of(columns, number) not in ("root", "step"):
         if not _kept(columns, above := parent_of(columns, number)):
             break
@@ -135,7 +138,7 @@ def _root(columns: Columns, number: int) -> int:
 
 
 def _children(columns: Columns) -> dict[int, list[int]]:
-    """The requests that came under others, but for those that are for themselves."""
+    """The requests with a parent, except those that stand for themselves."""
     found: dict[int, list[int]] = {}
     for child in dict.fromkeys((*columns.parents, *columns.follows)):
         if _kept(columns, child) and relation_of(columns, child) not in ("root", "step"):
@@ -169,25 +172,25 @@ def _step(columns: Columns, root: int, under: dict[int, list[int]]) -> Step:
 
 
 class GivenAnswer(NamedTuple):
-    """One question of a server, and what it was answered."""
+    """One question of a server, and its answer."""
 
     method: str
     params: dict[str, Json]
     result: Json = None
     error: Json = None
-    """The error object that it was refused with."""
+    """The error object of a refusal."""
     secret: bool = False
-    """The trace does not have all of the answer: it cannot be given again."""
+    """Whether the answer contains a secret that the trace lacks, so that it cannot be given again."""
 
 
 class Script:
-    """The answers of one conversation, each given once."""
+    """The answers of one conversation, each to be given once."""
 
     def __init__(self, given: tuple[GivenAnswer, ...]) -> None:
         self._left = list(given)
 
     def answer(self, method: str, params: dict[str, Json]) -> Json | Refusal | None:
-        """What the same question was answered, else the next question of this kind; None: somebody has to be asked."""
+        """The answer to the same question, else to the next of its kind; None where a person has to be asked."""
         wanted = _words(params)
         same = [one for one in self._left if one.method == method]
         chosen = next((one for one in same if _words(one.params) == wanted), same[0] if same else None)
@@ -208,33 +211,33 @@ def _words(params: dict[str, Json]) -> dict[str, Json]:
 _LARGE = 1 << 20
 _OF_ITS_TIME = (META_VERSION, META_CLIENT, META_CAPABILITIES, META_LOG_LEVEL, "progressToken", "traceparent",
                 "tracestate")  # fmt: skip
-"""Members of `_meta` that belong to the connection, not to what was asked."""
+"""Members of `_meta` that belong to the connection, not to the request."""
 _PLACES = 50
 
 
 @record(frozen=True)
 class Recorded:
-    """What a step was."""
+    """The recorded data of a step."""
 
     params: dict[str, Json]
-    """As they were sent, without what belonged to the connection."""
+    """The params of the request, without members that belong to the connection."""
     answer: dict[str, Json]
     """`result` or `error` of the final answer; empty where there is none."""
     given: tuple[GivenAnswer, ...] = ()
-    """What was answered to the server's questions."""
+    """The answers to the server's questions."""
     hidden: tuple[Path, ...] = ()
-    """Places of `params` where the trace has something that it does not tell."""
+    """Places of `params` that the trace has redacted."""
     task: bool = False
-    """It was to be a task."""
+    """Whether the call was to become a task."""
     ttl: float | None = None
-    """Seconds for which the server was asked to keep that."""
+    """Seconds for which the server was asked to keep the task."""
 
 
 async def load(recording: Recording, step: Step) -> Recorded:
     """Read a step.
 
     Raises:
-        StudioError: its request is not kept, or is no message.
+        StudioError: the request is not kept, or is not a message.
     """
     request = await _body(recording, step.number)
     params = request.get("params")
@@ -254,7 +257,7 @@ async def load(recording: Recording, step: Step) -> Recorded:
 
 
 async def _body(recording: Recording, number: int) -> dict[str, Json]:
-    """The message that an entry is; empty where it is not kept, or is none."""
+    """The message of an entry; empty where it is not kept, or is not a message."""
     entry = recording.entry(number) if number else None
     if entry is None:
         return {}
@@ -274,7 +277,7 @@ async def _final(recording: Recording, step: Step) -> dict[str, Json]:
         if method == "tasks/get" and (inner := _answer(told.get("result"))):
             return inner
     became_task = mapping(answer.get("result")).get("resultType") == TASK_RESULT
-    return {} if became_task else answer  # its end was never asked for
+    return {} if became_task else answer  # nobody read its end
 
 
 def _answer(message: Json) -> dict[str, Json]:
@@ -289,7 +292,7 @@ async def _given(recording: Recording, step: Step) -> AsyncIterator[GivenAnswer]
             yield _one(method, question.get("params"), answer)
     columns = recording.columns
     wanted: dict[str, Json] = {}
-    # Rounds of the call, and what its task asked for (tasks/get) and was brought (tasks/update).
+    # Rounds of the call, and what its task asked for (tasks/get) and got (tasks/update).
     for number in sorted((step.number, *step.rounds, *step.tasks)):
         sent = mapping(mapping((await _body(recording, number)).get("params")).get("inputResponses"))
         for key, question in wanted.items():
@@ -306,7 +309,7 @@ def _one(method: str, params: Json, answer: dict[str, Json]) -> GivenAnswer:
 
 
 def _hidden(value: Json) -> Iterator[Path]:
-    """The places of what was taken out, the first of them."""
+    """The first redacted places of a value."""
     return islice((path for path, item in walk(value) if _is_marked(item)), _PLACES)
 
 

@@ -1,4 +1,4 @@
-"""Sends steps again, one after the other, and compares what comes back with what came then."""
+"""Sends recorded steps again, one after the other, and compares the answers with the recorded ones."""
 
 from __future__ import annotations
 
@@ -22,8 +22,11 @@ from mcp_studio.trace.diff import USUAL, Difference, Ignore, diff, path_text
 from mcp_studio.trace.message import Recording
 
 Verdict = Literal["same", "differs", "new", "failed", "skipped"]
-"""`new`: the recording has no answer to compare with; `failed`: it was sent, or was to be, and there is no answer;
-`skipped`: it could not be sent as it was."""
+"""The result of a step.
+
+`new`: the recording has no answer to compare; `failed`: there is no answer now; `skipped`: the step could not be sent
+as it was.
+"""
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 _IGNORED = ("$.ttlMs", "$.cacheScope", "$.resultType", "$.nextCursor")
 """Members of results that only one era has, or that mean nothing to another server."""
@@ -31,29 +34,29 @@ _IGNORED = ("$.ttlMs", "$.cacheScope", "$.resultType", "$.nextCursor")
 
 @record(frozen=True)
 class Result:
-    """One step, done."""
+    """A step that was sent or skipped."""
 
     step: Step
     verdict: Verdict
     differences: tuple[Difference, ...] = ()
-    """Where the answer differs from the recorded one; paths are within the result, or the error."""
+    """The differences to the recorded answer; paths are within the result, or the error."""
     said: str = ""
-    """Why it failed or was skipped; foreign text."""
+    """Why the step failed or was skipped; foreign text."""
     ms: float | None = None
-    """Milliseconds it took now."""
+    """Milliseconds of the new call."""
     answer: dict[str, Json] | None = None
-    """`result` or `error` as it came now, without secrets."""
+    """`result` or `error` of the new answer, without secrets."""
     outcome: CallOutcome | None = None
 
 
 def summary(results: Iterable[Result]) -> dict[str, int]:
-    """How many there are of each verdict, and of all together."""
+    """The number of results of each verdict, and of all."""
     counted = Counter(one.verdict for one in results)
     return {"steps": counted.total(), **{word: counted[word] for word in VERDICTS}}
 
 
 def answer_of(outcome: CallOutcome) -> dict[str, Json] | None:
-    """The answer of a call as it stands in a message; None where there is none."""
+    """The answer of a call in the form of a message; None where there is none."""
     match outcome:
         case Succeeded(result=result) | ToolFailed(result=result):
             return {"result": result}
@@ -73,7 +76,7 @@ def _error(code: int, message: str, data: Json) -> dict[str, Json]:
 
 
 def comparable(before: dict[str, Json], after: dict[str, Json]) -> tuple[Json, Json]:
-    """What is compared: both results, or both errors; where one is this and one is that, the whole answers."""
+    """The values to compare: both results, or both errors; otherwise the whole answers."""
     for kind in ("result", "error"):
         if kind in before and kind in after:
             return before[kind], after[kind]
@@ -81,7 +84,7 @@ def comparable(before: dict[str, Json], after: dict[str, Json]) -> tuple[Json, J
 
 
 Fill = Callable[[Step, Recorded], Awaitable["dict[str, Json] | None"]]
-"""Gives the params to send in the place of those that have something hidden in them; None where it cannot."""
+"""Returns params to send in place of those with redacted parts; None where it cannot."""
 
 
 @record(eq=False)
@@ -91,25 +94,24 @@ class Replayer:
     caller: Caller
     recording: Recording
     origin: Origin = "program"
-    """`person` where somebody wants this one step; many are sent by a program (see `call.policy`)."""
+    """`person` for a single step that a person sends; many steps are sent by a program (see `call.policy`)."""
     approved: bool = False
-    """What would be asked about is approved already."""
+    """Whether the steps need no further approval."""
     ignore: Ignore = USUAL
     fill: Fill | None = None
-    """Asked where a step has something in it that the recording does not tell."""
+    """Called for a step with redacted parts."""
     _cursors: dict[str, str] = field(default_factory=dict[str, str], init=False)
 
     async def run(self, steps: tuple[Step, ...], servers: Mapping[str, str]) -> AsyncGenerator[Result]:
-        """All steps, in their order, one at a time; ending it stops what is under way.
+        """Send all steps in order, one at a time; closing the generator stops the running one.
 
         Args:
-            servers: where to send what went to a server; itself where it is not named.
+            servers: the servers to send to, by the recorded server; by default the same.
         """
         for step in steps:
             yield await self.one(step, servers.get(step.server, step.server))
 
     async def one(self, step: Step, server: str) -> Result:
-        """One step."""
         try:
             recorded = await load(self.recording, step)
         except StudioError as error:
@@ -136,7 +138,7 @@ class Replayer:
         return await self._compared(server, recorded, Result(step, "new", ms=ms, answer=answer or {}, outcome=outcome))
 
     def _judged(self, step: Step, params: dict[str, Json]) -> bool:
-        """Whether a request is approved, or is judged when it is sent, or is harmless."""
+        """Whether a request is approved, will be judged when it is sent, or is harmless."""
         if self.origin == "person" or self.approved or step.method in (*LISTS, *CALLS[1:], "completion/complete"):
             return True
         return step.method == CALLS[0] and _named(step, params) is not None
@@ -145,9 +147,9 @@ class Replayer:
         manager, step = self.caller.manager, result.step
 
         def compare() -> tuple[dict[str, Json], tuple[Difference, ...]]:
-            # As the trace would have it: recorded answers have no secrets either.
+            # Redacted as in the trace, because recorded answers have no secrets either.
             now, before = mapping(loads(manager.redactor.bytes(dumps(result.answer)))), recorded.answer
-            if result.outcome is not None:  # what came of a call has passed the filter
+            if result.outcome is not None:  # the result of a call has passed the filter
                 before = mapping(self.caller.filter.shown(server, before))
             ignore = Ignore((*self.ignore.patterns, *_IGNORED), usual=self.ignore.usual)
             return now, diff(*comparable(before, now), ignore) if before else ()
@@ -179,7 +181,7 @@ class Replayer:
             scripts.remove(script.answer)
 
     def _call(self, step: Step, server: str, params: dict[str, Json], recorded: Recorded) -> Call | None:
-        """The call that a request is; None where it is a request that no call of ours would make."""
+        """The call of a request; None where no call of ours sends such a request."""
         if (named := _named(step, params)) is None:
             return None
         caller, (name, given) = self.caller, named
@@ -194,7 +196,7 @@ class Replayer:
 
 
 def _named(step: Step, params: dict[str, Json]) -> tuple[str, dict[str, Json]] | None:
-    """What a request names, and its arguments; None where no call of ours would be like that."""
+    """The name and arguments of a request; None where no call of ours has such."""
     name, arguments = params.get("uri" if step.method == "resources/read" else "name"), params.get("arguments", {})
     if isinstance(name, str) and isinstance(arguments, dict):
         return name, cast("dict[str, Json]", arguments)
@@ -202,7 +204,7 @@ def _named(step: Step, params: dict[str, Json]) -> tuple[str, dict[str, Json]] |
 
 
 def why_hidden(recorded: Recorded) -> str:
-    """Which fields the recording does not tell, in a sentence."""
+    """A sentence on the fields that the recording has redacted."""
     names = [path_text(place) for place in recorded.hidden]
     what = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
     return f"the recording does not have {what}, being secret"

@@ -1,4 +1,4 @@
-"""Verbs, a module each. The door: the module of a verb is imported here, once it is known which one is run."""
+"""The verbs, one module each. A verb's module is imported here once it is known which verb runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _PLACES = {
     "skills": "listing:skills", "approvals": "safety:approvals", "audit": "safety:audit", "pins": "safety:pins",
     "replay": "trace", "dev": "watch:dev", "run": "workflow", "worker": "workflow",
 }  # fmt: skip
-"""Where verbs are that are no `run` of a module of their name."""
+"""Verbs that are not the function `run` of the module with their name."""
 
 
 def load(module: str) -> Any:
@@ -19,6 +19,6 @@ def load(module: str) -> Any:
 
 
 def runner(verb: str) -> Any:
-    """The function that does what a verb says: takes the output, and returns the exit code."""
+    """Return the function that runs a verb: it takes the output and returns the exit code."""
     module, _, name = _PLACES.get(verb, verb).partition(":")
     return getattr(load(module), name or "run")

@@ -1,4 +1,4 @@
-"""`auth`: sign in to servers at a URL, see who is signed in where, and end it."""
+"""`auth`: sign in to servers at a URL, show who is signed in where, and sign out."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from mcp_studio.transport.base import Tap
 
 
 def run(out: Output) -> int:
-    """Do what the word after `auth` says; returns the exit code."""
+    """Run the action named after `auth`. Returns the exit code."""
     options = out.options
     word, *words = options.words or ["status"]
     config = configured(out)
@@ -52,10 +52,10 @@ def run(out: Output) -> int:
 
 
 def _named(config: Config, words: list[str], out: Output) -> list[ServerConfig]:
-    """The servers that are named, or the only one that can be meant, with the kept secrets that their entries use.
+    """Return the named servers, or the only possible one, with their stored secrets filled in.
 
     Raises:
-        UsageError, ConfigError: there is no such server, or none at a URL.
+        UsageError, ConfigError: there is no such server, or none of them is at a URL.
     """
     if words or out.options.command is not None:
         found = list(select(config, words).servers.values())
@@ -89,7 +89,7 @@ def _login(config: Config, server: ServerConfig, out: Output) -> int:
 
 
 def _adjusted(server: ServerConfig, out: Output) -> ServerConfig:
-    """The entry with what the command line says over it."""
+    """Apply the command line's options to a server's entry."""
     options, auth = out.options, server.auth
     if issuer := options.value("--issuer"):
         auth = replace(auth, issuer=issuer)
@@ -106,7 +106,7 @@ def _adjusted(server: ServerConfig, out: Output) -> ServerConfig:
 
 
 def _private(option: str, question: str, out: Output) -> str:
-    """The value of an option that is never shown; `-` reads it from standard input, or asks for it."""
+    """Return the value of an option that is never shown. `-` reads it from standard input or asks for it."""
     given = out.options.value(option)
     text = (private(question) if given == "-" else out.options.read(option).decode("utf-8", "replace")).strip()
     if out.options.flag(option) and not text:
@@ -119,10 +119,10 @@ async def _sign_in(studio: Studio, server: ServerConfig, redirect: str, out: Out
     options, accounts, tap = out.options, studio.signing.accounts, studio.manager.supervisor(server.name).tap
     accounts.stays = False
     if not server.auth.alone:
-        await accounts.unlock()  # before anything is sent, not after a browser
+        await accounts.unlock()  # before anything is sent, not after the person was in the browser
     wanted = [scope for text in options.values("--scope") for scope in text.split()]
     known = await accounts.account(server) if wanted else None
-    # Besides what the server names: asking for more must not lose what there is.
+    # Ask for the account's scopes as well: a sign-in for more must not lose those it has.
     scopes = tuple(dict.fromkeys([*(known.scopes if known else ()), *wanted]))
     step, anew = options.flag("--step"), options.flag("--register")
     sign_in = accounts.sign_in(server, tap, scopes=scopes, redirect_url=redirect, step_by_step=step, anew=anew)
@@ -142,7 +142,7 @@ async def _sign_in(studio: Studio, server: ServerConfig, redirect: str, out: Out
 
 
 async def _try_token(studio: Studio, server: ServerConfig, account: Account, steps: Json, out: Output) -> int:
-    """Connect once with the new token, as only the server knows whether it takes that; say what came of it."""
+    """Connect once with the new token, because only the server knows whether it accepts it. Prints the result."""
     studio.manager.start(server.name)
     status = await studio.manager.settle(server.name)
     if isinstance(status.error, SignInNeeded):
@@ -162,10 +162,10 @@ async def _try_token(studio: Studio, server: ServerConfig, account: Account, ste
 
 
 async def _status(config: Config, named: list[ServerConfig], out: Output) -> int:
-    """A line for each server at a URL and each sign-in that is stored; of servers that are named all that is known.
+    """Print a row for each server at a URL and each stored sign-in. For named servers print everything known.
 
     Returns:
-        0, or 3 where a person has to sign in to one of those that are named.
+        0, or 3 if a person has to sign in to one of the named servers.
     """
     accounts = Accounts(config.settings, Paths.default(), config.settings.limits, out.redactor)
     stored = {} if named else {(one.resource, one.account): one for one in await accounts.accounts()}
@@ -205,7 +205,7 @@ def _row(name: str, account: Account | None, about: str) -> tuple[str, ...]:
 
 
 def _print(server: ServerConfig, account: Account | None, why: str, out: Output) -> None:
-    """All that is known of the sign-in to a server."""
+    """Print everything known about the sign-in to a server."""
     rows, now = [("server", server.name)], time.time()
     if account is None:
         rows.append(("signed in", why or "nobody is"))
@@ -221,7 +221,7 @@ def _with_claims(account: Account) -> dict[str, Json]:
 
 
 async def _token(accounts: Accounts, server: ServerConfig, tap: Tap, out: Output) -> Json:
-    """Print the token, or what it says."""
+    """Print the token, or the claims in it."""
     if server.auth.alone:
         await accounts.refresh(server, tap)
     token, account = await accounts.token(server, tap), await accounts.account(server)

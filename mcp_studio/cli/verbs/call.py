@@ -1,5 +1,6 @@
-"""`call`, `get`, `read` and `complete`: one tool, prompt, resource or template of one server; `tasks`: what becomes of
-calls that are tasks.
+"""`call`, `get`, `read` and `complete`: use one tool, prompt, resource or template. `tasks`: show and control calls
+that
+run as tasks.
 """
 
 from __future__ import annotations
@@ -47,11 +48,11 @@ from mcp_studio.studio import Studio
 from mcp_studio.trace.diff import diff
 
 _TOLD = 1.0
-"""Seconds between two lines about how far it is."""
+"""Seconds between two progress lines."""
 
 
 def run(out: Output) -> int:
-    """Do it, and return the exit code."""
+    """Run one of these verbs. Returns the exit code."""
     options = out.options
     plan = plan_of(options, configured(out))
     verb = plan.saved.verb if plan.saved else options.verb
@@ -61,7 +62,7 @@ def run(out: Output) -> int:
         raise UsageError("--repeat is for tools; this saved call is of something else.")
     _counts(options)
     if verb == "read":
-        template_form(plan.name)  # whether it is a template that can be used
+        template_form(plan.name)  # fails if it is a template that cannot be used
     out.server = plan.server
     work = {"call": _call, "get": _get, "read": _read, "complete": _complete}[verb]
     return execute(plan.config, out, lambda studio: work(studio, plan, out))
@@ -100,12 +101,12 @@ async def _check(studio: Studio, intent: Intent) -> None:
 
 
 def _texts(value: dict[str, Json]) -> dict[str, str]:
-    """Arguments of a prompt: the protocol knows only strings there."""
+    """Convert a prompt's arguments to strings, the only type that the protocol has for them."""
     return {name: item if isinstance(item, str) else str(item) for name, item in value.items()}
 
 
 async def _on_many(studio: Studio, plan: Plan, out: Output) -> int:
-    """The same call on several servers at once, each result beside the first one, and which could not be called."""
+    """Make the same call on several servers at once. Prints each result compared with the first, and failed servers."""
     options, failed = out.options, await connect_all(studio, out)
     not_called = {name: ("unreachable", studio.redactor.text(error.message)) for name, error in failed.items()}
     refs: list[Ref] = []
@@ -171,10 +172,10 @@ async def _read(studio: Studio, plan: Plan, out: Output) -> int:
 
 
 def _copied(studio: Studio, intent: Intent, uri: str, out: Output) -> int:
-    """`--as FORM`: print the call instead of making it.
+    """With `--as FORM`, print the call in that form instead of making it.
 
     Raises:
-        StudioError: there is no such form of this call.
+        StudioError: this call cannot be written in that form.
     """
     options, ref = out.options, intent.ref
     if uri:
@@ -205,10 +206,10 @@ async def _complete(studio: Studio, plan: Plan, out: Output) -> int:
 
 
 def _is_task(studio: Studio, ref: Ref, view: ToolView | None, out: Output) -> bool:
-    """Whether the call is to be a task; says what becomes of one that nobody waits for.
+    """Return whether to make the call as a task. Warns if another command may not find a detached one.
 
     Raises:
-        UsageError: it cannot be one.
+        UsageError: the server does not allow it.
     """
     options = out.options
     if not (options.flag("--task") or options.flag("--detach") or options.flag("--ttl")):
@@ -223,22 +224,21 @@ def _is_task(studio: Studio, ref: Ref, view: ToolView | None, out: Output) -> bo
 
 
 def _leave(call: Call) -> None:
-    """Let go of a task as soon as there is one."""
+    """Stop waiting for the call once it has become a task."""
     if call.as_task is not None and not call.let_go and not call.as_task.done:
         call.leave()
 
 
 def _counts(options: Options) -> tuple[int, int]:
-    """How many calls, and how many of them at once."""
+    """Return how many calls to make, and how many of them at a time."""
     return options.count("--repeat", MOST) or 1, options.count("--concurrency", MOST_AT_ONCE) or 1
 
 
 async def _repeat(studio: Studio, intent: Intent, out: Output, task: bool) -> int:
-    """Make the calls and print how they went.
+    """Make the calls and print the statistics.
 
     Returns:
-        0 where all calls were a success, 5 where tools failed and nothing worse happened, 130 where it was
-        interrupted, 6 where it was not approved, else 1.
+        0 if all succeeded, 5 if the worst were failures of tools, 130 if interrupted, 6 if not approved, otherwise 1.
     """
     options, ref, arguments = out.options, intent.ref, intent.arguments
     total, at_once = _counts(options)
@@ -254,7 +254,7 @@ async def _repeat(studio: Studio, intent: Intent, out: Output, task: bool) -> in
 
 
 async def _watched(load: Load, out: Output) -> bool:
-    """Run it and tell how far it is; whether somebody interrupted it."""
+    """Run the calls and print the progress. Returns whether somebody interrupted them."""
     running = asyncio.ensure_future(load.run())
     try:
         while not (await asyncio.wait((running,), timeout=_TOLD))[0]:
@@ -297,7 +297,7 @@ def _text(load: Load, figures: dict[str, Json]) -> str:
 # Tasks
 
 _PATIENCE = 5.0
-"""Seconds that a task may take to be heard of, or to end once it is cancelled."""
+"""Seconds to wait until a cancelled task ends."""
 
 
 def tasks(out: Output) -> int:
@@ -337,7 +337,7 @@ async def _task(studio: Studio, server: str, action: str, identity: str, out: Ou
 
 
 async def _task_outcome(studio: Studio, task: Task, out: Output) -> CallOutcome:
-    """What becomes of a task, waited for as for a call; it goes on at the server where nobody waits any more."""
+    """Wait for a task as for a call. If the wait ends first, the task goes on at the server."""
     limit = studio.config.settings.limits.call_total
     total = limit_of("total", Limit(limit, "limits.call_total"), studio.manager.config(task.server).timeouts)
     waiting = asyncio.ensure_future(studio.tasks.until(*task.key, lambda task: task.done))
@@ -375,7 +375,7 @@ async def _cancel_task(studio: Studio, task: Task, out: Output) -> int:
 
 
 def _show_task(task: Task, out: Output, *, gone: bool = False) -> int:
-    """Print how a task is; one that is gone is a failure, unless it was meant to go."""
+    """Print a task's state. A task that is gone is an error, unless it was cancelled."""
     out.warn(*task.problems)
     if task.gone and not gone:
         return out.fail(StudioError(task.gone), {"task": task.as_json()})

@@ -1,4 +1,4 @@
-"""`config`: show and change the configuration, and the secrets that `${keyring:NAME}` stands for in it."""
+"""`config`: show and change the configuration, and the secrets that `${keyring:NAME}` refers to."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from mcp_studio.vault.base import VaultRefused
 _HELP = "mcp-studio config --help"
 
 Keys = Callable[[Mapping[str, str]], Sequence[tuple[str, str, str, str]]]
-"""Gives the keys of the studio, with the person's own: id, keys, what they do, where."""
+"""Returns the studio's keys, including the person's changes: id, keys, what they do, where."""
 
 
 def run(out: Output, keys: Keys) -> int:
-    """Do what the word after `config` says; returns the exit code."""
+    """Run the action named after `config`. Returns the exit code."""
     word, *words = out.options.words or ["show"]
-    # Each with how many words it takes, at least and at most.
+    # Each action with the least and the most words it takes.
     actions: dict[str, tuple[Callable[[list[str], Output], int], int, int]] = {
         "show": (_show, 0, 0), "path": (_path, 0, 0), "keys": (partial(_keys, keys), 0, 0), "add": (_add, 0, 1),
         "remove": (_remove, 1, 1), "set": (_set, 2, 2), "trust": (_trust, 0, 0), "import": (_import, 0, 1),
@@ -67,7 +67,7 @@ def _load(files: list[Path]) -> Config:
 
 
 def _written(files: list[Path], out: Output) -> Config:
-    """Entries as they are written; what is wrong is told."""
+    """Load the entries as they are written in the files, and print what is wrong with them."""
     config = written(Paths.default(), Path.cwd(), files=files)
     out.warn(*config.problems)
     return config
@@ -91,7 +91,7 @@ def _keys(keys: Keys, _: list[str], out: Output) -> int:
 
 
 def _show(_: list[str], out: Output) -> int:
-    """What is in force; entries as they are written, so that no secret is in it."""
+    """Show the configuration in force. Entries appear as written, so they contain no secrets."""
     config = _loaded(out)
     settings, names = config.settings, [item.name for item in fields(Limits)]
     limits = {name: value for name in names if (value := getattr(settings.limits, name)) is not None}
@@ -129,7 +129,7 @@ def _add(words: list[str], out: Output) -> int:
     elif words == ["-"]:
         text, problems = sys.stdin.read(), list[Problem]()
         found = read_text(text, problems)
-        if problems and problems[0].message == importers.NO_SERVERS:  # what stands around an entry is often left out
+        if problems and problems[0].message == importers.NO_SERVERS:  # people often leave out what surrounds an entry
             problems.clear()
             found = read_text(f'{{"mcpServers": {text}\n}}', problems)
         servers = list(found.values())
@@ -174,7 +174,7 @@ def _remove(words: list[str], out: Output) -> int:
 
 
 def _set(words: list[str], out: Output) -> int:
-    """Set a key to a TOML value, or else to the text itself; what would not load is taken back."""
+    """Set a key to a TOML value, or to the text itself if it is not TOML. Undo it if the file no longer loads."""
     file, (key, text) = _file(out), words
     try:
         value = tomllib.loads(f"value = {text}")["value"]
@@ -239,15 +239,15 @@ def _import(words: list[str], out: Output) -> int:
 
 def _export(words: list[str], out: Output) -> int:
     """Write servers into the file of another client."""
-    clients.client_named(words[0])  # whether there is such a client comes before what is wrong with servers
+    clients.client_named(words[0])  # report an unknown client before any problems of servers
     return put(words[0], select(_written(_files(out), out), words[1:]).servers.values(), out)
 
 
 def client_file(client: clients.Client, out: Output) -> Path:
-    """The file of a client: the person's, or with `--project` that of this folder.
+    """Return a client's configuration file: the person's, or with `--project` that of the current folder.
 
     Raises:
-        UsageError: it has none.
+        UsageError: the client has no such file.
     """
     project = out.options.flag("--project")
     file = clients.targets(Path.cwd()).get((client.name, project))
@@ -258,12 +258,12 @@ def client_file(client: clients.Client, out: Output) -> Path:
 
 
 def put(name: str, chosen: Iterable[ServerConfig], out: Output) -> int:
-    """Write servers into the file of the client of this name, after showing what changes there; the exit code.
+    """Write servers into a client's file, after showing the changes and asking. Returns the exit code.
 
     Raises:
         UsageError: there is no such client.
-        InputNeeded: nobody has agreed.
-        ConfigError: it cannot be written.
+        InputNeeded: nobody can be asked to agree.
+        ConfigError: the file cannot be written.
     """
     client = clients.client_named(name)
     file = client_file(client, out)
@@ -284,10 +284,10 @@ def put(name: str, chosen: Iterable[ServerConfig], out: Output) -> int:
 
 
 def _without_secrets(servers: Sequence[ServerConfig], out: Output) -> Sequence[ServerConfig]:
-    """The entries as they are to be written: with `--keyring` references stand for what was kept.
+    """Return the entries to write. With `--keyring`, secrets are stored first and replaced by references.
 
     Raises:
-        ConfigError: a secret could not be stored; nothing is to be written then.
+        ConfigError: a secret could not be stored. Nothing should be written then.
     """
     found = [(server, offer) for server in servers for offer in offers(server)]
     for server, offer in found:
@@ -311,7 +311,7 @@ def _refuse_memory(keeping: Keeping) -> None:
 
 
 def _secrets(words: list[str], out: Output) -> int:
-    """Do what the word after `config secrets` says; returns the exit code. Values are taken, and never shown."""
+    """Run the action named after `config secrets`. Returns the exit code. Values are read but never shown."""
     word, *names = words or ["list"]
     verbs: dict[str, Callable[..., int]] = {"list": _list_secrets, "set": _set_secret, "remove": _remove_secret}
     if word not in verbs:
@@ -324,7 +324,7 @@ def _secrets(words: list[str], out: Output) -> int:
 
 
 def _uses(config: Config) -> dict[str, list[Json]]:
-    """The names of secrets, and which keys of the configuration and saved calls use them."""
+    """Map each secret's name to the configuration keys and saved calls that use it."""
     found: dict[str, list[Json]] = {}
     for server in config.servers.values():
         for name, key in uses(server):
@@ -338,7 +338,7 @@ def _uses(config: Config) -> dict[str, list[Json]]:
 
 
 def _list_secrets(config: Config, out: Output) -> int:
-    """Names that were kept, and names that are used."""
+    """List the secrets that are stored, and those that are used."""
     known, used, refused = keyring.names(), _uses(config), False
     rows, result = list[tuple[str, ...]](), list[Json]()
     for name in sorted({*known, *used}):

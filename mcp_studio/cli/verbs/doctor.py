@@ -1,4 +1,4 @@
-"""`doctor`: connect to each server and say what was done, how long it took, what failed and what to try."""
+"""`doctor`: connect to each server and report each step, how long it took, what failed and what to try."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _PATIENCE = 5.0
 """Seconds that the ping may take."""
 _SIGNS = {"error": "✗", "warning": "!", "hint": "·"}
 _STDERR = 5
-"""Lines of standard error that are shown of a server."""
+"""Most lines of a server's standard error that are shown."""
 _LONGEST = 20_000
-"""Characters of one line of the report."""
+"""Most characters in one line of the report."""
 
 
 def run(out: Output) -> int:
-    """Examine, and return the exit code: that of the first server that failed."""
+    """Examine the servers. Returns the exit code, which is that of the first server that failed."""
     config = select(configured(out), [*out.options.words, *out.options.values("--server")])
     out.server = config.only
     out.data(f"mcp-studio {__version__}, Python {sys.version.split()[0]} ({sys.executable})")
@@ -57,7 +57,7 @@ async def _examine(studio: Studio, out: Output) -> int:
         facts, error = await _examined(studio, server)
         found.append(facts)
         code = code or (error.exit_code if error is not None else 0)
-        # Each is one line, whatever the server calls itself.
+        # Print each as one line, whatever the server's name contains.
         out.data(*(safe(line, _LONGEST) for line in _lines(facts, studio)), "")
     if not code:
         return out.done(found)
@@ -70,17 +70,17 @@ async def _examine(studio: Studio, out: Output) -> int:
 
 
 async def _examined(studio: Studio, server: ServerConfig) -> tuple[dict[str, Json], StudioError | None]:
-    """What is known of a server once it was tried, without anything secret, and why it does not work."""
+    """Try a server. Returns the facts about it, without secrets, and the error if it does not work."""
     name, began = server.name, time.perf_counter()
     status = await studio.manager.settle(name)
     ready = time.perf_counter()
     await studio.manager.listed(name)
     listed = time.perf_counter()
     if status.state == "ready" and not status.modern:
-        with suppress(StudioError):  # the lint, and the state of the connection, say what was wrong
+        with suppress(StudioError):  # the lint and the connection's state say what is wrong
             await studio.manager.connection(name).request("ping", deadline=Deadline(_PATIENCE, _PATIENCE))
     await studio.trace.examine(name)
-    # Here nobody waits for the next attempt.
+    # Here nobody waits for the next attempt, so `retrying` has failed.
     state = "failed" if status.state == "retrying" else status.state
     facts: dict[str, Json] = {"server": name, "state": state, "source": server.source.file}
     facts |= await remote(studio, server, status) if server.url else _local(studio, server, status)
@@ -99,14 +99,14 @@ async def _examined(studio: Studio, server: ServerConfig) -> tuple[dict[str, Jso
 
 
 def _local(studio: Studio, server: ServerConfig, status: Status) -> dict[str, Json]:
-    """How a server that is a program was started."""
+    """Describe how a local server was started."""
     argv = [studio.redactor.text(word) for word in (server.command, *server.args)]
     names, folder = sorted(child_environment(server)), os.path.abspath(server.cwd or ".")
     return {"argv": argv, "cwd": folder, "environment": names, "pid": status.pid, "sandbox": walls.in_words(server)}
 
 
 async def remote(studio: Studio, server: ServerConfig, status: Status) -> dict[str, Json]:
-    """How a server at a URL is reached, and signed in to."""
+    """Describe how a server at a URL is reached and how we are signed in there."""
     try:
         proxy = f"{route.place} ({route.variable})" if (route := route_to(server.url)) is not None else None
     except ConfigError as error:
@@ -133,7 +133,7 @@ async def remote(studio: Studio, server: ServerConfig, status: Status) -> dict[s
 
 
 def _wrong(studio: Studio, server: ServerConfig, status: Status) -> dict[str, Json]:
-    """How a server ended last, what it printed, what the lint has found, and why it does not work."""
+    """Collect how a server last ended, what it printed, what the lint found, and why it does not work."""
     supervisor, ledger = studio.manager.supervisor(server.name), studio.trace.ledger(server.name)
     findings = [{**group.first._asdict(), "count": group.count, "others": group.others} for group in ledger.groups()]
     for finding in findings:
@@ -163,7 +163,7 @@ _ROWS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "serverInfo": ("server", lambda info: f"{info.get('name', '?')} {info.get('version', '')}"),
     "capabilities": ("it declares", servers.capabilities), "clientCapabilities": ("we declare", servers.capabilities),
 }  # fmt: skip
-"""Facts that are rows where they say something: their labels, and how they are written."""
+"""Facts that become rows if they have a value: their labels, and how to format the value."""
 
 
 def _row(label: str, text: str) -> str:
@@ -171,7 +171,7 @@ def _row(label: str, text: str) -> str:
 
 
 def _lines(facts: dict[str, Json], studio: Studio) -> Iterator[str]:
-    """The facts as text, then what is wrong, worst first, and what to try."""
+    """Format the facts as text, followed by the problems, the worst first, and what to try."""
     good, name = facts["state"] == "ready", facts["server"]
     yield f"{'✓' if good else '✗'} {name}  {facts['state'].replace('needs_auth', 'needs a sign-in')}"
     for fact, value in facts.items():
@@ -185,7 +185,7 @@ def _lines(facts: dict[str, Json], studio: Studio) -> Iterator[str]:
             yield from (_row(step["step"], f"{step['ms']:.0f} ms  {step['detail']}") for step in value)
     mortems, ledger = studio.manager.supervisor(name).mortems, studio.trace.ledger(name)
     for label, value in crashes.facts(mortems[-1]) if mortems else ():
-        if label not in ("stdout", "stderr"):  # which are shown further down
+        if label not in ("stdout", "stderr"):  # these two are shown further down
             yield _row(label, value)
     for one in facts["stray"]:
         after = f"first after {one['after']}" if one["after"] else "before the first message"

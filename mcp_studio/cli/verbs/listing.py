@@ -1,4 +1,4 @@
-"""`list` and `skills`: what servers offer, a line each; a skill is read, too, and compared with what was listed."""
+"""`list` and `skills`: print what servers offer, one line each. A skill can be read and checked against its listing."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from mcp_studio.studio import Studio
 from mcp_studio.toolset.tokens import account
 
 _LARGEST = 5
-"""Descriptions and schemas that are named."""
+"""How many of the largest descriptions and schemas are named."""
 
 
 def run(out: Output) -> int:
-    """List, and return the exit code: that of the first server that failed, though the others are listed."""
+    """List what servers offer. If some fail, the others are listed, and the exit code is that of the first failure."""
     options, config = out.options, configured(out)
     words = options.words
     word = words[0] if words else ""
@@ -57,7 +57,7 @@ def run(out: Output) -> int:
     server = out.server = chosen.only
     if options.flag("--tokens"):
         return execute(chosen, out, lambda studio: _tokens(studio, out))
-    # Servers list less to a client that can answer nothing: here as much is declared as for a call.
+    # Servers list less to a client that can answer nothing, so declare as much as for a call.
     if not options.flag("--page"):
         return execute(chosen, out, lambda studio: _listed(studio, kinds, out))
     if len(kinds) != 1 or not server:
@@ -67,7 +67,7 @@ def run(out: Output) -> int:
 
 
 async def _page(studio: Studio, server: str, kind: EntryKind, cursor: str | None, out: Output) -> int:
-    """One page, as it comes."""
+    """Print one page of a list, as the server sends it."""
     await ready(studio, server, out)
     page = await list_page(studio.manager.connection(server), kind, cursor)
     entries = salvage(server, kind, page.items)
@@ -103,7 +103,7 @@ async def _listed(studio: Studio, kinds: tuple[EntryKind, ...], out: Output) -> 
 
 
 async def _tokens(studio: Studio, out: Output) -> int:
-    """What tools cost a model: by server, the largest parts, and what a search costs instead."""
+    """Print how many tokens tools cost a model: by server, the largest parts, and with a search instead."""
     errors = [*(await connect_all(studio, out)).values()]
     found = await asyncio.to_thread(account, [one for one in studio.catalog.entries("tool") if not one.remembered])
     counts = Counter(one.ref.server for one in found.tools)
@@ -126,7 +126,7 @@ async def _tokens(studio: Studio, out: Output) -> int:
 
 
 def _tell(studio: Studio, kind: EntryKind, out: Output) -> None:
-    """What is wrong with a list, or missing from it."""
+    """Warn of what is wrong with a list or missing from it."""
     for name in studio.manager.names():
         listing = studio.catalog.listing(name, kind)
         counts = change_counts(listing.changes)
@@ -152,7 +152,7 @@ def _servers(config: Config, out: Output) -> int:
 
 
 async def _groups(studio: Studio, out: Output) -> int:
-    """Members of groups in the order of their priority: how each is, how many tools go to it, and why."""
+    """Print the members of groups by priority: the state of each, how many tools go to it, and why."""
     failed = await connect_all(studio, out)
     members = sorted(studio.config.servers.values(), key=lambda one: (one.group, -one.priority))
     rows, facts = list[tuple[str, ...]](), list[Json]()
@@ -173,7 +173,7 @@ async def _groups(studio: Studio, out: Output) -> int:
 
 
 def _why(server: ServerConfig, taken: Sequence[Sequence[Member]]) -> str:
-    """Why tools go to a member, or none does, by what the first two differ in."""
+    """Explain why tools go to a member, or why none do, from how it differs from the others."""
     if not taken:
         return "others come first"
     others = [one for route in taken for one in route[1:] if one.healthy and not one.drained]
@@ -185,7 +185,7 @@ def _why(server: ServerConfig, taken: Sequence[Sequence[Member]]) -> str:
 
 
 def _history(config: Config, names: list[str], out: Output) -> int:
-    """Calls that have ended, newest first; `names` are of servers, or of what was called."""
+    """Print finished calls, the newest first. `names` selects by server or by what was called."""
     found = asyncio.run(History(Paths.default().state / "history.jsonl", config.settings.history).of())
     if names:
         found = [past for past in found if {*names} & {past.ref.server, str(past.ref), past.ref.name}]
@@ -194,7 +194,7 @@ def _history(config: Config, names: list[str], out: Output) -> int:
 
 
 def _saved_calls(config: Config, out: Output) -> int:
-    """Calls with a name; what cannot be used is told, and costs nothing else."""
+    """Print the saved calls. Unusable ones only cause a warning."""
     loaded = saved_folders(config).load()
     rows = [_saved_row(one) for one in loaded.calls]
     out.warn(*loaded.failed)
@@ -230,7 +230,7 @@ def _saved(one: SavedCall) -> Json:
 
 
 def skills(out: Output) -> int:
-    """List or show, and return the exit code: 1 where a skill is not what its entry says."""
+    """List or show skills. Returns the exit code, which is 1 if a skill does not match its entry."""
     chosen, server, words = of_server(out, 2)
     if words and not server:
         raise UsageError(f"Which server has the skill {words[0]}?", hint="mcp-studio skills SERVER SKILL")

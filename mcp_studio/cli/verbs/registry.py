@@ -1,4 +1,4 @@
-"""`registry`: the tools of all servers and own ones across runs, as programs and agents find them."""
+"""`registry`: show and manage the registry of servers' tools and own tools, as programs and agents use it."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from mcp_studio.registry.storage import open_storage
 from mcp_studio.studio import Studio
 
 _ASKING = ("list", "search", "show", "stats", "export")
-"""What connects to servers first, so that it shows what they list now."""
+"""Actions that first connect to the servers, to show what they list now."""
 
 _EMPTY = "The registry has no tool: it learns those of servers once they are connected."
 
 
 def run(out: Output) -> int:
-    """Do it, and return the exit code.
+    """Run an action on the registry. Returns the exit code.
 
     Raises:
         UsageError: there is no such action, or no such tool.

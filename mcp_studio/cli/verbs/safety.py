@@ -25,7 +25,7 @@ _LONGEST = 100
 
 
 def approvals(out: Output) -> int:
-    """List what waits for a person, or answer it; returns the exit code."""
+    """List the calls that wait for approval, or answer them. Returns the exit code."""
     folder, words = Paths.default().state / "approvals", out.options.words
     if words and words[0] in ("approve", "reject") and len(words) == 2:
         approved = words[0] == "approve"
@@ -45,7 +45,7 @@ def _waiting_row(one: Waiting) -> tuple[str, ...]:
 
 
 def audit(out: Output) -> int:
-    """The newest lines that match: a pattern over `server.tool`, words that a line has, a verdict."""
+    """Print the newest lines of the audit log that match a pattern for `server.tool`, some words and a verdict."""
     options = out.options
     limit, verdict = options.count("--limit", 1_000_000) or 1_000, options.value("--verdict")
     pattern, words = options.value("--tool") or "*", [word.casefold() for word in options.words]
@@ -76,7 +76,7 @@ def _short(call: dict[str, Json]) -> str:
 
 
 def pins(out: Output) -> int:
-    """List, accept, export or check what tools were when accepted; returns the exit code."""
+    """List, accept, export or check the pinned state of tools. Returns the exit code."""
     action, *words = out.options.words or ["list"]
     files = {"list": 0, "accept": len(words), "export": 1, "check": 1}.get(action)
     if files != len(words):
@@ -113,7 +113,7 @@ async def _pinned(studio: Studio, action: str, words: list[str], out: Output) ->
 
 
 def _checked(studio: Studio, servers: list[str], unasked: list[str], file: str, out: Output) -> int:
-    """Compare with a lock file; of servers that were named those alone, else also those that are gone."""
+    """Compare tools with a lock file. Servers that are gone are also reported, unless some were named."""
     locked = read_object(Path(file))
     if "tools" not in locked:
         raise UsageError(f"{file} is no lock file.", hint="mcp-studio pins export FILE writes one.")

@@ -1,4 +1,4 @@
-"""`search`: what servers offer, found by name, words, patterns or meaning, each hit with why it was found."""
+"""`search`: find what servers offer by name, words, patterns or meaning, and show why each hit was found."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mcp_studio.studio import Studio
 
 
 def run(out: Output) -> int:
-    """Search, and return the exit code: 1 where nothing is found.
+    """Search. Returns the exit code, which is 1 if nothing is found.
 
     Raises:
         UsageError: there is no such server.
@@ -28,7 +28,7 @@ def run(out: Output) -> int:
     method = options.value("--method") or config.settings.search_method
     limit = options.count("--limit", 1_000) or 20
     offline = options.flag("--offline")
-    # Offline also those that are disabled: nothing is started.
+    # Offline, nothing is started, so include disabled servers.
     chosen = select(config, (names or list(config.servers)) if offline else names)
     kinds: list[EntryKind] = [kind for kind in KINDS if kind in options.values("--kind")]
 
@@ -38,7 +38,7 @@ def run(out: Output) -> int:
         scope = Scope(kinds=frozenset(kinds) or None)
         seconds = options.seconds() if method in MEANT else None
         try:
-            async with asyncio.timeout(seconds):  # finding out what entries mean takes as long as it takes
+            async with asyncio.timeout(seconds):  # no limit for computing what entries mean
                 found = await studio.index.ask(text, method=method, scope=scope, limit=limit, once=True)
         except TimeoutError:
             done, all = studio.index.vectors
@@ -55,16 +55,15 @@ def run(out: Output) -> int:
 
 _ABOUT = 160
 _LINES = ("name", "title", "server", "tag")
-"""Fields that are short: what matched is told, not what stands round it."""
+"""Short fields: the matching words are shown without the text around them."""
 
 
 async def _listed(studio: Studio, kinds: Sequence[EntryKind], out: Output) -> None:
-    """Wait for all servers; of those that cannot be reached what is remembered is searched, and that is told.
-
-    A list that failed, or is not whole, is told too.
+    """Wait for all servers. For those that cannot be reached, say so and search what they offered last time.
+    Also warn of lists that failed or are incomplete.
 
     Raises:
-        StudioError: none can be reached, and nothing is remembered.
+        StudioError: no server can be reached, and nothing is remembered.
     """
     names, failed = studio.manager.names(), await connect_all(studio, out)
     known = {name for name in names if any(studio.catalog.listing(name, kind).entries for kind in KINDS)}
@@ -81,7 +80,7 @@ async def _listed(studio: Studio, kinds: Sequence[EntryKind], out: Output) -> No
 
 
 def _nothing(found: Found, method: str, out: Output) -> StudioError:
-    """Why nothing is shown, and what else may find it."""
+    """Explain why nothing was found, and suggest what else could find it."""
     if not found.of:
         hint = "Without --offline servers are asked." if out.options.flag("--offline") else ""
         return StudioError("There is nothing to search: no entry is known.", hint=hint)
@@ -102,7 +101,7 @@ def _lines(found: Found) -> list[str]:
 
 def _row(hit: Hit) -> tuple[str, ...]:
     ref, entry = hit.ref, hit.entry
-    # A URI behind a server's name and a dot would look like part of it.
+    # Keep server and URI apart: joined by a dot, the server's name would look like part of the URI.
     address = str(ref) if ref.kind in ("tool", "prompt") else f"{ref.server} {ref.name}"
     if entry is None:
         return address, ref.kind, "", ""
@@ -112,7 +111,7 @@ def _row(hit: Hit) -> tuple[str, ...]:
 
 
 def said(reason: Reason, shown: str = "") -> str:
-    """A reason in a few words: the field, and what of it matched, or stands round it where that is not `shown`."""
+    """Describe a reason in a few words: the field and the words that match. If that text is not `shown`, quote it."""
     words = ", ".join(safe(word, _ABOUT) for word in reason.words)
     text = reason.text
     if text == "similar":

@@ -1,4 +1,4 @@
-"""`send`: send messages that somebody wrote, and print what comes back."""
+"""`send`: send hand-written messages, and print what comes back."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from mcp_studio.studio import Studio
 
 Frames = Callable[[RawSender], Iterator[bytes]]
 _BESIDE = {"stderr": "stderr", "stray": "stdout", "note": "note"}
-"""Kinds of entries that are narration, and what they are called."""
+"""Kinds of entries that go to standard error, and their labels."""
 
 
 def run(out: Output) -> int:
-    """Send, and return the exit code."""
+    """Send the messages. Returns the exit code."""
     options = out.options
     frames = options.values("--frame")
     chosen, server, words = of_server(out, 0 if frames else 1)
@@ -37,7 +37,7 @@ def run(out: Output) -> int:
 
 def _written(options: Options) -> Frames:
     given = [(text, options.read("--frame", text)) for text in options.values("--frame")]
-    # The last newline of a file belongs to the file.
+    # A file's last newline is not part of the message.
     frames = [data.removesuffix(b"\n") if text == "-" or text.startswith("@") else data for text, data in given]
     return lambda sender: iter(frames)
 
@@ -76,7 +76,7 @@ async def _send(studio: Studio, server: str, frames: Frames, out: Output) -> int
 
 
 def _report(exchange: RawExchange, out: Output) -> Json:
-    """Print what came back; the same as JSON."""
+    """Print what came back, and return it as JSON."""
     if exchange.problem:
         out.note(f"what was sent is no message: {exchange.problem}")
     came: list[Json] = []
@@ -105,7 +105,10 @@ def _report(exchange: RawExchange, out: Output) -> Json:
 
 
 def _verdict(exchange: RawExchange, waited: float) -> StudioError | None:
-    """What went wrong, by the exit codes of all verbs; an error in answer to what is no message is as it should be."""
+    """Return what went wrong as an error with the usual exit code.
+
+    An error in answer to an invalid message is expected.
+    """
     if exchange.error is not None:
         return exchange.error
     if not exchange.wants_answer or exchange.problem:

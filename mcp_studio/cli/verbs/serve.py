@@ -1,4 +1,4 @@
-"""`serve`: the servers as one MCP server, over standard input and output or over HTTP, or put into a client's file."""
+"""`serve`: offer the servers as one MCP server, over stdio or HTTP, or install that in a client's settings."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from mcp_studio.errors import UsageError
 from mcp_studio.vault.keyring import session
 
 VARIABLE = "MCP_STUDIO_GATEWAY_TOKEN"
-"""The token of clients that have none of their own, before that of the configuration."""
+"""Holds the token of clients without one of their own; comes before the one in the configuration."""
 _KEPT = ("--config", "--server", "--mode", "--era", "--timeout", "--root")
-"""Options that go into a client's file."""
+"""Options that are copied into a client's file."""
 
 Start = Callable[..., int]
 
 
 def run(out: Output, start: Start) -> int:
-    """Serve until the client leaves, or until interrupted; returns the exit code."""
+    """Serve until the client leaves or we are interrupted. Returns the exit code."""
     options = out.options
     if options.words:
         raise UsageError(f"`serve` takes no word `{options.words[0]}`.", hint="One server: --server NAME")
@@ -55,7 +55,7 @@ def _address(text: str) -> tuple[str, int]:
 
 
 def _with_tokens(gateway: GatewaySettings, out: Output) -> GatewaySettings:
-    """The settings with what references in tokens stand for."""
+    """Return the settings with the references in tokens replaced."""
     given = {"": os.environ.get(VARIABLE) or gateway.token} | {one.name: one.token for one in gateway.clients}
     ready = effective(ServerConfig("gateway", headers=given), keyring=session()).headers
     for token in filter(None, ready.values()):
@@ -65,7 +65,7 @@ def _with_tokens(gateway: GatewaySettings, out: Output) -> GatewaySettings:
 
 
 def _entry(options: Options) -> ServerConfig:
-    """What a client starts: this program, with the options that were given."""
+    """Build the entry that makes a client start this program with the given options."""
     if options.command is not None or options.flag("--url"):
         raise UsageError("A client gets the configured servers.", hint="Name a file with --config, or --server NAME.")
     command, *words = [*ourselves(), "serve"]

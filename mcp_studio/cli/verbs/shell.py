@@ -1,4 +1,4 @@
-"""`shell`: verbs without their server, a line each, on one connection; from a terminal or a pipe."""
+"""`shell`: run verbs on one open connection, one per line, without naming the server. Reads a terminal or a pipe."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from mcp_studio.studio import Studio
 
 _VERBS = ("list", "search", "call", "read", "get", "complete", "skills", "tasks", "watch", "send")
 _OWN = ("--answer", "--json", "--query", "--quiet")
-"""Options that a line can have though the shell has them, too; the others are about the connection."""
+"""Options allowed in a line although the shell has them too; its other options concern the connection."""
 
 
 def run(out: Output) -> int:
-    """Do what the lines say; the exit code of the first of a pipe that failed, and 0 on a terminal."""
+    """Run the lines. With a pipe the exit code is that of the first failure; on a terminal it is 0."""
     chosen, server, _ = of_server(out, 0)
     if not server:
         raise UsageError("Which server?", hint="mcp-studio shell SERVER")
@@ -44,10 +44,10 @@ def run(out: Output) -> int:
 
 
 class Shell:
-    """A studio that stays open: it answers its server while a verb runs, and while a line is waited for.
+    """A studio that stays open: it answers its server while a verb runs and while it waits for a line.
 
     Raises:
-        StudioError: it could not be opened.
+        StudioError: the studio could not be opened.
     """
 
     def __init__(self, config: Config, server: str, out: Output, runner: asyncio.Runner) -> None:
@@ -60,7 +60,7 @@ class Shell:
             self._studio.rules.add(rule)
 
     def serve(self) -> int:
-        """Connect, read lines and do what they say, until `exit` or the end of input."""
+        """Connect, then read and run lines until `exit` or the end of the input. Returns the exit code."""
         failed = self._do(lambda out: execute(self.config, out, self._greet))
         if failed:
             return failed
@@ -80,7 +80,7 @@ class Shell:
         return code
 
     def _read(self) -> str | None:
-        """The next line; None at the end of input."""
+        """Read the next line; None at the end of the input."""
         while True:
             if self._terminal:
                 prompt(f"{safe(self._server, 40)}> ")
@@ -94,10 +94,10 @@ class Shell:
                 return None
 
     def _line(self, line: str, out: Output) -> int:
-        """One line, as a command line of its own.
+        """Run one line like a command line.
 
         Raises:
-            StudioError: it cannot be meant, or what it wants failed.
+            StudioError: the line is not understood, or what it does failed.
         """
         try:
             words = shlex.split(line)
@@ -121,11 +121,11 @@ class Shell:
         options.given = {**kept, **options.given}
         options.command = whole.command
         out.take(options)
-        standard_input.cache_clear()  # each line reads anew
+        standard_input.cache_clear()  # each line reads it anew
         return verbs.runner(options.verb)(out)
 
     def run(self, body: Callable[[Studio], Awaitable[int]]) -> int:
-        """Run something in the studio; Ctrl-C cancels it, and it may take its time for that.
+        """Run something in the studio. Ctrl-C cancels it and waits for it to clean up.
 
         Raises:
             KeyboardInterrupt: it was cancelled.

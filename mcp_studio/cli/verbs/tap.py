@@ -1,4 +1,4 @@
-"""`tap`: stand between somebody else's client and a server, and record what passes."""
+"""`tap`: stand between another program's client and a server, and record the messages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from mcp_studio.transport.http_client import load as client_of
 
 
 def run(out: Output, http: Callable[..., Any]) -> int:
-    """Pass messages until the client or the server ends it; returns the server's exit code."""
+    """Pass messages on until the client or the server ends. Returns the server's exit code."""
     options = out.options
     if client := options.value("--install") or options.value("--remove"):
         return _put(client, out)
@@ -44,13 +44,13 @@ def run(out: Output, http: Callable[..., Any]) -> int:
     out.redactor = Redactor(config.settings.redact)
     targets.learn(config, out)
     for secret in () if url else secret_values(replace(server, env=dict(os.environ))):
-        out.redactor.learn(secret)  # it gets our whole environment
+        out.redactor.learn(secret)  # the server gets our whole environment
     targets.tell_problems(config, out)
     return asyncio.run(_tap(config, config.servers[name], out, http))
 
 
 def _put(name: str, out: Output) -> int:
-    """Put the tap before a server in the file of a client, or take it out."""
+    """Put the tap before a server in a client's file, or remove it."""
     verb, client, install = load("config"), client_named(name), out.options.flag("--install")
     if len(out.options.words) != 1:
         raise UsageError("Which server of it?", hint=f"mcp-studio tap --install {name} SERVER")
@@ -63,7 +63,7 @@ def _put(name: str, out: Output) -> int:
         out.note(f"{word} is behind a tap already" if install else f"{word} is behind no tap")
         return out.done({"client": client.name, "file": str(file), "servers": []})
     entry = replace(server.written or server, written=None)
-    if server.url and install:  # clients send no fragment: the server's own URL stands there
+    if server.url and install:  # clients never send the fragment, so the server's own URL is put there
         if (port := out.options.count("--listen", 65_535)) is None:
             raise UsageError(f"{word} is at a URL: the tap needs a port.", hint="--listen PORT names one.")
         out.note(f"It works as long as this runs: mcp-studio tap --name {word} --listen {port} --to '{entry.url}'")

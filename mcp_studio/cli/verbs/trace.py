@@ -1,5 +1,5 @@
-"""`trace`: sessions that were recorded, and what is in them, which connects to nothing and starts nothing; `replay`:
-what was recorded, sent again.
+"""`trace`: list recorded sessions and show what is in them, without connecting to anything. `replay`: send recorded
+messages again.
 """
 
 from __future__ import annotations
@@ -49,26 +49,26 @@ from mcp_studio.trace.tree import tree
 from mcp_studio.vault.keyring import lookup
 
 _SESSIONS = 30
-"""Sessions that are listed unless `--limit` says otherwise."""
+"""How many sessions are listed without `--limit`."""
 _ROWS = 1_000
-"""Entries that a table, and the envelope, have at most unless `--limit` says otherwise; the newest of them."""
+"""Most entries in a table or envelope without `--limit`; the newest are taken."""
 _TAIL = 10
-"""The same with `--follow`."""
+"""How many entries `--follow` starts with without `--limit`."""
 _COUNTED = 100
-"""Sessions whose figures are told unless `--limit` says otherwise."""
+"""How many sessions are counted in the figures without `--limit`."""
 _MOST = 10**9
 _LONGEST = 60.0
-"""Seconds that are waited between two requests at the most, however long it was then."""
+"""Most seconds between two replayed requests, even if the recorded pause was longer."""
 _POLL = 0.25
-"""Seconds between two looks at what a running studio writes."""
+"""Seconds between two looks at what a running studio has written."""
 _OF_SESSIONS = {"--limit", "--config", "--json", "--query", "--quiet"}
-"""Options of the list of sessions; the others are about one."""
+"""Options for the list of sessions; all others concern one session."""
 _QUOTED = ("stderr", "stray", "note", "invalid")
-"""Kinds of entries whose text says what they are about."""
+"""Kinds of entries whose own text is shown in place of what they are about."""
 
 
 def run(out: Output) -> int:
-    """Do it, and return the exit code."""
+    """Show sessions or their entries. Returns the exit code."""
     options = out.options
     if not options.words:
         if options.verb == "replay":
@@ -118,7 +118,7 @@ def _folder() -> Path:
 
 
 def _list(out: Output) -> int:
-    """A line for each session, the newest first."""
+    """Print a line for each session, the newest first."""
     limit = out.options.count("--limit", _MOST) or _SESSIONS
     found = sessions(_folder(), limit + 1)
     heads = ("session", "state", "began", "messages", "size", "servers", "made by")
@@ -143,7 +143,7 @@ def _delete(out: Output) -> int:
 
 
 def _now(recording: Session) -> float:
-    """What `since:10m` counts from: the present of a running session, the end of one that is over."""
+    """Return the time from which `since:10m` counts: now for a running session, the end of a finished one."""
     live = recording.info.state == "running" or not len(recording)
     return time.time() if live else recording.columns.time[-1]
 
@@ -168,7 +168,7 @@ _HEAD = _LINE.format("number", "time", "server", "dir", "kind", "method", "ms", 
 
 
 def _line(entry: dict[str, Json], reader: Reader) -> str:
-    """One entry as a line of the table."""
+    """Format one entry as a line of the table."""
     stamp, ms, direction = entry["time"], entry["ms"], entry["direction"]
     return _LINE.format(
         entry["number"], f"{clock(stamp)}.{int(stamp * 1000) % 1000:03}", safe(entry["server"], 20),
@@ -178,7 +178,7 @@ def _line(entry: dict[str, Json], reader: Reader) -> str:
 
 
 def _target(entry: dict[str, Json], reader: Reader) -> str:
-    """What an entry is about: its text says that where it is no message."""
+    """Say what an entry is about; for an entry that is not a message, its text."""
     return beginning(reader.body(entry["number"]), 80) if entry["kind"] in _QUOTED else entry["target"] or ""
 
 
@@ -203,7 +203,7 @@ def _table(recording: Recording, numbers: Sequence[int] | None, out: Output) -> 
 
 
 def _follow(session: Session, query: Query, out: Output) -> int:
-    """Print the newest entries, and then what comes, until the studio that writes it ends."""
+    """Print the newest entries, and then new ones until the studio that writes them ends."""
     out.lines = True
     if out.options.flag("--jsonl"):
         _write(jsonl.head_line(session.path.stem, {}), out)
@@ -236,7 +236,7 @@ def _print(recording: Recording, numbers: Sequence[int], out: Output) -> None:
 
 
 def _write(data: bytes, out: Output) -> None:
-    """Put bytes on standard output; on a terminal what is live there is made visible."""
+    """Write bytes to standard output. On a terminal, control characters are made visible."""
     if sys.stdout.isatty():
         out.data(data.decode("utf-8", "replace").removesuffix("\n"))
     else:
@@ -295,7 +295,7 @@ def _tree_lines(entry: dict[str, Json], reader: Reader, indent: str = "") -> Ite
 
 
 def _statistics(recording: Recording, numbers: Sequence[int] | None, out: Output) -> int:
-    """The figures of entries, of all where none are chosen."""
+    """Print the figures of the given entries, or of all if none are given."""
     counted = numbers_of(recording, _all(recording, numbers))
     errors = asyncio.run(error_groups.Errors(recording).by_server(counted))
     goes_out = out.options.flag("--prometheus") or out.options.flag("--to")
@@ -303,7 +303,7 @@ def _statistics(recording: Recording, numbers: Sequence[int] | None, out: Output
 
 
 def recorded(config: Config, out: Output) -> int:
-    """The figures of servers in the newest sessions; returns the exit code."""
+    """Print the figures of servers in the newest sessions. Returns the exit code."""
     states = {name: targets.state_text(server) or "enabled" for name, server in config.servers.items()}
     kept = [one for one in sessions(_folder(), out.options.count("--limit", _MOST) or _COUNTED) if one.entries]
     since = min((info.began for info in kept), default=time.time())
@@ -316,14 +316,14 @@ def recorded(config: Config, out: Output) -> int:
 
 
 def _prices(config: Config) -> dict[Ref, float]:
-    """What a call of each tool costs, as trusted servers said of it last."""
+    """Return the price of a call of each tool, as trusted servers last stated it."""
     memories = Memories(Paths.default().state / "servers")
     known = ((name, memories.recall(server).listings) for name, server in config.servers.items() if server.trust)
     return prices_of(entry for name, lists in known for entry in salvage(name, "tool", lists.get("tool", ())))
 
 
 async def _counted(kept: Sequence[SessionInfo], prices: Mapping[Ref, float]) -> list[metrics.Metrics]:
-    """The figures of sessions together, the oldest first."""
+    """Compute the figures of several sessions together, starting with the oldest."""
     numbers: Numbers | None = None
     errors: dict[str, list[error_groups.ErrorGroup]] = {}
     for info in reversed(kept):
@@ -337,7 +337,7 @@ async def _counted(kept: Sequence[SessionInfo], prices: Mapping[Ref, float]) -> 
 
 
 def _figures(rows: Sequence[metrics.Metrics], since: float, out: Output, states: Mapping[str, str]) -> int:
-    """Print figures as a table, JSON or a Prometheus file, or send them where `--to` says."""
+    """Print figures as a table, JSON or a Prometheus file, or send them to the collector of `--to`."""
     meters, to = metrics.meters_of(rows), out.options.value("--to")
     if to:
         return _told(collector.send_metrics(meters, since, to, out.redactor, headers=out.options.headers), "point", out)
@@ -383,7 +383,7 @@ def _export(recording: Recording, numbers: Sequence[int] | None, out: Output) ->
 
 
 def _told(sent: collector.Sent, noun: str, out: Output) -> int:
-    """Say what a collector took."""
+    """Print how much a collector accepted. Returns the exit code."""
     out.note(f"sent {units.plural(sent.taken, noun)} to the collector")
     if sent.rejected:
         out.note(f"it did not want {units.plural(sent.rejected, noun)}. {sent.message}".strip())
@@ -394,7 +394,7 @@ def _told(sent: collector.Sent, noun: str, out: Output) -> int:
 
 
 def _replay(recording: Recording, query: Query, out: Output) -> int:
-    """Send what was recorded again, and print how the answers differ."""
+    """Send recorded requests again, and print how the answers differ."""
     options, config = out.options, targets.configured(out)
     ignore = Ignore(options.values("--ignore"), usual=not options.flag("--strict"))
     plan = planning.plan(recording.columns, select(recording, query) if query else None)
@@ -422,10 +422,10 @@ def _targets(config: Config, recorded: tuple[str, ...], out: Output) -> dict[str
 
 
 def _secrets(out: Output) -> dict[str, str]:
-    """What stands in the places where a recording has no secret, as `--set` gives it.
+    """Return the values that `--set` gives for secrets missing from a recording.
 
     Raises:
-        UsageError: an option is not of the form FIELD=VALUE, or names a variable or secret that is not there.
+        UsageError: an option is not FIELD=VALUE, or refers to a variable or secret that does not exist.
     """
     known: dict[str, str] = {}
     for pair in out.options.values("--set"):
@@ -441,7 +441,7 @@ def _secrets(out: Output) -> dict[str, str]:
 
 
 async def _filled(known: Mapping[str, str], _: planning.Step, recorded: planning.Recorded) -> dict[str, Json] | None:
-    """The params with everything filled in; None where something is missing."""
+    """Return the params with all secrets filled in; None if one is missing."""
     value: Json = recorded.params
     for place in recorded.hidden:
         text, whole = get_or_none(value, place), path_text(place)

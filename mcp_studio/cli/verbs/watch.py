@@ -1,5 +1,6 @@
-"""`watch`: a line for every change of a list or a resource, and for log messages, until somebody ends it; `dev`: start
-a server again when its files change, and say what is another then in what it offers and answers.
+"""`watch`: print a line for each change of a list or resource, and for log messages, until interrupted. `dev`: restart
+a
+server when its files change, and report what changed in its offer and its answers.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ from mcp_studio.studio import Studio
 from mcp_studio.trace.diff import Ignore
 
 _LEAVING = 2.0
-"""Seconds for telling servers that nothing is watched any more."""
+"""Seconds that telling servers to stop may take."""
 _PAIR = re.compile(r"[\w.-]+:?=")
-"""How `key=value` and `key:=JSON` begin, and no URI does."""
+"""Matches the start of `key=value` and `key:=JSON`, but of no URI."""
 
 
 def run(out: Output) -> int:
-    """Watch until interrupted, or until nothing can be watched any more; returns the exit code."""
+    """Watch until interrupted, or until nothing can be watched any more. Returns the exit code."""
     options, config = out.options, configured(out)
     words, servers = list(options.words), list(options.values("--server"))
     while words and ":" not in words[0] and "=" not in words[0]:
@@ -58,10 +59,10 @@ def run(out: Output) -> int:
 
 
 def _addresses(words: Sequence[str]) -> list[str]:
-    """What is to be watched: addresses, and templates with the values that other words give.
+    """Return the URIs to watch. Templates are expanded with the `key=value` words.
 
     Raises:
-        UsageError: a value is missing, or is for no template.
+        UsageError: a value is missing, or belongs to no template.
     """
     pairs = {word: word.partition("=")[0].rstrip(":") for word in words if _PAIR.match(word)}
     forms = {uri: template_form(uri) or Form() for uri in words if uri not in pairs}
@@ -84,7 +85,7 @@ async def _watched(studio: Studio, server: str, uris: list[str], out: Output, le
         if out.options.flag("--events"):
             events = studio.manager.events
             ends.callback(events.connect(lambda one: _print(out, time.time(), f"{one.server} {one.said}", one.facts)))
-            await connect_all(studio, out)  # what cannot be reached is told as an event
+            await connect_all(studio, out)  # servers that cannot be reached appear as events
         for name in () if out.options.flag("--events") else names:
             await connected(studio, name, out)
         for uri in uris if server else ():
@@ -121,19 +122,22 @@ def _print(out: Output, when: float, text: str, value: dict[str, Json]) -> None:
 
 
 class Watcher:
-    """Subscribes to resources, prints what is heard of them, and unsubscribes."""
+    """Subscribes to resources, prints their updates, and unsubscribes at the end."""
 
     def __init__(self, studio: Studio, out: Output) -> None:
         self._studio, self._out = studio, out
         self._watched: dict[tuple[str, str], str] = {}
-        """Server and URI, and the state of it that was told last."""
+        """Server and URI -> the state that was last printed."""
         self._due: dict[tuple[str, str], Subscription] = {}
-        """What is to be read."""
+        """Resources that are to be read."""
         self._wake = asyncio.Event()
         self._over: asyncio.Future[StudioError] = asyncio.get_running_loop().create_future()
 
     async def run(self, targets: Sequence[tuple[str, str]]) -> int:
-        """Watch `targets` (server, URI) until interrupted; the exit code when nothing is left."""
+        """Watch `targets` (server, URI) until interrupted.
+
+        Returns an exit code when nothing can be watched any more.
+        """
         subscriptions, reader = self._studio.subscriptions, asyncio.create_task(self._read())
         try:
             for server, uri in targets:
@@ -156,7 +160,7 @@ class Watcher:
         self._want(one)
 
     def _want(self, one: Subscription) -> None:
-        """Have a resource read where `--read` says so; many updates while it is read cost one reading more."""
+        """With `--read`, have a resource read. Several updates during a read cause only one more."""
         if self._out.options.flag("--read"):
             self._due[one.server, one.uri] = one
             self._wake.set()
@@ -176,7 +180,7 @@ class Watcher:
                 self._out.line(text, {**value, "contents": contents}, lines=True)
 
     def subscriptions_changed(self, server: str) -> None:
-        """Tell what is watched now and what is not; the end where nothing is."""
+        """Print which resources are watched now. Ends the verb if none is."""
         ones = [one for key in self._watched if (one := self._studio.subscriptions.get(*key)) is not None]
         for one in ones:
             if one.server == server:
@@ -198,7 +202,7 @@ class Watcher:
             self._out.note(f"{one.uri} of {one.server} is not watched: {one.detail or 'it is tried again'}")
 
     def server_changed(self, name: str) -> None:
-        """Tell that a server is tried again; the end where none can be reached any more."""
+        """Print that a server is being tried again. Ends the verb if none can be reached any more."""
         manager = self._studio.manager
         statuses = [manager.status(one) for one in manager.names()]
         for status in statuses:
@@ -214,7 +218,7 @@ class Watcher:
 
 
 def dev(out: Output) -> int:
-    """Watch until interrupted, or once; returns the exit code."""
+    """Watch until interrupted, or run once with `--once`. Returns the exit code."""
     options = out.options
     chosen, server, _ = of_server(out, 0)
     if not server:
@@ -222,7 +226,7 @@ def dev(out: Output) -> int:
     if chosen.servers[server].kind != "stdio":
         raise UsageError(f"{server} is no program that is started here.", hint="A server at a URL restarts by itself.")
     out.lines = not options.flag("--once")
-    if out.lines:  # before anything is started
+    if out.lines:  # fails before anything is started
         FileWatch(chosen.servers[server], options.values("--watch"))
     return execute(chosen, out, lambda studio: _rounds(studio, server, Ignore(options.values("--ignore")), out))
 
@@ -248,7 +252,7 @@ async def _rounds(studio: Studio, server: str, ignore: Ignore, out: Output) -> i
 
 
 def _end_once(one: Round, reloader: Reloader, out: Output) -> int:
-    """What `--once` ends with: 1 where something breaking has changed, or a pinned call is answered otherwise."""
+    """Finish `--once`: exit code 1 if there is a breaking change, or if a pinned call has another answer."""
     error = one.error or next(iter(out.asker.refused), None)
     if error is None and (file := out.options.value("--write-baseline")):
         out.store(file, {"version": 1, "surface": reloader.surface, "answers": reloader.answers})
@@ -261,7 +265,7 @@ def _end_once(one: Round, reloader: Reloader, out: Output) -> int:
 def _print_round(one: Round, studio: Studio, out: Output) -> None:
     if out.json and out.lines:
         out.line("", _json(one, out))
-    # Each is one line, whatever a tool calls itself.
+    # Print each as one line, whatever a tool's name contains.
     out.data(*(safe(out.redactor.text(line), 4_000) for line in _lines(one, studio)))
     out.flush()
 

@@ -1,5 +1,6 @@
-"""`run`: a workflow, from its file to its output, and `worker`, which takes items of durable ones; `workflow`: what is
-wrong with one, and what runs did.
+"""`run`: run a workflow from its file. `worker`: take on items of durable workflows. `workflow`: check workflows and
+show
+their runs.
 """
 
 from __future__ import annotations
@@ -11,7 +12,10 @@ from mcp_studio.workflow.program import Program
 
 
 def run(out: Output) -> int:
-    """Do it on the servers that it calls, on all where one of its calls names none; returns the exit code."""
+    """Run on the servers that the workflow calls, or on all servers if one of its calls names none.
+
+    Returns the exit code.
+    """
     line = out.options
     program, config = Program(line.verb, line.words, line.given, line.object("--args"), out), configured(out)
     if program.connects:

@@ -1,1 +1,1 @@
-"""Sessions on disk: what was recorded, while it is being recorded and afterwards."""
+"""Recorded sessions on disk, during and after the recording."""

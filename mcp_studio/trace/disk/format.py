@@ -1,9 +1,9 @@
-"""The file of a session: its tables, and how it is opened.
+"""The file of a session: its tables, and opening it.
 
-What stands in such a file may come from anybody: it is opened without trust, and everything in it is checked where it
-is read. Blocks hold some neighbouring entries each, `block` what is known of them (the columns one after the other, in
-the order of `message.CODES`, little-endian), `bodies` their bodies in one piece; large bodies stand in `body`, once.
-`ends`, `numbers` and `news` are numbers of 32 bits each.
+A file may come from anybody: it is opened without trust, and every value is checked when it is read. A `block` holds
+the columns of some neighbouring entries (one column after the other, in the order of `message.CODES`, little-endian),
+`bodies` their bodies in one piece; a large body is stored once in `body`. `ends`, `numbers` and `news` are arrays of
+32-bit numbers.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from mcp_studio.trace.message import CODES
 
 ENDING = ".trace"
 APPLICATION = 0x4D435054
-"""Stands in the file's header (`PRAGMA application_id`)."""
+"""The id in the file's header (`PRAGMA application_id`)."""
 FORMAT = 1
-"""The version that this studio writes (`PRAGMA user_version`)."""
+"""The version of files that are written now (`PRAGMA user_version`)."""
 TABLES = (
     "CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID",
     "CREATE TABLE name(kind TEXT, number INTEGER, text TEXT, PRIMARY KEY(kind, number)) WITHOUT ROWID",
@@ -36,27 +36,27 @@ TABLES = (
     "CREATE TABLE large(number INTEGER PRIMARY KEY, hash BLOB)",
     "CREATE TABLE body(hash BLOB PRIMARY KEY, size INTEGER, packed BLOB)",
 )
-"""A file with anything else in it is none."""
+"""A file with any other table is not a session."""
 _BY_ITSELF = "sqlite_sequence"
 _PAGE = 4_096
 _LONGEST = 300 << 20
-"""Bytes of one value of a file that is read."""
+"""Bytes of the largest value that is read from a file."""
 _BUSY, _BUSY_WRITER = 2.0, 30.0
-"""Seconds that one statement waits for another process."""
+"""Seconds that a statement waits for another process, as a reader and as the writer."""
 _PATIENCE = 10.0
-"""Seconds for one connection, where it is said so, after which a file that was made to waste time is given up."""
+"""Seconds for the first statements of a connection (see `unhurried`), so that no file can waste more time."""
 
 
 def create(path: Path) -> sqlite3.Connection:
-    """A new session's file, private, for its one writer.
+    """Create the private file of a new session, for its single writer.
 
     Raises:
-        sqlite3.Error, OSError: it cannot be made.
+        sqlite3.Error, OSError: the file cannot be created.
     """
     path.touch(0o600, exist_ok=False)
     db = sqlite3.connect(path, timeout=_BUSY_WRITER, isolation_level=None, check_same_thread=False)
-    # While there is nothing in it, nothing can be lost: waiting for the disk would cost more than the rest.
-    # It only appends: of the 2 MB of pages that SQLite keeps by default, it would hardly read one again.
+    # An empty file can lose nothing, and waiting for the disk would take longer than everything else.
+    # The writer only appends, so it would hardly reread the 2 MB of pages that SQLite caches by default.
     for pragma in (
         f"page_size={_PAGE}", "synchronous=OFF", "journal_mode=WAL", "trusted_schema=OFF", "cache_size=-256",
     ):  # fmt: skip
@@ -67,21 +67,21 @@ def create(path: Path) -> sqlite3.Connection:
     db.execute(f"PRAGMA application_id={APPLICATION}")
     db.execute(f"PRAGMA user_version={FORMAT}")
     db.execute("COMMIT")
-    # A killed process loses nothing that was committed. NORMAL lets a power failure take the last moments, not more.
+    # A killed process loses no committed data. With NORMAL a power failure may take the last moments.
     db.execute("PRAGMA synchronous=NORMAL")
     return db
 
 
 def unhurried(db: sqlite3.Connection) -> None:
-    """From now on the connection may be used for any time: every statement is a small one."""
+    """Lift the time limit of a connection that will run only small statements."""
     db.set_progress_handler(None, 0)
 
 
 def connect(path: Path, *, write: bool = False) -> sqlite3.Connection:
-    """A session's file, to read or to add to. See `unhurried`.
+    """Open a session's file for reading, or for adding to it. See `unhurried`.
 
     Raises:
-        StudioError: it is not there, no session, damaged, or of a newer version.
+        StudioError: the file is missing, no session, damaged, or of a newer version.
     """
     with as_studio_errors(path):
         if not stat.S_ISREG(path.stat().st_mode):
@@ -99,13 +99,13 @@ def connect(path: Path, *, write: bool = False) -> sqlite3.Connection:
 
 @contextmanager
 def as_studio_errors(path: Path) -> Generator[None]:
-    """What SQLite and the system say of a session's file, as a `StudioError`."""
+    """Turn errors of SQLite and the system on a session's file into `StudioError`."""
     try:
         yield
     except FileNotFoundError:
         raise StudioError(f"There is no session {path}.") from None
     except (sqlite3.Error, UnicodeDecodeError) as problem:
-        # The latter is what SQLite's own message may be when it quotes a file that is damaged.
+        # SQLite's own message causes the latter when it quotes a damaged file.
         if "not a database" in str(problem):
             raise _foreign(path) from None
         raise StudioError(f"The session {path.name} cannot be read: {problem}.") from None
@@ -118,7 +118,7 @@ def _foreign(path: Path) -> StudioError:
 
 
 def _bound(db: sqlite3.Connection) -> None:
-    """Nothing in a file takes more than its share."""
+    """Limit the memory and time that a file can take."""
     db.text_factory = _text
     db.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
     db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
@@ -133,7 +133,7 @@ def _text(raw: bytes) -> str:
 
 
 def _check(db: sqlite3.Connection, path: Path) -> None:
-    """Refuse a file that is no session, or has anything besides one in it."""
+    """Refuse a file that is not a session, or contains anything else."""
     (application,) = db.execute("PRAGMA application_id").fetchone()
     (version,) = db.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION or version < 1:
@@ -159,7 +159,7 @@ WIDTH = sum(WIDTHS.values())
 
 
 def split(columns: bytes, count: int) -> dict[str, memoryview]:
-    """The columns of a block by their names."""
+    """The columns of a block, by name."""
     view, at = memoryview(columns), 0
     found: dict[str, memoryview] = {}
     for name, width in WIDTHS.items():
@@ -169,15 +169,15 @@ def split(columns: bytes, count: int) -> dict[str, memoryview]:
 
 
 class Batch(NamedTuple):
-    """Some entries, redacted, from the number `first` on, and what became known of these and of earlier ones."""
+    """Some redacted entries, numbered from `first`, and changes to these and earlier ones."""
 
     first: int
     columns: Mapping[str, bytes]
-    """For each column the new values as bytes, see `message.CODES`."""
+    """The new values of each column as bytes, see `message.CODES`."""
     bodies: tuple[bytes, ...]
     names: tuple[tuple[str, int, str], ...] = ()
     """New names: `server`, `method` or `target`, number, text."""
     changes: Mapping[str, Mapping[int, int]] = {}
-    """Column -> number of the entry -> value. `parent` and `follows`, which are no columns, come only in this way."""
+    """Values by column and entry. `parent` and `follows`, which are not columns, come only here."""
     extras: Mapping[tuple[int, str], Json] = {}
-    """What only few entries have: `findings` and `comment`, by number and name; None deletes it."""
+    """Rare members, `findings` and `comment`, by entry and name; None deletes one."""

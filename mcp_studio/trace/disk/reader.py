@@ -1,4 +1,4 @@
-"""Reads the bodies of a session on disk, while it is being recorded and afterwards."""
+"""Reading the bodies of a session on disk, during and after the recording."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from mcp_studio.trace.message import Block
 _EMPTY = Block(0, [])
 _BODIES = "SELECT first, ends, data FROM bodies WHERE first < ? ORDER BY first DESC LIMIT 1"
 _LONGEST, _MOST = 1 << 20, 1 << 27
-"""Bytes of one extra, and of one body; of a larger one only so many are given."""
+"""Bytes of the largest extra, and of the largest body that is returned whole."""
 
 
 class DiskReader:
-    """Implements `message.Reader`, for any thread. The file is opened when something is first read.
+    """Implements `message.Reader`, for any thread. The first access opens the file.
 
     Args:
-        path: the session; it may be written meanwhile.
+        path: the session, which may still be written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -36,10 +36,10 @@ class DiskReader:
         self._lock = threading.Lock()
         self._block = _EMPTY
         self.problem = ""
-        """What could not be read, in a sentence."""
+        """A sentence on what could not be read."""
 
     def blocks(self, below: int) -> Iterator[Block]:
-        """All bodies of entries with numbers under `below`, the newest block first; damaged ones are left out."""
+        """The bodies of all entries below a number, the newest block first, without damaged blocks."""
         while found := self._rows(_BODIES, below):
             first = found[0][0]
             if not isinstance(first, int) or not 0 < first < below:
@@ -49,7 +49,7 @@ class DiskReader:
             below = first
 
     def body(self, number: int) -> bytes:
-        """The body of one entry; empty where it is not kept, or cannot be read."""
+        """The body of an entry; empty where it is not kept or cannot be read."""
         block = self._block
         if not block.first <= number < block.first + len(block.bodies):
             found = self._rows(_BODIES, number + 1)
@@ -60,25 +60,25 @@ class DiskReader:
         return block.bodies[number - block.first] or self._large_body(number)
 
     def extra(self, number: int, name: str) -> Json:
-        """What an entry has besides the columns, see `format.Batch`; None where it has none, or it cannot be read."""
+        """An extra of an entry, see `format.Batch`; None where it has none or it cannot be read."""
         found = self._rows(
             "SELECT value FROM extra WHERE number = ? AND name = ? AND length(value) < ?", number, name, _LONGEST
         )
         return loads_or(found[0][0]) if found and isinstance(found[0][0], str) else None
 
     def findings(self, number: int) -> tuple[Finding, ...]:
-        """What the lint says about one entry."""
+        """The lint's findings on an entry."""
         return findings_from_json(self.extra(number, "findings"), number)
 
     def close(self) -> None:
-        """No more reading; reading once more opens it again."""
+        """Close the file; another access opens it again."""
         with self._lock:
             db, self._db = self._db, None
         if db is not None:
             db.close()
 
     def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        # All at once: as long as a statement is open, the writer cannot tidy up behind itself.
+        # All rows at once: an open statement would keep the writer from truncating its log.
         try:
             with self._lock, format.as_studio_errors(self._path):
                 if self._db is None:

@@ -1,4 +1,4 @@
-"""A session that is over, or that another process is writing, as a recording that can be read and followed."""
+"""A session that has ended, or that another process writes, as a recording to read and to follow."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from mcp_studio.trace.message import CODES, DIRECTIONS, KINDS, OUTCOMES, Columns
 _MOST_ENTRIES = 10_000_000
 _MOST_LINKS = 1_000_000
 _PATIENCE = 20.0
-"""Seconds for reading all of it; an honest file of a million entries takes 0.2."""
+"""Seconds for reading all columns; an honest file of a million entries takes 0.2."""
 _LATEST = 1e11
-"""The year 5138: later moments cannot be shown everywhere."""
+"""Seconds of the year 5138: later times cannot be shown everywhere."""
 _LONGEST = 4_000
-"""Characters of one name."""
+"""Characters of the longest name."""
 _NOTE = DIRECTIONS.index("none") << 4 | KINDS.index("note")
 _ALL_KINDS = frozenset(way << 4 | kind for way in range(len(DIRECTIONS)) for kind in range(len(KINDS)))
 
 
 class Loader:
-    """Brings columns up to what a file holds, as often as it is asked to.
+    """Updates columns from a file, any number of times.
 
-    Nothing in the file is trusted. The first value that makes no sense ends the reading.
+    The file is not trusted: the first invalid value ends the reading.
     """
 
     def __init__(self, path: Path, db: sqlite3.Connection) -> None:
@@ -49,10 +49,10 @@ class Loader:
         self._seq = 0
         self._deadline = 0.0
         self.problem = ""
-        """What could not be read, in a sentence."""
+        """A sentence on what could not be read."""
 
     def load(self) -> set[int]:
-        """Take what is new; returns the numbers of the entries that have changed.
+        """Read new data; returns the numbers of changed entries.
 
         Raises:
             StudioError: the file cannot be read at all.
@@ -60,7 +60,7 @@ class Loader:
         self._deadline = time.monotonic() + _PATIENCE
         changed: set[int] = set()
         with format.as_studio_errors(self._path):
-            self._db.execute("BEGIN")  # all of one moment: a change may be about the newest entry
+            self._db.execute("BEGIN")  # one transaction, because a change may concern the newest entry
         try:
             with format.as_studio_errors(self._path):
                 self._load_names()
@@ -83,14 +83,14 @@ class Loader:
         for kind, names in self._names.items():
             query = "SELECT number, substr(text, 1, ?) FROM name WHERE kind = ? AND number >= ? ORDER BY number"
             for number, text in self._db.execute(query, (_LONGEST, kind, len(names.texts))):
-                # Several may have the same text: what SQLite cannot keep of them has been replaced.
+                # Texts may repeat, because characters that SQLite cannot store were replaced.
                 if number != len(names.texts) or not isinstance(text, str) or not names.append(text):
                     raise ValueError
 
     def _load_blocks(self, known: int) -> None:
         columns = self.columns
         newest = "SELECT max(first) FROM block WHERE first <= ?"
-        (begin,) = self._db.execute(newest, (columns.first + known,)).fetchone()  # it may have grown since
+        (begin,) = self._db.execute(newest, (columns.first + known,)).fetchone()  # the last known block may have grown
         query = "SELECT first, count, columns FROM block WHERE first >= ? ORDER BY first"
         for first, count, raw in self._db.execute(query, (begin if begin and known else 0,)):
             values = self._values(count, raw)
@@ -108,7 +108,7 @@ class Loader:
         """The columns of one block.
 
         Raises:
-            ValueError, TypeError: something in them makes no sense.
+            ValueError, TypeError: a value in them is invalid.
         """
         if count < 1 or len(raw) != count * WIDTH:
             raise ValueError
@@ -120,7 +120,7 @@ class Loader:
         return found
 
     def _fill(self, count: int) -> None:
-        """Empty rows in the place of entries that were never handed over."""
+        """Add empty rows for entries that the writer never got."""
         columns = self.columns
         if count > 0:
             values: dict[str, Any] = {"time": columns.time[-1], "kind": _NOTE}
@@ -128,7 +128,7 @@ class Loader:
                 getattr(columns, name).extend(array(code, [values.get(name, 0)]) * count)
 
     def _check_links(self, known: int) -> None:
-        """No link leads to an entry that is not there."""
+        """Clear links to entries that do not exist."""
         links, after = self.columns.link, self.columns.first + len(self.columns)
         if max(links[known:], default=0) >= after:
             links[known:] = array("I", [number if number < after else 0 for number in links[known:]])
@@ -138,7 +138,7 @@ class Loader:
             raise StudioError(f"The session {self._path.name} is too long: only its beginning is read.")
 
     def _load_changes(self, changed: set[int]) -> None:
-        """Put changes in their places, those that make sense: a change may be about an entry that had to go."""
+        """Apply the valid changes; a change may concern an entry that was deleted to save space."""
         columns = self.columns
         first, after = columns.first, columns.first + len(columns)
         links = {"parent": columns.parents, "follows": columns.follows}
@@ -152,8 +152,8 @@ class Loader:
             self._seq = seq
             pairs = zip(array("I", numbers), array("I", news), strict=True)
             if field in links:
-                kept = [(number, above) for number, above in pairs if 0 < above < number < after]
-                links[field].update(kept[: _MOST_LINKS - len(links[field])])
+                valid = [(number, above) for number, above in pairs if 0 < above < number < after]
+                links[field].update(valid[: _MOST_LINKS - len(links[field])])
                 continue
             limit, values = limits[field], getattr(columns, field)
             for number, value in pairs:
@@ -163,16 +163,16 @@ class Loader:
 
 
 class Session:
-    """Implements `message.Recording`. After opening it belongs to one thread; `refresh` takes over what is new.
+    """Implements `message.Recording`. After opening, a session belongs to one thread; `refresh` reads new data.
 
-    Opening reads what is known of every entry: about 0.2 s for a million, so make it in a thread.
+    Opening reads the columns of all entries, 0.2 s for a million, so it should be done in a thread.
 
     Args:
         path: the session's file, from anybody.
-        clean: takes secrets out of comments that are added.
+        clean: removes secrets from comments that are added.
 
     Raises:
-        StudioError: it is not there, no session, of a newer version, or cannot be read at all.
+        StudioError: the file is missing, no session, of a newer version, or cannot be read at all.
     """
 
     def __init__(self, path: Path, clean: Callable[[str], str] = str) -> None:
@@ -189,40 +189,39 @@ class Session:
             raise
         format.unhurried(self._db)
         self.info: SessionInfo = describe(path)
-        """As it was when it was opened, or refreshed with something new."""
+        """The description of the session when it was opened or last refreshed with new data."""
         self.revision = 1
-        """Changes with everything that changes."""
+        """A number that changes with every change."""
         self._comments: dict[int, str] = {}
         self._reader = DiskReader(path)
         self._maker = EntryMaker(lambda: self.columns, self._reader.body, self._reader.findings)
 
     def close(self) -> None:
-        """Let the file go; any number of times."""
+        """Close the file; may be called any number of times."""
         self._reader.close()
         self._db.close()
 
     @property
     def problem(self) -> str:
-        """What could not be read, in a sentence; empty where all is well."""
+        """A sentence on what could not be read; empty where everything could."""
         lost = self.info.lost
-        said = (
+        loss = (
             f"Of {lost:,} message{'s' if lost != 1 else ''} only the size was kept: the disk was slow." if lost else ""
         )
-        return self._loader.problem or self._reader.problem or said
+        return self._loader.problem or self._reader.problem or loss
 
     @property
     def columns(self) -> Columns:
-        """What is known of every entry."""
+        """The columns of all entries."""
         return self._loader.columns
 
     @property
     def total(self) -> int:
-        """The number of the newest entry."""
         return self.columns.first + len(self.columns) - 1
 
     @property
     def first_number(self) -> int:
-        """The number of the oldest entry kept."""
+        """The number of the oldest entry that is kept."""
         return self.columns.first
 
     def __len__(self) -> int:
@@ -235,22 +234,22 @@ class Session:
         return entry
 
     def entry(self, number: int) -> WireMessage | None:
-        """The entry with a number, its span with it; None when it is not kept."""
+        """The entry with a number, with its span; None where it is not kept."""
         return self._maker.entry(number)
 
     async def body(self, entry: WireMessage) -> bytes:
-        """The whole body, also of what is large, without blocking the event loop."""
+        """The whole body, also a large one, without blocking the event loop."""
         return entry.held if isinstance(entry.held, bytes) else await asyncio.to_thread(entry.held)
 
     def reader(self) -> Reader:
-        """For another thread."""
+        """A reader for another thread."""
         return DiskReader(self.path)
 
     def refresh(self) -> bool:
-        """Take over what was written since; whether there was anything. Cheap where there was nothing.
+        """Read data that was written since; returns whether there was any. Cheap if there was none.
 
         Raises:
-            StudioError: the file cannot be read any more.
+            StudioError: the file can no longer be read.
         """
         with format.as_studio_errors(self.path):
             version = self._data_version()
@@ -264,28 +263,28 @@ class Session:
         self.revision += 1
         return True
 
-    # ------------------------------------------------------------------ marks and comments, while it is open
+    # ------------------------------------------------------------------ marks and comments, while the session is open
 
     def mark(self, number: int, on: bool) -> None:
-        """Mark an entry, or no longer."""
+        """Set or remove the mark of an entry."""
         self._flag(number, bits.MARKED, on)
 
     def comment(self, number: int, text: str) -> None:
-        """Keep a comment on an entry, without secrets; empty removes it."""
+        """Set the comment on an entry, without secrets; an empty one removes it."""
         if 0 <= number - self.first_number < len(self):
             self._comments[number] = self._clean(text)
             self._flag(number, bits.COMMENTED, bool(text))
 
     def comment_on(self, number: int) -> str:
-        """The comment on an entry, or nothing."""
+        """The comment on an entry, or an empty text."""
         known = self._comments.get(number)
         if known is not None:
             return known
         row = number - self.first_number
         if not 0 <= row < len(self) or not self.columns.flags[row] & bits.COMMENTED:
             return ""
-        kept = self._reader.extra(number, "comment")
-        return kept if isinstance(kept, str) else ""
+        comment = self._reader.extra(number, "comment")
+        return comment if isinstance(comment, str) else ""
 
     def _flag(self, number: int, bit: int, on: bool) -> None:
         row = number - self.first_number
@@ -302,21 +301,21 @@ class Session:
 
 
 class Bundle(Session):
-    """What was in an exported file."""
+    """The recording in an exported file."""
 
     def __init__(self, path: Path, head: Mapping[str, Json], problem: str = "") -> None:
         super().__init__(path)
         self.head = head
-        """What the first line of the file says: `made`, `by`, `title`, `servers`."""
+        """The members of the file's first line: `made`, `by`, `title`, `servers`."""
         self._cut = problem
         self._delete = weakref.finalize(self, shutil.rmtree, path.parent, ignore_errors=True)
 
     @property
     def problem(self) -> str:
-        """What is wrong with the file, though it could be opened, in a sentence."""
+        """A sentence on what is wrong with the file, although it could be opened."""
         return self._cut or super().problem
 
     def close(self) -> None:
-        """Let the file go; any number of times."""
+        """Close the file; may be called any number of times."""
         super().close()
         self._delete()

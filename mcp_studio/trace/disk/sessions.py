@@ -1,4 +1,4 @@
-"""The sessions in a folder: listing, finding, deleting, and keeping them within bounds. No entries are read."""
+"""The sessions in a folder: listing, finding, deleting and bounding them. No entries are read."""
 
 from __future__ import annotations
 
@@ -14,55 +14,55 @@ from mcp_studio.paths import try_lock
 from mcp_studio.trace.disk import format
 
 _MOST = 1_000
-"""Sessions that are kept at most, and listed."""
+"""The most sessions that are kept and listed."""
 _SERVERS = 100
 _LONGEST = 1_000
-"""Characters of a name or title."""
+"""Characters of the longest name or title."""
 _WAL = "-wal"
 _LOCK_ENDING = ".lock"
 _META = {"origin": str, "title": str, "version": str, "pid": int, "lost": int}
 _BESIDE = (_WAL, "-shm", "-journal")
 NAMES = ("last", "running")
-"""Words for a session: the newest of others that has something in it, and the newest that is recorded now."""
+"""Words for a session: the newest other one with entries, and the newest that is being recorded."""
 
 
 class SessionInfo(NamedTuple):
-    """What is known of a session without reading its entries. Texts may be foreign: clean them where they are shown."""
+    """The description of a session, without reading its entries. Texts may be foreign: sanitize them before showing."""
 
     path: Path
     name: str
-    """The file's name without its ending; begins with the date, so that names sort by age."""
+    """The file's name without its ending; starts with the date, so that names sort by age."""
     state: Literal["running", "ended", "crashed", "unreadable"] = "unreadable"
-    """`running`: some process writes it at this moment; `crashed`: its process ended without closing it."""
+    """`running`: a process writes the session now; `crashed`: its process ended without closing it."""
     origin: str = ""
-    """Which front end wrote it, such as `tui`."""
+    """The front end that wrote the session, such as `tui`."""
     title: str = ""
     began: float = 0.0
     """Seconds since the epoch."""
     ended: float | None = None
     pid: int = 0
     version: str = ""
-    """The studio that wrote it."""
+    """The version of the studio that wrote the session."""
     first: int = 1
-    """The number of the oldest entry kept; entries before it had to go."""
+    """The number of the oldest entry that is kept; earlier ones were deleted to save space."""
     entries: int = 0
     lost: int = 0
-    """Entries whose bodies were left out, because the disk was too slow."""
+    """Entries without bodies, because the disk was too slow."""
     bytes: int = 0
-    """On disk."""
+    """Bytes on disk."""
     servers: tuple[str, ...] = ()
     problem: str = ""
-    """Why it cannot be read."""
+    """Why the session cannot be read."""
 
 
 def sessions(folder: Path, most: int = _MOST) -> list[SessionInfo]:
-    """The sessions in a folder, the newest first; never raises."""
+    """The sessions in a folder, newest first; never raises."""
     files = sorted(_files(folder), reverse=True)[:most]
     return [describe(file) for file in files]
 
 
 def describe(path: Path) -> SessionInfo:
-    """One session; what cannot be read says so in `problem`."""
+    """The description of one session; `problem` says what cannot be read."""
     info = SessionInfo(path, path.stem, bytes=size_of(path))
     running = is_locked(lock_of(path))
     try:
@@ -74,10 +74,10 @@ def describe(path: Path) -> SessionInfo:
 
 
 def find(folder: Path, name: str) -> Path:
-    """The session that is meant: a word of `NAMES`, a name in the folder, or how just one name begins.
+    """The session of a name: a word of `NAMES`, a name in the folder, or the beginning of exactly one name.
 
     Raises:
-        UsageError: there is none, or several begin so.
+        UsageError: no session fits, or several do.
     """
     if name in NAMES:
         return _newest(folder, name)
@@ -105,7 +105,7 @@ def _newest(folder: Path, name: str) -> Path:
 
 
 def _above() -> list[int]:
-    """This process and those that started it, where the system tells: a mock is looked for while its client records."""
+    """This process and its ancestors, where the system tells: a client that records may have started this mock."""
     pids = [os.getpid()]
     with contextlib.suppress(OSError):
         while pids[-1] > 1:
@@ -115,21 +115,21 @@ def _above() -> list[int]:
 
 
 def size_of(path: Path) -> int:
-    """Bytes on disk, with what SQLite keeps beside the file."""
+    """Bytes on disk, with the files that SQLite keeps beside the session."""
     return sum(one.st_size for one in _stats(path))
 
 
 def used(folder: Path) -> tuple[int, int]:
-    """How many sessions there are, and their bytes on disk."""
+    """The number of sessions, and their bytes on disk."""
     found = [size_of(file) for file in _files(folder)]
     return len(found), sum(found)
 
 
 def delete(path: Path) -> None:
-    """Delete a session that nobody writes.
+    """Delete a session that no process writes.
 
     Raises:
-        StudioError: some studio is still writing it, or it cannot be deleted.
+        StudioError: a process still writes the session, or it cannot be deleted.
     """
     if is_locked(lock_of(path)):
         raise StudioError(f"The session {path.stem} is still being recorded.")
@@ -141,32 +141,33 @@ def delete(path: Path) -> None:
 
 
 def prune(folder: Path, most_bytes: float, oldest: float, most: int = _MOST) -> int:
-    """Delete the sessions that were written before `oldest` (seconds since the epoch), and then the oldest ones until
-    the rest fits; those being written stay. How many had to go.
+    """Delete sessions older than `oldest` (seconds since the epoch), then the oldest ones until the rest fits.
+
+    Sessions that are being written stay. Returns how many were deleted.
     """
     for file in folder.glob(f"*{_LOCK_ENDING}"):
         if not file.with_suffix(format.ENDING).exists() and not is_locked(file):
-            file.unlink(missing_ok=True)  # of a studio that ended before its session began
+            file.unlink(missing_ok=True)  # its studio ended before the session began
     found = sorted((max((one.st_mtime for one in _stats(file)), default=0), file) for file in _files(folder))
     sizes = {file: size_of(file) for _, file in found}
-    total, gone = sum(sizes.values()), 0
+    total, deleted = sum(sizes.values()), 0
     for written, file in found:
-        if written >= oldest and total <= most_bytes and len(found) - gone <= most:
+        if written >= oldest and total <= most_bytes and len(found) - deleted <= most:
             break
         with contextlib.suppress(StudioError):
             delete(file)
-            gone, total = gone + 1, total - sizes[file]
-    return gone
+            deleted, total = deleted + 1, total - sizes[file]
+    return deleted
 
 
 def tidy(folder: Path) -> None:
-    """Make single plain files of the sessions whose process ended without closing them."""
+    """Merge the files of each session whose process ended without closing it into one file."""
     for beside in folder.glob(f"*{format.ENDING}{_WAL}"):
         path = beside.with_name(beside.name.removesuffix(_WAL))
         lock = lock_of(path)
         if path.exists() and not is_locked(lock):
             with contextlib.suppress(StudioError, sqlite3.Error):
-                # Whoever closes a file last puts what is beside it in its place.
+                # The last process that closes a database merges its log into it.
                 with contextlib.closing(format.connect(path, write=True)) as db:
                     db.execute("PRAGMA journal_mode=DELETE")
             lock.unlink(missing_ok=True)
@@ -189,7 +190,7 @@ def _read(db: sqlite3.Connection, info: SessionInfo) -> SessionInfo:
 
 
 def _moment(value: object) -> float | None:
-    # 1e11 is the year 5138: later moments cannot be shown everywhere.
+    # 1e11 is the year 5138: later times cannot be shown everywhere.
     return float(value) if isinstance(value, (int, float)) and 0 <= value < 1e11 else None
 
 
@@ -203,7 +204,7 @@ def _beside(path: Path) -> tuple[Path, ...]:
 
 
 def _stats(path: Path) -> list[os.stat_result]:
-    """What the system says of the file, and of those beside it."""
+    """The file status of a session and of the files beside it."""
     found: list[os.stat_result] = []
     for one in (path, *_beside(path)):
         with contextlib.suppress(OSError):
@@ -217,7 +218,7 @@ def lock_of(session: Path) -> Path:
 
 
 def take_lock(file: Path) -> int | None:
-    """Make the file and lock it; None where it is there already.
+    """Create a lock file and lock it; None where it exists already.
 
     Raises:
         OSError: the folder cannot be written.
@@ -227,14 +228,14 @@ def take_lock(file: Path) -> int | None:
     except FileExistsError:
         return None
     if not try_lock(handle) or not os.fstat(handle).st_nlink:
-        # Another studio has deleted it before it was locked.
+        # Another studio deleted the file before it was locked.
         os.close(handle)
         return None
     return handle
 
 
 def is_locked(file: Path) -> bool:
-    """Whether some process, also this one, holds the lock."""
+    """Whether any process, including this one, holds the lock."""
     try:
         handle = os.open(file, os.O_RDWR)
     except OSError:
@@ -246,6 +247,6 @@ def is_locked(file: Path) -> bool:
 
 
 def release_lock(file: Path, handle: int) -> None:
-    """Give the lock back and delete its file."""
-    os.close(handle)  # first: Windows does not delete what is open
+    """Release a lock and delete its file."""
+    os.close(handle)  # first, because Windows cannot delete an open file
     file.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Takes what the running trace hands over and puts it on disk in a thread of its own; never waits, never raises."""
+"""Writes the running trace to disk in a thread of its own; never blocks the caller, never raises."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from mcp_studio.trace.disk.format import Batch
 from mcp_studio.trace.message import CODES
 
 LARGE = 16 * 1024
-"""Larger bodies stand once, compressed, beside the blocks."""
+"""Bytes of the largest body that a block holds; a larger one is stored once, compressed."""
 _BLOCK_ENTRIES, _BLOCK_BYTES = 1_000, 32 * 1024
-"""A block with as much gets no further entries. Until then it is written again with each batch."""
+"""The entries and bytes that complete a block. An incomplete block is written again with each batch."""
 _ROWS = 300
-"""Rows of one statement: after each statement the thread waits until the event loop, if it is busy, lets it go on."""
+"""Rows of one statement: after each statement the thread has to wait for a busy event loop."""
 _PRUNE = 16 << 20
-"""Bytes written after which older sessions are looked at again."""
+"""Bytes written after which old sessions are pruned again."""
 _SHORT = 1 << 20
-"""A session of fewer bytes ends without waiting for the disk; a power failure right after it may take it."""
+"""A session with fewer bytes ends without waiting for the disk; a power failure right afterwards may lose it."""
 _TRIES = 50
 _SIZES = ("page_count", "freelist_count", "page_size")
 
@@ -47,16 +47,16 @@ class _Block:
 
 
 class SessionFile:
-    """A session's file while it is written. It is made at once.
+    """The file of a session that is being written; created at once.
 
     Args:
-        folder: of all sessions; made where it is missing.
-        meta: what is kept of the session besides its entries.
-        most_bytes: of all sessions.
-        max_age: seconds after which a session goes.
+        folder: the folder of all sessions, created if missing.
+        meta: facts about the session.
+        most_bytes: the bound on all sessions.
+        max_age: seconds after which a session is deleted.
 
     Raises:
-        sqlite3.Error, OSError: from any method: it cannot be written.
+        sqlite3.Error, OSError: any method: the file cannot be written.
     """
 
     def __init__(self, folder: Path, meta: Mapping[str, object], most_bytes: float, max_age: float) -> None:
@@ -72,16 +72,16 @@ class SessionFile:
             raise
         self._put_meta({"began": time.time(), "pid": os.getpid(), **meta})
         self.first = 0
-        """The number of the oldest entry kept."""
+        """The number of the oldest entry that is kept."""
         self.newest = 0
         self._block = _Block(1)
-        self._lost = 0
-        self._grown = 0
+        self._lost_bodies = 0
+        self._growth = 0
         sessions.prune(folder, most_bytes, time.time() - max_age)
         sessions.tidy(folder)
 
     def write(self, batch: Batch, lost: int = 0) -> None:
-        """Add all of it, or nothing; `lost` bodies had to be left out until now."""
+        """Write a batch completely or not at all; `lost` is the number of bodies that were left out so far."""
         db = self._db
         db.execute("BEGIN IMMEDIATE")
         try:
@@ -91,27 +91,27 @@ class SessionFile:
                 self._add_entries(batch)
             self._add_changes(batch.changes)
             self._add_extras(batch.extras)
-            if lost != self._lost:
-                self._lost = lost
+            if lost != self._lost_bodies:
+                self._lost_bodies = lost
                 self._put_meta({"lost": lost})
             db.execute("COMMIT")
         except BaseException:
             with contextlib.suppress(sqlite3.Error):
                 db.execute("ROLLBACK")
             raise
-        if self._grown > _PRUNE:
-            self._grown = 0
+        if self._growth > _PRUNE:
+            self._growth = 0
             sessions.prune(self._folder, self._most, time.time() - self._age)
-        if self._used() > self._most:
+        if self._used_bytes() > self._most:
             self._trim()
 
     def finish(self) -> None:
-        """The session is over: leave a single plain file."""
+        """End the session; leaves a single file."""
         try:
-            with contextlib.suppress(sqlite3.Error):  # somebody is reading it
+            with contextlib.suppress(sqlite3.Error):  # another process may be reading
                 self._put_meta({"ended": time.time()})
                 self._db.execute("PRAGMA busy_timeout=0")
-                if self._used() < _SHORT:  # such as one call has: nobody waits for the disk at the end of each
+                if self._used_bytes() < _SHORT:  # as after a single call, which should not wait for the disk
                     self._db.execute("PRAGMA synchronous=OFF")
                 self._db.execute("PRAGMA journal_mode=DELETE")
         finally:
@@ -128,13 +128,13 @@ class SessionFile:
             block = self._block = _Block(batch.first)
         for name in CODES:
             block.columns[name] += batch.columns[name]
-            self._grown += len(batch.columns[name])
+            self._growth += len(batch.columns[name])
         for number, body in enumerate(batch.bodies, batch.first):
             if len(body) > LARGE:
                 self._add_large(number, body)
             else:
                 block.data += body
-                self._grown += len(body)
+                self._growth += len(body)
             block.ends.append(len(block.data))
         columns = b"".join(block.columns.values())
         self._db.execute("INSERT OR REPLACE INTO block VALUES (?, ?, ?)", (block.first, len(block.ends), columns))
@@ -148,19 +148,19 @@ class SessionFile:
         if not self._db.execute("SELECT 1 FROM body WHERE hash = ?", (digest,)).fetchone():
             small = zlib.compress(body, 1)
             self._db.execute("INSERT INTO body VALUES (?, ?, ?)", (digest, len(body), small))
-            self._grown += len(small)
+            self._growth += len(small)
         self._db.execute("INSERT OR REPLACE INTO large VALUES (?, ?)", (number, digest))
 
     def _add_changes(self, changes: Mapping[str, Mapping[int, int]]) -> None:
-        """A row for each column; readers take them in order, so the last one counts."""
+        """Add a row for each column; readers apply rows in order, so the last value counts."""
         for column, values in changes.items():
             if values:
                 row = (column, array("I", values).tobytes(), array("I", values.values()).tobytes())
                 self._db.execute("INSERT INTO change(field, numbers, news) VALUES (?, ?, ?)", row)
 
     def _add_extras(self, extras: Mapping[tuple[int, str], Json]) -> None:
-        gone = [key for key, value in extras.items() if value is None]
-        self._db.executemany("DELETE FROM extra WHERE number = ? AND name = ?", gone)
+        removed = [key for key, value in extras.items() if value is None]
+        self._db.executemany("DELETE FROM extra WHERE number = ? AND name = ?", removed)
         rows = [(*key, dumps(value).decode("utf-8", "replace")) for key, value in extras.items() if value is not None]
         for start in range(0, len(rows), _ROWS):
             some = rows[start : start + _ROWS]
@@ -172,14 +172,14 @@ class SessionFile:
 
     # ------------------------------------------------------------------ bounds
 
-    def _used(self) -> int:
+    def _used_bytes(self) -> int:
         pages, free, size = (self._db.execute(f"PRAGMA {name}").fetchone()[0] for name in _SIZES)
         return (pages - free) * size
 
     def _trim(self) -> None:
-        """This session alone is too large: its oldest blocks go; the file itself is filled again."""
+        """Delete the oldest blocks of a session that is too large by itself; the file reuses their space."""
         db = self._db
-        while self._used() > self._most * 0.9:
+        while self._used_bytes() > self._most * 0.9:
             (blocks,) = db.execute("SELECT count(*) FROM block").fetchone()
             keep = db.execute("SELECT first FROM block ORDER BY first LIMIT 1 OFFSET ?", (blocks // 20 + 1,)).fetchone()
             if keep is None:
@@ -197,7 +197,7 @@ class SessionFile:
 
 
 def _reserve(folder: Path) -> tuple[Path, int]:
-    """A name that nobody has, and its lock."""
+    """A free name for a session, and its lock."""
     stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
     for number in range(1, _TRIES):
         path = folder / f"{stem}{f'-{number}' if number > 1 else ''}{format.ENDING}"
@@ -207,25 +207,25 @@ def _reserve(folder: Path) -> tuple[Path, int]:
 
 
 def _storable(name: tuple[str, int, str]) -> tuple[str, int, str]:
-    # Half a surrogate is no text for SQLite, and some of its functions take NUL for the end.
+    # SQLite refuses lone surrogates, and some of its functions end a text at NUL.
     return name[0], name[1], name[2].encode("utf-8", "replace").decode().replace("\0", "␀")
 
 
 MB = 1 << 20
 DAY = 86_400.0
 _ENTRY = 64
-"""Bytes that an entry costs in the queue besides its body."""
+"""Bytes that count for an entry in the queue besides its body."""
 
 
 class Writer:
-    """The running session on disk. The file is made with the first batch.
+    """The running session on disk. The first batch creates the file.
 
     Args:
-        folder: of all sessions.
+        folder: the folder of all sessions.
         origin: the front end, such as `tui`.
-        max_bytes: of all sessions on disk; the oldest go first, and of the running one the oldest entries.
-        max_age: seconds after which a session goes.
-        queue_bytes: what may wait for a slow disk. Above it bodies are left out and counted in `lost`.
+        max_bytes: the bound on all sessions; the oldest sessions are deleted first, then the session's oldest entries.
+        max_age: seconds after which a session is deleted.
+        queue_bytes: the bytes that may wait for a slow disk; beyond them bodies are left out and counted in `lost`.
     """
 
     def __init__(
@@ -241,23 +241,23 @@ class Writer:
         self._folder, self._bounds, self._room = folder, (max_bytes, max_age), queue_bytes
         self._meta = {"origin": origin, "title": title, "version": __version__}
         self._queue: SimpleQueue[tuple[int, Batch] | None] = SimpleQueue()
-        """Batches with their sizes; None is the end."""
-        # Each is changed by one side alone, so that neither has to wait for a lock.
+        """Batches with their sizes; None ends the thread."""
+        # Each of the two is changed by one thread alone, so no lock is needed.
         self._put = self._done = 0
         self._closing = False
         self._thread: threading.Thread | None = None
         self.written = 0
-        """The number of the newest entry that is on disk."""
+        """The number of the newest entry on disk."""
         self.trimmed = 0
-        """The number of the newest entry of this session that had to go again; the ones before it went too."""
+        """The number of the newest entry that was deleted to save space; all earlier ones were deleted too."""
         self.lost = 0
-        """Entries whose bodies were left out because the disk was too slow."""
+        """Entries without bodies, because the disk was too slow."""
         self.failed = ""
-        """Why nothing is written any more, in a sentence."""
+        """A sentence on why the recording ended; empty while it runs."""
         self.path: Path | None = None
 
     def put(self, batch: Batch) -> None:
-        """Hand over what is new; numbers go on where the last batch ended."""
+        """Queue new entries; their numbers continue the last batch."""
         if self.failed or self._closing:
             return
         size = sum(map(len, batch.bodies)) + _ENTRY * len(batch.bodies)
@@ -276,7 +276,10 @@ class Writer:
             self._thread.start()
 
     def close(self, timeout: float = 2.0) -> bool:
-        """Write what is left and end the session; blocks at most `timeout` seconds. Whether all of it is on disk."""
+        """Write the rest and end the session; blocks at most `timeout` seconds.
+
+        Returns whether everything is on disk.
+        """
         self._closing = True
         if self._thread is not None:
             self._queue.put(None)
@@ -288,7 +291,7 @@ class Writer:
     def _run(self) -> None:
         try:
             self._write_all()
-        except Exception as problem:  # nobody waits for this thread: nothing must end it unsaid
+        except Exception as problem:  # nobody waits for this thread, so every failure has to be recorded here
             full = getattr(problem, "errno", 0) in (errno.ENOSPC, errno.EDQUOT) or "is full" in str(problem)
             why = str(problem) or type(problem).__name__
             if isinstance(problem, OSError) and problem.strerror:
@@ -310,4 +313,4 @@ class Writer:
 
     def _fail(self, why: str) -> None:
         self.failed = f"The trace is no longer recorded: {why}."
-        self._queue = SimpleQueue()  # nobody takes what is in the old one
+        self._queue = SimpleQueue()  # the thread no longer reads the old queue

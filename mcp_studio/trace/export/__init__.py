@@ -1,1 +1,1 @@
-"""A trace, or what was chosen of it, out of the studio and in again: see `formats` for what there is."""
+"""Exporting a trace, or a part of it, and opening exported files; `formats` has the formats."""

@@ -1,6 +1,6 @@
-"""Opening what was exported: bundles (`.mcptrace`, compressed) and JSONL files. They may come from anybody.
+"""Opening exported files, which may come from anybody: bundles (`.mcptrace`, compressed) and JSONL files.
 
-Their entries are written into a session's file, which is deleted when nobody reads it any more.
+Their entries are written into a temporary session's file, which is deleted after its last reader.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ _REQUEST = KINDS.index("request")
 
 
 class _Importer:
-    """Writes entries, numbered from 1; what they are linked to is found by the numbers that they had."""
+    """Writes entries numbered from 1; their links are translated from the numbers in the exported file."""
 
     def __init__(self, file: SessionFile) -> None:
         self._file = file
-        self._capture = Capture(Columns(), noted=True)
+        self._capture = Capture(Columns(), tracks_changes=True)
         self._numbers: array[int] = array("I")
         self._links: array[int] = array("I")
         self._above: dict[str, dict[int, int]] = {"parent": {}, "follows": {}}
@@ -49,11 +49,11 @@ class _Importer:
         self._size = 0
 
     def add(self, item: Item) -> None:
-        """The next entry."""
+        """Add the next entry."""
         columns, number = self._capture.columns, len(self._numbers) + 1
         self._numbers.append(item.number)
         self._links.append(item.link)
-        # Readers judge by the size how a body is read, so it must not be much larger than it says.
+        # Readers choose by the size how to read a body, so it must not understate the body much.
         size = item.size if 2 * item.size > len(item.body) else len(item.body)
         self._capture.append(
             WireMessage(number, item.time, item.server, item.direction, item.kind, b"", size, exchange=item.exchange)
@@ -77,9 +77,9 @@ class _Importer:
             self._flush()
 
     def finish(self) -> None:
-        """There are no more: write how they are linked."""
+        """Write the remaining entries, and the links of all."""
         self._flush()
-        columns, links = self._capture.columns, self._linked()
+        columns, links = self._capture.columns, self._mutual_links()
         unlinked = (
             row + 1
             for row, kind in enumerate(columns.kind)
@@ -99,12 +99,12 @@ class _Importer:
             self._bodies, self._size = [], 0
 
     def _now(self, was: int) -> int:
-        """The number that an entry has here; 0 where it did not come along."""
+        """The number of an entry in the new recording; 0 where it was not exported."""
         at = bisect_left(self._numbers, was)
         return at + 1 if at < len(self._numbers) and self._numbers[at] == was else 0
 
-    def _linked(self) -> dict[int, int]:
-        """Links that two entries agree on."""
+    def _mutual_links(self) -> dict[int, int]:
+        """The links that both entries confirm."""
         kinds, links = self._capture.columns.kind, self._links
         found: dict[int, int] = {}
         for row, was in enumerate(links):
@@ -115,7 +115,7 @@ class _Importer:
 
 
 def made_of(items: Iterable[Item], head: Mapping[str, Json] | None = None, problems: Sequence[str] = ()) -> Bundle:
-    """A recording that has these entries, numbered from 1; `problems` may come while they are taken."""
+    """A recording of these entries, numbered from 1; `problems` may be filled while the entries are read."""
     folder = Path(mkdtemp(prefix="mcp-studio-"))
     try:
         file = SessionFile(folder, {}, math.inf, math.inf)
@@ -136,28 +136,27 @@ _GZIP, _SQLITE = b"\x1f\x8b", b"SQLite format 3\0"
 
 
 _ENTRIES, _LINE, _WHOLE = 2_000_000, 128 * MB, 2048 * MB
-"""How much of a file is taken, which is unpacked while it is read: entries, bytes of one of them and of all."""
+"""The bounds on a file, which is unpacked while it is read: entries, bytes of one line, bytes of all."""
 _HEAD = 1024 * KB
-"""Bytes of the first line."""
+"""Bytes of the longest first line."""
 
 
 def open_file(path: Path, clean: Callable[[str], str] = str) -> Session:
-    """The recording in a session's file, a bundle or a JSONL file; may take long, so it is for a thread where a person
-    waits.
+    """Open a session's file, a bundle or a JSONL file; may take long, so a thread should do it where a person waits.
 
     A file that ends too early is opened as far as it goes: see `Session.problem`.
 
     Args:
-        clean: takes secrets out of comments that are added.
+        clean: removes secrets from comments that are added.
 
     Raises:
-        UsageError: there is no such file, it is none of ours, or a line in it cannot be used.
-        StudioError: it cannot be read, or there is too much in it.
+        UsageError: there is no such file, it has another format, or a line of it is invalid.
+        StudioError: the file cannot be read, or is too large.
     """
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             raise UsageError(f"{path} is no file that can be opened.")
-        if path.suffix == ENDING:  # it may be the running session: closing it here would take away SQLite's locks on it
+        if path.suffix == ENDING:  # it may be the running session, and closing it here would drop SQLite's locks on it
             return Session(path, clean)
         with path.open("rb") as file:
             begin = file.read(len(_SQLITE))
@@ -173,7 +172,7 @@ def open_file(path: Path, clean: Callable[[str], str] = str) -> Session:
 
 
 def read(stream: IO[bytes] | gzip.GzipFile, place: str) -> Bundle:
-    """The same from a stream of lines; `place` is what it is called in errors.
+    """Read a recording from a stream of lines; `place` is its name in errors.
 
     Raises:
         StudioError: as `open_file`.
@@ -203,7 +202,7 @@ def _items(lines: Iterator[bytes], place: str, problems: list[str]) -> Iterator[
 
 
 def _lines(stream: IO[bytes] | gzip.GzipFile, place: str, problems: list[str]) -> Iterator[bytes]:
-    """The lines of a stream, bounded."""
+    """The lines of a stream, within the bounds."""
     left = _WHOLE
     for number in count(1):
         most = _LINE if number > 1 else _HEAD
@@ -230,15 +229,15 @@ def _cut(place: str) -> str:
 
 
 def open_recording(name: str, folder: Path) -> Session:
-    """The recording that is meant: a bundle, a JSONL file, a session's file, or what `find` takes.
+    """Open the recording of a name: a bundle, a JSONL file, a session's file, or a word that `find` takes.
 
-    A large one takes a second: call it in a thread where somebody waits; it then belongs to the thread that uses it.
+    A large one takes a second, so it should be opened in a thread; it belongs to the thread that uses it.
 
     Args:
-        folder: where sessions are.
+        folder: the folder of sessions.
 
     Raises:
-        StudioError: there is none, or it cannot be read.
+        StudioError: there is no such recording, or it cannot be read.
     """
     path = Path(name).expanduser()
     if name not in NAMES and path.is_file():

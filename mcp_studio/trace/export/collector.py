@@ -1,8 +1,7 @@
-"""The requests of a recording as OpenTelemetry's spans, and its figures as metrics, sent to a collector by
-OpenTelemetry's exporters for OTLP over HTTP; spans also written as they encode them (the extra `otlp`).
+"""Requests as OpenTelemetry spans, and figures as metrics, sent to a collector by OpenTelemetry's exporters for OTLP.
 
-A request that carried a `traceparent` has the ids of that; all others get some that are the same each time the same
-recording is sent, so that a collector takes nothing twice.
+Spans can also be written to a file in the exporters' encoding (extra `otlp`). A request with a `traceparent` keeps its
+ids; the ids of all others are the same at each export of a recording, so that a collector counts nothing twice.
 """
 
 from __future__ import annotations
@@ -41,36 +40,36 @@ if TYPE_CHECKING:
 
 PATH = "/v1/traces"
 METRICS_PATH = "/v1/metrics"
-"""Where spans and metrics go at a collector whose address names no path (OTLP over HTTP)."""
+"""The paths of spans and metrics at a collector whose address has no path (OTLP over HTTP)."""
 _BATCH = 500
 _TIME = 10.0
-"""Seconds for one batch; within them a collector that is busy gets it once more, after some pauses."""
+"""Seconds for one batch, with pauses and another attempt if the collector is busy."""
 _ANSWER = 64 * KB
 _IDS = ("traceId", "spanId", "parentSpanId")
 _EXCERPT = 300
 
 
 class Meter(NamedTuple):
-    """One metric, of some servers or of what was used of them."""
+    """One metric of some servers, or of the tools, prompts and resources that were used."""
 
     name: str
     unit: str
     about: str
     counter: bool
-    """It only grows."""
+    """Whether the metric only grows."""
     points: Sequence[tuple[Target, float | Durations]]
-    """Without a method, of a server."""
+    """The values; a target without a method is a whole server."""
 
 
 class Sent(NamedTuple):
-    """What a collector took."""
+    """The result of sending to a collector."""
 
     taken: int
-    """Spans, or points of metrics."""
+    """The number of spans, or of points of metrics."""
     rejected: int = 0
-    """Of them, those that it did not want."""
+    """How many of them the collector rejected."""
     message: str = ""
-    """What it said about that; foreign text."""
+    """The collector's reason; foreign text."""
 
 
 async def send(
@@ -80,13 +79,13 @@ async def send(
     redactor: Redactor,
     *,
     headers: Iterable[tuple[str, str]] = (),
-    told: Progress | None = None,
+    progress: Progress | None = None,
 ) -> Sent:
-    """Send the requests among the entries with these numbers, or all, as spans, some hundred at a time.
+    """Send the requests among these entries, or all requests, as spans, in batches of some hundred.
 
     Raises:
-        UsageError: the address is none, there are no requests, or the extra is not installed.
-        StudioError: the collector could not be reached, or did not take them; what it took before, it has.
+        UsageError: the address is invalid, there are no requests, or the extra is not installed.
+        StudioError: the collector was not reached or refused; it keeps the batches that it took before.
     """
     place = address(url, PATH)
     sent = Sent(0)
@@ -99,14 +98,14 @@ async def send(
                 collector.take(batch, len(batch))
         sent = collector.sent
 
-    await run(recording, numbers, redactor, consume, told=told, leave=True)
+    await run(recording, numbers, redactor, consume, progress=progress, leave=True)
     return sent
 
 
 def send_metrics(
     meters: Sequence[Meter], since: float, url: str, redactor: Redactor, *, headers: Iterable[tuple[str, str]] = ()
 ) -> Sent:
-    """Send metrics as they are now, counted since a moment; blocks for some seconds at the most.
+    """Send the present metrics, counted since a moment; blocks for some seconds at most.
 
     Raises:
         StudioError: as `send`.
@@ -117,10 +116,10 @@ def send_metrics(
 
 
 def address(url: str, path: str) -> str:
-    """The whole address of a collector; the path is for one that has none.
+    """The complete address of a collector; `path` is used where the address has none.
 
     Raises:
-        UsageError: it is none that can be posted to.
+        UsageError: the address is not one of HTTP.
     """
     place = url.strip()
     if wrong_address(place) or not place.startswith("http"):
@@ -131,7 +130,7 @@ def address(url: str, path: str) -> str:
 
 
 class _Collector:
-    """Gives spans or metrics to the exporter, and says what came of it; for one thread."""
+    """Sends spans or metrics through the exporter, and reports the result; for one thread."""
 
     def __init__(
         self, what: Literal["spans", "metrics"], place: str, headers: dict[str, str], redactor: Redactor
@@ -142,11 +141,11 @@ class _Collector:
             from requests import Session
         except ImportError:
             raise _missing() from None
-        # It logs what fails; with a handler of its own nothing of that gets to the terminal.
+        # The exporter logs failures; with this handler the messages do not reach the terminal.
         logging.getLogger("opentelemetry").addHandler(logging.NullHandler())
         self._session = Session()
         self._session.stream = True
-        self._session.hooks["response"] = [self._answered]
+        self._session.hooks["response"] = [self._keep_answer]
         exporter = OTLPSpanExporter if what == "spans" else OTLPMetricExporter
         self._exporter: Any = exporter(place, headers=headers, timeout=_TIME, session=self._session)
         self._what, self._place = what, place
@@ -155,7 +154,7 @@ class _Collector:
         self.sent = Sent(0)
 
     def take(self, batch: list[ReadableSpan] | MetricsData, count: int) -> None:
-        """Send so many; raises `StudioError` where they were not taken."""
+        """Send a batch; raises `StudioError` where the collector does not take it."""
         self._answers.clear()
         self._exporter.export(batch)
         if not self._answers:
@@ -171,17 +170,17 @@ class _Collector:
         self.sent = Sent(self.sent.taken + count, self.sent.rejected + rejected, message)
 
     def close(self) -> None:
-        """No more of them."""
+        """Shut the exporter down."""
         self._exporter.shutdown()
 
-    def _answered(self, response: Response, *_args: Any, **_more: Any) -> None:
+    def _keep_answer(self, response: Response, *_args: Any, **_more: Any) -> None:
         body = next(response.iter_content(_ANSWER), b"")
         self._answers.append((response.status_code, response.reason or "", body[:_ANSWER]))
         response.close()
 
 
 def _partial_success(body: bytes) -> tuple[int, str]:
-    """How many spans, or points of metrics, a collector did not want, and why: the answer to both has the same form."""
+    """The number of rejected spans or points, and the reason: both kinds of answers have the same form."""
     from google.protobuf.message import DecodeError
     from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
@@ -193,7 +192,7 @@ def _partial_success(body: bytes) -> tuple[int, str]:
 
 
 def write(source: Source) -> Iterator[bytes]:
-    """The same spans for a file: OTLP as JSON, some hundred on each line."""
+    """The spans for a file: OTLP as JSON, some hundred per line."""
     try:
         from google.protobuf.json_format import MessageToDict
         from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
@@ -204,7 +203,7 @@ def write(source: Source) -> Iterator[bytes]:
         made = MessageToDict(encode_spans(batch), use_integers_for_enums=True)
         for group in (scope for resource in made["resourceSpans"] for scope in resource["scopeSpans"]):
             for one in (place for span in group["spans"] for place in (span, *span.get("links", ()))):
-                # Protobuf writes bytes as base64; ids are an exception in OTLP.
+                # Protobuf's JSON has bytes as base64, but OTLP's has ids as hexadecimal digits.
                 one.update((name, b64decode(one[name]).hex()) for name in _IDS if name in one)
         yield dumps(made) + b"\n"
 
@@ -215,7 +214,7 @@ def _missing() -> UsageError:
 
 
 def _metrics(meters: Sequence[Meter], since: int, now: int) -> MetricsData:
-    """The metrics as OpenTelemetry has them."""
+    """The metrics as objects of OpenTelemetry."""
     from opentelemetry.sdk.metrics import export as sdk
 
     bounds = [bound / 1000 for bound in BOUNDS]
@@ -243,7 +242,7 @@ def _metrics(meters: Sequence[Meter], since: int, now: int) -> MetricsData:
 
 
 def _origin() -> tuple[Resource, InstrumentationScope]:
-    """Who measured."""
+    """The resource and scope that name the studio."""
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
@@ -255,24 +254,24 @@ def _origin() -> tuple[Resource, InstrumentationScope]:
 
 Attributes = dict[str, str | int | bool]
 _LARGE = 1 << 20
-"""Bytes of a message up to which it is parsed for its id or error."""
+"""Bytes of the largest message that is parsed for its id or error."""
 _WORDS = 1_000
 _HIGHEST = 100
-"""Requests above one that are looked at for the trace it belongs to."""
+"""The most ancestors of a request that are searched for its trace."""
 _PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 _TARGETS = {
     "tools/call": "gen_ai.tool.name",
     "prompts/get": "gen_ai.prompt.name",
     **dict.fromkeys(("resources/read", "resources/subscribe", "resources/unsubscribe"), "mcp.resource.uri"),
 }
-"""Method -> the attribute that its target is."""
+"""The attribute that holds the target, by method."""
 
 
 def spans_of(source: Source) -> Iterator[ReadableSpan]:
-    """A span of each request that was chosen, or whose answer was. Needs the extra `otlp`.
+    """The spans of requests that were chosen, or whose answers were. Needs the extra `otlp`.
 
     Raises:
-        UsageError: there is none.
+        UsageError: no request was chosen.
     """
     requests = source.requests()
     if not requests:
@@ -289,7 +288,7 @@ class _Spans:
         self._resource, self._scope = _origin()
 
     def span(self, number: int) -> ReadableSpan:
-        """The span of the request with a number."""
+        """The span of a request."""
         from opentelemetry.sdk.trace import ReadableSpan
         from opentelemetry.trace import Link, SpanKind
 
@@ -321,11 +320,11 @@ class _Spans:
         )
 
     def _place(self, request: Item) -> tuple[Context, str, Context | None]:
-        """The ids of a request, the id of the span above it in the same trace, and a span of another trace it is of."""
+        """The ids of a request, the id of its parent span in the same trace, and a related span of another trace."""
         own, above = self._context_of(request.number), parent_of(self._columns, request.number)
         parent = self._context_of(above) if above >= self._columns.first else None
-        named = self._named(request.number)
-        if named is not None and own != named:  # the server, or a person, says under which span it is
+        named = self._trace_context(request.number)
+        if named is not None and own != named:  # the server, or a person, names the parent span
             if parent is None or parent.trace == named.trace:
                 return Context(named.trace, own.span), named.span, None
             return Context(parent.trace, own.span), parent.span, named
@@ -333,10 +332,10 @@ class _Spans:
         return own, parent.span if parent and same else "", None if same else parent
 
     def _context_of(self, number: int) -> Context:
-        """The ids that a request carried, or its own in the trace of what it came under."""
+        """The ids that a request carried, or ids of its own in the trace of its ancestors."""
         columns, root = self._columns, number
         for _ in range(_HIGHEST):
-            row, named = root - columns.first, self._named(root)
+            row, named = root - columns.first, self._trace_context(root)
             ours = columns.direction_of(row) != "in" and not columns.flags[row] & BY_HAND
             if named is not None and ours:
                 return named if root == number else Context(named.trace, self._hash(8, number))
@@ -346,7 +345,7 @@ class _Spans:
             root = above
         return Context(self._hash(16, root), self._hash(8, number))
 
-    def _named(self, number: int) -> Context | None:
+    def _trace_context(self, number: int) -> Context | None:
         return versions.read(versions.of_frame(self._source.body(number)).get("traceparent"))
 
     def _hash(self, size: int, number: int) -> str:
@@ -354,7 +353,7 @@ class _Spans:
 
 
 def _name(request: Item) -> str:
-    """`{mcp.method.name} {target}` where the target is one of few: a tool, prompt or step, but no URI."""
+    """`{mcp.method.name} {target}` where there are few targets, as of tools, prompts and steps, but not of URIs."""
     named = request.target and (request.method in ("tools/call", "prompts/get") or request.direction == "none")
     return f"{request.method} {request.target}" if named else request.method or "request"
 
@@ -392,7 +391,7 @@ def _server(server: Mapping[str, Json]) -> Attributes:
 
 
 def _status(request: Item, answer: Item | None, attributes: Attributes) -> Status:
-    """Whether it failed, and why; puts what kind of failure it is among the attributes."""
+    """Whether the request failed, and why; adds the kind of failure to the attributes."""
     from opentelemetry.trace import Status, StatusCode
 
     outcome = request.outcome
@@ -422,7 +421,7 @@ def _event(finding: Finding, end: int) -> Event:
 
 
 def _nanos(time: float) -> int:
-    """A moment as OpenTelemetry has it."""
+    """A moment in nanoseconds, as OpenTelemetry has it."""
     return max(0, round(time * 1_000_000)) * 1_000
 
 

@@ -1,5 +1,5 @@
-"""What a recording can be exported as: a summary for people, an HTTP archive, a workflow, spans, and the lines of
-bundles; and writing it.
+"""The export formats of a recording, and exporting: a summary, an HTTP archive, a workflow, spans, the lines of
+bundles.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from mcp_studio.trace.server_tap import HttpEntry, read
 
 _BACKTICKS = re.compile("`+")
 _EXCHANGES = 2_000
-"""Rows of the table."""
+"""The most rows of the table."""
 _NOTED = 500
-"""Findings and comments that are listed."""
+"""The most findings and comments that are listed."""
 _FAILED = ("tool error", "error", "lost")
 
 
 def code(text: object, limit: int = 200) -> str:
-    """Text in the typeface of code, on one line, also within a table: nothing in it is Markdown."""
+    """Text as Markdown code on one line, also for a table, so that nothing in it acts as Markdown."""
     shown = safe(text, limit).replace("|", "\u2502")
     if not shown.strip():
         return ""
@@ -47,7 +47,7 @@ def code(text: object, limit: int = 200) -> str:
 def write_report(source: Source) -> Iterator[bytes]:
     """A summary: counts, a row for each exchange, findings and comments; of very many only the first."""
     requests = source.requests()
-    for line in chain(_overview(source, requests), _exchanges(source, requests), _noted(source)):
+    for line in chain(_overview(source, requests), _exchanges(source, requests), _note_lines(source)):
         yield f"{line}\n".encode("utf-8", "backslashreplace")
 
 
@@ -78,10 +78,10 @@ def _exchanges(source: Source, requests: Sequence[int]) -> Iterator[str]:
         yield f"\n{len(requests) - _EXCHANGES:,} more are left out."
 
 
-def _noted(source: Source) -> Iterator[str]:
+def _note_lines(source: Source) -> Iterator[str]:
     columns, wanted = source.columns, bits.COMMENTED | 3 << bits.SEVERITY
-    noted = (number for number in source.paced() if columns.flags[number - columns.first] & wanted)
-    lines = islice((line for number in noted for line in _notes(source.item(number))), _NOTED)
+    numbers = (number for number in source.paced() if columns.flags[number - columns.first] & wanted)
+    lines = islice((line for number in numbers for line in _notes(source.item(number))), _NOTED)
     yield from (line if at else f"\n## Findings and comments\n\n{line}" for at, line in enumerate(lines))
 
 
@@ -102,11 +102,13 @@ _MOST = 1_000
 
 
 def write_har(source: Source) -> Iterator[bytes]:
-    """One entry of an archive for each exchange that something chosen is of. Each frame of an event stream stands in
-    the answer as an event; what HAR has no place for begins with an underscore, as it wants it.
+    """An HTTP archive of each exchange with a chosen entry.
+
+    Each frame of an event stream is an event in the response's text; members that HAR does not define start with an
+    underscore, as HAR asks.
 
     Raises:
-        UsageError: nothing that was chosen went over HTTP.
+        UsageError: no chosen entry went over HTTP.
     """
     exchanges, done = _http_exchanges(source.columns), set[int]()
     if not any(number in exchanges for number in source.numbers):
@@ -136,7 +138,7 @@ def _http_exchanges(columns: Columns) -> dict[int, list[int]]:
 
 
 def _entry(items: Sequence[Item]) -> Json:
-    """One exchange, by the specification of HAR 1.2."""
+    """One exchange in the form of HAR 1.2."""
     heads = [item for item in items if item.kind == "http" and item.direction == "in"]
     sent, came = ([one.body for one in items if one.kind != "http" and one.direction == way] for way in DIRECTIONS[:2])
     request, response = read(items[0].body), read(heads[0].body) if heads else HttpEntry("", [], b"")
@@ -144,7 +146,7 @@ def _entry(items: Sequence[Item]) -> Json:
     status, _, words = response.line.partition(" ")
     begin, answered, end = (one.time for one in (items[0], (heads or items[-1:])[0], items[-1]))
     wait, receive = (round(max(0.0, ms) * 1000, 3) for ms in (answered - begin, end - answered))
-    posted, asked = b"".join((request.body, *sent)), parse_qsl(url.partition("?")[2], keep_blank_values=True)
+    posted, query = b"".join((request.body, *sent)), parse_qsl(url.partition("?")[2], keep_blank_values=True)
     joint = b"data: %b\n\n" if "text/event-stream" in response.header("content-type").lower() else b"%b"
     body = b"".join((response.body, *(joint % one for one in came)))
     out, text = (part.decode("utf-8", "backslashreplace") for part in (posted, body))
@@ -154,7 +156,7 @@ def _entry(items: Sequence[Item]) -> Json:
     return {
         "startedDateTime": datetime.fromtimestamp(begin, UTC).isoformat(timespec="milliseconds"),
         "time": round(wait + receive, 3),
-        "request": {"method": method, "url": url, "headers": _pairs(request.headers), "queryString": _pairs(asked),
+        "request": {"method": method, "url": url, "headers": _pairs(request.headers), "queryString": _pairs(query),
                     "bodySize": len(posted), **sends, **common},
         "response": {"status": int(status) if status.isdecimal() else 0,
                      "statusText": words if status.isdecimal() else response.line or "There was no answer.",
@@ -172,7 +174,7 @@ def _pairs(pairs: Iterable[tuple[str, str]]) -> Json:
 
 
 _TELLING = 4
-"""Characters of a text that is hardly twice the same by chance."""
+"""Characters from which on a text hardly occurs twice by chance."""
 
 
 def write_workflow(source: Source) -> Iterator[bytes]:
@@ -201,7 +203,7 @@ def write_workflow(source: Source) -> Iterator[bytes]:
 
 
 def _argument(value: Json, known: Mapping[str, str]) -> Json:
-    """A value as arguments of steps have it."""
+    """A value in the form of a step's arguments."""
     if isinstance(value, dict):
         return {key: _argument(inner, known) for key, inner in value.items()}
     if isinstance(value, list):
@@ -212,7 +214,7 @@ def _argument(value: Json, known: Mapping[str, str]) -> Json:
 
 
 def _texts(value: Json, place: str) -> Iterator[tuple[str, str]]:
-    """The telling texts of a value, each with the expression that names it."""
+    """The longer texts of a value, each with the expression that refers to it."""
     if isinstance(value, str) and len(value) >= _TELLING:
         yield value, place
     for key, inner in value.items() if isinstance(value, dict) else enumerate(items_of(value)):
@@ -221,11 +223,11 @@ def _texts(value: Json, place: str) -> Iterator[tuple[str, str]]:
 
 
 class Format(NamedTuple):
-    """One of the formats."""
+    """An export format."""
 
     name: str
     ending: str
-    """Of file names."""
+    """The ending of file names."""
     words: str
     write: Callable[[Source], Iterator[bytes]]
 
@@ -241,7 +243,7 @@ FORMATS: Mapping[str, Format] = {
         Format("workflow", "json", "the calls of tools as the steps of a workflow, which can be run", write_workflow),
     )
 }
-"""By their names."""
+"""The formats by name."""
 
 
 async def export(
@@ -252,16 +254,15 @@ async def export(
     redactor: Redactor,
     *,
     title: str = "",
-    told: Progress | None = None,
+    progress: Progress | None = None,
 ) -> int:
-    """Write the entries with these numbers, or all, to a new file or a stream, and say how many there were; those that
-    are gone are left out.
+    """Write these entries, or all, to a new file or a stream; returns how many were written, without those that are
+    gone.
 
-    A file appears when it is complete. Cancelling the caller leaves nothing behind. Everything goes through the
-    redactor once more.
+    A file appears when it is complete. Cancelling the caller leaves nothing behind. All data is redacted once more.
 
     Raises:
-        UsageError: no such format, nothing chosen, or the file is there already, or cannot be written.
+        UsageError: the format does not exist, no entry is chosen, or the file exists already or cannot be written.
     """
     if format not in FORMATS:
         raise UsageError(f"There is no format {format!r} to export as.", hint=f"There are {', '.join(FORMATS)}.")
@@ -277,7 +278,7 @@ async def export(
             target.flush()
 
     try:
-        return await run(recording, numbers, redactor, consume, title=title, told=told)
+        return await run(recording, numbers, redactor, consume, title=title, progress=progress)
     except FileExistsError:
         raise UsageError(f"{target} is there already.", hint="Name another file; nothing is overwritten.") from None
     except OSError as problem:

@@ -1,4 +1,4 @@
-"""What exports take: entries by value, what is known of the whole, and a thread beside the event loop."""
+"""The input of exports: entries by value, facts about the recording, and a thread beside the event loop."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ADDRESS = re.compile(r"[A-Z]+ (\S+)")
 
 
 class Item(NamedTuple):
-    """What is known of an entry; texts and body redacted once more."""
+    """The data of one entry, with texts and body redacted once more."""
 
     number: int
     time: float
@@ -44,13 +44,13 @@ class Item(NamedTuple):
     method: str = ""
     target: str = ""
     link: int = 0
-    """Of a request the number of its answer, of an answer that of its request."""
+    """The number of a request's answer, or of an answer's request."""
     outcome: str = ""
-    """See `message.OUTCOMES`; empty for what is no end of a span."""
+    """See `message.OUTCOMES`; empty for an entry without a span."""
     under: int = 0
-    """The request that a request came under."""
+    """The parent of a request."""
     follows: int = 0
-    """The earlier round of its conversation."""
+    """The request of the earlier round."""
     exchange: int = 0
     flags: int = 0
     """Bits, see `message`."""
@@ -61,14 +61,14 @@ class Item(NamedTuple):
 
 
 class Source:
-    """The entries that were chosen, and what is known of the whole; for one thread.
+    """The chosen entries, and facts about the recording; for one thread.
 
     Args:
-        columns: of the recording, as they were when the export began.
-        numbers: of the entries, None for all; what is gone is left out.
-        comments: of people on entries.
-        reader: has bodies and findings, also of entries that were not chosen.
-        pace: gets how many of how many entries are out; what it raises ends the export.
+        columns: the columns of the recording when the export began.
+        numbers: the chosen entries, None for all; entries that are gone are left out.
+        comments: the person's comments on entries.
+        reader: reads bodies and findings, also of other entries.
+        pace: called with the number of finished and of all entries; an exception ends the export.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Source:
     ) -> None:
         self.columns = columns
         self.numbers = _present(numbers, columns.first, columns.first + len(columns))
-        """The entries that were chosen, ascending."""
+        """The chosen entries, ascending."""
         self.redactor = redactor
         self.clean = lru_cache(10_000)(redactor.text)
         self.title = redactor.text(title)
@@ -92,8 +92,10 @@ class Source:
 
     @cached_property
     def servers(self) -> Mapping[str, Json]:
-        """For each server that is in it: `transport`, `version` of the protocol, `info` as the server gave it, and over
-        HTTP its `url`; as far as the recording has it.
+        """The servers of the chosen entries: `transport`, protocol `version`, `info` from the server, and `url` for
+        HTTP.
+
+        Members that the recording lacks are missing.
         """
         columns = self.columns
         wanted = {columns.server[number - columns.first] for number in self.numbers} - {0}
@@ -111,7 +113,7 @@ class Source:
         return {self.clean(names[server]): {"transport": "stdio", **known} for server, known in found.items()}
 
     def paced(self, numbers: Sequence[int] | None = None) -> Iterator[int]:
-        """These numbers, or those of the entries that were chosen, as fast as the export may go on."""
+        """These numbers, or those of the chosen entries, at the pace of the export."""
         numbers = self.numbers if numbers is None else numbers
         for done, number in enumerate(numbers, 1):
             yield number
@@ -148,13 +150,13 @@ class Source:
         )
 
     def body(self, number: int) -> bytes:
-        """The body of an entry of the recording, without secrets."""
+        """The body of an entry, without secrets."""
         data = self._reader.body(number)
         is_http = self.columns.kind[number - self.columns.first] & 15 == _HTTP
         return redacted(data, self.redactor) if is_http else self.redactor.bytes(data)
 
     def request_of(self, number: int) -> int:
-        """The number of the request that an entry is, or answers; 0 where that is none, or is gone."""
+        """The number of the request that an entry is or answers; 0 where there is none or it is gone."""
         columns = self.columns
         row = number - columns.first
         if columns.kind[row] & 15 == _REQUEST:
@@ -162,18 +164,18 @@ class Source:
         return columns.link[row] if columns.outcome[row] and columns.link[row] >= columns.first else 0
 
     def answer_to(self, request: int) -> int:
-        """The number of the answer to a request; 0 where there is none, or it is gone."""
+        """The number of the answer to a request; 0 where there is none or it is gone."""
         columns = self.columns
         link = columns.link[request - columns.first]
         return link if columns.first <= link < columns.first + len(columns) else 0
 
     def requests(self) -> Sequence[int]:
-        """The numbers of the requests that were chosen, or whose answers were."""
+        """The requests that were chosen, or whose answers were."""
         return sorted({request for number in self.numbers if (request := self.request_of(number))})
 
 
 def _present(numbers: Iterable[int] | None, first: int, end: int) -> Sequence[int]:
-    """The chosen ones, ascending, once each, as far as they are there."""
+    """The chosen numbers that exist, ascending, without duplicates."""
     if numbers is None:
         return range(first, end)
     known = array("I", sorted(set(numbers)))
@@ -189,7 +191,7 @@ def _address(head: bytes, redactor: Redactor) -> dict[str, Json]:
 
 
 def _greeting(frame: bytes) -> dict[str, Json]:
-    """Specification 2025-11-25, lifecycle, and 2026-07-28, server/discover."""
+    """Read the server's facts from its greeting (2025-11-25, lifecycle; 2026-07-28, server/discover)."""
     result = mapping(mapping(loads_or(frame)).get("result"))
     meta = mapping(result.get("_meta"))
     info = mapping(result.get("serverInfo") or meta.get(META_SERVER))
@@ -202,9 +204,9 @@ def _greeting(frame: bytes) -> dict[str, Json]:
 
 _CHUNK = 500
 _FRESH = 10.0
-"""Seconds in which a body may still be waited for."""
+"""Seconds after which a body has arrived for sure."""
 Progress = Callable[[int, int], None]
-"""Gets how many of how many entries are out."""
+"""Called with the number of finished entries and of all entries."""
 
 
 async def run(
@@ -214,16 +216,16 @@ async def run(
     consume: Callable[[Source], None],
     *,
     title: str = "",
-    told: Progress | None = None,
+    progress: Progress | None = None,
     leave: bool = False,
 ) -> int:
-    """Give the entries with these numbers, or all, to `consume`, which runs in a thread; how many there were.
+    """Pass these entries, or all, to `consume`, which runs in a thread; returns how many there were.
 
     Args:
-        leave: when cancelled, leave the thread alone at once: it ends by itself, with its next entry.
+        leave: when cancelled, do not wait for the thread, which ends at its next entry.
 
     Raises:
-        UsageError: nothing is chosen, or `consume` has nothing to say about it.
+        UsageError: no entry is chosen, or `consume` finds none that it can use.
     """
     await _complete(recording)
     columns, comments, reader = recording.columns.snapshot(), comments_of(recording), recording.reader()
@@ -234,8 +236,8 @@ async def run(
     def pace(done: int, total: int) -> None:
         if stopped:
             raise InterruptedError
-        if told is not None and (done % _CHUNK == 0 or done == total):
-            loop.call_soon_threadsafe(told, done, total)
+        if progress is not None and (done % _CHUNK == 0 or done == total):
+            loop.call_soon_threadsafe(progress, done, total)
 
     def work() -> None:
         try:
@@ -255,14 +257,14 @@ async def run(
         return await asyncio.shield(waiting)
     except asyncio.CancelledError:
         stopped = True
-        waiting.add_done_callback(lambda over: over.cancelled() or over.exception())  # nobody asks for it any more
+        waiting.add_done_callback(lambda over: over.cancelled() or over.exception())  # nobody waits for it any more
         if not leave:
             await asyncio.wait((waiting,))
         raise
 
 
 async def _complete(recording: Recording) -> None:
-    """Wait for bodies that have just come and are large: they are redacted beside the event loop."""
+    """Wait for large bodies that have just arrived, because another thread redacts them."""
     columns, since = recording.columns.snapshot(), time.time() - _FRESH
     for row in range(len(columns) - 1, -1, -1):
         if columns.time[row] < since:

@@ -1,4 +1,4 @@
-"""A recording as JSON lines, as they are or compressed into a bundle."""
+"""A recording as JSON lines, plain or compressed into a bundle."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ _FRAME = b',"frame":'
 _FLAGS = (("probe", PROBE), ("by_hand", BY_HAND), ("asked", ASKED), ("marked", MARKED))
 _MOST = 0xFFFFFFFF
 _GZIP_BITS = 31
-"""Of zlib: the largest window, in the format of gzip."""
+"""The window bits of zlib: the largest window, in the format of gzip."""
 _LATEST = 253_402_300_800
-"""Seconds; from there on years have five digits."""
+"""Seconds from which on years have five digits."""
 _WORDS = 4_000
 _PARTS = 300_000
-"""Values and members of a line, at the most, that are made of it: a small file may have millions in a line."""
+"""The most values and members of a line, because a small compressed file may have millions of them."""
 
 
 class BadLine(ValueError):
-    """A line that cannot be used; says why."""
+    """A line is invalid; the message says why."""
 
 
 def head_line(title: str, servers: Mapping[str, Json]) -> bytes:
-    """The first line."""
+    """The first line of a file."""
     head = {"format": FORMAT, "version": VERSION, "made": time.time(), "by": f"mcp-studio {__version__}"}
     return dumps({**head, "title": title, "servers": dict(servers)}) + b"\n"
 
 
 def line_of(item: Item) -> bytes:
-    """The line of one entry."""
+    """The line of an entry."""
     known: dict[str, Json] = {
         "n": item.number, "time": item.time, "server": item.server, "direction": item.direction, "kind": item.kind,
         "size": item.size,
@@ -75,7 +75,7 @@ def _with_body(known: dict[str, Json], body: bytes) -> bytes:
 
 
 def _is_json(body: bytes, read: bool) -> bool:
-    """Whether a body is JSON; `read`: it was, when it came, and where it has very many parts that is believed."""
+    """Whether a body is JSON; where it has very many parts, `read` decides, which says that it was when it arrived."""
     if body[:1] not in b"{[" or body[-1:] not in b"}]":
         return False
     if has_more_values(body, _PARTS):
@@ -88,10 +88,10 @@ def _is_json(body: bytes, read: bool) -> bool:
 
 
 def read_head(line: bytes, place: str) -> dict[str, Json]:
-    """What the first line says.
+    """The content of the first line.
 
     Raises:
-        UsageError: it is another format, or a version that this studio does not know.
+        UsageError: the file has another format or a newer version.
     """
     head = mapping(loads_or(line))
     version = head.get("version")
@@ -106,10 +106,10 @@ def read_head(line: bytes, place: str) -> dict[str, Json]:
 
 
 def read_line(line: bytes) -> Item:
-    """One entry.
+    """The entry of a line.
 
     Raises:
-        BadLine: why it cannot be used.
+        BadLine: the line is invalid.
     """
     known, body = _split(line)
     number, moment = known.get("n"), known.get("time")
@@ -131,12 +131,12 @@ def read_line(line: bytes) -> Item:
 
 
 def _split(line: bytes) -> tuple[dict[str, Json], bytes]:
-    """What is known of the entry, and its body."""
+    """The members of a line, and the body of its entry."""
     line = line.strip()
     at = line.find(_FRAME)
     try:
         body = line[at + len(_FRAME) : -1]
-        if at > 0 and line.endswith(b"}") and _is_json(body, True):  # it is the last member
+        if at > 0 and line.endswith(b"}") and _is_json(body, True):  # the frame is the last member
             return _object(line[:at] + b"}"), body
         known = _object(line)
     except (UnicodeDecodeError, JsonProblem, LimitExceeded):
@@ -154,7 +154,7 @@ def _object(line: bytes) -> dict[str, Json]:
 
 
 def _body(known: dict[str, Json]) -> bytes:
-    if "frame" in known:  # of a line that another program has written anew
+    if "frame" in known:  # another program has rewritten the line
         return dumps(known.pop("frame"))
     if isinstance(text := known.get("text"), str):
         return text.encode("utf-8", "surrogatepass")
@@ -178,13 +178,13 @@ def _number(known: Mapping[str, Json], name: str) -> int:
 
 
 def write(source: Source) -> Iterator[bytes]:
-    """The line that says what the file is, and one line for each entry."""
+    """The first line, and one line for each entry."""
     yield head_line(source.title, source.servers)
     yield from map(line_of, map(source.item, source.paced()))
 
 
 def write_bundle(source: Source) -> Iterator[bytes]:
-    """The same, compressed with gzip; `bundle.open_bundle` opens it."""
+    """The lines of `write`, compressed with gzip; `bundle.open_file` opens them."""
     packer = zlib.compressobj(6, zlib.DEFLATED, _GZIP_BITS)
     for line in write(source):
         yield packer.compress(line)

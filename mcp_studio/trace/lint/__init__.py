@@ -1,1 +1,1 @@
-"""The protocol lint: what is wrong with each message, by the version that was negotiated, and where that is written."""
+"""The protocol lint: what is wrong with each message by the negotiated version, and the specification that says so."""

@@ -1,6 +1,6 @@
-"""Whole messages against the SDK's types of their version. Slow to start: for a thread, when somebody looks.
+"""Checks whole messages against the SDK's types of their version. Slow to start: runs in a thread, on demand.
 
-An error of the SDK becomes the rule that names it best. Of a union only the errors of the arm that was meant count.
+An error of the SDK becomes the rule that describes it best. Of a union only the errors of the intended arm count.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from mcp_studio.trace.message import Direction, MessageKind, WireMessage
 
 Path = tuple[str | int, ...]
 SIZE = 256 * 1024
-"""Bytes of a message that is looked at closely; larger ones would take too long."""
+"""Bytes of the largest message that is checked; larger ones would take too long."""
 TIME = 2.0
-"""Seconds of computing for all messages that are checked together, without what has to be imported first."""
+"""Seconds of CPU for all messages that are checked together, without imports."""
 _LOOKED_AT = 4_000
 _OF_A_KIND = 2
 _TOGETHER = 100
 _FLAWS, _NULLS, _DUPLICATES = 20, 20, 10
 _TELLING = ("type", "resultType", "mode", "method")
-"""Members whose value decides which arm of a union is meant."""
+"""Members whose value tells the intended arm of a union."""
 _FREE = frozenset(
     "inputSchema outputSchema requestedSchema structuredContent input data _meta metadata experimental "
     "inputRequests task error extensions".split()
 )
-"""Members whose values are anybody's own."""
+"""Members whose values the protocol does not define."""
 _RULES = (
     (r"/result/resultType", "result-type"),
     (r"/result/(ttlMs|cacheScope)", "cache-hints"),
@@ -49,7 +49,7 @@ _RULES = (
     (r"/params/(progressToken|progress|total)", "progress-type"),
     (r"/params/level", "log-level"),
 )
-"""Where an error is -> the rule that it breaks; anywhere else it breaks a rule about types in general."""
+"""The rule for an error at a place; errors elsewhere break a rule about types in general."""
 
 
 _SECTIONS = {
@@ -69,14 +69,14 @@ _SECTIONS = {
     "server": "schema#discoverresult",
     "subscriptions": "basic/patterns/subscriptions",
 }
-"""Method without `notifications/`, or the first part of it -> page and heading of the specification."""
+"""The specification's page and heading, by method without `notifications/`, or by its first part."""
 
 
 async def examine(entries: Iterable[WireMessage], ledger: Callable[[str], Ledger]) -> list[WireMessage]:
-    """Check these messages, and add what is found to them; those that something was added to.
+    """Check messages and attach the findings; returns the messages that got any.
 
     Args:
-        ledger: the ledger of a server.
+        ledger: returns the ledger of a server.
     """
     wanted = [entry for entry in entries if _is_wanted(entry)][:_TOGETHER]
     jobs = [
@@ -99,12 +99,12 @@ def _is_wanted(entry: WireMessage) -> bool:
 
 
 def _is_covered(pointer: str, known: set[str]) -> bool:
-    """Whether a rule has found something at this place, right above or right below it."""
+    """Whether a rule has a finding at this place, directly above or directly below."""
     return any(pointer in (one, one.rpartition("/")[0]) or pointer.rpartition("/")[0] == one for one in known if one)
 
 
 def typical(newest_first: Iterable[WireMessage], server: str) -> list[WireMessage]:
-    """The newest messages of a server, some of each kind: what is worth checking to judge it."""
+    """The newest messages of a server, some of each kind, which are enough to judge it."""
     chosen: list[WireMessage] = []
     counts: Counter[tuple[str, str, str, str]] = Counter()
     for seen, entry in enumerate(newest_first):
@@ -123,14 +123,14 @@ class Job(NamedTuple):
     direction: Direction
     kind: MessageKind
     method: str
-    """Of an answer, the method of its request."""
+    """For an answer, the method of its request."""
     version: str
-    """What was negotiated when it crossed the wire; empty before that."""
+    """The version that was negotiated when the message crossed the wire; empty before."""
     body: bytes
 
 
 def check_all(jobs: Iterable[Job]) -> list[list[Spot]]:
-    """What is wrong with each message; those that there is no time for get an empty list."""
+    """The problems of each message; messages that the time does not suffice for get an empty list."""
     import mcp_types.methods  # noqa: F401  # pyright: ignore[reportUnusedImport] - before the clock begins
 
     until = time.thread_time() + TIME
@@ -138,7 +138,7 @@ def check_all(jobs: Iterable[Job]) -> list[list[Spot]]:
 
 
 def check(job: Job) -> list[Spot]:
-    """What is wrong with one message."""
+    """The problems of one message."""
     try:
         message = loads(job.body)
     except (JsonProblem, LimitExceeded):
@@ -147,19 +147,19 @@ def check(job: Job) -> list[Spot]:
     part = "result" if job.kind == "result" else "params"
     content = mapping(message).get(part, None if part == "result" else {})
     if not isinstance(content, dict):
-        return repeated  # the envelope's rules say so
+        return repeated  # the rules on the envelope report this
     known = mapping(content)
     if part == "result" and ("task" in known or known.get("resultType") == "task"):
         return repeated  # the result comes later, and has this shape then
     spots = _nulls(content, f"/{part}") if job.direction == "in" else []
     known_places = {spot.pointer for spot in spots}
-    flaws = _meant(_flaws(job, _version(job, known), content))
+    flaws = _intended_flaws(_flaws(job, _version(job, known), content))
     spots += [spot for flaw in flaws[:_FLAWS] if (spot := _spot(flaw, job)).pointer not in known_places]
     return repeated + spots
 
 
 def _version(job: Job, content: dict[str, Json]) -> str:
-    """Messages of the negotiation say their version themselves."""
+    """The version of a message; messages of the negotiation name it themselves."""
     version: Json = job.version
     if job.method == "initialize":
         version = content.get("protocolVersion")
@@ -169,7 +169,7 @@ def _version(job: Job, content: dict[str, Json]) -> str:
 
 
 def _duplicate_keys(body: bytes) -> list[Spot]:
-    """Keys that an object has twice; readers differ in which of the values they take."""
+    """Keys that an object has twice; readers differ in which value they use."""
     repeated: set[str] = set()
 
     def members(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
@@ -180,13 +180,13 @@ def _duplicate_keys(body: bytes) -> list[Spot]:
             found[name] = value
         return found
 
-    json.loads(body.decode("utf-8", "replace"), object_pairs_hook=members, parse_int=str)  # of any length
+    json.loads(body.decode("utf-8", "replace"), object_pairs_hook=members, parse_int=str)  # integers of any length
     names = sorted(repeated)[:_DUPLICATES]
     return [Spot("duplicate-key", f'An object has the key "{name[:80]}" twice.') for name in names]
 
 
 def _nulls(value: Json, where: str) -> list[Spot]:
-    """Members that are null where the schema knows no null, except in what servers and people say themselves."""
+    """Members that are null where the schema has no null, except in values that the protocol does not define."""
     spots: list[Spot] = []
     todo: list[tuple[Json, str]] = [(value, where)]
     while todo and len(spots) < _NULLS:
@@ -206,13 +206,13 @@ def _nulls(value: Json, where: str) -> list[Spot]:
 
 
 class _Flaw(NamedTuple):
-    """One error, its location divided into the way through the value and the arms of unions on it."""
+    """One error, its location split into the path through the value and the arms of unions on it."""
 
     path: Path
     arms: tuple[tuple[Path, str], ...]
     kind: str
     text: str
-    """What is wrong with the last step of the path, to follow its name."""
+    """What is wrong with the last step of the path; follows its name in a sentence."""
 
 
 def _flaws(job: Job, version: str, content: Json) -> list[_Flaw]:
@@ -223,7 +223,7 @@ def _flaws(job: Job, version: str, content: Json) -> list[_Flaw]:
     types: dict[tuple[str, str], Any] = getattr(methods, f"{side}_{job.kind.upper()}S", {})
     wanted = types.get((job.method, version))
     if wanted is None:
-        return []  # a method that the version does not have; other rules say so where that is wrong
+        return []  # the version has no such method; other rules report that where it is wrong
     whole: Json = content
     if job.kind != "result":
         whole = {"jsonrpc": "2.0", "method": job.method, "params": content}
@@ -233,12 +233,12 @@ def _flaws(job: Job, version: str, content: Json) -> list[_Flaw]:
         TypeAdapter(wanted).validate_json(dumps(whole), strict=True, by_name=False)
     except ValidationError as problem:
         errors = problem.errors(include_url=False, include_context=False, include_input=False)
-        return [_placed(whole, error["loc"], error["type"], error["msg"]) for error in errors]
+        return [_locate(whole, error["loc"], error["type"], error["msg"]) for error in errors]
     return []
 
 
-def _placed(root: Json, location: Sequence[str | int], kind: str, message: str) -> _Flaw:
-    """Find out which steps of an error's location lead through the value; the others name arms of unions."""
+def _locate(root: Json, location: Sequence[str | int], kind: str, message: str) -> _Flaw:
+    """Find the steps of an error's location that lead through the value; the others name arms of unions."""
     node, path, arms = root, list[str | int](), list[tuple[Path, str]]()
     for at, step in enumerate(location):
         if isinstance(node, dict) and step in (known := cast("dict[str | int, Json]", node)):
@@ -252,8 +252,8 @@ def _placed(root: Json, location: Sequence[str | int], kind: str, message: str) 
     return _Flaw(tuple(path), tuple(arms), kind, _words(kind, message))
 
 
-def _meant(flaws: Sequence[_Flaw], level: int = 0) -> list[_Flaw]:
-    """The errors without those of arms that were not meant."""
+def _intended_flaws(flaws: Sequence[_Flaw], level: int = 0) -> list[_Flaw]:
+    """The errors without those of arms that were not intended."""
     found = [flaw for flaw in flaws if len(flaw.arms) <= level]
     unions: dict[Path, dict[str, list[_Flaw]]] = {}
     for flaw in flaws:
@@ -261,16 +261,16 @@ def _meant(flaws: Sequence[_Flaw], level: int = 0) -> list[_Flaw]:
             place, arm = flaw.arms[level]
             unions.setdefault(place, {}).setdefault(arm, []).append(flaw)
     for place, arms in unions.items():
-        best = min(arms.values(), key=lambda errors: _is_excluded(errors, place))  # the first, if nothing tells
+        best = min(arms.values(), key=lambda errors: _is_excluded(errors, place))  # the first arm if no value tells
         if len(arms) > 1 and _is_excluded(best, place):
             found.append(_Flaw(place, (), "union", "is of no known kind"))
         else:
-            found += _meant(best, level + 1)
+            found += _intended_flaws(best, level + 1)
     return found
 
 
 def _is_excluded(flaws: Sequence[_Flaw], place: Path) -> bool:
-    """Whether an arm is out of the question: the value names another one."""
+    """Whether an arm cannot be intended, because the value names another one."""
     return any(flaw.kind == "literal_error" and flaw.path[:-1] == place and flaw.path[-1] in _TELLING for flaw in flaws)
 
 

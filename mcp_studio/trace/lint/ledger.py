@@ -1,4 +1,4 @@
-"""What the lint found on one server, counted: the same finding a thousand times is one line with a number."""
+"""The lint's findings on one server, counted: equal findings become one group with a number."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mcp_studio.trace.lint.rules import Finding, Severity, weight
 from mcp_studio.trace.message import WireMessage
 
 _PER_RULE = 20
-"""Different texts of one rule that are counted apart; further ones are counted together."""
+"""Different texts of one rule that are counted separately; further ones are counted together."""
 _VERSIONS = 100
 
 
@@ -20,14 +20,14 @@ class Group:
 
     first: Finding
     others: bool = False
-    """Findings of the rule with ever different texts; `first` is only the first of them."""
+    """Whether the group collects further texts of the rule, of which `first` is only the first."""
     count: int = 0
     last: int = 0
-    """The number of the newest message it was found on."""
+    """The number of the newest message with the finding."""
 
 
 class Ledger:
-    """All findings on one server since it was last connected.
+    """All findings on one server since its last connection began.
 
     Args:
         on_wrong: called at the first error or warning.
@@ -39,21 +39,20 @@ class Ledger:
         self.begins()
 
     def begins(self, first: int = 0) -> None:
-        """Another connection: what was, or will be, found on messages before this number is no longer counted."""
+        """Start to count anew, because a new connection begins; findings on earlier messages no longer count."""
         self._first = first
         self._groups: dict[tuple[str, str], Group] = {}
         self._texts: Counter[str] = Counter()
         self._covered: set[str] = set()
         self.counts: Counter[Severity] = Counter()
-        """How many findings of each severity."""
+        """The number of findings of each severity."""
         self.wrong = False
         """Whether there is an error or a warning."""
 
     def add(self, findings: Iterable[Finding]) -> None:
-        """Count findings."""
         for finding in findings:
             if finding.number < self._first:
-                continue  # its connection is over
+                continue  # the finding's connection has ended
             self.counts[finding.severity] += 1
             if not self.wrong and finding.severity != "hint":
                 self.wrong = True
@@ -72,32 +71,32 @@ class Ledger:
         return self._groups.setdefault((finding.rule, ""), Group(finding, others=True))
 
     def groups(self) -> tuple[Group, ...]:
-        """Worst first, then in the order in which they were first found."""
+        """The groups, worst first, then by their first finding."""
         return tuple(sorted(self._groups.values(), key=lambda group: -weight((group.first,))))
 
     def cover(self, warning: str) -> None:
-        """A finding says the same as this warning of the session."""
+        """Record that a finding says the same as this warning of the session."""
         if len(self._covered) < _VERSIONS:
             self._covered.add(warning)
 
     def uncovered(self, warnings: Iterable[str]) -> tuple[str, ...]:
-        """The warnings that no finding says."""
+        """The warnings that no finding repeats."""
         return tuple(warning for warning in warnings if warning not in self._covered)
 
     def speaks(self, number: int, version: str) -> None:
-        """From this message on the connection has this protocol version."""
+        """Record the protocol version of the messages from this one on."""
         self._versions.append((number, version))
         del self._versions[:-_VERSIONS]
 
     def version_at(self, number: int) -> str:
-        """The protocol version that was agreed on when a message crossed the wire; empty before that."""
+        """The protocol version when a message crossed the wire; empty before one was agreed on."""
         return next((version for since, version in reversed(self._versions) if since <= number), "")
 
 
 def attach(entry: WireMessage, ledger: Ledger, findings: Iterable[Finding]) -> bool:
-    """Put findings on a message, those that are not there yet; whether there were any.
+    """Attach new findings to a message; returns whether there were any.
 
-    What is wrong with a message of ours is shown on it, and not counted: it is nothing that the server does.
+    Findings on messages of ours are shown but not counted, because they do not concern the server.
     """
     new = tuple(finding for finding in findings if finding not in entry.findings)
     if new:

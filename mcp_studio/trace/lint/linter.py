@@ -1,4 +1,4 @@
-"""The lint of one connection: gets every message in either direction, synchronous and cheap."""
+"""The lint of one connection: gets every message in both directions, synchronously, and must be cheap."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from mcp_studio.trace.message import GREETINGS, WireMessage
 from mcp_studio.transport.base import HttpRequest, HttpResponse
 
 _READ = 256 * 1024
-"""Bytes of a frame written by hand that is read."""
+"""Bytes of the largest frame written by hand that is parsed."""
 _FINDINGS = 50
-"""Findings of one message."""
+"""The most findings of one message."""
 
 
 class Linter:
-    """Finds what is wrong with the messages of one connection, and puts it on them and into the ledger.
+    """Checks the messages of one connection, and attaches the findings to them and to the ledger.
 
     Args:
-        clean: takes secrets out of a text.
-        changed: gets each message that findings were added to.
+        clean: removes secrets from a text.
+        changed: called with each message that got findings.
     """
 
     def __init__(self, ledger: Ledger, clean: Callable[[str], str], changed: Callable[[WireMessage], None]) -> None:
@@ -38,29 +38,29 @@ class Linter:
         self.begins()
 
     def begins(self, first: int = 0) -> None:
-        """Another connection, whose messages begin with this number."""
+        """Start a new connection, whose first message has this number."""
         self._ledger.begins(first)
         self._requests = messages.Requests()
         self._exchanges = messages.Exchanges()
         self._pages = Pages()
         self._subscribed: set[str] = set()
         self._usable: set[str] = set()
-        """Methods that the server is known to have declared."""
+        """Methods that the server is known to support."""
         self._version = ""
         self._modern = False
         self._server: Json = None
-        """The capabilities that the server declared."""
+        """The server's capabilities."""
         self._client: Json = None
-        """The capabilities that we declared."""
+        """Our capabilities."""
         self._discovered: dict[str, Json] | None = None
-        """What the server said to `server/discover` once `initialize` was sent, whose answer settles the version."""
+        """The answer to `server/discover` after `initialize` was sent, whose answer decides on the version."""
         self._spoiled = 0
-        """Frames written by hand that are no messages: the right answer to them is an error without an id."""
+        """Invalid frames written by hand, each of which is rightly answered by an error without an id."""
 
     # ------------------------------------------------------------------ out
 
     def sent(self, entry: WireMessage, out: Outgoing) -> None:
-        """A message of ours goes out."""
+        """Check a message of ours that goes out."""
         if entry.exchange:
             self._attach(entry, self._exchanges.carries(entry.exchange, out))
         if out.kind != "request" or out.id is None:
@@ -78,7 +78,7 @@ class Linter:
                 self._usable.add(out.method)
 
     def sent_by_hand(self, entry: WireMessage, frame: bytes, parsed: Parsed) -> None:
-        """A frame goes out that somebody wrote."""
+        """Check a frame that a person wrote by hand."""
         for message in parsed.messages:
             if isinstance(message, Request):
                 self._request(message.id, message.method, self._version, message.params)
@@ -101,17 +101,17 @@ class Linter:
         elif method == "server/discover":
             self._client = mapping(params.get("_meta")).get(META_CAPABILITIES)
         elif method == "resources/subscribe":
-            # That it may end is not followed: an update that comes a little late is no fault.
+            # Unsubscribing is not tracked: a somewhat late update is not a fault.
             self._subscribed.add(str(params.get("uri")))
 
     # ------------------------------------------------------------------ in
 
     def received(self, entry: WireMessage, frame: bytes) -> None:
-        """A frame came in that is not all ASCII."""
+        """Check the bytes of an incoming frame that is not all ASCII."""
         self._attach(entry, messages.check_bytes(frame))
 
     def understood(self, entry: WireMessage, parsed: Parsed) -> None:
-        """What the frame turned out to be."""
+        """Check the messages of the last incoming frame."""
         one = None if parsed.batch else parsed.messages[0]
         self._attach(entry, self._batch(entry, parsed) if one is None else self._message(entry, one, parsed.value))
 
@@ -125,7 +125,7 @@ class Linter:
     def _message(self, entry: WireMessage, message: Message, value: Json) -> Iterator[Spot]:
         if isinstance(message, Malformed) and message.unread:
             if message.unread == "values":
-                return  # a limit of ours, and no fault of the server
+                return  # a limit of ours, no fault of the server
             yield Spot("not-json" if message.unread == "no JSON" else "too-deep", _sentence(message.reason))
             return
         yield from messages.check_envelope(value, self._modern)
@@ -174,18 +174,18 @@ class Linter:
                 self._negotiated(entry, "server/discover", MODERN_VERSIONS[-1], discovered or {})
         yield from self._exchanges.refused(entry.exchange, message.code)
 
-    def _negotiated(self, entry: WireMessage, method: str, asked: str, result: dict[str, Json]) -> str:
-        """Take over what a handshake or a discovery settled; the version, or empty for any other request.
+    def _negotiated(self, entry: WireMessage, method: str, requested: str, result: dict[str, Json]) -> str:
+        """Record the outcome of a handshake or discovery; returns the version, or an empty text for other requests.
 
         Args:
-            asked: the version of the request.
+            requested: the version of the request.
         """
         version: Json = None
         if method == "initialize":
             version = result.get("protocolVersion")
         elif method == "server/discover" and isinstance(result.get("capabilities"), dict):
             if self._discovered is None:
-                version = asked
+                version = requested
             else:
                 self._discovered = result
         if not isinstance(version, str) or version not in VERSIONS:
@@ -200,27 +200,27 @@ class Linter:
     # ------------------------------------------------------------------ beside the messages
 
     def stray(self, entry: WireMessage) -> None:
-        """A line on standard output that is no message."""
+        """Report a line on standard output that is not a message."""
         self._attach(entry, (Spot("stdout-noise", "Standard output carries a line that is no message."),))
 
     def http_request(self, request: HttpRequest) -> None:
-        """An HTTP request head goes out."""
+        """Record the head of an outgoing HTTP request."""
         self._exchanges.request(request)
 
     def http_response(self, entry: WireMessage, response: HttpResponse) -> None:
-        """An HTTP response head came in."""
+        """Check the head of an HTTP response."""
         self._attach(entry, self._exchanges.response(response, self._requests))
 
     def leftover(self, entry: WireMessage, frame: bytes) -> None:
-        """A frame that came in was not taken by anybody."""
+        """Check an incoming frame that nobody handled."""
         self._attach(entry, self._exchanges.leftover(entry.exchange, frame))
 
     def settled(self, identity: RequestId) -> None:
-        """A request is over, although no response says so by its id."""
+        """Record that a request has ended although no response has its id."""
         self._requests.drop(identity)
 
     def judged(self, entry: WireMessage, problems: Sequence[tuple[str, str]]) -> None:
-        """The structured content of this answer was checked against the tool's schema: pointers in it, and why."""
+        """Report the problems of an answer's structured content, each with a pointer and a reason."""
         where = "/result/structuredContent"
         self._attach(entry, [Spot("output-mismatch", _sentence(text), where + pointer) for pointer, text in problems])
 

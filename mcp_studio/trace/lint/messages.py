@@ -1,5 +1,6 @@
-"""Rules about messages as such: bytes, JSON-RPC envelope (specification, basic, "Messages"), which answer belongs to
-which request, progress, logs, notices of change, HTTP (basic/transports).
+"""Rules on messages as such: bytes, envelope, pairing of requests and answers, progress, logs, notifications, HTTP.
+
+Specification: basic, "Messages"; basic/transports.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ _READ = 1 << 20
 
 
 def check_bytes(frame: bytes) -> Iterator[Spot]:
-    """What is wrong with a frame before it is parsed."""
+    """The problems of a frame's bytes."""
     begin = frame[:_READ]
     if begin.startswith(_BOM):
         yield Spot("byte-order-mark", "The message begins with a byte order mark, which JSON must not.")
     try:
         begin.decode()
     except UnicodeDecodeError as problem:
-        # A character that the cut divided is no fault.
+        # a character that the cut splits is not a fault
         if len(frame) <= _READ or problem.end < _READ - 3:
             bad = begin[problem.start : problem.start + 4].hex(" ")
             yield Spot("invalid-utf8", f"Byte {problem.start:,} is not UTF-8 ({bad} …).")
@@ -45,12 +46,12 @@ _ANSWER = frozenset({"jsonrpc", "id", "result", "error"})
 _LONG_ID = 1_000
 _JSONRPC_CODES = (-32700, -32600, -32601, -32602, -32603)
 _RETIRED = -32002
-"""No such resource, of earlier versions; -32602 in 2026-07-28."""
+""""No such resource" in earlier versions; 2026-07-28 uses -32602."""
 _MODERN_CODES = (versions.HEADER_MISMATCH, versions.MISSING_CAPABILITY, versions.UNSUPPORTED_VERSION)
 
 
 def check_envelope(value: Json, modern: bool) -> Iterator[Spot]:
-    """What is wrong with one message, whatever it is about."""
+    """The problems of a message's envelope."""
     message = mapping(value)
     if not isinstance(value, dict):
         yield Spot("not-a-message", f"A message is an object, not {kind_of(value)}.")
@@ -60,7 +61,7 @@ def check_envelope(value: Json, modern: bool) -> Iterator[Spot]:
         yield Spot("jsonrpc-version", f'The member jsonrpc is {has}; it must be "2.0".', "/jsonrpc")
     if "id" in message:
         identity = message["id"]
-        unread = identity is None and "error" in message and "method" not in message  # the request could not be read
+        unread = identity is None and "error" in message and "method" not in message  # on an unreadable request
         if not isinstance(identity, str) and type(identity) is not int and not unread:
             text = f"The id is {kind_of(identity)}; it must be a string or an integer."
             yield Spot("id-type", text, "/id")
@@ -115,11 +116,11 @@ def _error(error: Json, modern: bool) -> Iterator[Spot]:
         text = f"The code of the error is {kind_in(known, 'code')}; it must be an integer."
         yield Spot("error-code", text, "/error/code")
     elif -32768 <= code <= -32000 and code not in _JSONRPC_CODES:
-        yield from _reserved(code, modern)
+        yield from _reserved_code(code, modern)
 
 
-def _reserved(code: int, modern: bool) -> Iterator[Spot]:
-    """Specification 2026-07-28, basic, "Error Codes"; earlier versions leave the server range to the server."""
+def _reserved_code(code: int, modern: bool) -> Iterator[Spot]:
+    """Specification 2026-07-28, basic, "Error Codes"; earlier versions leave these codes to the server."""
     if code >= -32099 and (not modern or code in _MODERN_CODES):
         return
     if code >= -32019 and code != _RETIRED:
@@ -141,30 +142,30 @@ class Sent:
     method: str
     version: str
     logs: bool
-    """It carries a log level (2026-07-28)."""
+    """Whether the request carries a log level (2026-07-28)."""
     filter: dict[str, Json]
-    """The notices that a `subscriptions/listen` asks for."""
+    """The notifications that a `subscriptions/listen` asks for."""
     state: Literal["open", "answered", "dropped"] = "open"
     progress: float | None = None
     """The newest progress."""
     acknowledged: bool = False
-    """Of a `subscriptions/listen`: the server has said that it listens."""
+    """Whether the server has acknowledged the subscription (`subscriptions/listen`)."""
     task: bool = False
-    """The answer is a task: progress goes on under the same token (basic/utilities/tasks)."""
+    """Whether the answer is a task, whose progress uses the same token (basic/utilities/tasks)."""
 
 
 class Requests:
-    """What was asked on one connection. Of the requests that are over, the newest are remembered."""
+    """The requests of one connection. Of those that have ended, only the newest are remembered."""
 
     def __init__(self) -> None:
-        # A dict passes over all that it has lost to find its oldest.
+        # A dict would walk over all deleted entries to find its oldest.
         self._sent: OrderedDict[RequestId, Sent] = OrderedDict()
         self.tokens: OrderedDict[RequestId, Sent] = OrderedDict()
-        """By the progress tokens that they carried."""
+        """Requests by their progress tokens."""
         self._received: dict[RequestId, None] = {}
 
     def add(self, identity: RequestId, method: str, version: str, params: dict[str, Json]) -> None:
-        """A request of ours goes out."""
+        """Record a request of ours."""
         meta = mapping(params.get("_meta"))
         token = meta.get("progressToken")
         request = self._sent[identity] = Sent(
@@ -179,7 +180,7 @@ class Requests:
             del self.tokens[next(iter(self.tokens))]
 
     def get(self, identity: Json) -> Sent | None:
-        """The request with an id, whether it is open or over."""
+        """The request with an id, open or ended."""
         return self._sent.get(identity) if isinstance(identity, (int, str)) else None
 
     def wants_logs(self) -> bool:
@@ -187,12 +188,12 @@ class Requests:
         return any(one.logs and one.state == "open" for one in self._sent.values())
 
     def drop(self, identity: RequestId) -> None:
-        """Nobody waits for an answer any more; one that still comes is no fault."""
+        """Record that nobody waits for an answer, so that a late answer is not a fault."""
         if (request := self._sent.get(identity)) is not None and request.state == "open":
             request.state = "dropped"
 
     def answer(self, identity: RequestId | None) -> tuple[Sent | None, list[Spot]]:
-        """The open request that a response answers; and what is wrong with the response's id."""
+        """The open request that a response answers, and the problems of the response's id."""
         if identity is None:
             return None, [Spot("response-without-id", "The response does not say which request it answers.", "/id")]
         spots: list[Spot] = []
@@ -210,7 +211,7 @@ class Requests:
         return (request if before == "open" else None), spots
 
     def receive(self, identity: RequestId) -> list[Spot]:
-        """The server asks something."""
+        """Record a request of the server; returns the problems of its id."""
         reused = identity in self._received
         self._received[identity] = None
         if len(self._received) > _REMEMBERED:
@@ -226,12 +227,12 @@ _FILTERS = {
     "notifications/resources/list_changed": "resourcesListChanged",
     "notifications/resources/updated": "resourceSubscriptions",
 }
-"""Notices that a modern server sends on a subscription, and the member of the filter that asks for them."""
+"""Notifications on a subscription of a modern server, with the filter's member that asks for them."""
 _ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 
 
 def check_progress(params: dict[str, Json], requests: Requests) -> Iterator[Spot]:
-    """Types, whether the token is one of a running request, and whether it went forward."""
+    """Check the types of progress, whether a running request has the token, and whether the progress increases."""
     token, progress, total = params.get("progressToken"), params.get("progress"), params.get("total")
     if isinstance(token, bool) or not isinstance(token, (int, str)):
         text = f"The progressToken is {kind_in(params, 'progressToken')}."
@@ -250,7 +251,7 @@ def check_progress(params: dict[str, Json], requests: Requests) -> Iterator[Spot
     elif request.state == "answered" and not request.task:
         text = f"There is progress of {request.method} after its answer."
         yield Spot("progress-after-end", text, "/params/progressToken")
-    elif usable and progress is not None and request.state != "dropped":  # of that the server could not know in time
+    elif usable and progress is not None and request.state != "dropped":  # else it came before the server knew
         if request.progress is not None and progress <= request.progress:
             text = f"Progress of {request.method} does not go forward."
             yield Spot("progress-not-increasing", text, "/params/progress")
@@ -264,7 +265,7 @@ def _is_finite(value: Json) -> bool:
 
 
 def check_log(params: dict[str, Json], requests: Requests, modern: bool) -> Iterator[Spot]:
-    """`notifications/message`: one of the levels, and in the stateless era only where a request asked for logs."""
+    """Check a `notifications/message`: its level, and in the stateless era whether a request asked for logs."""
     level = params.get("level")
     if level not in versions.LOG_LEVELS:
         text = f"The level is {quoted(level)}; it must be one of the eight of RFC 5424."
@@ -276,7 +277,7 @@ def check_log(params: dict[str, Json], requests: Requests, modern: bool) -> Iter
 def check_change(
     method: str, params: dict[str, Json], requests: Requests, subscribed: set[str], modern: bool
 ) -> Iterator[Spot]:
-    """Notices of change are for who asked; `subscribed` are the resources of the handshake era."""
+    """Check that a change notification was asked for; `subscribed` are the resources of the handshake era."""
     uri = params.get("uri")
     if modern and (method in _FILTERS or method == _ACKNOWLEDGED):
         yield from _on_subscription(method, params, requests)
@@ -289,7 +290,7 @@ def _on_subscription(method: str, params: dict[str, Json], requests: Requests) -
     if request is None or (request.state == "open" and request.method != "subscriptions/listen"):
         yield Spot("subscription-id", f"{method} does not name a subscription that exists.", "/params/_meta")
     elif request.state != "open":
-        return  # the server could not know in time
+        return  # the server may not know yet
     elif method == _ACKNOWLEDGED:
         request.acknowledged = True
     else:
@@ -310,16 +311,16 @@ _EXCHANGES = 200
 
 @dataclass(slots=True)
 class Exchange:
-    """One HTTP request and what became of it."""
+    """One HTTP request with its response."""
 
     verb: str
     headers: dict[str, str]
     kind: str = ""
-    """What the body carries: `request`, `notification`, `response`; empty without a body."""
+    """The kind of the message in the body: `request`, `notification`, `response`; empty without a body."""
     id: RequestId | None = None
     method: str = ""
     modern: bool = False
-    """Whether it is of the stateless era."""
+    """Whether the message belongs to the stateless era."""
     status: int = 0
     stream: bool = False
 
@@ -331,18 +332,18 @@ class Exchanges:
         self._known: dict[int, Exchange] = {}
         self._session = ""
         self.answered = False
-        """The handshake is done: a stream that is opened from now on is one of Streamable HTTP."""
+        """Whether the handshake is done: a stream that is opened later is one of Streamable HTTP."""
         self._beside = False
-        """Whether answers come on a stream of their own: it was opened before the handshake, so this is HTTP+SSE."""
+        """Whether answers come on a stream that was opened before the handshake: the transport is HTTP+SSE."""
 
     def request(self, request: HttpRequest) -> None:
-        """A request head goes out."""
+        """Record the head of an outgoing request."""
         self._known[request.exchange] = Exchange(request.method, _lower(request.headers))
         if len(self._known) > _EXCHANGES:
             del self._known[next(iter(self._known))]
 
     def carries(self, number: int, out: Outgoing) -> Iterator[Spot]:
-        """The body of an exchange is this message: its headers must say the same."""
+        """Compare the headers of an exchange with the message in its body."""
         exchange = self._known.get(number)
         if exchange is None:
             return
@@ -361,7 +362,7 @@ class Exchanges:
                 yield Spot("http-header-mismatch", text, "", section)
 
     def response(self, response: HttpResponse, requests: Requests) -> Iterator[Spot]:
-        """A response head came in; nothing is demanded of one to a request that was given up, or of how one ended."""
+        """Check the head of a response, unless its request was given up or the exchange failed."""
         exchange = self._known.get(response.exchange)
         if exchange is None or not response.status or response.error:
             return
@@ -378,7 +379,7 @@ class Exchanges:
             yield from _success(exchange, media)
 
     def leftover(self, number: int, frame: bytes) -> Iterator[Spot]:
-        """A frame that nobody took: a body where none belongs, or an event that is no message."""
+        """Check a frame that nobody handled: a body where none belongs, or an event that is not a message."""
         exchange = self._known.get(number)
         if exchange is None or self._beside or frame.lstrip()[:1] not in (b"{", b"["):
             return
@@ -388,9 +389,9 @@ class Exchanges:
             yield Spot("sse-event", 'An event of the stream has another type than "message".')
 
     def refused(self, number: int, code: int) -> Iterator[Spot]:
-        """A JSON-RPC error came in on an exchange (2026-07-28: an unknown method is also HTTP status 404)."""
+        """Check the status of a JSON-RPC error (2026-07-28: an unknown method also has HTTP status 404)."""
         exchange = self._known.get(number)
-        # Where it comes on a stream, the head had gone out already.
+        # on a stream, the head was sent before the error
         if exchange is None or not exchange.modern or exchange.stream or code != versions.METHOD_NOT_FOUND:
             return
         if exchange.status not in (0, 404):
@@ -411,7 +412,7 @@ class Exchanges:
 
 def _success(exchange: Exchange, media: str) -> Iterator[Spot]:
     if exchange.headers.get("accept") == "application/json":
-        return  # HTTP+SSE (2024-11-05): answers come on a stream of their own, and any success will do.
+        return  # HTTP+SSE (2024-11-05): answers come on a separate stream, and any success is right.
     if exchange.kind == "request" and exchange.status == 202:
         yield Spot("http-accepted", "A request is answered with status 202, which answers nothing.")
     elif exchange.kind == "request" and media not in ("application/json", "text/event-stream"):
@@ -425,7 +426,7 @@ def _lower(headers: Headers) -> dict[str, str]:
 
 
 def _decoded(value: str) -> str:
-    """The value of a header that may be in base64 (2026-07-28, streamable-http, "Standard Request Headers")."""
+    """The value of a header, which may be in base64 (2026-07-28, streamable-http, "Standard Request Headers")."""
     found = re.fullmatch(r"=\?base64\?(.*)\?=", value)
     try:
         return base64.b64decode(found[1], validate=True).decode("utf-8", "surrogatepass") if found else value

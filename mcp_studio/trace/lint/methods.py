@@ -1,4 +1,4 @@
-"""Which methods each version has, and which capability they need (specification, schema; basic, "Capabilities")."""
+"""The methods of each version, and the capabilities that they need (specification, schema; basic, "Capabilities")."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from mcp_studio.trace.lint.rules import Spot, quoted
 
 
 class Availability(NamedTuple):
-    """Where a method exists."""
+    """The versions that have a method, and the capability that it needs."""
 
     first: str = VERSIONS[0]
-    """The first version that has it."""
+    """The first version with the method."""
     last: str = VERSIONS[-1]
-    """The last version that has it."""
+    """The last version with the method."""
     needs: str = ""
-    """The capability that it needs, and the part of it: `tools.listChanged`."""
+    """The capability, and the part of it after a dot: `tools.listChanged`."""
 
     @property
     def section(self) -> str:
-        """Where it is written that the capability has to be declared."""
+        """The section of the specification that demands the capability."""
         name = self.needs.partition(".")[0]
         return f"{_PAGES.get(name, f'server/{name}')}#capabilities" if name else ""
 
@@ -33,7 +33,7 @@ class Availability(NamedTuple):
 _PAGES = {name: f"client/{name}" for name in ("roots", "sampling", "elicitation")} | {
     "logging": "server/utilities/logging"
 }
-"""Pages of the specification about capabilities, but for those that are named like them."""
+"""Pages of the specification on capabilities whose names differ from the pages'."""
 _HANDSHAKE = Availability(last=LATEST_HANDSHAKE)
 _MODERN = Availability(LATEST_MODERN)
 _ONLY_2025_11 = Availability("2025-11-25", "2025-11-25")
@@ -87,11 +87,11 @@ _SERVER_NOTIFICATIONS: dict[str, Availability] = {
     "notifications/subscriptions/acknowledged": _MODERN,
 }
 INPUT_REQUESTS = ("elicitation/create", "sampling/createMessage", "roots/list")
-"""What a server may ask for inside a result (2026-07-28)."""
+"""The requests that a server may put into a result (2026-07-28)."""
 
 
 def check_notification(method: str, version: str, capabilities: Json) -> list[Spot]:
-    """Whether a server may send this notification."""
+    """Check whether a server may send a notification."""
     known = _SERVER_NOTIFICATIONS.get(method)
     if known is None:
         return [Spot("unknown-notification", f"No version knows the notification {quoted(method)}.", "/method")]
@@ -104,7 +104,7 @@ def check_notification(method: str, version: str, capabilities: Json) -> list[Sp
 
 
 def check_request(method: str, params: dict[str, Json], version: str, capabilities: Json) -> list[Spot]:
-    """Whether a server may ask this of us, who declared `capabilities`."""
+    """Check whether a server may send a request to us, who declared `capabilities`."""
     if version == LATEST_MODERN:
         return [Spot("server-request", f"{method[:80]} is a request; servers of {version} send none.", "/method")]
     known = _SERVER_REQUESTS.get(method)
@@ -116,7 +116,7 @@ def check_request(method: str, params: dict[str, Json], version: str, capabiliti
 
 
 def check_asking(method: str, params: dict[str, Json], capabilities: Json, where: str = "") -> list[Spot]:
-    """Whether what a server asks for was declared; also inside an `input_required` result, which stands at `where`."""
+    """Check whether we declared what a server asks for, also in an `input_required` result, at the pointer `where`."""
     known = _SERVER_REQUESTS[method]
     needs = [known.needs]
     if method == "elicitation/create" and params.get("mode") == "url":
@@ -130,10 +130,10 @@ def check_asking(method: str, params: dict[str, Json], capabilities: Json, where
 
 
 def check_use(method: str, version: str, capabilities: Json) -> list[Spot]:
-    """Whether we may send this request to a server that declared `capabilities`."""
+    """Check whether we may send a request to a server that declared `capabilities`."""
     known = CLIENT_REQUESTS.get(method)
     if known is None:
-        return []  # somebody's own method, tried on purpose
+        return []  # a method of a server's own, sent on purpose
     if not known.has(version):
         return [_foreign(method, version)]
     if declares(capabilities, known.needs) or (known.needs == "completions" and version == VERSIONS[0]):
@@ -142,7 +142,7 @@ def check_use(method: str, version: str, capabilities: Json) -> list[Spot]:
 
 
 def declares(capabilities: Json, needs: str) -> bool:
-    """Whether capabilities name one, and the part of it behind the point; nothing needs nothing."""
+    """Whether capabilities contain a name, and the part of it after the dot; an empty need is always met."""
     name, _, part = needs.partition(".")
     found = mapping(capabilities).get(name)
     inner = mapping(found).get(part) if part else found

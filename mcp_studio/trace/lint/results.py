@@ -1,4 +1,4 @@
-"""Rules about results that the SDK's types cannot know, and those that the catalog relies on."""
+"""Rules on results that the SDK's types cannot express, and rules that the catalog relies on."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _LABEL = r"[A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?"
 _META_KEY = re.compile(rf"({_LABEL}(\.{_LABEL})*/)?([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?")
 _ITEMS = 5_000
-"""Items of one result that are looked at."""
+"""The most items of one result that are checked."""
 _NAMES = 20_000
 _KEYS, _ICONS, _REQUESTS = 100, 50, 100
 _COMPLETIONS = 100
@@ -26,12 +26,12 @@ _INPUT = frozenset({"tools/call", "prompts/get", "resources/read"})
 
 
 class ListShape(NamedTuple):
-    """What a list method answers with."""
+    """The result of a list method."""
 
     key: str
-    """The member that holds the items."""
+    """The member with the items."""
     identity: str
-    """The member of an item that tells it apart."""
+    """The member that identifies an item."""
     noun: str
     section: str
 
@@ -45,19 +45,19 @@ LISTS = {
 
 
 class Pages:
-    """The names that the pages of each list have had so far."""
+    """The names on the pages of each list so far."""
 
     def __init__(self) -> None:
         self._names: dict[str, set[str]] = {method: set() for method in LISTS}
         self._next: dict[str, Json] = {}
 
     def begin(self, method: str, cursor: Json) -> None:
-        """A page is asked for: the next one, or else the list begins anew."""
+        """Record a request for a page: the next one, or the first of a new list."""
         if cursor is None or cursor != self._next.get(method):
             self._names[method].clear()
 
     def add(self, method: str, name: str) -> bool:
-        """Add a name; False where it was there already."""
+        """Add a name; False if the list has it already."""
         names = self._names[method]
         known = name in names
         if len(names) < _NAMES:
@@ -65,12 +65,12 @@ class Pages:
         return not known
 
     def end(self, method: str, cursor: Json) -> None:
-        """The page names the next one."""
+        """Record the cursor of the next page."""
         self._next[method] = cursor
 
 
 def check_result(method: str, result: dict[str, Json], version: str, client: Json, pages: Pages) -> Iterator[Spot]:
-    """What is wrong with one result; `client` are the capabilities that we declared."""
+    """The problems of one result; `client` are our capabilities."""
     if version >= LATEST_MODERN and "resultType" in result:
         kind = result["resultType"]
         if kind == "task" and declares(client, f"extensions.{EXTENSION_TASKS}"):
@@ -107,7 +107,7 @@ def check_result(method: str, result: dict[str, Json], version: str, client: Jso
 
 
 def _list(method: str, result: dict[str, Json], version: str, pages: Pages) -> Iterator[Spot]:
-    """One page of a list. What makes the catalog leave out an item is found here too, so that it is seen at once."""
+    """Check one page of a list. Everything that makes the catalog leave out an item is reported here too."""
     shape, cursor = LISTS[method], result.get("nextCursor")
     pages.end(method, cursor)
     if "nextCursor" in result and not isinstance(cursor, str):
@@ -161,7 +161,7 @@ def _uri(item: dict[str, Json], where: str) -> Iterator[Spot]:
 
 
 def _icons(item: dict[str, Json], name: str, where: str) -> Iterator[Spot]:
-    """Specification, basic, "icons": https or data, nothing that runs or reads something local."""
+    """Specification, basic, "icons": https or data, nothing that runs or reads local files."""
     for index, icon in enumerate(items_of(item.get("icons"))[:_ICONS]):
         source = mapping(icon).get("src")
         if isinstance(source, str) and not source.lower().startswith(("https:", "data:")):
@@ -195,10 +195,10 @@ def _input_required(method: str, result: dict[str, Json], client: Json) -> Itera
     if "inputRequests" not in result and "requestState" not in result:
         yield Spot("input-required", "It requests input, but has neither inputRequests nor requestState.", "/result")
     for key, request in list(mapping(result.get("inputRequests")).items())[:_REQUESTS]:
-        where, asked = f"/result/inputRequests/{escaped(key)}", mapping(request)
-        wanted = asked.get("method")
+        where, question = f"/result/inputRequests/{escaped(key)}", mapping(request)
+        wanted = question.get("method")
         if wanted in INPUT_REQUESTS:
-            yield from check_asking(wanted, mapping(asked.get("params")), client, where)
+            yield from check_asking(wanted, mapping(question.get("params")), client, where)
         else:
             yield Spot("input-required", f"{quoted(wanted)} cannot be asked for in a result.", where)
 
@@ -210,17 +210,17 @@ _ORDERS = re.compile(
     r"|\b(?:always|first|must)\b.{0,30}\b(?:read|send|include|pass)\b.{0,60}"
     r"(?:~/|\.ssh|\.env\b|password|api key|credential)"
 )
-"""What a text says that is meant for a model, and against the person whose model it is."""
+"""Phrases by which a text gives orders to a model, against the person who uses the model."""
 _TEXTS = ("title", "description", "inputSchema", "arguments")
 _READ = 20_000
-"""Characters of a definition that are looked at."""
+"""Characters of a definition that are checked."""
 
 
 def caution_of(definition: Mapping[str, Json]) -> str:
-    """What is suspicious about the texts of a definition, those of its arguments too; empty where nothing is."""
+    """A sentence on suspicious texts in a definition, including its arguments; empty where there are none."""
     text = dumps([definition.get(key) for key in _TEXTS]).decode("utf-8", "replace")[:_READ]
     found = _ORDERS.search(text)
-    said = [f'its description gives orders to a model ("{" ".join(found[0].split())[:60]}")'] if found else []
+    cautions = [f'its description gives orders to a model ("{" ".join(found[0].split())[:60]}")'] if found else []
     if not text.isascii() and hidden_in(text):
-        said.append("its description has characters that cannot be seen")
-    return ", and ".join(said)
+        cautions.append("its description has characters that cannot be seen")
+    return ", and ".join(cautions)

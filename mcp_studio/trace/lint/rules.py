@@ -1,4 +1,4 @@
-"""The rules of the lint, and what it says about one message: a finding."""
+"""The rules of the lint, and findings: the problems of a message by these rules."""
 
 from __future__ import annotations
 
@@ -8,37 +8,37 @@ from typing import Literal, NamedTuple
 from mcp_studio.jsontext import Json, items_of, mapping
 
 Severity = Literal["error", "warning", "hint"]
-"""`error`: the specification forbids it. `warning`: it should not be. `hint`: allowed, and worth a look."""
+"""`error`: the specification forbids it. `warning`: it should be avoided. `hint`: allowed, but worth a look."""
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "hint")
 """Worst first."""
 _FINDINGS, _LONGEST = 200, 4_000
-"""Findings of one message that are read from a file, and characters of each of their texts."""
+"""The most findings of one message that are read from a file, and the characters of each text."""
 
 
 class Finding(NamedTuple):
-    """One thing that is wrong with a message."""
+    """One problem of a message."""
 
     severity: Severity
     rule: str
-    """The rule's id, such as `orphan-response`."""
+    """The id of the rule, such as `orphan-response`."""
     text: str
-    """A sentence; may quote foreign text, which is redacted but not sanitized."""
+    """A sentence, which may quote foreign text: redacted, but not sanitized."""
     section: str
-    """Page and heading of the specification, such as `server/tools#output-schema`."""
+    """The page and heading of the specification, such as `server/tools#output-schema`."""
     pointer: str = ""
-    """JSON pointer into the message, empty where the whole message is meant."""
+    """A JSON pointer into the message; empty for the whole message."""
     number: int = 0
     """The number of the message in the trace."""
 
 
 class Spot(NamedTuple):
-    """What a rule has seen in a message; `found` makes a finding of it."""
+    """The observation of a rule in a message, which `found` turns into a finding."""
 
     rule: str
     text: str
     pointer: str = ""
     section: str = ""
-    """Where it is written, if the rule's own section is not precise enough."""
+    """The section of the specification, where the rule's own is not precise enough."""
 
 
 def weight(findings: tuple[Finding, ...]) -> int:
@@ -47,12 +47,12 @@ def weight(findings: tuple[Finding, ...]) -> int:
 
 
 def findings_to_json(findings: tuple[Finding, ...]) -> Json:
-    """What the lint says about an entry, to be stored beside it."""
+    """The findings of an entry, for storing."""
     return [[one.severity, one.rule, one.text, one.section, one.pointer] for one in findings]
 
 
 def findings_from_json(value: Json, number: int) -> tuple[Finding, ...]:
-    """The findings of the entry with this number, as `findings_to_json` or an export has them; without what is none."""
+    """The findings of an entry, from `findings_to_json` or an export; invalid ones are left out."""
     found: list[Finding] = []
     for item in items_of(value)[:_FINDINGS]:
         parts = [mapping(item).get(name) for name in Finding._fields[:5]] if isinstance(item, dict) else items_of(item)
@@ -63,15 +63,15 @@ def findings_from_json(value: Json, number: int) -> tuple[Finding, ...]:
 
 
 class Rule(NamedTuple):
-    """One rule."""
+    """A rule of the lint."""
 
     severity: Severity
     section: str
-    """In the handshake versions (2024-11-05 to 2025-11-25)."""
+    """The section in the handshake versions (2024-11-05 to 2025-11-25)."""
     modern: str
-    """In the stateless versions (2026-07-28)."""
+    """The section in the stateless versions (2026-07-28)."""
     about: str
-    """What must hold, in a few words."""
+    """The demand of the rule, in a few words."""
 
 
 _STDIO = ("basic/transports#stdio", "basic/transports/stdio")
@@ -173,11 +173,11 @@ RULES: dict[str, Rule] = {
     "http-status": _rule("warning", _STATUS, "a status fits its error"),
     "sse-event": _rule("hint", _POST, "events of a stream are messages"),
 }  # fmt: skip
-"""Rule id -> rule."""
+"""Rules by id."""
 
 
 def found(spot: Spot, number: int, modern: bool) -> Finding:
-    """The finding that a rule's observation is, in the words of one era."""
+    """The finding for a rule's observation, with the section of one era."""
     rule = RULES[spot.rule]
     section = spot.section or (rule.modern if modern else rule.section)
     return Finding(rule.severity, spot.rule, spot.text, section, spot.pointer, number)
@@ -187,19 +187,19 @@ _KINDS = {dict: "an object", list: "an array", str: "a string", bool: "true or f
 
 
 def kind_of(value: Json) -> str:
-    """What kind of JSON value it is, with its article."""
+    """The kind of a JSON value, with its article."""
     if isinstance(value, float):
         return "a fraction" if value % 1 else "a number with a point"
     return _KINDS.get(type(value), "a number")
 
 
 def kind_in(members: dict[str, Json], name: str) -> str:
-    """The same of a member, which may be missing."""
+    """The kind of a member, or "missing"."""
     return kind_of(members[name]) if name in members else "missing"
 
 
 def quoted(value: Json, most: int = 60) -> str:
-    """A value as JSON, cut."""
+    """A value as JSON, cut after `most` characters."""
     if isinstance(value, str):
         value = value[:most] + ("…" if len(value) > most else "")
         return json.dumps(value, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""The language of the trace: what is asked for, in words, and which entries it means.
+"""The query language of the trace.
 
-`parser.parse` reads a text, and `trace.search` finds all entries of a recording that it means.
+`parser.parse` reads a query, and `trace.search` finds all entries of a recording that match.
 """

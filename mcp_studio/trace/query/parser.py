@@ -1,4 +1,4 @@
-"""A text as a query."""
+"""Reading a query."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mcp_studio.trace.query.terms import Query, Sought, Term, TextTest
 from mcp_studio.trace.tree import parent_of
 
 LONGEST = 2_000
-"""Characters of a query; longer ones are refused."""
+"""Characters of the longest query."""
 _DEEPEST = 50
 _MOST = 200
 _TOKEN = re.compile(
@@ -39,11 +39,11 @@ _WORDS: tuple[Literal["and", "or", "not"], ...] = ("and", "or", "not")
 
 
 class QueryError(UsageError):
-    """A text that is no query.
+    """A text is not a query.
 
     Attributes:
-        start: where in the text the wrong part begins; the text's length where something is missing at its end.
-        end: where it ends, at least `start`.
+        start: the position of the wrong part; the text's length where something is missing at its end.
+        end: the end of the wrong part, at least `start`.
     """
 
     def __init__(self, message: str, start: int, end: int, *, hint: str = "") -> None:
@@ -53,27 +53,27 @@ class QueryError(UsageError):
 
 
 class Token(NamedTuple):
-    """A word of the query. `text[start:end]` is all of it, `text[at:end]` its value."""
+    """A word of the query. `text[start:end]` is the word, `text[at:end]` its value."""
 
     kind: Literal["(", ")", "and", "or", "not", "term", "end"]
     start: int
     end: int
     key: str = ""
-    """Before the colon; empty for what is looked for everywhere."""
+    """The key before the colon; empty for a text that is searched everywhere."""
     value: str = ""
     form: Literal["bare", "quoted", "regex"] = "bare"
     compare: str = ""
-    """`>`, `>=`, `<` or `<=` before the value."""
+    """The sign before the value: `>`, `>=`, `<` or `<=`."""
     flags: str = ""
-    """The letters behind a regex."""
+    """The letters after a regex."""
     at: int = 0
 
 
 def lex(text: str) -> list[Token]:
-    """Take a query apart; the last token is its end.
+    """Split a query into tokens; the last token is its end.
 
     Raises:
-        QueryError: a quote or a regex without an end.
+        QueryError: a quote or a regex has no end.
     """
     if len(text) > LONGEST:
         raise QueryError(f"A query has at most {LONGEST:,} characters.", LONGEST, len(text))
@@ -116,11 +116,11 @@ def parse(text: str, now: float | None = None) -> Query:
     """Read a query.
 
     Args:
-        text: what a person wrote.
-        now: the moment that `since:10m` and `since:12:01` are reckoned from; the present where it is not given.
+        text: the person's text.
+        now: the moment that `since:10m` and `since:12:01` count from; None for the present.
 
     Raises:
-        QueryError: it is none; says what is wrong, and where.
+        QueryError: the text is not a query; the message says what is wrong, and the error where.
     """
     parser = _Parser(text, time.time() if now is None else now)
     return Query(text, parser.all())
@@ -138,7 +138,7 @@ class _Parser:
         if self._took("end"):
             return None
         term = self._either(0)
-        if not self._took("end"):  # only a `)` stops it
+        if not self._took("end"):  # only a `)` ends the term early
             raise QueryError("There is no ( before this ).", self._next.start, self._next.end)
         return term
 
@@ -147,7 +147,7 @@ class _Parser:
         return self._tokens[self._at]
 
     def _took(self, kind: str) -> bool:
-        """Pass a token where it is of this kind."""
+        """Whether the next token is of this kind; if so, move on to the next one."""
         found = self._next.kind == kind
         self._at += found
         return found
@@ -185,13 +185,13 @@ class _Parser:
 
     def _term(self, token: Token) -> Term:
         if token.key:
-            return self._keyed(token)
+            return self._key_term(token)
         if token.compare:
             return _compare(token)
         known = _ALONE.get(token.value.casefold()) if token.form == "bare" else None
-        return _sought(token).anywhere() if known is None else known
+        return _matcher(token).anywhere() if known is None else known
 
-    def _keyed(self, token: Token) -> Term:
+    def _key_term(self, token: Token) -> Term:
         name = token.key.lower()
         key = KEYS.get(ALIASES.get(name, name))
         if key is None:
@@ -210,8 +210,8 @@ class _Parser:
 
 
 def _outcome_is(*outcomes: str) -> Term:
-    meant = {place for place, outcome in enumerate(OUTCOMES, 1) if outcome in outcomes}
-    return terms.byte_is("outcome", meant.__contains__)
+    places = {place for place, outcome in enumerate(OUTCOMES, 1) if outcome in outcomes}
+    return terms.byte_is("outcome", places.__contains__)
 
 
 def _flag_is(bits: int) -> Term:
@@ -222,13 +222,13 @@ FAILED = terms.every((
     terms.either((_outcome_is("tool error", "error", "lost"), terms.kind_is(("error", "invalid", "stray")))),
     terms.opposite(_flag_is(PROBE)),
 ))  # fmt: skip
-"""`status:error`, `error`: what went wrong, in whatever way; that a server is of the other era is nothing wrong."""
+"""`status:error` and `error`: any failure, except probes, which fail because the server is of the other era."""
 FLAGS = {"marked": MARKED, "commented": COMMENTED, "probe": PROBE, "by-hand": BY_HAND}
 _IS = (*FLAGS, "sign-in")
 _SIGN_IN = terms.every((terms.kind_is(("http",)), terms.name_is("target", bool)))
-"""`is:sign-in`: of all HTTP messages only those of signing in say what they are for."""
+"""`is:sign-in`: only the HTTP messages of a sign-in have a target."""
 LEVELS = {"any": 1, "hint": 1, "note": 1, "warning": 2, "error": 3}
-"""`finding:` -> the least severity."""
+"""The least severity for each value of `finding:`."""
 STATUSES = ("ok", "error", "tool-error", "open", "cancelled", "lost")
 _ANSWERS = {name: ("result", "error") for name in ("response", "answer")}
 _NUMBER = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([A-Za-zµ]*)")
@@ -241,7 +241,7 @@ _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
 }  # fmt: skip
 
 
-def _sought(token: Token) -> Sought:
+def _matcher(token: Token) -> Sought:
     if token.form != "regex":
         return terms.needle(token.value)
     try:
@@ -251,7 +251,7 @@ def _sought(token: Token) -> Sought:
 
 
 def _name_test(token: Token) -> TextTest:
-    """`=name` is all of a name, `na*e` all of it with gaps, `name` occurs in it."""
+    """Test a name: `=name` is the whole name, `na*e` the whole name with gaps, `name` any part of it."""
     folded = token.value.casefold()
     if token.form == "quoted":
         return lambda text: text.casefold() == folded
@@ -260,12 +260,12 @@ def _name_test(token: Token) -> TextTest:
     if token.form == "bare" and "*" in folded:
         pattern = re.sub(r"([?[])", r"[\1]", folded)
         return lambda text: fnmatch.fnmatchcase(text.casefold(), pattern)
-    return _sought(token).in_text
+    return _matcher(token).in_text
 
 
 def _name(column: terms.NameColumn, *methods: str) -> Callable[[Token, float], Term]:
     def make(token: Token, now: float) -> Term:
-        # `*` is any name, but there is one.
+        # `*` matches any name except none
         name = terms.name_is(column, bool if token.value == "*" else _name_test(token))
         return terms.every((terms.name_is("method", methods.__contains__), name)) if methods else name
 
@@ -326,7 +326,7 @@ def _size(token: Token, now: float) -> Term:
 
 
 def _compare(token: Token) -> Term:
-    """`>500ms` or `>1MB` without a key: the unit says what it is."""
+    """`>500ms` or `>1MB` without a key: the unit tells whether a time or a size is meant."""
     if (ms := amount(token.value, _MS)) is not None:
         return _number_is("ms", token.compare, ms)
     if (size := amount(token.value, _BYTES)) is not None:
@@ -357,15 +357,15 @@ def _is(token: Token, now: float) -> Term:
 
 
 def _comment(token: Token, now: float) -> Term:
-    test = _sought(token).in_text
-    return Term(lambda rows: lambda row: bool(said := rows.comment_on(rows.columns.first + row)) and test(said))
+    test = _matcher(token).in_text
+    return Term(lambda rows: lambda row: bool(comment := rows.comment_on(rows.columns.first + row)) and test(comment))
 
 
 def _under(token: Token, now: float) -> Term:
     top = _amount(token, {"": 1.0}, "", "under:812")
 
     def test(columns: Columns, row: int) -> bool:
-        number = min(own := columns.first + row, columns.link[row] or own)  # of an answer its request
+        number = min(own := columns.first + row, columns.link[row] or own)  # an answer counts as its request
         while number > top:
             number = parent_of(columns, number)
         return number == top
@@ -374,15 +374,15 @@ def _under(token: Token, now: float) -> Term:
 
 
 class Key(NamedTuple):
-    """One key."""
+    """A key of the query language."""
 
     what: str
-    """What it asks, for help and completion."""
+    """What the key asks, for help and completion."""
     example: str
     make: Callable[[Token, float], Term]
-    """The question; gets the moment that relative times count from."""
+    """Makes the term; gets the moment that relative times count from."""
     values: tuple[str, ...] = ()
-    """All values that it may have; empty where there is no end of them."""
+    """All values of the key; empty where they are not limited."""
 
 
 _RESOURCE = _name("target", "resources/read", "resources/subscribe", "resources/unsubscribe")
@@ -404,20 +404,20 @@ KEYS: dict[str, Key] = {
     "is": Key("marked, commented, part of finding the era, of signing in, or written by hand", "is:marked", _is, _IS),
     "under": Key("the request or step with a number, and what was done for it", "under:812", _under),
     "comment": Key("the comment on a message", 'comment:"look here"', _comment),
-    "text": Key("the body alone", 'text:"not found"', lambda token, now: _sought(token).term()),
+    "text": Key("the body alone", 'text:"not found"', lambda token, now: _matcher(token).term()),
 }
-"""By their names, in the order of the help."""
+"""Keys by name, in the order of the help."""
 ALIASES = {"dir": "direction", "duration": "ms", "took": "ms", "uri": "resource"}
-"""Other names."""
+"""Other names of keys."""
 _ALONE = {"error": FAILED, "marked": _flag_is(MARKED)}
-"""Words that are no text."""
+"""Words that are terms of their own, not texts to search."""
 
 
 def amount(text: str, units: dict[str, float], bare: str = "") -> float | None:
-    """A number with a unit, in the smallest of these; None for anything else.
+    """A number with a unit, converted to the smallest unit; None for other texts.
 
     Args:
-        bare: the unit of a number without one; empty where it needs one.
+        bare: the unit of a number without one; empty where a unit is required.
     """
     found = _NUMBER.fullmatch(text)
     if found is None or len(text) > 30:
@@ -427,9 +427,9 @@ def amount(text: str, units: dict[str, float], bare: str = "") -> float | None:
 
 
 def moment(text: str, now: float) -> float | None:
-    """`10m`, `12:01`, `12:01:30`, `2026-11-20`, `2026-11-20T12:01` as seconds since the epoch; None for anything else.
+    """Read `10m`, `12:01`, `12:01:30`, `2026-11-20`, `2026-11-20T12:01` as seconds since the epoch; None for others.
 
-    A duration counts back from `now`; a time of day is the last such time before `now`.
+    A duration counts back from `now`; a time of day means its last occurrence before `now`.
     """
     ago = amount(text, _MS)
     if ago is not None:

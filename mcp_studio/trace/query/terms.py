@@ -1,4 +1,4 @@
-"""What a query is made of: questions about the rows of a recording, by its columns and by the bodies of its entries."""
+"""The terms of a query: tests of a recording's rows, by its columns and by the bodies of its entries."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from mcp_studio.schema.patterns import Pattern
 from mcp_studio.trace.message import DIRECTIONS, KINDS, Block, Columns, Reader
 
 Test = Callable[[int], bool]
-"""Whether the entry in a row is meant."""
+"""Whether the entry in a row matches."""
 TextTest = Callable[[str], bool]
 NameColumn = Literal["server", "method", "target"]
 
 
 class Snapshot(NamedTuple):
-    """The columns as they were at one moment, for another thread."""
+    """The columns of one moment, for another thread."""
 
     columns: Columns
     rows: int
-    """The rows that are asked about, of those that there are by now."""
+    """The number of rows to search; the columns may have grown since."""
     comment_on: Callable[[int], str]
-    """The comment on the entry with a number, in any thread."""
+    """Returns the comment on the entry with a number, in any thread."""
 
 
 class Rows:
-    """The rows of a snapshot, and the block of bodies that stands beside some of them."""
+    """The rows of a snapshot, with the block of bodies for some of them."""
 
     def __init__(self, snapshot: Snapshot, reader: Reader) -> None:
         self.columns, self.comment_on = snapshot.columns, snapshot.comment_on
@@ -46,21 +46,21 @@ class Rows:
         return block.bodies[place] or self._reader.body(number)
 
     def named(self, column: NameColumn, test: TextTest) -> frozenset[int]:
-        """The numbers of the names that are meant; each name is tested once."""
+        """The numbers of the names that pass a test; each name is tested once."""
         texts: list[str] = getattr(self.columns, f"{column}s").texts
-        # A name that an entry gets while another thread looks at it is no matter: the entry is looked at again.
+        # Names that are added meanwhile do not matter: their entries are searched again.
         return frozenset(number for number, text in enumerate(tuple(texts)) if test(text))
 
 
 class Term(NamedTuple):
-    """A question about entries, and what its answer takes."""
+    """A test of entries, and whether it reads bodies."""
 
     make: Callable[[Rows], Test]
     bodies: bool = False
 
 
 class Query(NamedTuple):
-    """What a text asks for; without a term it asks for everything."""
+    """A parsed query; without a term it matches every entry."""
 
     text: str
     term: Term | None
@@ -70,21 +70,21 @@ class Query(NamedTuple):
 
     @property
     def reads_bodies(self) -> bool:
-        """Whether the columns do not say it all."""
+        """Whether the query needs bodies besides the columns."""
         return self.term is not None and self.term.bodies
 
 
 def every(terms: Iterable[Term]) -> Term:
-    """All of these are true; bodies are read where the columns leave it open."""
-    return reduce(lambda one, other: _joined(one, other, True), sorted(terms, key=lambda term: term.bodies))
+    """All terms match; bodies are read only where the columns do not decide."""
+    return reduce(lambda one, other: _combine(one, other, True), sorted(terms, key=lambda term: term.bodies))
 
 
 def either(terms: Iterable[Term]) -> Term:
-    """One of these is true."""
-    return reduce(lambda one, other: _joined(one, other, False), sorted(terms, key=lambda term: term.bodies))
+    """At least one term matches."""
+    return reduce(lambda one, other: _combine(one, other, False), sorted(terms, key=lambda term: term.bodies))
 
 
-def _joined(one: Term, other: Term, both: bool) -> Term:
+def _combine(one: Term, other: Term, both: bool) -> Term:
     def make(rows: Rows) -> Test:
         first, second = one.make(rows), other.make(rows)
         if both:
@@ -95,7 +95,7 @@ def _joined(one: Term, other: Term, both: bool) -> Term:
 
 
 def opposite(term: Term) -> Term:
-    """This is not true."""
+    """The term does not match."""
 
     def make(rows: Rows) -> Test:
         test = term.make(rows)
@@ -105,43 +105,43 @@ def opposite(term: Term) -> Term:
 
 
 def name_is(column: NameColumn, test: TextTest) -> Term:
-    """The server, method or target is so."""
+    """The server, method or target passes a test."""
     return _one_of(column, lambda rows: rows.named(column, test))
 
 
-def byte_is(column: Literal["kind", "outcome", "flags"], meant: Callable[[int], bool]) -> Term:
-    """A column of single bytes has one of some values."""
-    values = frozenset(filter(meant, range(256)))
+def byte_is(column: Literal["kind", "outcome", "flags"], test: Callable[[int], bool]) -> Term:
+    """A column of single bytes has one of the values that pass a test."""
+    values = frozenset(filter(test, range(256)))
     return _one_of(column, lambda rows: values)
 
 
 def _one_of(column: str, values: Callable[[Rows], frozenset[int]]) -> Term:
     def make(rows: Rows) -> Test:
         numbers: array[int] = getattr(rows.columns, column)
-        meant = values(rows)
-        return lambda row: numbers[row] in meant
+        accepted = values(rows)
+        return lambda row: numbers[row] in accepted
 
     return Term(make)
 
 
 def kind_is(kinds: Iterable[str], directions: Iterable[str] = DIRECTIONS) -> Term:
-    """It is of one of these kinds and goes in one of these directions."""
+    """The entry has one of these kinds and one of these directions."""
     codes = {DIRECTIONS.index(way) << 4 | KINDS.index(kind) for way in directions for kind in kinds}  # type: ignore[arg-type]
     return byte_is("kind", codes.__contains__)
 
 
 class Sought(NamedTuple):
-    """What is looked for in names and bodies."""
+    """A text or regex to search in names and bodies."""
 
     in_text: TextTest
     in_body: Callable[[bytes], bool]
 
     def term(self) -> Term:
-        """It occurs in the body."""
+        """The body contains it."""
         return Term(lambda rows: lambda row: self.in_body(rows.body(row)), bodies=True)
 
     def anywhere(self) -> Term:
-        """It occurs in server, method, target, kind or body."""
+        """The server, method, target, kind or body contains it."""
 
         def make(rows: Rows) -> Test:
             columns = rows.columns
@@ -160,7 +160,7 @@ class Sought(NamedTuple):
 
 
 def needle(text: str) -> Sought:
-    """A text in any case; in JSON also escaped: `é` as `\\u00e9`, `"` as `\\"`."""
+    """A text regardless of case; in JSON also escaped: `é` as `\\u00e9`, `"` as `\\"`."""
     folded = text.casefold()
     forms = (b"|".join(map(re.escape, _forms(char))) for char in text)
     pattern = re.compile(b"".join(b"(?:" + form + b")" for form in forms))
@@ -168,7 +168,7 @@ def needle(text: str) -> Sought:
 
 
 def _forms(char: str) -> list[bytes]:
-    """A character as it stands in a body in lower case: each of its cases, in UTF-8 and as JSON escapes it."""
+    """The forms of a character in a lower-cased body: each of its cases, in UTF-8 and escaped for JSON."""
     cases = (char.lower(), char.upper(), char.casefold(), char)
     plain = [case.encode("utf-8", "replace").lower() for case in cases]
     escaped = [json.dumps(case)[1:-1].lower().encode("ascii") for case in cases]
@@ -176,10 +176,10 @@ def _forms(char: str) -> list[bytes]:
 
 
 def regex(text: str, flags: str = "") -> Sought:
-    """A regular expression; its tests raise `TooSlow` where it does not come to an end.
+    """A regular expression; its tests raise `TooSlow` where a search does not end in time.
 
     Raises:
-        PatternError: it is none.
+        PatternError: the text is not a regular expression.
     """
     pattern = Pattern(text, flags)
 

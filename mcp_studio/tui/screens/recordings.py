@@ -126,13 +126,13 @@ class Export(Dialog[None]):
         kind, redactor = self.last_format, self.app.studio.redactor
         path = new_file(self.last_places[False], part.name, FORMATS[kind].ending)
         title = f"A trace: {part.about}"
-        count = await export(self._recording, part.numbers, kind, path, redactor, title=title, told=self._told)
+        count = await export(self._recording, part.numbers, kind, path, redactor, title=title, progress=self._told)
         size = (await asyncio.to_thread(path.stat)).st_size
         return f"Wrote {units.plural(count, 'message')}, {units.size(size)}, to {path}."
 
     async def _send(self, part: Part) -> str:
         studio, address = self.app.studio, self.last_places[True]
-        sent = await send(self._recording, part.numbers, address, studio.redactor, told=self._told)
+        sent = await send(self._recording, part.numbers, address, studio.redactor, progress=self._told)
         left = f" It rejected {sent.rejected:,} of them. {sent.message}" if sent.rejected else ""
         return f"Sent {units.plural(sent.taken, 'span')} to the collector.{left}"
 

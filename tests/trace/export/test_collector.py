@@ -91,7 +91,7 @@ def test_many_spans_go_in_several_messages(monkeypatch: pytest.MonkeyPatch) -> N
 
     async def main() -> None:
         async with listening() as one:
-            came = await send(recorded(items), None, one.url, Redactor(), told=lambda *far: told.append(far))
+            came = await send(recorded(items), None, one.url, Redactor(), progress=lambda *far: told.append(far))
             assert came.taken == 1_250 and len(one.bodies) == 13
             ids = [span["spanId"] for body in one.bodies for span in body["resourceSpans"][0]["scopeSpans"][0]["spans"]]
             assert len(set(ids)) == 1_250

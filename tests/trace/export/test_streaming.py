@@ -90,7 +90,7 @@ def test_a_stopped_export_leaves_no_file(tmp_path: Path) -> None:
 
     async def main() -> None:
         begun = asyncio.Event()
-        work = export(recorded(items), None, "jsonl", tmp_path / "x", Redactor(), told=lambda *_: begun.set())
+        work = export(recorded(items), None, "jsonl", tmp_path / "x", Redactor(), progress=lambda *_: begun.set())
         task = asyncio.ensure_future(work)
         await begun.wait()
         task.cancel()
