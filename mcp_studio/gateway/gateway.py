@@ -192,7 +192,8 @@ class Gateway:
             return Exchange(ctx, client, session, {})
         known, given = mapping(json.loads(state)), mapping(params.get("inputResponses"))
         if known.get("again"):
-            return Exchange(ctx, client, session, {**mapping(known.get("answers")), **given})
+            fresh = {mark: given[key] for key, mark in mapping(known.get("marks")).items() if key in given}
+            return Exchange(ctx, client, session, {**mapping(known.get("answers")), **fresh})
         exchange = self._parked.get(str(known.get("id")))
         if exchange is None or exchange.client is not client:
             raise MCPError(INVALID_PARAMS, "The call does not wait any more, or waits in another process.")
