@@ -100,8 +100,8 @@ async def test_an_answer_is_for_the_question_that_was_asked_and_not_for_its_key(
         asked.append(params.message)
         return types.ElicitResult(action="accept", content={"name": "Ada", "color": f"answer {len(asked)}"})
 
-    servers = {"raw": raw("raw_conformance")}
-    async with on_stdio(configured(ALL, **servers), era=era, elicitation_callback=elicit) as client:
+    behind = configured(ALL, raw=raw("raw_conformance"))
+    async with on_stdio(behind, era=era, elicitation_callback=elicit) as client:
         result = await client.call_tool("mcp__raw__test_one_key_for_two_questions", {})
         assert [one.rpartition(": ")[2] for one in asked] == ["What is your name?", "Which color?"]
         assert "answer 2" in text(result)
