@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
+import sys
 from unittest.mock import patch
 
+import pydantic_core
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,6 +29,29 @@ def test_what_goes_out_comes_in_again(value: object) -> None:
     assert loads(dumps(value), exact=True) == value
     assert loads(pretty(loads(dumps(value), exact=True))) == value
     assert pretty(value) == json.dumps(value, ensure_ascii=False, indent=2)
+
+
+FILLER = "x" * 20_000
+"""As much text as makes a value a large one."""
+
+
+@given(values)
+def test_a_large_value_is_written_as_a_small_one_is(value: object) -> None:
+    assert sys.modules["pydantic_core"] is pydantic_core  # the faster encoder is used where it is loaded
+    assert loads(dumps([FILLER, value])) == [FILLER, value]
+
+
+@pytest.mark.parametrize("text", ["1e400", '"\\ud800"', '"\x7f NaN"', "9" * 4_000, '"Infinity"', "5e-324", "-1"])
+def test_what_a_faster_encoder_writes_otherwise_is_not_left_to_it(text: str) -> None:
+    value = json.loads(text) if text.startswith('"') else loads(text)
+    assert dumps([FILLER, value]) == f'["{FILLER}",{text}]'.encode()
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_no_number_goes_out_that_json_cannot_say(value: float) -> None:
+    for one in ([value], [FILLER, {"a": value}]):
+        with pytest.raises(ValueError, match="JSON"):
+            dumps(one)
 
 
 @given(values)

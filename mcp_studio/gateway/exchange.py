@@ -38,6 +38,7 @@ from mcp_studio.protocol.versions import EXTENSION_TASKS, META_LOG_LEVEL
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import InputRequest
 from mcp_studio.session.logs import rank_of
+from mcp_studio.session.server_requests import question_key
 from mcp_studio.urls import judge
 
 Context = ServerRequestContext[Any, Any]
@@ -83,13 +84,15 @@ class Exchange:
         self.asked: dict[str, InputRequest] = {}
         """The questions that the client has to answer, by their keys."""
         self.answers = dict(answers)
-        """All that it has answered so far."""
+        """All that it has answered so far, by the marks of the questions."""
         self.repeatable = True
         """Whatever was asked, nothing can have been done before: the call may begin anew."""
         self.lacks_sampling = False
         """A server wants a model's answer, and the client does not declare that it gives such."""
         self._ctx = ctx
-        self._keys: Counter[str] = Counter()
+        self._counts: Counter[str] = Counter()
+        self._marks: dict[str, str] = {}
+        """By the keys of questions."""
         self._news = asyncio.Event()
         self._telling: asyncio.Future[None] | None = None
         self._waited = False
@@ -133,8 +136,8 @@ class Exchange:
     def resume(self, ctx: Context, answers: Mapping[str, Json]) -> None:
         """The client has come back with answers."""
         self._ctx = ctx
-        self.answers |= answers
         for key in self.asked.keys() & answers.keys():
+            self.answers[self._marks[key]] = answers[key]
             _settle(self.asked.pop(key), answers[key])
 
     def hear(self, ctx: Context) -> None:
@@ -152,7 +155,7 @@ class Exchange:
     @property
     def state(self) -> str:
         """What it takes to go on, when the client comes back."""
-        return json.dumps({"id": self.id, "answers": self.answers, "again": self.repeatable})
+        return json.dumps({"id": self.id, "answers": self.answers, "marks": self._marks, "again": self.repeatable})
 
     # ------------------------------------------------------------------ told by the studio
 
@@ -176,15 +179,16 @@ class Exchange:
             return False
         if request.kind == "url" and (request.retries or judge(request.url).refusal):
             return False  # the refusal that asks for a page goes to the client as it is
-        key = self._key(request)
-        if (given := self.answers.get(key)) is not None:
+        mark, key = self._mark(request), question_key.get()
+        if (given := self.answers.get(mark)) is not None:
             _settle(request, given)
             return True
         self.repeatable = self.repeatable and begins_anew
         if not self.holds:
             self._put(request)
             return True
-        self.asked[key] = request
+        key = key if key and key not in self.asked else mark
+        self.asked[key], self._marks[key] = request, mark
         request.reply.add_done_callback(lambda _: self.asked.pop(key, None))
         self._news.set()
         return True
@@ -193,12 +197,12 @@ class Exchange:
         asking = asyncio.ensure_future(self._ask(request))
         request.reply.add_done_callback(lambda _: asking.cancel())
 
-    def _key(self, request: InputRequest) -> str:
+    def _mark(self, request: InputRequest) -> str:
         """The same for the same question each time that the call begins anew."""
         parts: Json = [request.kind, request.server, request.subject, request.message, request.schema, request.url]
-        mark = sha256(dumps(parts)).hexdigest()[:16]
-        self._keys[mark] += 1
-        return f"{request.kind}-{mark}-{self._keys[mark]}"
+        digest = sha256(dumps(parts)).hexdigest()[:16]
+        self._counts[digest] += 1
+        return f"{request.kind}-{digest}-{self._counts[digest]}"
 
     def _changed(self, call: Call) -> None:
         self._tell_soon()

@@ -26,7 +26,7 @@ from mcp_studio.protocol.events import RequestId
 from mcp_studio.protocol.tasks import related_task
 from mcp_studio.protocol.versions import MISSING_CAPABILITY
 from mcp_studio.safetext import safe
-from mcp_studio.session.inbox import InputRequest
+from mcp_studio.session.inbox import InputRequest, Recent
 from mcp_studio.session.logs import LogMessage, rank_of, set_level
 from mcp_studio.session.server_requests import carrier
 from mcp_studio.studio import Studio
@@ -37,6 +37,8 @@ _READY = 10.0
 _PROTOCOL = "io.modelcontextprotocol/"
 _PATIENCE = 10.0
 """Seconds for a client to tell its roots."""
+_CHECKS = 10
+"""Results of one tool that are compared with its outputSchema in a second: a check takes as long as a call."""
 _PARKED = 200
 """Calls that wait for clients of the stateless era to come back with answers."""
 
@@ -61,6 +63,7 @@ class Gateway:
         self.on_task: Callable[[Exchange], dict[str, Any]] | None = None
         """What becomes of a call that has become a task, where its client goes on with such."""
         self._approved = approved
+        self._checks = Recent()
         self._open: list[Exchange] = []
         self._parked: dict[str, Exchange] = {}
         self._seen: set[int] = set()
@@ -126,6 +129,7 @@ class Gateway:
                     ref, arguments, origin="program", approved=self._approved, wants_task=as_task or exchange.follows
                 )
             )
+            exchange.running.unchecked = self._checks.too_often(ref, _CHECKS, 1.0)
         self._follow(exchange)
         return exchange
 
@@ -188,7 +192,8 @@ class Gateway:
             return Exchange(ctx, client, session, {})
         known, given = mapping(json.loads(state)), mapping(params.get("inputResponses"))
         if known.get("again"):
-            return Exchange(ctx, client, session, {**mapping(known.get("answers")), **given})
+            fresh = {mark: given[key] for key, mark in mapping(known.get("marks")).items() if key in given}
+            return Exchange(ctx, client, session, {**mapping(known.get("answers")), **fresh})
         exchange = self._parked.get(str(known.get("id")))
         if exchange is None or exchange.client is not client:
             raise MCPError(INVALID_PARAMS, "The call does not wait any more, or waits in another process.")

@@ -116,7 +116,8 @@ class OwnTools:
             definition = cast("dict[str, Any]", readable(record.definition))
         else:
             raise _unknown(name)
-        more = {"category": safe(record.group, 100), "tags": _shown_tags(record)} if record else {}
+        tags = [str(safe(tag, 100)) for tag in (record.tags if record else ()) if not tag.startswith(_CLIENT)]
+        more = {"category": safe(record.group, 100), "tags": tags} if record else {}
         return _answer({"definition": definition, **more})
 
     async def _categories(self, ctx: Context, client: Client, given: dict[str, Any]) -> dict[str, Any]:
@@ -185,10 +186,6 @@ _CLIENT = "client:"
 def _mark(client: Client) -> str:
     """The tag of what a client has registered: it alone finds that."""
     return f"{_CLIENT}{client.name}"
-
-
-def _shown_tags(record: ToolRecord) -> list[Json]:
-    return [str(safe(tag, 100)) for tag in record.tags if not tag.startswith(_CLIENT)]
 
 
 def _unknown(name: str) -> UsageError:

@@ -9,15 +9,20 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections import deque
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
 from functools import partial
 from hashlib import sha256
 from typing import Any, Protocol
 
+from anyio import EndOfStream
+from anyio.abc import ObjectReceiveStream, ObjectSendStream
 from mcp.server.caching import CacheHint
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
-from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
+from mcp_types import jsonrpc_message_adapter
+from pydantic import ValidationError
 
 from mcp_studio import __version__
 from mcp_studio.catalog.listing import KINDS
@@ -211,35 +216,42 @@ async def serve_stdio(server: GatewayServer, message: int) -> None:
     Args:
         message: bytes of one message; a longer one is none.
     """
-    client: Any = _Lines(await writer_to(os.dup(1)), message)
-    os.dup2(2, 1)  # what anything prints goes to standard error and never between messages
-    async with stdio_server(client, client) as streams:
-        await server.run(*streams, server.create_initialization_options())
-        asyncio.get_running_loop().call_later(_LAST, client.close)  # it may read no more
+    async with aclosing(pieces_of(os.dup(0))) as pieces:
+        output = await writer_to(os.dup(1))
+        client = _Client(pieces, output, message)
+        os.dup2(2, 1)  # what anything prints goes to standard error and never between messages
+        await server.run(client, client, server.create_initialization_options())
+        with suppress(TimeoutError, WriterClosed, OSError):  # it may read no more, or be gone
+            async with asyncio.timeout(_LAST):
+                await output.write(b"")
 
 
-class _Lines:
-    """Standard input and output as files of the SDK: with bounded lines, and no thread for each of them."""
+class _Client(ObjectReceiveStream[Any], ObjectSendStream[SessionMessage]):
+    """The streams that the SDK's server wants, on the pipes themselves: no task and no queue stands between them."""
 
-    def __init__(self, output: PipeWriter | Writer, most: int) -> None:
-        self._output, self._most, self.close = output, most, output.close
+    def __init__(self, pieces: AsyncGenerator[bytes], output: PipeWriter | Writer, most: int) -> None:
+        self._pieces, self._output = pieces, output
+        self._splitter, self._lines = LineSplitter(most), deque[Line]()
 
-    async def __aiter__(self) -> AsyncIterator[str]:
-        lines = LineSplitter(self._most)
-        async with aclosing(pieces_of(os.dup(0))) as pieces:
-            async for piece in pieces:
-                for line in lines.feed(piece):
-                    yield _text(line)
-        for line in lines.finish():
-            yield _text(line)
+    async def receive(self) -> SessionMessage | ValidationError:
+        """The next message, or what is wrong with it."""
+        while not self._lines:
+            piece = await anext(self._pieces, b"")
+            self._lines += self._splitter.feed(piece) if piece else self._splitter.finish()
+            if not piece and not self._lines:
+                raise EndOfStream
+        line = self._lines.popleft()
+        text = "" if isinstance(line, Oversize) else line.decode("utf-8", "replace")
+        try:
+            return SessionMessage(jsonrpc_message_adapter.validate_json(text, by_name=False))
+        except ValidationError as problem:
+            return problem
 
-    async def write(self, text: str) -> None:
+    async def send(self, item: SessionMessage) -> None:
+        """Write a message, and wait until it is written."""
+        text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
         with suppress(WriterClosed, OSError):  # the client is gone, which ends its input too
-            await self._output.write(text.encode())
+            await self._output.write(text.encode() + b"\n")
 
-    async def flush(self) -> None:
-        """What is written is passed on at once."""
-
-
-def _text(line: Line) -> str:
-    return "" if isinstance(line, Oversize) else line.decode("utf-8", "replace")
+    async def aclose(self) -> None:
+        """Nothing: who has opened the pipes closes them."""

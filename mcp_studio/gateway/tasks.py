@@ -10,7 +10,6 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import field
-from datetime import UTC, datetime
 from typing import Any
 
 from mcp.server.context import CallNext, HandlerResult
@@ -28,6 +27,7 @@ from mcp_studio.jsontext import mapping
 from mcp_studio.protocol.versions import EXTENSION_TASKS, HEADER_MISMATCH, META_TASK, MISSING_CAPABILITY
 from mcp_studio.record import record
 from mcp_studio.safetext import safe
+from mcp_studio.session.server_requests import timestamp
 
 CORE: dict[str, Any] = {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
 """What is declared up to 2025-11-25."""
@@ -93,8 +93,8 @@ class GatewayTask:
         ttl, poll = ("ttlMs", "pollIntervalMs") if modern else ("ttl", "pollInterval")
         message = {"statusMessage": str(safe(said))} if said else {}
         return {
-            "taskId": self.id, "status": self.status, **message, "createdAt": _iso(self.created),
-            "lastUpdatedAt": _iso(time.time()), ttl: round(self.ttl * 1000), poll: _POLL,
+            "taskId": self.id, "status": self.status, **message, "createdAt": timestamp(self.created),
+            "lastUpdatedAt": timestamp(time.time()), ttl: round(self.ttl * 1000), poll: _POLL,
         }  # fmt: skip
 
 
@@ -196,7 +196,3 @@ class TaskDesk:
         if task is None or task.client is not self._gateway.client_of(ctx):
             raise MCPError(INVALID_PARAMS, "Failed to retrieve task: Task not found")
         return task
-
-
-def _iso(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

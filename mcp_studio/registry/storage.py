@@ -81,13 +81,13 @@ class MemoryStorage:
         return ()
 
     def save(self, records: Sequence[ToolRecord]) -> None:
-        pass
+        """Nothing is kept."""
 
     def delete(self, names: Collection[str]) -> None:
-        pass
+        """There is nothing."""
 
     def count(self, uses: Mapping[str, Uses]) -> None:
-        pass
+        """There is nothing to count for."""
 
     def revision(self) -> int:
         return 0

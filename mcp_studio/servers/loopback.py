@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from mcp_studio.errors import StudioError
+
 
 def serve(
     app: Any, port: int, path: str, on_start: Callable[[str], None] = lambda url: None, token: str | None = None,
@@ -21,14 +23,18 @@ def serve(
         more: settings of uvicorn.
 
     Raises:
-        OSError: the port is taken.
+        StudioError: the port cannot be used.
     """
     import uvicorn
 
     # The protocol is named because only then asyncio switches Nagle's algorithm off (40 ms per answer otherwise).
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(("127.0.0.1", port))
+        try:
+            listening.bind(("127.0.0.1", port))
+        except (OSError, OverflowError) as problem:
+            reason = problem.strerror if isinstance(problem, OSError) else problem
+            raise StudioError(f"Port {port} cannot be used: {reason}.") from None
         listening.listen(256)
         url = f"http://127.0.0.1:{listening.getsockname()[1]}{path}"
         sys.stdout.write(f"{url}\n")

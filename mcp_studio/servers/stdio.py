@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import stat
-import threading
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import BinaryIO, Protocol
 
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.limits import DEFAULT
 from mcp_studio.protocol.message import Malformed, Message, parse
+from mcp_studio.vault.base import beside
 
 Put = Callable[[dict[str, Json]], Awaitable[None]]
 """Sends a message."""
@@ -41,12 +42,12 @@ async def serve(peer: Peer, source: BinaryIO, sink: BinaryIO) -> None:
     next_line = await _reader(source)
 
     async def put(message: dict[str, Json]) -> None:
-        sink.write(dumps(message) + b"\n")
+        sink.writelines((dumps(message), b"\n"))
         sink.flush()
 
     peer.aside = put
     try:
-        while line := await next_line():
+        while (line := await next_line()) and len(line) <= DEFAULT.message:
             if not line.strip():
                 continue
             for message in parse(line).messages:
@@ -56,8 +57,8 @@ async def serve(peer: Peer, source: BinaryIO, sink: BinaryIO) -> None:
                 else:
                     peer.take(message, put)
     except ValueError:
-        return  # the line is too long, and where the next one begins nobody knows
-    finally:
+        pass
+    finally:  # also after a line that is too long: where the next one begins nobody knows
         peer.close()
 
 
@@ -65,19 +66,8 @@ async def _reader(source: BinaryIO) -> Callable[[], Awaitable[bytes]]:
     """What gives the next line, or nothing at the end. The loop reads what is a pipe, a thread all else; neither reads
     more ahead than it may hold.
     """
-    loop = asyncio.get_running_loop()
     if os.name == "posix" and stat.S_ISFIFO(os.fstat(source.fileno()).st_mode):
         lines = asyncio.StreamReader(DEFAULT.message)
-        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), source)
+        await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), source)
         return lines.readline
-    waiting: asyncio.Queue[bytes] = asyncio.Queue(1)
-
-    def read() -> None:
-        line = b"\n"
-        while line:
-            line = source.readline(DEFAULT.message + 1)
-            line = line if len(line) <= DEFAULT.message else b""  # where the next one begins nobody knows
-            asyncio.run_coroutine_threadsafe(waiting.put(line), loop).result()
-
-    threading.Thread(target=read, daemon=True).start()
-    return waiting.get
+    return partial(beside, source.readline, DEFAULT.message + 1)

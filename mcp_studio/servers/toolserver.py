@@ -450,7 +450,4 @@ def run(server: ToolServer, port: int | None, *, guarded: bool = True) -> int:
                            limit_concurrency=CONNECTIONS)  # fmt: skip
     except KeyboardInterrupt:
         return 130
-    except (OSError, OverflowError) as problem:
-        reason = problem.strerror if isinstance(problem, OSError) else problem
-        raise StudioError(f"Port {port} cannot be used: {reason}.") from None
     return 0

@@ -56,6 +56,8 @@ _TTL = 3_600
 """Seconds for which a task of ours is kept, whatever the server wishes; questions to a person expire earlier."""
 carrier: ContextVar[RequestId | None] = ContextVar("carrier", default=None)
 """The request of ours on whose stream the question at hand came, where that is known (Streamable HTTP)."""
+question_key: ContextVar[str] = ContextVar("question_key", default="")
+"""The key under which a server wants the answer to the question at hand (2026-07-28)."""
 _AS_TASKS = {"elicitation/create": ("elicitation", "create"), "sampling/createMessage": ("sampling", "createMessage")}
 
 
@@ -375,8 +377,8 @@ class _ClientTask:
     def shape(self) -> dict[str, Json]:
         """The task object for the wire."""
         return {
-            "taskId": self.id, "status": self.status, "createdAt": _iso(self.created),
-            "lastUpdatedAt": _iso(self.updated), "ttl": _TTL * 1000,
+            "taskId": self.id, "status": self.status, "createdAt": timestamp(self.created),
+            "lastUpdatedAt": timestamp(self.updated), "ttl": _TTL * 1000,
         }  # fmt: skip
 
 
@@ -412,10 +414,8 @@ class ClientTasks:
         self, method: str, params: dict[str, Json], ask: Callable[[], Awaitable[Json | Refusal]]
     ) -> Json | Refusal:
         """The result to send back, or the refusal; `ask` puts the question."""
-        now = time.time()
-        outlived = [one for one in self._tasks.values() if one.status in ENDED and now > one.created + _TTL]
-        for task in outlived:
-            del self._tasks[task.id]
+        oldest = time.time() - _TTL
+        self._tasks = {key: one for key, one in self._tasks.items() if one.status not in ENDED or one.created > oldest}
         if method in _AS_TASKS:
             return self._create(ask)
         if method == "tasks/list":
@@ -457,7 +457,8 @@ class ClientTasks:
         self._connection.notify("notifications/tasks/status", task.shape)
 
 
-def _iso(seconds: float) -> str:
+def timestamp(seconds: float) -> str:
+    """A time as tasks have it."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -507,18 +508,18 @@ async def _next_round(
     if isinstance(state, str) and len(state) > _STATE:
         raise ProtocolError(f"The server wants {len(state):,} characters of requestState sent back: too many.")
     following = dict(params)
-    answers: dict[str, Json] = {}
-    for key, request in questions.items():
-        body = mapping(request)
-        method = str(body.get("method", ""))
-        answer = await answerer.answer(method, mapping(body.get("params")), subject)
-        if isinstance(answer, Refusal):
-            if answer.declined:
+
+    async def answer(request: dict[str, Json]) -> Json:
+        method = str(request.get("method", ""))
+        found = await answerer.answer(method, mapping(request.get("params")), subject)
+        if isinstance(found, Refusal):
+            if found.declined:
                 raise Declined(f"The call needs {method}, which was declined.")
-            raise ProtocolError(f"The server asked for {method or 'nothing'}: {answer.message}.")
-        answers[key] = answer
-    if answers:
-        following["inputResponses"] = answers
+            raise ProtocolError(f"The server asked for {method or 'nothing'}: {found.message}.")
+        return found
+
+    if questions:
+        following["inputResponses"] = await answers_to(questions, answer)
     elif state is None:
         raise ProtocolError("The server requests input but says neither which nor gives a state to go on with.")
     else:
@@ -526,6 +527,21 @@ async def _next_round(
     if state is not None:
         following["requestState"] = state
     return following
+
+
+async def answers_to(questions: dict[str, Json], answer: Callable[[dict[str, Json]], Awaitable[T]]) -> dict[str, T]:
+    """Put questions that a server asks together: all are open at once. What `answer` raises withdraws the others."""
+
+    async def one(key: str) -> T:
+        question_key.set(key)
+        return await answer(mapping(questions[key]))
+
+    tasks = [asyncio.ensure_future(one(key)) for key in questions]
+    try:
+        return dict(zip(questions, await asyncio.gather(*tasks), strict=True))
+    finally:
+        for task in tasks:
+            task.cancel()
 
 
 async def opened_pages(refused: Refused, connection: Connection, answerer: Answerer, subject: str) -> bool:

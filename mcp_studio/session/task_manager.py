@@ -21,7 +21,7 @@ from mcp_studio.protocol.tasks import NOTIFICATIONS, TaskKind, has, read_state
 from mcp_studio.protocol.versions import INVALID_PARAMS, METHOD_NOT_FOUND
 from mcp_studio.session.connection import Connection, Deadline, Limit, Reply
 from mcp_studio.session.manager import ConnectionManager
-from mcp_studio.session.server_requests import CANCELLED, Answerer, Refusal
+from mcp_studio.session.server_requests import CANCELLED, Answerer, Refusal, answers_to
 from mcp_studio.session.state import Spawn, at_most, until
 from mcp_studio.session.tasks import Task, TaskError
 from mcp_studio.signal import Signal
@@ -434,7 +434,7 @@ class Follower:
     # ------------------------------------------------------------------ what an extension task asks
 
     def _take_questions(self, task: Task, found: dict[str, Json]) -> None:
-        """Those of one message are asked one by one and answered together; what was asked before is not asked again."""
+        """Those of one message are asked together and answered together; what was asked before is not asked again."""
         if not found:
             self._note("It waits for input, but does not say for which.")
         if self._asking is not None and not self._asking.done():
@@ -454,7 +454,7 @@ class Follower:
     async def _answer(self, task: Task, questions: dict[str, Json]) -> None:
         self._change(asking=True)
         try:
-            answers = {key: await self._answer_one(task, mapping(request)) for key, request in questions.items()}
+            answers = await answers_to(questions, partial(self._answer_one, task))
             self._answered |= answers.keys()
             answers = {key: answer for key, answer in answers.items() if answer is not None}
             if not answers:

@@ -17,12 +17,8 @@ import pytest
 from tests.gateway.kit import Served, configured, on_http, raw
 from tests.support import conformance_suite
 
-KNOWN = {
-    # The gateway gives questions keys of its own, and asks one question after the other.
-    "input-required-result-basic-elicitation", "input-required-result-multiple-input-requests", "tasks-mrtr-input",
-    # It waits itself for what has to be a task, where its client does not follow tasks.
-    "tasks-required-task-error",
-}  # fmt: skip
+# What becomes a task at its server, the gateway waits for itself where its client does not follow tasks.
+KNOWN = {"tasks-required-task-error"}
 """Scenarios of which a check fails."""
 
 

@@ -93,6 +93,21 @@ async def test_a_server_asks_the_client_that_called_it(era: str, upstream: str) 
 
 
 @pytest.mark.parametrize("era", ERAS)
+async def test_an_answer_is_for_the_question_that_was_asked_and_not_for_its_key(era: str) -> None:
+    asked = list[str]()
+
+    async def elicit(context: ClientRequestContext, params: types.ElicitRequestParams) -> types.ElicitResult:
+        asked.append(params.message)
+        return types.ElicitResult(action="accept", content={"name": "Ada", "color": f"answer {len(asked)}"})
+
+    behind = configured(ALL, raw=raw("raw_conformance"))
+    async with on_stdio(behind, era=era, elicitation_callback=elicit) as client:
+        result = await client.call_tool("mcp__raw__test_one_key_for_two_questions", {})
+        assert [one.rpartition(": ")[2] for one in asked] == ["What is your name?", "Which color?"]
+        assert "answer 2" in text(result)
+
+
+@pytest.mark.parametrize("era", ERAS)
 async def test_a_server_has_the_client_answer_for_a_model(era: str) -> None:
     async def sample(context: ClientRequestContext, params: types.CreateMessageRequestParams) -> Any:
         content = types.TextContent(type="text", text="four")

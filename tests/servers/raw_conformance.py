@@ -95,6 +95,7 @@ SCHEMA = {
 OTHERS = (
     "test_tool_with_logging", "test_logging_tool", "test_tool_with_progress", "test_error_handling",
     "test_trigger_tool_change", "test_trigger_prompt_change", "test_input_required_result_multi_round",
+    "test_one_key_for_two_questions",
 )  # fmt: skip
 CONFIRM = {"confirmation": form("Delete it?", confirm={"type": "boolean"})}
 JOBS = {
@@ -194,7 +195,9 @@ class ConformanceServer(RawServer):
         if name == "test_error_handling":
             return {**text_result("This tool intentionally returns an error for testing"), "isError": True}
         if name == "test_input_required_result_multi_round":
-            return self.rounds(params)
+            return self.rounds(params, ("step1", "step2"))
+        if name == "test_one_key_for_two_questions":
+            return self.rounds(params, ("step", "step"))
         if name.startswith("test_trigger_"):
             self.change("tools" if "tool_change" in name else "prompts")
         for step in range(3):
@@ -253,13 +256,13 @@ class ConformanceServer(RawServer):
             "result": {**text_result(task["done"]), "isError": name == "failing_job"},
         }
 
-    def rounds(self, params):
+    def rounds(self, params, keys):
         """Two questions, one after the other."""
         done, answers = int((params.get("requestState") or "0")[-1]), params.get("inputResponses") or {}
-        done += f"step{done + 1}" in answers
+        done += keys[done] in answers
         if done == len(STEPS):
-            return text_result("All steps are done.")
-        asked = {f"step{done + 1}": STEPS[done]}
+            return text_result(f"All steps are done: {json.dumps(answers)}")
+        asked = {keys[done]: STEPS[done]}
         return {"resultType": "input_required", "inputRequests": asked, "requestState": f"round {done}"}
 
     def change(self, kind):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -118,3 +119,23 @@ async def test_a_call_can_be_waited_for_longer_than_its_deadline_while_a_person_
         assert "call_longest" in getattr(outcome, "limit", "")
         assert outcome.ms > 600
         await wait_until(lambda: not studio.inbox.pending)
+
+
+async def test_what_a_server_asks_together_is_open_together() -> None:
+    async with opened(stdio(python_server("raw_conformance"))) as studio:
+        calling = asyncio.ensure_future(call(studio, "test_input_required_result_multiple_inputs"))
+        await wait_until(lambda: len(studio.inbox.pending) == 2, 20, "both questions")
+        form, message = studio.inbox.pending
+        assert (form.message, form.kind, message.kind) == ("What is your name?", "elicitation", "sampling")
+        message.answer("accept", message_result("Hello"))
+        form.answer("accept", {"name": "Ada"})
+        said = text(await calling)
+        assert all(name in said for name in ("Ada", "Hello", "client_roots")), said
+
+
+async def test_who_declines_one_of_them_is_not_asked_the_others() -> None:
+    async with opened(stdio(python_server("raw_conformance"))) as studio:
+        calling = asyncio.ensure_future(call(studio, "test_input_required_result_multiple_inputs"))
+        await wait_until(lambda: len(studio.inbox.pending) == 2, 20, "both questions")
+        studio.inbox.pending[1].answer("decline")
+        assert not isinstance(await calling, Succeeded) and studio.inbox.pending == ()

@@ -10,9 +10,10 @@ from collections.abc import Iterable
 from datetime import date, datetime
 from datetime import time as time_of_day
 from functools import partial
+from math import isfinite
 from typing import Annotated, Any, NotRequired
 
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 from typing_extensions import TypedDict  # pydantic wants this one before Python 3.12
 
 from mcp_studio.catalog.catalog import suggestion
@@ -46,8 +47,11 @@ Databases that can be read. list_connections names them, and how parameters are 
 
 Connection = Annotated[str, Field(description="Its name; may be left out where there is one")]
 Statement = Annotated[str, Field(min_length=1, max_length=100_000, description="One statement")]
+_SCALARS = ["string", "number", "boolean", "null"]
+Value = Annotated[Any, WithJsonSchema({"type": [*_SCALARS, "array"], "items": {"type": _SCALARS}})]
 Given = Annotated[
-    list[Any] | dict[str, Any] | None, Field(description="Values for the placeholders of list_connections, in order")
+    list[Value] | dict[str, Value] | None,
+    Field(description="Values for the placeholders of list_connections, in order"),
 ]
 Limit = Annotated[int, Field(ge=1, le=_ROWS)]
 TableName = Annotated[str, Field(description="`table` or `schema.table`")]
@@ -200,10 +204,9 @@ class DatabaseTools:
         """How the database would execute a statement."""
         found = self.engine(connection)
         plan = self._asked(found, f"{found.explain}{sql}", parameters, _ROWS)
-        shown = [str(row[-1] if found.kind == "SQLite" else row) for row in plan["rows"]]
-        if found.kind != "SQLite":
-            shown = ["\t".join("" if value is None else str(value) for value in row) for row in plan["rows"]]
-        return Plan(content="\n".join(shown), ms=plan["ms"])
+        rows = (row[-1:] if found.kind == "SQLite" else row for row in plan["rows"])
+        lines = ("\t".join("" if value is None else str(value) for value in row) for row in rows)
+        return Plan(content="\n".join(lines), ms=plan["ms"])
 
     @tool("Look at some rows")
     def sample(self, table: TableName, connection: Connection = "", limit: Limit = 10) -> Rows:
@@ -226,7 +229,7 @@ class DatabaseTools:
         with found.opened() as database, found.selected(database, sql, parameters) as cursor:
             columns = [Kind(name=str(one[0]), type=found.type_of(one)) for one in cursor.description or ()]
             while (row := cursor.fetchone()) is not None:
-                values = [_plain(value) for value in row]
+                values = list(map(_plain, row))
                 room -= len(repr(values))  # about as long as its JSON
                 if len(rows) == limit or room < 0:
                     cut = f"ended after {len(rows):,} rows" + (f", {size_text(_BYTES)}" if room < 0 else "")
@@ -245,7 +248,8 @@ def _ms(began: float) -> float:
 
 def _plain(value: Any) -> Any:
     """A value of a database as JSON, cut where it is long."""
-    if type(value) in (int, bool, type(None)) or (type(value) is str and len(value) <= _VALUE):  # as most are
+    kind = type(value)  # most values are of these
+    if kind is int or value is None or (kind is str and len(value) <= _VALUE) or (kind is float and isfinite(value)):
         return value
     if isinstance(value, str) and len(value) > _VALUE:
         return f"{value[:_VALUE]}… {size_text(len(value) - _VALUE)} more"

@@ -113,19 +113,14 @@ def page(member: str, items: list[dict[str, Any]], turn: Turn, size: int) -> Res
     Raises:
         Refused: the cursor is not one of ours.
     """
-    cursor, start = turn.request.params.get("cursor"), 0
-    if cursor is not None:
-        try:
-            word, _, number = base64.urlsafe_b64decode(str(cursor)).decode().partition(":")
-            start = int(number) if word == "after" else 0
-        except ValueError:
-            pass
-        if not 0 < start < len(items):
-            raise Refused(INVALID_PARAMS, f"Unknown cursor: {str(cursor)[:60]}")
-    made: Result = {member: items[start : start + size]}
-    if start + size < len(items):
-        made["nextCursor"] = base64.urlsafe_b64encode(f"after:{start + size}".encode()).decode()
-    return made
+    starts = range(size, len(items), size)
+    cursors = {start: base64.urlsafe_b64encode(f"after:{start}".encode()).decode() for start in starts}
+    cursor = turn.request.params.get("cursor")
+    start = 0 if cursor is None else next((start for start, one in cursors.items() if one == cursor), -1)
+    if start < 0:
+        raise Refused(INVALID_PARAMS, f"Unknown cursor: {str(cursor)[:60]}")
+    following = {"nextCursor": cursors[start + size]} if start + size in cursors else {}
+    return {member: items[start : start + size], **following}
 
 
 INSTRUCTIONS = """\
@@ -151,16 +146,11 @@ class Demo:
         server.state = self._state
         self._tools = Tools(self.shop, server, TaskDesk(server))
         server.handlers |= {
-            "tools/list": self.list_tools,
-            "tools/call": self.call_tool,
-            "resources/list": self.list_resources,
-            "resources/templates/list": self.list_templates,
-            "resources/read": self.read_resource,
-            "prompts/list": self.list_prompts,
-            "prompts/get": self.get_prompt,
-            "completion/complete": self.complete,
+            "tools/list": self.list_tools, "tools/call": self.call_tool, "resources/list": self.list_resources,
+            "resources/templates/list": self.list_templates, "resources/read": self.read_resource,
+            "prompts/list": self.list_prompts, "prompts/get": self.get_prompt, "completion/complete": self.complete,
             "logging/setLevel": self.set_level,
-        }
+        }  # fmt: skip
 
     def _state(self, uri: str) -> int:
         """The clock alone changes without a call, while somebody watches it."""
@@ -252,12 +242,8 @@ def main() -> int:
     """Serve until the client leaves (stdio) or the process is interrupted (HTTP)."""
     description = "A bookshop on which every feature of an MCP client can be tried."
     parser = argparse.ArgumentParser(prog="python -m mcp_studio.servers.demo", description=description)
-    parser.add_argument(
-        "--http",
-        type=int,
-        metavar="PORT",
-        help="serve Streamable HTTP on 127.0.0.1 instead (0 takes a free port); the first line on stdout is the URL",
-    )
+    where = "serve Streamable HTTP on 127.0.0.1 instead (0 takes a free port); the first line on stdout is the URL"
+    parser.add_argument("--http", type=int, metavar="PORT", help=where)
     try:
         return run(Demo().server, parser.parse_args().http, guarded=False)
     except StudioError as problem:

@@ -21,9 +21,11 @@ from mcp_studio.servers.files.beneath import Place, shown
 
 LARGEST = 10 * MB
 """Bytes of one answer, and of one file that is written."""
+_SMALL = 64 * KB
 _COMPARED = 5_000
 """Lines that are compared, and of a difference."""
 _CONTEXT = 3
+_HEADER = re.compile(r"^@@ -(\d+)(.*) \+(\d+)(.*) @@$", re.MULTILINE)
 
 
 class Part(NamedTuple):
@@ -67,7 +69,8 @@ def whole(path: str, file: BinaryIO) -> bytes:
     Raises:
         StudioError: it is larger than an answer may be.
     """
-    data = file.read(LARGEST + 1)
+    data = file.read(_SMALL)  # as most files are: making room for 10 MB takes longer than reading them
+    data += file.read(LARGEST + 1 - _SMALL) if len(data) == _SMALL else b""
     if len(data) > LARGEST:
         size = size_text(os.fstat(file.fileno()).st_size)
         hint = "Read a part of it: head, tail, start_line and end_line, or offset and length."
@@ -174,8 +177,7 @@ def difference(name: str, before: str, after: str) -> str:
         n=_CONTEXT, lineterm="",
     )  # fmt: skip
     text = "\n".join(islice(found, _COMPARED))[:MB]
-    header = re.compile(r"^@@ -(\d+)(.*) \+(\d+)(.*) @@$", re.MULTILINE)
-    return header.sub(lambda at: f"@@ -{int(at[1]) + start}{at[2]} +{int(at[3]) + start}{at[4]} @@", text)
+    return _HEADER.sub(lambda at: f"@@ -{int(at[1]) + start}{at[2]} +{int(at[3]) + start}{at[4]} @@", text)
 
 
 def _same(old: list[str], new: list[str]) -> int:

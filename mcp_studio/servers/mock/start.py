@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import sys
 from collections.abc import Callable
@@ -11,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from mcp_studio.config.table import nearest
-from mcp_studio.errors import StudioError, UsageError
+from mcp_studio.errors import UsageError
 from mcp_studio.redact import MARK
 from mcp_studio.safetext import safe
 from mcp_studio.servers import loopback, stdio
@@ -40,7 +39,7 @@ def run(recording: str, sessions: Path, server: str, port: int | None, seconds: 
     """
     played = open_recording(recording, sessions)
     name = chosen(played, server)
-    note = _silent if quiet else _note
+    note = (lambda text: None) if quiet else _note
     reader = played.reader()
     try:
         tape = Tape(played.columns, reader.body, name)
@@ -73,13 +72,8 @@ def chosen(recording: Recording, name: str) -> str:
 def _serve(port: int | None, peer: Callable[[], Peer], note: Callable[[str], None]) -> int:
     if port is None:
         return asyncio.run(_stdio(peer))
-    try:
-        loopback.serve(
-            HttpServer(peer), port, PATH, lambda url: note(f"serving at {url}"), lifespan="off",
-            limit_concurrency=CONNECTIONS,
-        )  # fmt: skip
-    except OSError as problem:
-        raise StudioError(f"Port {port} cannot be used: {os.strerror(problem.errno or 0)}.") from None
+    loopback.serve(HttpServer(peer), port, PATH, lambda url: note(f"serving at {url}"), lifespan="off",
+                   limit_concurrency=CONNECTIONS)  # fmt: skip
     return 0
 
 
@@ -126,7 +120,3 @@ def _has_secrets(reader: Reader, below: int) -> bool:
 def _note(text: str) -> None:
     sys.stderr.write(safe(text, 1_000) + "\n")
     sys.stderr.flush()
-
-
-def _silent(text: str) -> None:
-    """Nothing is said."""
