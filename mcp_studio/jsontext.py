@@ -78,8 +78,6 @@ SLICE = 1 << 18
 """Bytes that are searched at a time: the interpreter is left to others in between."""
 _DEEPEST = 201
 """Levels that pydantic's parser reads, at the most."""
-_LONG_NUMBER = re.compile(rb"\d{10}")
-"""In every twentieth byte: a number of more than 200 digits is there."""
 
 
 _PLAIN = json.JSONDecoder(parse_constant=_constant, parse_float=_float)
@@ -135,7 +133,9 @@ def _large(data: bytes, most: int) -> Json:
     from pydantic_core import from_json
 
     parts = (data[at : at + SLICE + 9].decode("latin-1") for at in range(0, len(data), SLICE))
-    if most < _DEEPEST or _LONG_NUMBER.search(data[::20]) or any(map(matcher(r"[0-9][eE]\+?[0-9]{3}"), parts)):
+    # Ten digits in every twentieth byte: a number of more than 200 digits is there.
+    long = matcher("[0-9]{10}")(data[::20].decode("latin-1"))
+    if most < _DEEPEST or long or any(map(matcher(r"[0-9][eE]\+?[0-9]{3}"), parts)):
         return None
     try:
         return from_json(data, allow_inf_nan=False)
