@@ -74,8 +74,6 @@ SLICE = 1 << 18
 """Bytes that one search covers, so that other threads run between two searches."""
 _DEEPEST = 201
 """The most levels of nesting that pydantic's parser reads."""
-_LONG_NUMBER = re.compile(rb"\d{10}")
-"""Searched for in every twentieth byte, where ten digits in a row mean a number of more than 200 digits."""
 
 
 _PLAIN = json.JSONDecoder(parse_constant=_constant, parse_float=_float)
@@ -132,7 +130,9 @@ def _large(data: bytes, most: int) -> Json:
     from pydantic_core import from_json
 
     parts = (data[at : at + SLICE + 9].decode("latin-1") for at in range(0, len(data), SLICE))
-    if most < _DEEPEST or _LONG_NUMBER.search(data[::20]) or any(map(matcher(r"[0-9][eE]\+?[0-9]{3}"), parts)):
+    # Ten digits in every twentieth byte: a number of more than 200 digits is there.
+    long = matcher("[0-9]{10}")(data[::20].decode("latin-1"))
+    if most < _DEEPEST or long or any(map(matcher(r"[0-9][eE]\+?[0-9]{3}"), parts)):
         return None
     try:
         return from_json(data, allow_inf_nan=False)

@@ -227,7 +227,7 @@ class Redactor:
     def bytes(self, data: bytes) -> bytes:
         """Replace secrets in bytes; JSON stays JSON, and bytes without secrets are returned as the same object."""
         found = self._found(data) if len(data) > SLICE or self._anchor.search(data.lower()) else ()
-        spans = sorted((*found, *self._learned(data)))
+        spans = sorted((*found, *(self._learned(data) if self._literals else ())))
         if not spans:
             return data
         parts: list[bytes] = []

@@ -230,7 +230,7 @@ def prices_of(tools: Iterable[Entry]) -> dict[Ref, float]:
 def _raised(risk: Risk, texts: Sequence[_Text]) -> tuple[Risk, tuple[str, ...]]:
     """The risk with regard to the arguments, and the reason if it was raised."""
     for name, value in texts:
-        found = _RISKY.search(name) or _RISKY.search(value)
+        found = _RISKY.search(f"{name}\n{value}")
         if found or is_secret_name(name.rpartition(".")[2]):
             raised = RISKS[min(RISKS.index(risk) + 1, len(RISKS) - 1)]
             return raised, (f"argument {name[:60]} " + (f"says {found[0]}" if found else "is secret by its name"),)

@@ -20,7 +20,7 @@ from mcp_studio.cli.targets import with_secrets
 from mcp_studio.cli.terminal import Output, can_ask, restore
 from mcp_studio.config.model import Config
 from mcp_studio.errors import StudioError, Unreachable, UsageError
-from mcp_studio.jsontext import Json, mapping
+from mcp_studio.jsontext import Json, mapping, printable
 from mcp_studio.paths import Paths
 from mcp_studio.present import blocks, crashes, outcomes
 from mcp_studio.protocol.core import progress_text
@@ -140,13 +140,10 @@ async def connect_all(studio: Studio, out: Output) -> dict[str, StudioError]:
     """Wait until all servers are ready and listed. Returns the errors of those that failed."""
     names = studio.manager.names()
     ends = await asyncio.gather(*(connected(studio, name, out) for name in names), return_exceptions=True)
-    failed: dict[str, StudioError] = {}
-    for name, error in zip(names, ends, strict=True):
-        if isinstance(error, StudioError):
-            failed[name] = error
-        elif isinstance(error, BaseException):
+    for error in ends:
+        if isinstance(error, BaseException) and not isinstance(error, StudioError):
             raise error
-    return failed
+    return {name: error for name, error in zip(names, ends, strict=True) if isinstance(error, StudioError)}
 
 
 async def reachable(studio: Studio, out: Output) -> list[str]:
@@ -294,10 +291,10 @@ def _succeeded(result: Json, show: Callable[[Json], str], out: Output) -> int:
     file, failed = out.options.value("--output"), None
     if out.json and not file:
         return out.done(result)
-    text, structured = show(result), blocks.structured_text(result)
+    text, structured = show(result), blocks.structured_content(result)
     if file:
         try:
-            out.data(_written(result, blocks.joined(filter(None, (text, structured))), file))
+            out.data(_written(result, blocks.joined(filter(None, (text, *map(printable, structured)))), file))
             return out.done(result)
         except StudioError as error:  # show the result all the same
             failed = error
@@ -306,8 +303,8 @@ def _succeeded(result: Json, show: Callable[[Json], str], out: Output) -> int:
     if text and structured:
         out.flush()
         out.note("structured content:")
-    if structured:
-        out.data(structured)
+    for value in structured:
+        out.content(value)
     return out.done(result, failed)
 
 

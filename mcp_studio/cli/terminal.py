@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from getpass import getpass
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -127,6 +128,12 @@ class Output:
         for text in () if self.json else map(str, texts):
             self._print(text, None)
 
+    def content(self, value: Json) -> None:
+        """Print a value as indented JSON on standard output; nothing with `--json`."""
+        parts = iter(()) if self.json else chain(pieces(value), "\n")
+        while text := "".join(islice(parts, 100)):  # the text as a whole may be larger than the value
+            sys.stdout.write(safe(escape_live(text), sys.maxsize, lines=True))
+
     def table(self, rows: Sequence[Sequence[str]], heads: Sequence[str] = ()) -> None:
         """Print rows with aligned columns. `heads` come first if there are rows."""
         self.data(*table([heads, *rows] if rows and heads else rows))
@@ -187,8 +194,7 @@ class Output:
         if detail.get("asked") == "url":
             self._address(str(detail["url"]))
         text = self.redactor.text(error.hint)
-        for line in text.splitlines():
-            sys.stderr.write("  " + safe(line) + "\n")
+        sys.stderr.writelines(f"  {safe(line)}\n" for line in text.splitlines())
         if self.json:
             message = {"kind": _KINDS.get(error.exit_code, "failure"), "message": self.redactor.text(error.message)}
             hint = {"hint": text} if text else {}

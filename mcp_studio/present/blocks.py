@@ -6,7 +6,7 @@ import binascii
 from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
-from mcp_studio.jsontext import Json, items_of, loads_or, mapping, pretty, printable
+from mcp_studio.jsontext import Json, items_of, loads_or, mapping, pretty
 from mcp_studio.present import units
 from mcp_studio.protocol.views import is_app
 from mcp_studio.safetext import safe
@@ -208,16 +208,14 @@ def structured(result: Json) -> tuple[bool, Json]:
     return value is not None, value
 
 
-def structured_text(result: Json, indent: int | None = 2) -> str:
-    """The structured content of a tool's result as JSON; empty where there is none, or the text says it already."""
+def structured_content(result: Json) -> list[Json]:
+    """The structured content of a tool's result as the only item; none where the text says it already."""
     known = mapping(result)
-    if "structuredContent" not in known:
-        return ""
     texts = [text for block in items_of(known.get("content")) if isinstance(text := mapping(block).get("text"), str)]
-    value = known["structuredContent"]
+    values = [known["structuredContent"]] if "structuredContent" in known else []
     # SDKs wrap what is no object: the text is then what is inside.
-    inner = (value["result"],) if mapping(value).keys() == {"result"} else ()
-    return "" if any(_says(texts, one) for one in (value, *inner)) else printable(value, indent=indent)
+    inner = [value["result"] for value in values if mapping(value).keys() == {"result"}]
+    return [] if any(_says(texts, one) for one in (*values, *inner)) else values
 
 
 def _says(texts: list[str], value: Json) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mcp_studio.call import call as calls
 from mcp_studio.errors import ConnectionLost, InputNeeded, LimitExceeded, StudioError
 from mcp_studio.jsontext import Json, loads_or, mapping, printable
-from mcp_studio.present.blocks import result_text, structured_text
+from mcp_studio.present.blocks import result_text, structured_content
 from mcp_studio.present.connections import Tone, hint
 from mcp_studio.present.units import duration, seconds, size
 from mcp_studio.safetext import safe
@@ -22,7 +22,8 @@ def failure(outcome: calls.CallOutcome) -> StudioError:
     """Why an operation was no success, as an error; `detail` has what the server sent. Foreign text."""
     match outcome:
         case calls.ToolFailed(result=result):
-            text = " ".join(filter(None, (result_text(result), structured_text(result, indent=None))))
+            structured = (printable(value, indent=None) for value in structured_content(result))
+            text = " ".join(filter(None, (result_text(result), *structured)))
             return ToolError(f"tool error: {text or 'the tool gives no reason'}", detail={"result": result})
         case calls.Rejected(code=code, data=data):
             more = "" if data is None else f" {printable(data, indent=None)}"

@@ -280,6 +280,8 @@ def text(words: str) -> dict[str, str]:
         (["3 found"], {"found": 3}, '3 found\n{\n  "found": 3\n}\n'),
         (["1"], {"result": True}, '1\n{\n  "result": true\n}\n'),
         ([], {"found": 0}, '{\n  "found": 0\n}\n'),
+        ([], [*range(500)], "[\n  " + ",\n  ".join(map(str, range(500))) + "\n]\n"),
+        ([], {"\x1b[2J": "a\u202eb\U000e0041\u0301"}, '{\n  "\\u001b[2J": "a\\u202eb\\udb40\\udc41\u0301"\n}\n'),
         ([], [], "[]\n"),
     ],
 )
