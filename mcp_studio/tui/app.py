@@ -29,6 +29,8 @@ from mcp_studio.tui.views.rows import choose
 if TYPE_CHECKING:
     from mcp_studio.studio import Studio
 
+SHEETS = [Path(__file__).with_name(name) for name in ("views.tcss", "studio.tcss")]
+"""The style sheets of the main screen; that of the dialogs is read with the first of them."""
 Severity = Literal["information", "warning", "error"]
 
 
@@ -36,7 +38,6 @@ class StudioApp(GuardedApp):
     """The studio's app over a running engine, which surrounds it: `run.py` opens both."""
 
     TITLE = "mcp-studio"
-    CSS_PATH = [Path(__file__).with_name(name) for name in ("views.tcss", "studio.tcss", "dialogs.tcss")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = bindings("app")
     ALLOW_IN_MAXIMIZED_VIEW = "KeyBar"
     ENABLE_COMMAND_PALETTE = False  # the action `palette` opens Textual's palette with our providers
@@ -71,8 +72,17 @@ class StudioApp(GuardedApp):
             self.set_keymap(self.keys)
 
     def get_default_screen(self) -> Screen[Any]:
-        """The main screen."""
+        """The main screen, and its style sheets: before it, they would be parsed for Textual's theme as well."""
+        self.stylesheet.read_all(SHEETS)
         return self._main()
+
+    def fit(self, screen: Screen[Any]) -> None:
+        """Give a screen that is being composed the classes of the terminal's size.
+
+        Textual gives them after the first layout, and then finds the styles of everything in the screen once more.
+        """
+        for cells, points in zip(self.size, (self.HORIZONTAL_BREAKPOINTS, self.VERTICAL_BREAKPOINTS), strict=True):
+            screen.add_class(max(point for point in points if point[0] <= cells)[1], update=False)
 
     def get_css_variables(self) -> dict[str, str]:
         return themes.complete(super().get_css_variables())
