@@ -29,8 +29,10 @@ from mcp_studio.tui.views.rows import choose
 if TYPE_CHECKING:
     from mcp_studio.studio import Studio
 
-SHEETS = [Path(__file__).with_name(name) for name in ("views.tcss", "studio.tcss")]
+SHEETS = tuple(Path(__file__).with_name(name) for name in ("views.tcss", "studio.tcss"))
 """The style sheets of the main screen; that of the dialogs is read with the first of them."""
+_WIDTHS = [(0, "-tiny"), (40, "-slim"), (72, "-narrow"), (110, "-wide"), (160, "-huge")]
+_HEIGHTS = [(0, "-flat"), (10, "-short"), (30, "-middle"), (36, "-tall")]
 Severity = Literal["information", "warning", "error"]
 
 
@@ -41,8 +43,8 @@ class StudioApp(GuardedApp):
     BINDINGS: ClassVar[list[BindingType]] = bindings("app")
     ALLOW_IN_MAXIMIZED_VIEW = "KeyBar"
     ENABLE_COMMAND_PALETTE = False  # the action `palette` opens Textual's palette with our providers
-    HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (40, "-slim"), (72, "-narrow"), (110, "-wide"), (160, "-huge")]  # noqa: RUF012
-    VERTICAL_BREAKPOINTS = [(0, "-flat"), (10, "-short"), (30, "-middle"), (36, "-tall")]  # noqa: RUF012
+    HORIZONTAL_BREAKPOINTS = _WIDTHS
+    VERTICAL_BREAKPOINTS = _HEIGHTS
 
     def __init__(self, studio: Studio, main: Callable[[], Screen[Any]]) -> None:
         if not os.environ.get("NO_COLOR"):  # empty it means nothing (no-color.org), but to Textual it does
@@ -81,7 +83,7 @@ class StudioApp(GuardedApp):
 
         Textual gives them after the first layout, and then finds the styles of everything in the screen once more.
         """
-        for cells, points in zip(self.size, (self.HORIZONTAL_BREAKPOINTS, self.VERTICAL_BREAKPOINTS), strict=True):
+        for cells, points in zip(self.size, (_WIDTHS, _HEIGHTS), strict=True):
             screen.add_class(max(point for point in points if point[0] <= cells)[1], update=False)
 
     def get_css_variables(self) -> dict[str, str]:

@@ -42,7 +42,7 @@ PER_SECOND = 60
 class Bench(App[None]):
     """A side, a view, a status line, a footer."""
 
-    CSS_PATH = SHEETS
+    CSS_PATH = [*SHEETS]  # noqa: RUF012
     CSS = "#side { width: 30; border: round $primary; } #main { border: round $primary; } #status { height: 1; }"
     BINDINGS = [("x", "count", "Count")]  # noqa: RUF012
 

@@ -31,7 +31,7 @@ _PIECE = re.compile(r'<text [^>]*?x="([\d.]+)" y="([\d.]+)"[^>]*clip-path[^>]*>(
 class FormApp(App[None]):
     """A form between two inputs; keeps every value that the form posts."""
 
-    CSS_PATH = SHEETS
+    CSS_PATH = [*SHEETS]  # noqa: RUF012
 
     def __init__(self, form: Form, value: Json = None, complete: Complete | None = None) -> None:
         super().__init__()

@@ -160,7 +160,7 @@ def test_small_messages_say_something_in_their_row(kind: str, method: str, body:
 class Bare(App[None]):
     """Nothing but a table and its header."""
 
-    CSS_PATH = SHEETS
+    CSS_PATH = [*SHEETS]  # noqa: RUF012
 
     def __init__(self, store: Recording) -> None:
         super().__init__()

@@ -59,7 +59,7 @@ from tests.support import wait_until
 class Host(App[None]):
     """One view, focused, behind the wall; keeps the messages."""
 
-    CSS_PATH = SHEETS
+    CSS_PATH = [*SHEETS]  # noqa: RUF012
     ENABLE_COMMAND_PALETTE = False
 
     def __init__(self, view: Widget) -> None:
