@@ -160,7 +160,7 @@ def _words(text: str, segment: Segment | None) -> Iterator[_Word]:
 
     turns = [match.end() for match in _NEXT_SENTENCE.finditer(text) if not aside(match.start())]
     sentence, has_subject, weight = 0, False, 1.0
-    for match in CHUNK.finditer(text):
+    for match in re.finditer(CHUNK, text):
         chunk, here = match[0], bisect_right(turns, match.start())
         if here != sentence:
             sentence, has_subject, weight = here, False, 1.0

@@ -83,7 +83,7 @@ def passages_of(texts: Fields) -> tuple[Passage, ...]:
 def _as_words(name: str) -> str:
     """An identifier as spoken: its words, with spaces."""
     found: list[str] = []
-    for chunk in CHUNK.findall(name):
+    for chunk in re.findall(CHUNK, name):
         end = 0
         for part in parts(chunk):
             if part.start >= end:

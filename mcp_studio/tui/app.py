@@ -29,6 +29,10 @@ from mcp_studio.tui.views.rows import choose
 if TYPE_CHECKING:
     from mcp_studio.studio import Studio
 
+SHEETS = tuple(Path(__file__).with_name(name) for name in ("views.tcss", "studio.tcss"))
+"""The style sheets of the main screen; that of the dialogs is read with the first of them."""
+_WIDTHS = [(0, "-tiny"), (40, "-slim"), (72, "-narrow"), (110, "-wide"), (160, "-huge")]
+_HEIGHTS = [(0, "-flat"), (10, "-short"), (30, "-middle"), (36, "-tall")]
 Severity = Literal["information", "warning", "error"]
 
 
@@ -36,12 +40,11 @@ class StudioApp(GuardedApp):
     """The studio's app over a running engine, which surrounds it: `run.py` opens both."""
 
     TITLE = "mcp-studio"
-    CSS_PATH = [Path(__file__).with_name(name) for name in ("views.tcss", "studio.tcss", "dialogs.tcss")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = bindings("app")
     ALLOW_IN_MAXIMIZED_VIEW = "KeyBar"
     ENABLE_COMMAND_PALETTE = False  # the action `palette` opens Textual's palette with our providers
-    HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (40, "-slim"), (72, "-narrow"), (110, "-wide"), (160, "-huge")]  # noqa: RUF012
-    VERTICAL_BREAKPOINTS = [(0, "-flat"), (10, "-short"), (30, "-middle"), (36, "-tall")]  # noqa: RUF012
+    HORIZONTAL_BREAKPOINTS = _WIDTHS
+    VERTICAL_BREAKPOINTS = _HEIGHTS
 
     def __init__(self, studio: Studio, main: Callable[[], Screen[Any]]) -> None:
         if not os.environ.get("NO_COLOR"):  # empty it means nothing (no-color.org), but to Textual it does
@@ -71,8 +74,17 @@ class StudioApp(GuardedApp):
             self.set_keymap(self.keys)
 
     def get_default_screen(self) -> Screen[Any]:
-        """The main screen."""
+        """The main screen, and its style sheets: before it, they would be parsed for Textual's theme as well."""
+        self.stylesheet.read_all(SHEETS)
         return self._main()
+
+    def fit(self, screen: Screen[Any]) -> None:
+        """Give a screen that is being composed the classes of the terminal's size.
+
+        Textual gives them after the first layout, and then finds the styles of everything in the screen once more.
+        """
+        for cells, points in zip(self.size, (_WIDTHS, _HEIGHTS), strict=True):
+            screen.add_class(max(point for point in points if point[0] <= cells)[1], update=False)
 
     def get_css_variables(self) -> dict[str, str]:
         return themes.complete(super().get_css_variables())

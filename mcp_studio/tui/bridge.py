@@ -38,8 +38,8 @@ class Bridge:
         """Posts what has changed; None while nothing has."""
         self._last = 0.0
 
-    def open(self) -> None:
-        """Start listening. Everything is told once: it may have changed since the panes were made."""
+    def open(self) -> StudioChanged:
+        """Start listening; gives all stores, for they may have changed since the panes were made."""
         studio = self._studio
         signals: dict[Store, list[Signal[Any]]] = {
             "servers": [studio.manager.changed, studio.trace.wronged, studio.catalog.changed],
@@ -52,7 +52,7 @@ class Bridge:
         for store, changes in signals.items():
             for change in changes:
                 change.connect(partial(self._note, store))
-            self._note(store)
+        return StudioChanged(frozenset(signals))
 
     def _note(self, store: Store, which: object = None) -> None:
         self._changed.add(store)

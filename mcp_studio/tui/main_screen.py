@@ -165,6 +165,7 @@ class MainScreen(Screen[None]):
         """Figures of messages have changed since they were shown."""
 
     def compose(self) -> ComposeResult:
+        self.app.fit(self)
         yield StudioHeader()
         with Horizontal(id="work"):
             with Vertical(id="side"):
@@ -179,12 +180,13 @@ class MainScreen(Screen[None]):
 
     def on_mount(self) -> None:
         self.bridge = Bridge(self.app.studio, self)
-        self.bridge.open()
         self.inbox = InboxController(self.app, self, lambda call: self.open_ref(call.ref))
         self.arrangement = Layout(self)
         self.arrangement.restore()
+        self.on_studio_changed(self.bridge.open())
         self.set_interval(1, self._second)
         self.set_focus((self.catalog if self.app.studio.manager.names() else self.servers).entry_point())
+        self._preview()  # what is known is drawn at once, and not laid out again
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
@@ -281,7 +283,7 @@ class MainScreen(Screen[None]):
             self.go_to(self.result)
 
     def on_result_pane_rerun_requested(self) -> None:
-        self.call.rerun()
+        self.call.action_submit(fresh=True)
 
     def on_result_pane_read_requested(self, event: ResultPane.ReadRequested) -> None:
         self.call.read_link(event.server, event.uri, event.title)

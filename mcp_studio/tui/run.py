@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mcp_studio.config.model import Config
 from mcp_studio.paths import Paths
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 _MOST = 200_000
 """Characters of a crash report."""
 _LARGEST_LOG = 1_000_000
+_START = 3.0
+"""Seconds until the first screen is surely drawn: to collect garbage before takes a twelfth of the start."""
 
 
 def run(config: Config, paths: Paths) -> int:
@@ -50,13 +52,8 @@ def run(config: Config, paths: Paths) -> int:
     return code
 
 
-class Box(NamedTuple):
-    """A border on the screen, in cells."""
-
-    left: int
-    top: int
-    width: int
-    height: int
+Box = tuple[int, int, int, int]
+"""A border on the screen, in cells: left, top, width, height."""
 
 
 def boxes(columns: int, rows: int) -> list[Box]:
@@ -66,10 +63,10 @@ def boxes(columns: int, rows: int) -> list[Box]:
     trace = max(6, (rows - 1) * 3 // 10) if columns >= 110 and rows >= 36 else 0
     height = rows - 2 - trace
     if columns < 72:
-        return [Box(0, 1, columns, height)]
+        return [(0, 1, columns, height)]
     side = 31 if columns < 110 else min(54, columns * (34 if columns >= 160 else 38) // 100)
-    found = [Box(0, 1, side, height), Box(side, 1, columns - side, height)]
-    return [*found, Box(0, 1 + height, columns, trace)] if trace else found
+    found = [(0, 1, side, height), (side, 1, columns - side, height)]
+    return [*found, (0, 1 + height, columns, trace)] if trace else found
 
 
 @contextmanager
@@ -93,12 +90,12 @@ def first_frame(*, plain: bool) -> Generator[None]:
     termios.tcsetattr(terminal, termios.TCSANOW, [inward, outward, control, local, *rest])
     look, corners = ("" if os.environ.get("NO_COLOR") else "\x1b[38;2;72;78;88m"), "++++-|" if plain else "╭╮╰╯─│"
     terminal.write(f"\x1b[?1049h\x1b[?25l{look}")
-    for box in boxes(*shutil.get_terminal_size()):
-        middle, last = corners[4] * (box.width - 2), box.top + box.height
-        terminal.write(f"\x1b[{box.top + 1};{box.left + 1}H{corners[0]}{middle}{corners[1]}")
-        for row in range(box.top + 2, last):
-            terminal.write(f"\x1b[{row};{box.left + 1}H{corners[5]}\x1b[{row};{box.left + box.width}H{corners[5]}")
-        terminal.write(f"\x1b[{last};{box.left + 1}H{corners[2]}{middle}{corners[3]}")
+    for left, top, width, height in boxes(*shutil.get_terminal_size()):
+        middle, last = corners[4] * (width - 2), top + height
+        terminal.write(f"\x1b[{top + 1};{left + 1}H{corners[0]}{middle}{corners[1]}")
+        for row in range(top + 2, last):
+            terminal.write(f"\x1b[{row};{left + 1}H{corners[5]}\x1b[{row};{left + width}H{corners[5]}")
+        terminal.write(f"\x1b[{last};{left + 1}H{corners[2]}{middle}{corners[3]}")
     terminal.write("\x1b[0m\x1b[1;1H")
     terminal.flush()
     try:
@@ -124,7 +121,7 @@ async def _open(config: Config, paths: Paths) -> tuple[int, BaseException | None
             from mcp_studio.tui.main_screen import MainScreen
 
             gc.freeze()
-            gc.enable()
+            asyncio.get_running_loop().call_later(_START, gc.enable)
             app = StudioApp(studio, lambda: MainScreen(passphrases.answer_with))
             for number in (signal.SIGTERM, signal.SIGHUP):
                 asyncio.get_running_loop().add_signal_handler(number, app.exit, 128 + number)

@@ -28,7 +28,7 @@ from mcp_studio.protocol.views import ToolView
 from mcp_studio.redact import Redactor
 from mcp_studio.search.names import Matcher
 from mcp_studio.trace.store import TraceStore
-from mcp_studio.tui.app import StudioApp
+from mcp_studio.tui.app import SHEETS
 from mcp_studio.tui.framework import WALL
 from mcp_studio.tui.panes.catalog import NameFilter
 from mcp_studio.tui.themes import complete
@@ -42,7 +42,7 @@ PER_SECOND = 60
 class Bench(App[None]):
     """A side, a view, a status line, a footer."""
 
-    CSS_PATH = StudioApp.CSS_PATH
+    CSS_PATH = [*SHEETS]  # noqa: RUF012
     CSS = "#side { width: 30; border: round $primary; } #main { border: round $primary; } #status { height: 1; }"
     BINDINGS = [("x", "count", "Count")]  # noqa: RUF012
 

@@ -20,7 +20,7 @@ from mcp_studio.jsontext import Json
 from mcp_studio.schema.field import Form
 from mcp_studio.schema.form import build
 from mcp_studio.tui import themes
-from mcp_studio.tui.app import StudioApp
+from mcp_studio.tui.app import SHEETS
 from mcp_studio.tui.form.choices import Complete
 from mcp_studio.tui.form.view import FormView
 from mcp_studio.tui.framework import WALL
@@ -31,7 +31,7 @@ _PIECE = re.compile(r'<text [^>]*?x="([\d.]+)" y="([\d.]+)"[^>]*clip-path[^>]*>(
 class FormApp(App[None]):
     """A form between two inputs; keeps every value that the form posts."""
 
-    CSS_PATH = StudioApp.CSS_PATH
+    CSS_PATH = [*SHEETS]  # noqa: RUF012
 
     def __init__(self, form: Form, value: Json = None, complete: Complete | None = None) -> None:
         super().__init__()

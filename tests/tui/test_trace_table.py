@@ -19,7 +19,7 @@ from mcp_studio.redact import Redactor
 from mcp_studio.trace.message import CODES, COMMENTED, MARKED, Recording, Span
 from mcp_studio.trace.query.parser import QueryError
 from mcp_studio.trace.store import TraceStore
-from mcp_studio.tui.app import StudioApp
+from mcp_studio.tui.app import SHEETS
 from mcp_studio.tui.themes import complete
 from mcp_studio.tui.views.rows import choose, width_of
 from mcp_studio.tui.views.trace_table import TraceTable, draw, header, rows_with, size_text, widths_for, words_of
@@ -160,7 +160,7 @@ def test_small_messages_say_something_in_their_row(kind: str, method: str, body:
 class Bare(App[None]):
     """Nothing but a table and its header."""
 
-    CSS_PATH = StudioApp.CSS_PATH
+    CSS_PATH = [*SHEETS]  # noqa: RUF012
 
     def __init__(self, store: Recording) -> None:
         super().__init__()

@@ -27,7 +27,7 @@ from textual.widgets import Input
 
 from mcp_studio.present.blocks import Block
 from mcp_studio.safetext import is_live, safe
-from mcp_studio.tui.app import StudioApp
+from mcp_studio.tui.app import SHEETS
 from mcp_studio.tui.framework import PICTURE, PLACEHOLDER, WALL
 from mcp_studio.tui.panes.result import table_in
 from mcp_studio.tui.themes import complete
@@ -59,7 +59,7 @@ from tests.support import wait_until
 class Host(App[None]):
     """One view, focused, behind the wall; keeps the messages."""
 
-    CSS_PATH = StudioApp.CSS_PATH
+    CSS_PATH = [*SHEETS]  # noqa: RUF012
     ENABLE_COMMAND_PALETTE = False
 
     def __init__(self, view: Widget) -> None:

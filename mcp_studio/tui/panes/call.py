@@ -390,13 +390,13 @@ class CallPane(Pane, scope="call"):
 
     # Calling
 
-    def action_submit(self) -> None:
-        """Call, read or get what is shown, once it has been checked."""
-        self._submit(partial(self.start, fresh=False))
+    def action_submit(self, *, fresh: bool = False) -> None:
+        """Call, read or get what is shown, once it has been checked.
 
-    def rerun(self) -> None:
-        """The same again; the server is asked even if an earlier answer would do."""
-        self._submit(partial(self.start, fresh=True))
+        Args:
+            fresh: the server is asked even if an earlier answer would do.
+        """
+        self._submit(partial(self.start, fresh=fresh))
 
     def action_load_test(self) -> None:
         from mcp_studio.tui.screens.many_calls import LoadTest

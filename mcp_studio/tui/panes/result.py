@@ -25,7 +25,6 @@ from mcp_studio.protocol.views import ToolView, app_of
 from mcp_studio.safetext import safe
 from mcp_studio.tui import server_files
 from mcp_studio.tui.panes.pane import Pane
-from mcp_studio.tui.views.diff_view import DiffView
 from mcp_studio.tui.views.json_view import JsonView, marks_of
 from mcp_studio.tui.views.rows import Findable, glyphs
 from mcp_studio.tui.views.table_view import Row, TableView
@@ -215,6 +214,8 @@ class ResultPane(Pane, scope="result"):
                 self.run_worker(self._show_pinned(found, queried(result)), group="query", exclusive=True)
                 return Findable(found)
             case "diff":
+                from mcp_studio.tui.views.diff_view import DiffView
+
                 comparison = DiffView()
                 self.call_after_refresh(comparison.show, self._before, result)
                 return comparison

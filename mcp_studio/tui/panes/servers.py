@@ -277,8 +277,7 @@ class ServersPane(Pane, scope="servers"):
         rows = self._arranged(found)
         self.list.show(rows)
         self.show_title("Servers")
-        order = "by state" if self._by_state else ""
-        self.show_note(f"{len(found):,} of {len(self._rows):,}" if words else order)
+        self.show_note(f"{len(found):,} of {len(self._rows):,}" if words else "by state" if self._by_state else "")
         # Its own rows and the border; `auto` would ask a list that draws only what is seen.
         self.list.styles.height = max(2, len(rows)) if self._rows else 4
 

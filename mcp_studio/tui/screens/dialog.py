@@ -23,10 +23,11 @@ from textual.widgets.option_list import Option
 
 from mcp_studio.safetext import safe
 from mcp_studio.tui.actions import bindings
-from mcp_studio.tui.app import StudioApp
+from mcp_studio.tui.app import SHEETS, StudioApp
 from mcp_studio.tui.panes.header import KeyBar
 from mcp_studio.tui.views.rows import SearchView, glyphs
 
+_SHEET = SHEETS[0].with_name("dialogs.tcss")
 _SEARCHED = 12
 """Options from which on the list has a search."""
 T = TypeVar("T")
@@ -89,6 +90,9 @@ class Dialog(ModalScreen[T]):
         return ()
 
     def compose(self) -> ComposeResult:
+        # Not before the first dialog: a third of all rules would be looked through whenever anything is styled.
+        self.app.stylesheet.add_source(_SHEET.read_text("utf-8"), (str(_SHEET), ""))
+        self.app.fit(self)
         with Vertical(id="box") as box:
             box.border_title = Content(safe(self.title or "", 200))
             inside = [*self.body()]
@@ -163,12 +167,10 @@ class Dialog(ModalScreen[T]):
             self.app.copy(str(self.query_one("#facts", Static).content))
 
     def action_next_tab(self) -> None:
-        for tabs in self.query(Tabs):
-            tabs.action_next_tab()
+        self.query_one(Tabs).action_next_tab()
 
     def action_previous_tab(self) -> None:
-        for tabs in self.query(Tabs):
-            tabs.action_previous_tab()
+        self.query_one(Tabs).action_previous_tab()
 
     def refuse(self, text: str) -> None:
         """Say why something cannot be done, below everything where the body has no place for it."""
