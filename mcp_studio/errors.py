@@ -1,13 +1,13 @@
-"""Every failure that a person can cause or meet, as one small tree.
+"""All errors that a person can cause or meet, as one small tree.
 
 StudioError                 message, hint, exit code
 ├── UsageError              wrong words on the command line, unknown names          exit 2
 ├── ConfigError             a configuration file, key or value                      exit 2
-├── SignInNeeded            the server wants credentials that we do not have        exit 3
+├── SignInNeeded            the server requires credentials that we do not have     exit 3
 ├── Unreachable             no connection could be made                             exit 4
-│   └── ConnectionLost      there was one, and it ended under a request             exit 4
+│   └── ConnectionLost      the connection ended during a request                   exit 4
 ├── InputNeeded             a person has to answer or approve, and nobody can       exit 6
-├── LimitExceeded           a bound of `limits` was met; names the bound            exit 1
+├── LimitExceeded           a bound of `limits` was exceeded; names the bound       exit 1
 └── ProtocolError           the server broke the protocol                           exit 1
 """
 
@@ -17,29 +17,29 @@ from typing import Any, NamedTuple
 
 
 class HttpAnswer(NamedTuple):
-    """What came back over HTTP where that is the failure; all of it foreign."""
+    """The HTTP answer that an error comes from; all of it is foreign."""
 
     status: int
     reason: str = ""
     headers: tuple[tuple[str, str], ...] = ()
     body: str = ""
-    """Its beginning, as text."""
+    """The beginning of the body, as text."""
 
     @property
     def refused(self) -> bool:
-        """Whether it says that nothing was done: the request was turned away."""
+        """Whether the status says that the server rejected the request without acting on it."""
         return 300 <= self.status < 500 or self.status == 503
 
 
 class StudioError(Exception):
-    """A failure told in plain words: what happened and where, and what to do about it.
+    """An error in plain words: what happened and where, and what to do about it.
 
     Attributes:
-        message: one sentence; may quote foreign text, so it is sanitized where it is shown.
+        message: one sentence; it may quote foreign text, so that whoever shows it sanitizes it.
         hint: what to try, or an empty string.
-        http: what HTTP answered, where the failure comes from that.
-        retry_after: seconds after which whoever refused wants to be asked again; 0 when it does not say.
-        detail: more of it, for scripts.
+        http: the HTTP answer that the error comes from.
+        retry_after: seconds after which the server wants to be asked again; 0 if it does not say.
+        detail: further facts, for scripts.
     """
 
     exit_code = 1
@@ -54,14 +54,14 @@ class StudioError(Exception):
 
 
 def renamed(error: StudioError, kind: type[StudioError], hint: str = "") -> StudioError:
-    """The same failure as another kind of error, with the same words but for the hint where one is given."""
-    made = kind(error.message, hint=hint or error.hint)
-    made.http, made.retry_after = error.http, error.retry_after
-    return made
+    """The same error as another kind, with the same message, and with `hint` if there is one."""
+    copy = kind(error.message, hint=hint or error.hint)
+    copy.http, copy.retry_after = error.http, error.retry_after
+    return copy
 
 
 class UsageError(StudioError):
-    """Wrong words: unknown verb, server, tool or value."""
+    """Wrong words: an unknown verb, server, tool or value."""
 
     exit_code = 2
 
@@ -78,11 +78,11 @@ class ConfigError(StudioError):
 
 
 class SignInNeeded(StudioError):
-    """The server answered 401, or 403 with the scope that is missing: it wants credentials that we do not have."""
+    """The server answered 401, or 403 and names the missing scope: it requires credentials that we do not have."""
 
     exit_code = 3
     by_login = False
-    """The hint is a command line that signs in: whoever has another way says that instead."""
+    """Whether the hint is a command line that signs in; a front end with another way replaces it."""
 
 
 class Unreachable(StudioError):
@@ -92,7 +92,7 @@ class Unreachable(StudioError):
 
 
 class ConnectionLost(Unreachable):
-    """The connection ended while something was waiting for it."""
+    """The connection ended while a request waited for its answer."""
 
 
 class InputNeeded(StudioError):
@@ -102,7 +102,7 @@ class InputNeeded(StudioError):
 
 
 class LimitExceeded(StudioError):
-    """A bound of `limits.Limits` was met; `limit` is the name of its field."""
+    """A bound of `limits.Limits` was exceeded; `limit` is the name of its field."""
 
     def __init__(self, message: str, *, limit: str, hint: str = "") -> None:
         super().__init__(message, hint=hint or f"The limit can be raised: [limits] {limit} in config.toml.")

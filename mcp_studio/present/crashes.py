@@ -1,4 +1,4 @@
-"""How a server ended, in sentences."""
+"""The end of a server in sentences."""
 
 from __future__ import annotations
 
@@ -58,16 +58,16 @@ _HOWS: dict[How, str] = {
     "timeout": "It is busy, or waits for something itself.",
 }
 _SHOWN = 5
-"""Requests in flight that are named."""
+"""The most pending requests that are named."""
 
 
 def headline(ending: Ending) -> str:
-    """How it ended, without the server's name: `ended with exit code 3`, `was ended by SIGSEGV`."""
+    """How a server ended, without its name: `ended with exit code 3`, `was ended by SIGSEGV`."""
     return _HEADLINES[ending.how].format(code=ending.code, signal=_signal_name(ending.code))
 
 
 def meaning(ending: Ending) -> str:
-    """What that usually means, in a sentence; empty where nothing is known of it."""
+    """What such an end usually means, in a sentence; empty if unknown."""
     code = ending.code
     if ending.how == "signal":
         return _SIGNALS.get(_signal_name(code), "")
@@ -83,7 +83,7 @@ def meaning(ending: Ending) -> str:
 
 
 def _signal_name(number: int) -> str:
-    """`SIGSEGV`; `signal 40` where it has no name here."""
+    """`SIGSEGV`; `signal 40` if the number has no name here."""
     try:
         return signal.Signals(number).name
     except ValueError:
@@ -105,7 +105,7 @@ def flight(one: Mortem, request: WireMessage) -> str:
 
 
 def facts(one: Mortem) -> Iterator[tuple[str, str]]:
-    """Names and values, in short: what was in flight, and what the server said last. Values quote the server."""
+    """Short names and values: the pending requests, and the server's last output. Values quote the server."""
     if one.uptime is not None:
         yield "ran", f"for {units.duration(one.uptime * 1000)}" + ("" if one.ready else ", and was not ready yet")
     if text := meaning(one.ending):
@@ -120,7 +120,7 @@ def facts(one: Mortem) -> Iterator[tuple[str, str]]:
 
 
 def as_json(one: Mortem) -> dict[str, Json]:
-    """The same for programs."""
+    """The end of a server for programs."""
     return {
         "how": one.ending.how,
         "code": one.ending.code,
