@@ -151,7 +151,7 @@ class Holder:
         except AuthFailed as problem:
             if problem.error not in DEAD:
                 raise
-            self.note(f"The refresh token is of no use any more. {problem.message}")
+            self.note(f"The refresh token cannot be used any more. {problem.message}")
             if problem.error == "invalid_client" and found.client.how in ("registered", "typed"):
                 await self.store.remove("client", found.issuer, self.account)
         self.grant = new or replace(found, refresh_token="")
@@ -288,7 +288,7 @@ class Access:
         reason = f"{self._place} requires further scopes for this: {discovery.brief(missing or wanted)}."
         repeated = refused.tries > 1 and self._requested_scopes.issuperset(missing)
         if not missing or repeated or refused.tries > self._accounts.limits.step_ups:
-            raise self._needed(refused, f"{reason} They were asked for, and do not help.")
+            raise self._needed(refused, f"{reason} A new token with them did not help.")
         self._requested_scopes.update(missing)
         return await self._anew(refused, discovery.union(old, wanted), reason)
 

@@ -122,7 +122,7 @@ def judge(query: str, expected: Expected) -> str:
     values = dict(pairs)
     _check_issuer(values.get("iss"), expected)
     if "error" in values:
-        raise refusal("The authorization server gave no permission", values)
+        raise refusal("The authorization server refused permission", values)
     if not values.get("code"):
         raise AuthFailed(
             "The redirect brought neither a code nor an error.",

@@ -141,9 +141,9 @@ class Redirects:
     def _settle(self, query: str) -> None:
         """Judge a redirect and hand its code or its error to the waiting sign-in."""
         if self._expected is None or self._code is None:
-            raise NotOurs("A redirect came before anybody was sent to the browser.", hint="Go back to the terminal.")
+            raise NotOurs("A redirect came before the sign-in had opened a browser.", hint="Go back to the terminal.")
         if self._code.done():
-            raise NotOurs("A second redirect came for a sign-in that had its redirect already.", hint="Sign in again.")
+            raise NotOurs("A second redirect came for a sign-in that already had one.", hint="Sign in again.")
         try:
             self._code.set_result(authorize.judge(query, self._expected))
         except AuthFailed as problem:
@@ -192,7 +192,7 @@ class Redirects:
         except AuthFailed as problem:
             title, text = "Signing in did not work", f"{problem.message} {problem.hint}"
         else:
-            title, text = "Back to the terminal", f"Permission for {self._server} has come."
+            title, text = "Back to the terminal", f"You gave permission for {self._server}."
         self._stop()
         return page(200, title, f"{text} You can close this page and go back to the terminal.")
 

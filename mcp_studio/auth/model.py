@@ -171,19 +171,19 @@ class AuthFailed(SignInNeeded):
 
 ERRORS: Mapping[str, str] = {
     "access_denied": "The person or the authorization server refused the permission.",
-    "invalid_request": "It finds the request wrong; the exchange shows what was sent.",
+    "invalid_request": "It considers the request invalid; the exchange shows what was sent.",
     "invalid_client": "It does not know the client, or its secret is wrong.",
-    "invalid_grant": "What was shown to it is wrong, used, revoked or expired: sign in again.",
-    "unauthorized_client": "It does not let this client have codes or tokens in this way.",
+    "invalid_grant": "The code or token that it got is wrong, used, revoked or expired: sign in again.",
+    "unauthorized_client": "It does not give this client codes or tokens in this way.",
     "unsupported_grant_type": "It does not give tokens in this way.",
     "invalid_scope": "It does not know one of the scopes, or does not give it to this client.",
-    "invalid_target": "It does not give tokens for this server: its `resource` has to be known there (RFC 8707).",
+    "invalid_target": "It does not give tokens for this server, whose `resource` it has to know (RFC 8707).",
     "invalid_dpop_proof": "It does not accept the proof for the key (RFC 9449); a clock may be wrong.",
-    "use_dpop_nonce": "It wants a nonce in the proof (RFC 9449 8), and gave none, or did not accept the one it gave.",
+    "use_dpop_nonce": "It requires a nonce in the proof (RFC 9449 8), and gave none, or rejected the one it gave.",
     "temporarily_unavailable": "Try again later.",
 }
 """What an authorization server means by an error code."""
-UNKNOWN_ERROR = "What that means only it can say; the exchange shows what was sent."
+UNKNOWN_ERROR = "Only the authorization server knows what that means; the exchange shows what was sent."
 
 
 def refusal(

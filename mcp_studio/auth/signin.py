@@ -203,7 +203,7 @@ class SignIn:
             UsageError: `issuer` is none of them.
         """
         if self.state != "choosing" or issuer not in self.choices:
-            raise UsageError("That is none of the authorization servers to choose from.")
+            raise UsageError("That is not one of the authorization servers to choose from.")
         self._reply(issuer)
 
     def give_client(self, client_id: str, secret: str = "") -> None:
@@ -213,10 +213,10 @@ class SignIn:
             UsageError: the id is empty or invalid.
         """
         if self.state != "client":
-            raise UsageError("No client id is asked for.")
+            raise UsageError("The sign-in does not ask for a client id.")
         client_id, secret = client_id.strip(), secret.strip()
         if not client_id or len(client_id + secret) > clients.LONGEST:
-            raise UsageError("That is no client id.")
+            raise UsageError("The client id is empty or too long.")
         self._reply((client_id, secret))
 
     def paste(self, redirect_url: str) -> None:
@@ -226,7 +226,7 @@ class SignIn:
             UsageError: why the address is no redirect; the sign-in keeps waiting.
         """
         if self.state != "browser" or self._redirects is None:
-            raise UsageError("No redirect is waited for.")
+            raise UsageError("The sign-in does not wait for a redirect.")
         self._redirects.paste(redirect_url)
 
     async def open_page(self) -> bool:
@@ -248,7 +248,7 @@ class SignIn:
         """
         pending = self._pending
         if pending is None or self.state != "browser":
-            raise UsageError("There is nothing to set aside.")
+            raise UsageError("No sign-in waits for its redirect.")
         if not self._store.lasting:
             raise SignInNeeded(
                 f"Nobody is here who could sign in to {self.server}, and another run cannot finish it: secrets are "
@@ -314,7 +314,7 @@ class SignIn:
     async def _gate(self, request: AuthExchange) -> None:
         if self.step_by_step:
             self.next_request = request
-            await self._ask("paused", f"Nobody let the request ({request.purpose}) go")
+            await self._ask("paused", f"Nobody released the request ({request.purpose})")
             self.next_request = None
 
     def _reply(self, answer: object) -> None:

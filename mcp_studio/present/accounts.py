@@ -37,7 +37,7 @@ def rough_span(seconds: float) -> str:
 def validity(account: Account, now: float | None = None) -> str:
     """How long the access token is valid, and what happens then."""
     if not account.expires:
-        return "no end is known" + (", renewed when refused" if account.refreshable else "")
+        return "no expiry is known" + (", renewed when refused" if account.refreshable else "")
     left = account.expires - (time.time() if now is None else now)
     if left >= 1:
         return f"valid for {rough_span(left)}" + (", then renewed" if account.refreshable else "")
@@ -55,7 +55,7 @@ def moment(epoch: float, now: float) -> str:
     try:
         written = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(epoch))
     except (OverflowError, ValueError, OSError):
-        return "no time that can be read"
+        return "an invalid time"
     return f"{written}, in {rough_span(epoch - now)}" if epoch > now else f"{written}, {rough_span(now - epoch)} ago"
 
 
@@ -66,11 +66,11 @@ def account_rows(account: Account, now: float) -> list[tuple[str, str]]:
         expires += ": it has expired" + ("; the next call renews it" if account.refreshable else "")
     rows = [
         ("issuer", safe(account.issuer, 600) or "not known"),
-        ("scopes", safe(" ".join(account.scopes), 1_000) or "none are named"),
+        ("scopes", safe(" ".join(account.scopes), 1_000) or "none"),
         ("obtained", moment(account.obtained, now) if account.obtained else "not known"),
         ("expires", expires),
-        ("renewal", "by itself, with a refresh token" if account.refreshable else "none: sign in again then"),
-        ("revocation", "offered" if account.revocable else "not offered: signing out only forgets it"),
+        ("renewal", "automatic, with a refresh token" if account.refreshable else "none: sign in again"),
+        ("revocation", "supported" if account.revocable else "not supported: signing out only forgets the token"),
         ("stored in", safe(account.kept, 300)),
         ("client", f"{safe(account.client_id, 300)}, {_HOW.get(account.client_how, safe(account.client_how, 40))}"),
         ("type", safe(account.token_type, 40)),

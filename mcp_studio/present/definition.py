@@ -78,7 +78,7 @@ def _tool(tool: ToolView, value: Json, sends_headers: bool) -> Iterator[str]:
         hint = tool.annotations.get(name)
         if hint is None and tool.read_only and name in ("destructiveHint", "idempotentHint"):
             continue  # both are without meaning for a tool that only reads
-        words = str(hint).lower() if isinstance(hint, bool) else f"not said, so {str(usual).lower()}"
+        words = str(hint).lower() if isinstance(hint, bool) else f"not declared, so {str(usual).lower()}"
         yield _row(f"  {name.removesuffix('Hint')}", words)
     for name, hint in tool.annotations.items():
         if name not in _HINTS and name != "title":

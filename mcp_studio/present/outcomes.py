@@ -132,10 +132,10 @@ def questions(entry: WireMessage | None) -> list[str]:
         quote = f': "{safe(message, 80)}"' if isinstance(message, str) else ""
         found.append(f"{safe(key, 40)} = {safe(body.get('method', 'nothing'), 60)}{quote}")
     if not found and result.get("resultType") == "input_required":
-        found.append("nothing; to be asked again with its state")
+        found.append("nothing; the client repeats the request with its state")
     error = _part(entry, "error")
     if "elicitations" in mapping(error.get("data")):
-        found.append("pages to be opened first")
+        found.append("pages that a person has to open first")
     return found
 
 

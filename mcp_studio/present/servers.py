@@ -30,7 +30,7 @@ def tls(server: ServerConfig) -> str:
     """Whether a URL's connection is encrypted and which certificates it accepts; begins with ✗ if it is not safe."""
     if server.url.startswith(("http:", "ws:")):
         near = is_loopback(tidy(server).url)
-        return "none: it is on this machine" if near else "✗ none: what is sent is read on the way"
+        return "none: it is on this machine" if near else "✗ none: others can read everything on the way"
     if server.tls.insecure:
         return "✗ NOT CHECKED: any certificate is accepted (insecure = true)"
     authorities = f", also by the authorities in {server.tls.ca}" if server.tls.ca else ""

@@ -151,20 +151,20 @@ SORTS: dict[Sort, str] = {
     "banner": "greeting",
     "log": "log line",
     "json": "JSON over several lines",
-    "broken": "message with something else in it",
+    "broken": "message mixed with other text",
     "trace": "stack trace",
     "text": "printed text",
 }
 """Each kind of line in a few words."""
 _EXPLANATIONS: dict[Sort, str] = {
-    "banner": "It stands before the first message of the server: a greeting.",
+    "banner": "A greeting before the first message of the server.",
     "log": "A log line on standard output; logs belong on standard error.",
     "json": (
-        "JSON over several lines. A message has to be one line: it must be written without indentation, and newlines "
-        "in its texts as \\n."
+        "JSON over several lines. A message has to be one line: write it without indentation, and newlines in its "
+        "texts as \\n."
     ),
     "broken": (
-        "A message that something else was printed into, or two messages on one line: two threads or processes write "
+        "A message mixed with other text, or two messages on one line: two threads or processes write "
         "to standard output at once, without a lock or unbuffered."
     ),
     "trace": "A stack trace that was printed to standard output: an error that the server did not expect.",
@@ -181,9 +181,7 @@ def explain(sort: Sort, argv: Sequence[str]) -> str:
     if sort == "json":
         return _EXPLANATIONS[sort]
     if (language := _language_of(argv)) is None:
-        return (
-            f"{_EXPLANATIONS[sort]} The usual cause is something that it prints, itself or by a library that it uses."
-        )
+        return f"{_EXPLANATIONS[sort]} The usual cause is a print in the server's code, or in a library that it uses."
     cause = language.logging if sort == "log" else f"{language.cause} in its code, or in a library that it uses"
     usual = f"In {language.name} the usual cause is {cause}; {language.remedy} writes to standard error instead."
     return f"{_EXPLANATIONS[sort]} {usual}"

@@ -349,9 +349,9 @@ def sign_in(answer: Response, place: str, body: bytes, *, had_credentials: bool)
     if had_credentials:
         hint = "Check the headers of this server, or what whoever is signed in may do there."
     if scheme.lower() == "basic":
-        hint = "It wants a name and a password: they go into its address, NAME:PASSWORD@ before the host."
+        hint = "It requires a name and a password: put them into its address, NAME:PASSWORD@ before the host."
     if status == 401:
-        verb = "does not accept the credentials it was sent" if had_credentials else "wants you to sign in"
+        verb = "does not accept the credentials it was sent" if had_credentials else "requires you to sign in"
         message = f"{place} {verb}: HTTP status 401{details}."
         if not challenge:
             message += " It does not say how: a WWW-Authenticate header should."
