@@ -1,4 +1,4 @@
-"""A server on standard input and output, and what such a server is: a peer that takes the messages of one client."""
+"""A server on standard input and output, and the interface of a server: a peer that takes one client's messages."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ class Peer(Protocol):
     """A server as one client sees it."""
 
     aside: Put
-    """Sends what belongs to no request that is open."""
+    """Sends messages that belong to no open request."""
 
     def take(self, message: Message, put: Put) -> asyncio.Task[None] | None:
-        """Take a message; a request is answered in a task of its own, which is returned."""
+        """Take a message; a request is answered in its own task, which is returned."""
         ...
 
     def close(self) -> None:
-        """The client is gone."""
+        """End all work, because the client has left."""
         ...
 
 
 async def nowhere(message: dict[str, Json]) -> None:
-    """Nobody listens."""
+    """Drop a message: there is no client."""
 
 
 async def serve(peer: Peer, source: BinaryIO, sink: BinaryIO) -> None:
-    """Until the client closes `source`; what is under way then is not finished."""
+    """Serve until the client closes `source`; unfinished requests are dropped."""
     next_line = await _reader(source)
 
     async def put(message: dict[str, Json]) -> None:
@@ -56,14 +56,15 @@ async def serve(peer: Peer, source: BinaryIO, sink: BinaryIO) -> None:
                 else:
                     peer.take(message, put)
     except ValueError:
-        return  # the line is too long, and where the next one begins nobody knows
+        return  # the line is too long, and the beginning of the next one is unknown
     finally:
         peer.close()
 
 
 async def _reader(source: BinaryIO) -> Callable[[], Awaitable[bytes]]:
-    """What gives the next line, or nothing at the end. The loop reads what is a pipe, a thread all else; neither reads
-    more ahead than it may hold.
+    """A function that returns the next line, or nothing at the end.
+
+    The loop reads a pipe, a thread any other file; neither reads ahead more than it may hold.
     """
     loop = asyncio.get_running_loop()
     if os.name == "posix" and stat.S_ISFIFO(os.fstat(source.fileno()).st_mode):
@@ -76,7 +77,7 @@ async def _reader(source: BinaryIO) -> Callable[[], Awaitable[bytes]]:
         line = b"\n"
         while line:
             line = source.readline(DEFAULT.message + 1)
-            line = line if len(line) <= DEFAULT.message else b""  # where the next one begins nobody knows
+            line = line if len(line) <= DEFAULT.message else b""  # the beginning of the next line is unknown
             asyncio.run_coroutine_threadsafe(waiting.put(line), loop).result()
 
     threading.Thread(target=read, daemon=True).start()

@@ -29,25 +29,25 @@ _DEEPEST = 30
 _MOST = 10_000
 """The most steps of a workflow."""
 
-_ID = {"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$", "description": "Expressions name its result by it."}
+_ID = {"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$", "description": "The name of its result in expressions."}
 _EXPRESSION = {"type": "string", "minLength": 1}
 _STEPS = {"type": "array", "minItems": 1, "items": {"type": "object"}}
-_ON_ERROR = {"enum": ["stop", "skip", "fallback"], "description": "What a step that fails does to the run."}
+_ON_ERROR = {"enum": ["stop", "skip", "fallback"], "description": "What happens when a step fails."}
 _COMMON: dict[str, Json] = {
     "id": _ID,
-    "title": {"type": "string", "description": "What it does, for people."},
+    "title": {"type": "string", "description": "A title for people."},
     "on_error": _ON_ERROR,
-    "fallback": {"description": "Its value where it fails; it may have expressions in it."},
-    "timeout": {"type": "number", "exclusiveMinimum": 0, "description": "Seconds, those of a call for each attempt."},
+    "fallback": {"description": "Its value if it fails; may contain expressions."},
+    "timeout": {"type": "number", "exclusiveMinimum": 0, "description": "Seconds; of a call for each attempt."},
 }
 _KINDS: dict[StepKind, dict[str, Json]] = {
     "call": {
         "call": {"type": "string", "minLength": 1, "description": "The tool, as SERVER.TOOL."},
-        "server": {"type": "string", "description": "Its server, apart from its name."},
+        "server": {"type": "string", "description": "The server, if `call` has only the name."},
         "arguments": {"type": "object", "description": "$input.city is a value, ${input.city} part of a text."},
-        "retries": {"type": "integer", "minimum": 0, "maximum": 20, "description": "Of a tool that may be repeated."},
+        "retries": {"type": "integer", "minimum": 0, "maximum": 20, "description": "For tools that may be repeated."},
         "backoff": {"type": "number", "minimum": 0, "maximum": 60, "description": "Seconds; doubled each time (0.5)."},
-        "cache": {"type": "boolean", "description": "The same call has the same result in one run."},
+        "cache": {"type": "boolean", "description": "Make equal calls only once in a run."},
     },
     "parallel": {
         "parallel": {**_STEPS, "description": "Steps that run at the same time."},
@@ -55,36 +55,36 @@ _KINDS: dict[StepKind, dict[str, Json]] = {
     },
     "choose": {
         "choose": {**_EXPRESSION, "description": "The condition."},
-        "then": {**_STEPS, "description": "What is done where it is true."},
-        "else": {**_STEPS, "description": "What is done where it is not."},
+        "then": {**_STEPS, "description": "The steps if it is true."},
+        "else": {**_STEPS, "description": "The steps if it is false."},
     },
     "each": {
-        "each": {"type": ["string", "array"], "description": "The items; `item` and `index` name one of them."},
-        "do": {**_STEPS, "description": "What is done with each."},
-        "concurrency": {"type": "integer", "minimum": 1, "maximum": 1000, "description": "So many at once (1)."},
-        "aggregate": {"type": "object", "description": "A step that makes one value of `results`."},
+        "each": {"type": ["string", "array"], "description": "The items; steps name one by `item` and `index`."},
+        "do": {**_STEPS, "description": "The steps for each item."},
+        "concurrency": {"type": "integer", "minimum": 1, "maximum": 1000, "description": "Items at the same time (1)."},
+        "aggregate": {"type": "object", "description": "A step that combines `results`."},
     },
     "loop": {
-        "loop": {**_EXPRESSION, "description": "Goes on while this is true; knows `iteration` and `results`."},
-        "do": {**_STEPS, "description": "What is done in each round."},
-        "maximum": {"type": "integer", "minimum": 1, "maximum": 1_000_000, "description": "More rounds fail (100)."},
-        "keep": {"type": "integer", "minimum": 0, "maximum": 100_000, "description": "Newest `results` (1000)."},
+        "loop": {**_EXPRESSION, "description": "Repeats while this is true; may use `iteration`, `results`."},
+        "do": {**_STEPS, "description": "The steps of each round."},
+        "maximum": {"type": "integer", "minimum": 1, "maximum": 1_000_000, "description": "The most rounds (100)."},
+        "keep": {"type": "integer", "minimum": 0, "maximum": 100_000, "description": "Size of `results` (1000)."},
     },
     "set": {"set": {"type": "object", "description": "Variables and their values."}},
     "assert": {
-        "assert": {**_EXPRESSION, "description": "What has to be true."},
-        "message": {"type": "string", "description": "What it means that it is not."},
+        "assert": {**_EXPRESSION, "description": "The condition that has to be true."},
+        "message": {"type": "string", "description": "The error if it is false."},
     },
-    "wait": {"wait": {"type": "string", "minLength": 1, "description": "What a person is to approve."}},
-    "do": {"do": {**_STEPS, "description": "Steps, one after the other."}},
+    "wait": {"wait": {"type": "string", "minLength": 1, "description": "The text that a person has to approve."}},
+    "do": {"do": {**_STEPS, "description": "Steps in sequence."}},
 }
 _TOP: dict[str, Json] = {
     "name": {"type": "string"},
     "description": {"type": "string"},
     "inputs": {"type": "object", "description": "A JSON Schema of an object."},
-    "on_error": {**_ON_ERROR, "description": "For all steps that say nothing else (stop)."},
+    "on_error": {**_ON_ERROR, "description": "The default for all steps (stop)."},
     "steps": _STEPS,
-    "output": {"description": "What the run gives; without it, the value of the last step."},
+    "output": {"description": "The output; by default the value of the last step."},
     "$schema": {"type": "string"},
 }
 _PARTS = ("parallel", "then", "else", "do")
