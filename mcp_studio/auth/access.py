@@ -237,8 +237,8 @@ class Access:
         """See `Credentials.refused`."""
         if not same_origin(refused.url, self._config.url):
             return False
-        sent, header = _token(refused), _challenge(refused)
-        if sent and nonce_wanted(refused.status, "", header) and refused.tries <= _NONCES:
+        token, header = _token(refused), _challenge(refused)
+        if token and nonce_wanted(refused.status, "", header) and refused.tries <= _NONCES:
             return bool(refused.header("dpop-nonce"))
         schemes = {one.scheme for one in Challenge.parse(header)}
         # A 401 without a challenge counts too: servers of 2025-03-26 request a sign-in that way.
@@ -248,53 +248,53 @@ class Access:
         ):
             return False
         grant = await self._holder.current()
-        if grant is not None and grant.access_token != sent:
+        if grant is not None and grant.access_token != token:
             return True
         return await (self._unauthorized if unauthorized else self._forbidden)(refused, grant)
 
     async def _unauthorized(self, refused: Refused, grant: Grant | None) -> bool:
-        sent, again = _token(refused), refused.tries > 1
-        if again and sent == self._sign_in_token:  # signing in once more would never end
+        token, again = _token(refused), refused.tries > 1
+        if again and token == self._sign_in_token:  # signing in once more would never end
             raise self._needed(refused, self._rejected(refused, grant))
-        if sent and not (again and sent == self._renewed_token):
+        if token and not (again and token == self._renewed_token):
             # The vault is read too: another process may have stored a newer token, which is renewed if it is refused as
             # well.
             began = time.time()
-            found = await self._renew(sent)
-            if found is not None and found.access_token != sent:
+            found = await self._renew(token)
+            if found is not None and found.access_token != token:
                 if found.obtained >= began:
                     self._renewed_token = found.access_token
                 return True
-        if not sent:
+        if not token:
             return await self._anew(refused, (), f"{self._place} requires you to sign in.")
         scopes = grant.scopes if grant else ()
-        wanted = discovery.union(scopes, Challenge.find(_challenge(refused)).get("scope")) if scopes else ()
-        return await self._anew(refused, wanted, self._rejected(refused, grant))
+        named_scopes = discovery.union(scopes, Challenge.find(_challenge(refused)).get("scope")) if scopes else ()
+        return await self._anew(refused, named_scopes, self._rejected(refused, grant))
 
     def _rejected(self, refused: Refused, grant: Grant | None) -> str:
         """Say in the server's words that it does not accept a token."""
-        found, other = Challenge.find(_challenge(refused)), meant_for(_token(refused), grant.audience) if grant else ""
-        reason = found.get("error_description")
-        words = [found.get("error")[:80], quoted(reason) if reason else "", f"it is meant for {other}" if other else ""]
+        parts, other = Challenge.find(_challenge(refused)), meant_for(_token(refused), grant.audience) if grant else ""
+        reason = parts.get("error_description")
+        words = [parts.get("error")[:80], quoted(reason) if reason else "", f"it is meant for {other}" if other else ""]
         return f"{self._place} does not accept the token: {', '.join(filter(None, words))}".removesuffix(": ") + "."
 
     async def _forbidden(self, refused: Refused, grant: Grant | None) -> bool:
         """Sign in again for the scopes that a valid token has and those that it lacks (RFC 6750 3.1)."""
         old = grant.scopes if grant else ()
-        wanted = discovery.parse(Challenge.find(_challenge(refused)).get("scope"))
-        if not wanted:
+        scopes = discovery.parse(Challenge.find(_challenge(refused)).get("scope"))
+        if not scopes:
             return False
-        missing = discovery.missing(old, wanted)
-        reason = f"{self._place} requires further scopes for this: {discovery.brief(missing or wanted)}."
+        missing = discovery.missing(old, scopes)
+        reason = f"{self._place} requires further scopes for this: {discovery.brief(missing or scopes)}."
         repeated = refused.tries > 1 and self._requested_scopes.issuperset(missing)
         if not missing or repeated or refused.tries > self._accounts.limits.step_ups:
             raise self._needed(refused, f"{reason} A new token with them did not help.")
         self._requested_scopes.update(missing)
-        return await self._anew(refused, discovery.union(old, wanted), reason)
+        return await self._anew(refused, discovery.union(old, scopes), reason)
 
     async def _anew(self, refused: Refused, scopes: tuple[str, ...], reason: str) -> bool:
         """Sign in for another token: without a person where the configuration allows that."""
-        sent, header = _token(refused), _challenge(refused)
+        token, header = _token(refused), _challenge(refused)
 
         def begin(step_by_step: bool = False) -> SignIn:
             return self._accounts.sign_in(
@@ -302,20 +302,20 @@ class Access:
             )
 
         async def alone() -> None:
-            if self._holder.grant is None or self._holder.grant.access_token == sent:
+            if self._holder.grant is None or self._holder.grant.access_token == token:
                 run = begin()
                 await run.run()
                 if run.error is not None:
                     raise run.error
 
         if self._config.auth.alone:
-            await self._holder.together(f"{sent} for {' '.join(scopes)}", alone)
+            await self._holder.together(f"{token} for {' '.join(scopes)}", alone)
         else:
             request = SignInRequest(reason, scopes, begin)
             if self._ask is None or not await self._ask(request):
                 raise self._needed(refused, reason)
         grant = await self._holder.current()
-        if grant is None or grant.access_token == sent:
+        if grant is None or grant.access_token == token:
             raise self._needed(refused, reason)
         self._sign_in_token = grant.access_token
         return True
@@ -333,8 +333,8 @@ class Access:
 
 
 def _token(refused: Refused) -> str:
-    sent = refused.sent
-    return next((value.partition(" ")[2] for name, value in sent if name.lower() == "authorization"), "")
+    headers = refused.sent
+    return next((value.partition(" ")[2] for name, value in headers if name.lower() == "authorization"), "")
 
 
 def _challenge(refused: Refused) -> str:

@@ -51,7 +51,7 @@ def authorization_url(
     Raises:
         AuthFailed: the endpoint sets one of the parameters itself.
     """
-    asked = {
+    params = {
         "response_type": "code",
         "client_id": client_id,
         "redirect_uri": redirect_uri,
@@ -66,12 +66,12 @@ def authorization_url(
     }
     parts = urlsplit(endpoint)
     for name, _ in parse_qsl(parts.query, keep_blank_values=True):
-        if name in asked:
+        if name in params:
             raise AuthFailed(
                 f"authorization_endpoint is {quoted(endpoint)}: it sets {name} itself.",
                 hint="Its query must not have what the client has to say (RFC 6749 3.1: no parameter twice).",
             )
-    query = urlencode({name: value for name, value in asked.items() if value}, quote_via=quote)
+    query = urlencode({name: value for name, value in params.items() if value}, quote_via=quote)
     return urlunsplit(parts._replace(query=f"{parts.query}&{query}" if parts.query else query))
 
 
@@ -114,7 +114,7 @@ def judge(query: str, expected: Expected) -> str:
             "and not after a #.",
         )
     for name in _ONCE:
-        if sum(found == name for found, _ in pairs) > 1:
+        if sum(key == name for key, _ in pairs) > 1:
             raise AuthFailed(
                 f"The redirect has {name} more than once.",
                 hint="The authorization server has to send every parameter once (RFC 6749 3.1). The code was not used.",
@@ -155,9 +155,9 @@ def query_of(text: str, redirect_uri: str) -> str:
         query = text.rpartition("?")[2]
     else:
         with suppress(ValueError):
-            came, ours = urlsplit(text), urlsplit(redirect_uri)
-            if (came.scheme, came.netloc.lower(), came.path) == (ours.scheme, ours.netloc, ours.path):
-                query = came.query or came.fragment
+            address, ours = urlsplit(text), urlsplit(redirect_uri)
+            if (address.scheme, address.netloc.lower(), address.path) == (ours.scheme, ours.netloc, ours.path):
+                query = address.query or address.fragment
     if "state=" in query and len(query) <= LONGEST:
         return query
     raise UsageError(

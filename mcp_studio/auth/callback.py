@@ -86,16 +86,16 @@ class Redirects:
         """
         first = port or _registered_port(known, host) or PORT
         self.uri, note = _uri(host, port or PORT), ""
-        for wanted in (first,) if port else (first, 0):
+        for number in (first,) if port else (first, 0):
             try:
-                found = await self._listen(wanted)
+                own_port = await self._listen(number)
             except OSError as problem:
                 # The program on that port may receive the code, which is of no use without the verifier.
                 why = (problem.strerror or str(problem)).lower()
-                note = f"Port {wanted} of this machine refuses ({why}): paste the address that the browser ends at."
+                note = f"Port {number} of this machine refuses ({why}): paste the address that the browser ends at."
             else:
-                self.uri = _uri(host, found)
-                return note and f"Port {first} is taken; the browser is sent back to port {found}."
+                self.uri = _uri(host, own_port)
+                return note and f"Port {first} is taken; the browser is sent back to port {own_port}."
         return note
 
     async def _listen(self, port: int) -> int:
@@ -171,11 +171,11 @@ class Redirects:
     def _answer(self, head: bytes) -> bytes:
         """Answer one request: only a GET of our path, for our own host names, can be a redirect."""
         line, *lines = head[:-4].split(b"\r\n")
-        found = _LINE.match(line)
+        request = _LINE.match(line)
         headers = [(name.strip().lower(), value.strip()) for name, _, value in (one.partition(b":") for one in lines)]
         hosts = [value.decode("latin-1").lower() for name, value in headers if name == b"host"]
         port = urlsplit(self.uri).port
-        path, _, query = found[1].decode("ascii").partition("?") if found else ("", "", "")
+        path, _, query = request[1].decode("ascii").partition("?") if request else ("", "", "")
         if path != PATH or hosts not in ([f"{own}:{port}"] for own in ("127.0.0.1", "localhost")):
             return page(404, "Nothing here", "mcp-studio waits here for the end of a sign-in, at another address.")
         return self._receive(query.partition("#")[0])

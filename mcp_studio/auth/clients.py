@@ -195,8 +195,8 @@ def choose(
         AuthFailed: the configured client supports no method that the authorization server accepts.
     """
     if auth.client_id:
-        shown = method_for(metadata, auth.client_secret, auth.method)
-        return Client(metadata.issuer, auth.client_id, auth.client_secret, shown, "configured", redirect_uri)
+        method = method_for(metadata, auth.client_secret, auth.method)
+        return Client(metadata.issuer, auth.client_id, auth.client_secret, method, "configured", redirect_uri)
     if metadata.reads_documents and document:
         return Client(metadata.issuer, document, "", "none", "document", redirect_uri)
     if known and known.issuer == metadata.issuer and usable(known, redirect_uri, asked):
@@ -232,7 +232,7 @@ def registration_request(metadata: IssuerMetadata, redirect_uri: str, scopes: Se
     method = next((one for one in _REGISTERED if not offered or one in offered), "")
     if not method:
         raise no_method(metadata)
-    asked: dict[str, Json] = {
+    request: dict[str, Json] = {
         "client_name": "MCP Studio",
         "application_type": "native",
         "redirect_uris": [redirect_uri],
@@ -241,8 +241,8 @@ def registration_request(metadata: IssuerMetadata, redirect_uri: str, scopes: Se
         "token_endpoint_auth_method": method,
     }
     if scopes:
-        asked["scope"] = " ".join(scopes)
-    return asked
+        request["scope"] = " ".join(scopes)
+    return request
 
 
 def client_from(raw: Json, *, asked: dict[str, Json], metadata: IssuerMetadata) -> Client:
@@ -260,10 +260,10 @@ def client_from(raw: Json, *, asked: dict[str, Json], metadata: IssuerMetadata) 
     if not items_of(redirects) or not all(same_redirect(redirect_uri, one) for one in items_of(redirects)):
         raise _wrong("redirect_uris", redirects, asked)
     for name in ("grant_types", "response_types"):
-        wanted = items_of(asked[name])
-        came = answer.get(name, wanted)
-        if wanted[0] not in items_of(came) or any(one not in (*wanted, _HARMLESS) for one in items_of(came)):
-            raise _wrong(name, came, asked)
+        wishes = items_of(asked[name])
+        reply = answer.get(name, wishes)
+        if wishes[0] not in items_of(reply) or any(one not in (*wishes, _HARMLESS) for one in items_of(reply)):
+            raise _wrong(name, reply, asked)
     scope = answer.get("scope")
     return Client(
         issuer=metadata.issuer,
@@ -312,12 +312,12 @@ def _method(answer: dict[str, Json], asked: dict[str, Json], metadata: IssuerMet
     usual = "none"
     if secret:
         usual = method_for(metadata, secret) if asked[name] == "none" else str(asked[name])
-    came = answer.get(name, usual)
-    if came not in _REGISTERED or (came != "none" and not secret):
-        problem = _wrong(name, came, asked)
+    method = answer.get(name, usual)
+    if method not in _REGISTERED or (method != "none" and not secret):
+        problem = _wrong(name, method, asked)
         problem.hint += " For a client with a secret client_secret has to be in the answer."
         raise problem
-    return str(came)
+    return str(method)
 
 
 def _expires(answer: dict[str, Json]) -> float:
@@ -346,17 +346,17 @@ async def register(fetcher: Fetcher, issuer: IssuerMetadata, redirect_uri: str, 
         AuthFailed: the server does not register us, or changes what was requested.
         StudioError: as `Fetcher.send`.
     """
-    asked = registration_request(issuer, redirect_uri, wanted)
+    request = registration_request(issuer, redirect_uri, wanted)
     headers, url = [("Content-Type", "application/json")], issuer.registration_endpoint
-    answer = await fetcher.send("registration", "POST", url, headers=headers, body=dumps(asked))
+    answer = await fetcher.send("registration", "POST", url, headers=headers, body=dumps(request))
     raw = json_of(answer.body)
-    if "scope" in asked and answer.status == 400 and "scope" in f"{mapping(raw).get('error_description')}":
+    if "scope" in request and answer.status == 400 and "scope" in f"{mapping(raw).get('error_description')}":
         # The MCP server's scopes may be unknown to the authorization server, which registers clients for its own.
-        del asked["scope"]
-        answer = await fetcher.send("registration", "POST", url, headers=headers, body=dumps(asked))
+        del request["scope"]
+        answer = await fetcher.send("registration", "POST", url, headers=headers, body=dumps(request))
         raw = json_of(answer.body)
     if 200 <= answer.status < 300 and isinstance(raw, dict):
-        return replace(client_from(raw, asked=asked, metadata=issuer), asked=tuple(wanted))
+        return replace(client_from(raw, asked=request, metadata=issuer), asked=tuple(wanted))
     problem = refusal(
         f"The registration endpoint {url} did not register a client (status {answer.status})",
         mapping(raw),

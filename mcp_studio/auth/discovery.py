@@ -42,16 +42,16 @@ class Challenge(NamedTuple):
     @staticmethod
     def parse(text: str) -> tuple[Challenge, ...]:
         """Parse all challenges of a header, or of several headers joined by commas; never raises."""
-        found: list[tuple[str, dict[str, str]]] = []
+        challenges: list[tuple[str, dict[str, str]]] = []
         for part in _PART.finditer(text[:LONGEST_CHALLENGE]):
             name, quoted_value, value, scheme = part.groups()
             if scheme:
-                found.append((scheme.lower(), {}))
+                challenges.append((scheme.lower(), {}))
                 continue
-            found = found or [("", {})]
+            challenges = challenges or [("", {})]
             value = _ESCAPED.sub(r"\1", quoted_value) if value is None else value
-            found[-1][1].setdefault(name.lower(), value)
-        return tuple(Challenge(*one) for one in found)
+            challenges[-1][1].setdefault(name.lower(), value)
+        return tuple(Challenge(*one) for one in challenges)
 
     @staticmethod
     def find(text: str) -> Challenge:
@@ -150,8 +150,8 @@ def check_url(url: str, server: str, what: str) -> str:
         problem = f"It is on this machine, and the server at {origin(server)} is not."
     if problem:
         # The part before the host and the query may contain secrets.
-        shown = page.host if "@" in url else url.partition("?")[0]
-        raise AuthFailed(f"{what} is {quoted(shown)}. {problem}", hint=_SHOULD)
+        place = page.host if "@" in url else url.partition("?")[0]
+        raise AuthFailed(f"{what} is {quoted(place)}. {problem}", hint=_SHOULD)
     return url
 
 
@@ -194,10 +194,10 @@ def tidy(config: ServerConfig) -> ServerConfig:
     import httpx2
 
     try:
-        found = httpx2.URL(url).copy_with(username=None, password=None, fragment=None)
+        address = httpx2.URL(url).copy_with(username=None, password=None, fragment=None)
     except (httpx2.InvalidURL, UnicodeError, ValueError):
         return config
-    return replace(config, url=str(found))
+    return replace(config, url=str(address))
 
 
 def resource_of(config: ServerConfig) -> str:
@@ -255,12 +255,12 @@ def select(
             list, and never alone, because it would replace the default scopes.
         renewable: whether a refresh token is useful.
     """
-    found = union(parse(challenge) or parse(supported or ()), configured)
+    scopes = union(parse(challenge) or parse(supported or ()), configured)
     own = parse(configured)
     offers = offered is not None and OFFLINE in offered
-    if offers and renewable and found:
-        return union(found, (OFFLINE,))
-    return tuple(scope for scope in found if scope != OFFLINE or offers or OFFLINE in own)
+    if offers and renewable and scopes:
+        return union(scopes, (OFFLINE,))
+    return tuple(scope for scope in scopes if scope != OFFLINE or offers or OFFLINE in own)
 
 
 def union(old: Iterable[str], new: str | Iterable[str]) -> tuple[str, ...]:

@@ -76,8 +76,8 @@ class Dpop:
     @property
     def thumbprint(self) -> str:
         """The identifier of the key (RFC 7638 3; `dpop_jkt` and `cnf.jkt` of RFC 9449)."""
-        needed = {name: self._public[name] for name in ("crv", "kty", "x", "y")}
-        return unpadded(hashlib.sha256(json.dumps(needed, separators=(",", ":")).encode()).digest())
+        members = {name: self._public[name] for name in ("crv", "kty", "x", "y")}
+        return unpadded(hashlib.sha256(json.dumps(members, separators=(",", ":")).encode()).digest())
 
     def proof(self, method: str, url: str, token: str = "") -> str:
         """A new proof for one request (RFC 9449 4.2), with the nonce that the origin requires.
@@ -126,9 +126,9 @@ def use(configured: bool, challenge: str, resource: ResourceMetadata | None, iss
     """
     challenges = Challenge.parse(challenge)
     schemes = {one.scheme for one in challenges}
-    wanted = "dpop" in schemes or bool(resource and resource.dpop_algs)
+    useful = "dpop" in schemes or bool(resource and resource.dpop_algs)
     must = configured or bool(resource and resource.dpop_required) or ("dpop" in schemes and "bearer" not in schemes)
-    if not must and not (wanted and issuer.dpop_algs):
+    if not must and not (useful and issuer.dpop_algs):
         return "no"
     listed = (
         tuple(Challenge.dpop(challenge).get("algs").split()) or None,

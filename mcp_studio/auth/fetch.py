@@ -40,21 +40,21 @@ _WHERE = ("public", "in a private network", "on this machine")
 
 def _destination(address: str) -> IPv4Address | IPv6Address:
     """The IPv4 address that an IPv6 address leads to (mapped, 6to4, Teredo, NAT64), or the address itself."""
-    found = ip_address(address.partition("%")[0])
-    if isinstance(found, IPv4Address):
-        return found
-    if found in _NAT64:
-        return IPv4Address(int(found) & 0xFFFF_FFFF)
-    teredo = found.teredo
-    return found.ipv4_mapped or found.sixtofour or (teredo[1] if teredo else found)
+    target = ip_address(address.partition("%")[0])
+    if isinstance(target, IPv4Address):
+        return target
+    if target in _NAT64:
+        return IPv4Address(int(target) & 0xFFFF_FFFF)
+    teredo = target.teredo
+    return target.ipv4_mapped or target.sixtofour or (teredo[1] if teredo else target)
 
 
 def nearness(address: str) -> int:
     """How near an address is: `PUBLIC`, `PRIVATE` or `LOOPBACK`."""
-    found = _destination(address)
-    if found.is_loopback or found.is_unspecified:
+    target = _destination(address)
+    if target.is_loopback or target.is_unspecified:
         return LOOPBACK
-    return PUBLIC if found.is_global and not found.is_multicast else PRIVATE
+    return PUBLIC if target.is_global and not target.is_multicast else PRIVATE
 
 
 def check_address(address: str, host: str, what: str, reach: int) -> None:
@@ -63,9 +63,9 @@ def check_address(address: str, host: str, what: str, reach: int) -> None:
     Raises:
         AuthFailed: the address is nearer to us than the MCP server.
     """
-    near, found = nearness(address), _destination(address)
+    near, target = nearness(address), _destination(address)
     # Cloud machines serve their secrets at link-local addresses, and no authorization server is there.
-    if near > reach or found.is_link_local or found.is_multicast:
+    if near > reach or target.is_link_local or target.is_multicast:
         raise AuthFailed(
             f"{host} ({what}) has the address {address}, one {_WHERE[near]}; nothing was sent there, because the MCP "
             f"server itself is {_WHERE[reach]}.",
@@ -208,11 +208,11 @@ def traceable(method: str, media_type: str, body: bytes) -> bytes:
 
 def secrets_in(media_type: str, body: bytes) -> list[str]:
     """The values in a body that must not be shown: tokens, codes, client secrets."""
-    found: dict[str, None] = {}
+    values: dict[str, None] = {}
     for name, value in (_fields(media_type, body) or {}).items():
         if name.lower() in _SECRET:
-            found |= dict.fromkeys(_texts(value))
-    return [one for one in found if len(one) <= _LONGEST][:_MANY]
+            values |= dict.fromkeys(_texts(value))
+    return [one for one in values if len(one) <= _LONGEST][:_MANY]
 
 
 def _texts(value: Json) -> Iterator[str]:
@@ -241,7 +241,7 @@ class Fetched(NamedTuple):
 
     def header(self, name: str) -> str:
         """All values of a header, joined as HTTP allows; `name` is in lower case."""
-        return ", ".join(value for found, value in self.headers if found.lower() == name)
+        return ", ".join(value for field, value in self.headers if field.lower() == name)
 
     @property
     def media_type(self) -> str:
@@ -365,18 +365,18 @@ class Fetcher:
         import httpcore2
 
         parts, seconds = urlsplit(url), self._limits.sign_in_request
-        place, came = parts.netloc, ""
+        place, progress = parts.netloc, ""
         problems = (httpcore2.NetworkError, httpcore2.TimeoutException, httpcore2.ProtocolError, httpcore2.ProxyError)
         raw = [(name.encode("ascii"), value.encode()) for name, value in lines]
         try:
             async with asyncio.timeout(seconds):
                 pool, addresses = await self._network.pool(url, purpose)
                 async with pool, _answered(pool, addresses, method, parts, raw, body) as response:
-                    came = f"began its answer, with status {response.status}, and did not end it"
+                    progress = f"began its answer, with status {response.status}, and did not end it"
                     return await self._read(response, url, purpose)
         except TimeoutError:
             raise HttpUnreachable(
-                f"{place} {came or 'did not answer'} within {seconds:g} seconds ({purpose}).",
+                f"{place} {progress or 'did not answer'} within {seconds:g} seconds ({purpose}).",
                 hint="Try again later; [limits] sign_in_request is how many seconds are waited.",
             ) from None
         except (*problems, httpcore2.UnsupportedProtocol, OSError, UnicodeError) as problem:

@@ -38,8 +38,8 @@ class Fields:
 
     def wrong(self, name: str, should: str) -> AuthFailed:
         """The error for a wrong field. `should` says what the field has to be, as the end of a sentence."""
-        came = f"is {quoted(self.raw[name])}" if name in self.raw else "is missing"
-        return AuthFailed(f"{name} in {self.what} {came}.", hint=f"{name} has to be {should}.")
+        state = f"is {quoted(self.raw[name])}" if name in self.raw else "is missing"
+        return AuthFailed(f"{name} in {self.what} {state}.", hint=f"{name} has to be {should}.")
 
     def text(self, name: str, should: str) -> str:
         """A required text, which must not be empty.
@@ -78,8 +78,8 @@ class Fields:
         if not isinstance(value, list):
             self.notes[name] = f"{self.wrong(name, '').message} It has to be a list of strings, and was left out."
             return None
-        found = [one for one in items_of(value)[:MOST] if isinstance(one, str) and 0 < len(one) <= LONGEST]
-        return tuple(dict.fromkeys(found))
+        strings = [one for one in items_of(value)[:MOST] if isinstance(one, str) and 0 < len(one) <= LONGEST]
+        return tuple(dict.fromkeys(strings))
 
     def flag(self, name: str) -> bool:
         """A boolean field; a missing one is false.
@@ -138,9 +138,9 @@ class ResourceMetadata(Fields):
         """
         if any(one.rstrip("/") == issuer.rstrip("/") for one in self.servers):
             return issuer
-        named = ", ".join(quoted(one) for one in self.servers[:3])
+        names = ", ".join(quoted(one) for one in self.servers[:3])
         raise AuthFailed(
-            f"The configuration names the authorization server {quoted(issuer)}; the server names {named}.",
+            f"The configuration names the authorization server {quoted(issuer)}; the server names {names}.",
             hint="authorization_servers in its protected resource metadata has to list it; or change `issuer` in the "
             "[servers.NAME.auth] table.",
         )
@@ -207,12 +207,12 @@ class IssuerMetadata(Fields):
             f"exactly {quoted(issuer)}, with which this place was found (RFC 8414 3.3): another one could collect what "
             "is sent there"
         )
-        named = self.text("issuer", should)
-        if named == issuer or (legacy and named == f"{issuer}/"):
-            return named
+        name = self.text("issuer", should)
+        if name == issuer or (legacy and name == f"{issuer}/"):
+            return name
         problem = self.wrong("issuer", should)
-        if named.rstrip("/") == issuer.rstrip("/"):
-            problem.hint += f" If you know this one, set issuer = {quoted(named)} in the [servers.NAME.auth] table."
+        if name.rstrip("/") == issuer.rstrip("/"):
+            problem.hint += f" If you know this one, set issuer = {quoted(name)} in the [servers.NAME.auth] table."
         raise problem
 
     @staticmethod
@@ -267,22 +267,22 @@ async def find_resource(fetcher: Fetcher, url: str, header: str) -> tuple[Resour
         AuthFailed: the metadata cannot be used, or the server failed.
         StudioError: as `Fetcher.send`.
     """
-    named, notes = Challenge.find(header).get("resource_metadata"), list[str]()
-    if named:
+    address, notes = Challenge.find(header).get("resource_metadata"), list[str]()
+    if address:
         try:
-            check_url(named, url, "resource_metadata in the header WWW-Authenticate")
-            if not discovery.same_origin(named, url):
-                raise AuthFailed(f"The server says that its metadata is at {quoted(named)}, on another origin.")
+            check_url(address, url, "resource_metadata in the header WWW-Authenticate")
+            if not discovery.same_origin(address, url):
+                raise AuthFailed(f"The server says that its metadata is at {quoted(address)}, on another origin.")
         except AuthFailed as problem:
             notes.append(f"{problem.message} {problem.hint} It was not asked.")
-    for place in discovery.resource_urls("" if notes else named, url):
+    for place in discovery.resource_urls("" if notes else address, url):
         raw, why = await _document(fetcher, place, "metadata of the server")
         if raw is not None:
             metadata = ResourceMetadata(raw, server=url, place=place)
             detail = f"{metadata.resource} takes tokens of {', '.join(metadata.servers[:5])}."
             return metadata, " ".join((detail, *notes, *metadata.notes.values()))
         notes.append(why)
-    if named:
+    if address:
         raise AuthFailed(
             f"The server names its metadata, and there is none. {' '.join(notes)}",
             hint="Protected resource metadata (RFC 9728) has to be at the address that WWW-Authenticate names, on the "

@@ -302,9 +302,9 @@ def _checked(field: Field[Any], value: Json) -> object:
 
 def secrets(value: Grant | Client | Pending) -> list[str]:
     """The values in it that must not be shown."""
-    found = [getattr(value, one.name) for one in fields(value) if one.name in _SECRETS]
+    values = [getattr(value, one.name) for one in fields(value) if one.name in _SECRETS]
     inner = secrets(value.client) if isinstance(value, Grant | Pending) else []
-    return [one for one in (*found, *inner) if one]
+    return [one for one in (*values, *inner) if one]
 
 
 LONGEST = 65_536

@@ -356,7 +356,7 @@ class SignIn:
         if binding != "no":
             self._dpop = await asyncio.to_thread(Dpop.make, required=binding == "must")
             self._accounts.redactor.learn(self._dpop.pem, f"keys for {self._resource}")
-        asked = discovery.select(
+        scopes = discovery.select(
             Challenge.find(header).get("scope"),
             resource.scopes if resource else None,
             configured=(*auth.scopes, *self._scopes),
@@ -365,10 +365,10 @@ class SignIn:
         )
         audience = resource.resource if resource else ""
         if not auth.alone:
-            return await self._with_person(audience, issuer, asked)
+            return await self._with_person(audience, issuer, scopes)
         with self._running("token") as step:
             client, answer = await tokens.obtain(
-                self._fetcher, self._config, issuer, resource=audience, scopes=asked, dpop=self._dpop
+                self._fetcher, self._config, issuer, resource=audience, scopes=scopes, dpop=self._dpop
             )
             step.detail = tokens.about(answer, audience)
         return await self._stored(issuer, client, answer, audience)
@@ -391,12 +391,12 @@ class SignIn:
             redirects.paste(self._redirect_url)  # a wrong address leaves the sign-in set aside
             if not await self._store.take_pending(pending):
                 raise AuthFailed("This redirect was used before.", hint="Sign in again.")
-            found = await code
+            grant_code = await code
             step.detail = f"{issuer.issuer} gave it."
         if pending.dpop_key:
             required = pending.dpop_use == "must"
             self._dpop = await asyncio.to_thread(Dpop.load, pending.dpop_key, required=required)
-        return await self._redeem(issuer, pending, found)
+        return await self._redeem(issuer, pending, grant_code)
 
     async def _ask_server(self) -> str:
         """The `WWW-Authenticate` header that a request without credentials brings.
@@ -443,11 +443,11 @@ class SignIn:
 
     async def _issuer_name(self, resource: ResourceMetadata | None) -> str:
         """The authorization server to use; empty if neither the server nor the configuration names one."""
-        wanted = self._config.auth.issuer
+        choice = self._config.auth.issuer
         if resource is None:
-            return wanted
-        if wanted:
-            return resource.chosen(wanted)
+            return choice
+        if choice:
+            return resource.chosen(choice)
         if len(resource.servers) == 1:
             return resource.servers[0]
         before = self._store.issuer(self._resource, self._config.auth.whose)
@@ -472,8 +472,8 @@ class SignIn:
                     await self._trust(client, issuer)
             with self._running("permission") as step:
                 pending = self._prepared(issuer, client, redirects.uri, asked, audience)
-                known = before is not None and client.client_id == before.client_id
-                code = await self._permission(pending, issuer, redirects, known)
+                registered = before is not None and client.client_id == before.client_id
+                code = await self._permission(pending, issuer, redirects, registered)
                 step.detail = f"{issuer.issuer} gave it."
         finally:
             redirects.close()
@@ -502,8 +502,8 @@ class SignIn:
         if issuer.registration_endpoint:
             # The new client replaces the old one for other servers of this authorization server too, so it keeps its
             # scopes.
-            wanted = discovery.union(known.asked if known else (), asked)
-            client = await clients.register(self._fetcher, issuer, redirect_uri, wanted)
+            scopes = discovery.union(known.asked if known else (), asked)
+            client = await clients.register(self._fetcher, issuer, redirect_uri, scopes)
             detail = f"Registered there as {client.client_id}."
         else:
             missing = "The authorization server has no registration_endpoint."
@@ -574,8 +574,8 @@ class SignIn:
     async def _forget(self, client: Client, problem: BaseException) -> None:
         """Forget a client that its authorization server may not know any more."""
         with suppress(StudioError, OSError):
-            gone = await self._store.remove("client", client.issuer, self._config.auth.whose)
-            if gone and isinstance(problem, AuthFailed):
+            removed = await self._store.remove("client", client.issuer, self._config.auth.whose)
+            if removed and isinstance(problem, AuthFailed):
                 problem.hint += " The client was forgotten: sign in again, and another one is registered."
 
     async def _redeem(self, issuer: IssuerMetadata, pending: Pending, code: str) -> Grant:

@@ -61,14 +61,14 @@ def _read_entries(file: Path) -> Entries:
     version = raw.get("version")
     if isinstance(version, int) and version > VERSION:
         return Entries(problem=f"{file} was written by a newer mcp-studio; its sign-ins are not used.", newer=True)
-    found = Entries()
+    entries = Entries()
     for one in items_of(raw.get("sign_ins")):
         with suppress(Damaged):
             account = from_json(Account, mapping(one))
-            found.grants[account.resource, account.account] = account
+            entries.grants[account.resource, account.account] = account
     for one in map(mapping, items_of(raw.get("clients"))):
-        found.clients[str(one.get("issuer")), str(one.get("account"))] = None
-    return found
+        entries.clients[str(one.get("issuer")), str(one.get("account"))] = None
+    return entries
 
 
 def _write_entries(file: Path, entries: Entries) -> None:
@@ -131,8 +131,8 @@ class GrantStore:
 
     def issuer(self, resource: str, account: str) -> str:
         """The authorization server that gave the grant; empty where there is no grant."""
-        found = self._entries().grants.get((resource, account))
-        return found.issuer if found else ""
+        entry = self._entries().grants.get((resource, account))
+        return entry.issuer if entry else ""
 
     async def list(self) -> list[Account]:
         """All grants, without their secrets and claims; the vault is not read."""
@@ -172,10 +172,10 @@ class GrantStore:
                 self._ready().delete(_name(kind, where, account))
                 entries.of(kind).pop((where, account), None)
 
-        known = (where, account) in self._entries().of(kind)
-        if known:
+        exists = (where, account) in self._entries().of(kind)
+        if exists:
             await beside(remove)
-        return known
+        return exists
 
     async def client(self, issuer: str, account: str) -> Client | None:
         """Our client at an authorization server, if it was registered or typed."""
@@ -199,8 +199,8 @@ class GrantStore:
 
     async def pending(self, resource: str, account: str) -> Pending | None:
         """The sign-in that was set aside; None if it has expired."""
-        found = await beside(self._get, Pending, _name("pending", resource, account))
-        return found if found and not found.expired else None
+        record = await beside(self._get, Pending, _name("pending", resource, account))
+        return record if record and not record.expired else None
 
     async def take_pending(self, pending: Pending) -> bool:
         """Remove the sign-in that was set aside; False if another task has removed it."""
@@ -326,11 +326,11 @@ class Trusted:
         self._write({key: issuer for key, issuer in self._known().items() if key[:2] != (resource, account)})
 
     def _known(self) -> dict[ClientKey, str]:
-        known: dict[ClientKey, str] = {}
+        issuers: dict[ClientKey, str] = {}
         for one in items_of(read_object(self._file).get("servers")):
             resource, account, client_id, issuer = (str(mapping(one).get(name, "")) for name in _FIELDS)
-            known[resource, account, client_id] = issuer
-        return known
+            issuers[resource, account, client_id] = issuer
+        return issuers
 
     def _write(self, known: dict[ClientKey, str]) -> None:
         servers: list[Json] = [dict(zip(_FIELDS, (*key, issuer), strict=True)) for key, issuer in known.items()]

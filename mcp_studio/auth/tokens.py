@@ -126,9 +126,9 @@ def _type(answer: dict[str, Json], who: str, dpop: Dpop | None, notes: dict[str,
         return "DPoP"
     if kind == "bearer" and not bound:
         return "Bearer"
-    wanted = "one that is bound to our key (DPoP, RFC 9449 5)" if bound else "Bearer"
+    right = "one that is bound to our key (DPoP, RFC 9449 5)" if bound else "Bearer"
     raise AuthFailed(
-        f"{who} gave a token of the type {quoted(value)}, and {wanted} was asked for.",
+        f"{who} gave a token of the type {quoted(value)}, and {right} was asked for.",
         hint="token_type has to be what was asked for; dpop = true in the [servers.NAME.auth] table asks for DPoP.",
     )
 
@@ -140,9 +140,9 @@ def _token(answer: dict[str, Json], name: str, who: str, *, needed: bool = False
     if isinstance(value, str) and len(value) <= LONGEST_TOKEN and _TOKEN.match(value):
         return value
     # A token is never quoted, not even a malformed one.
-    came = "is missing" if value is None else "is nothing that a header can carry"
+    fault = "is missing" if value is None else "is nothing that a header can carry"
     raise AuthFailed(
-        f"{name} {came} in the answer of {who[:1].lower()}{who[1:]}.",
+        f"{name} {fault} in the answer of {who[:1].lower()}{who[1:]}.",
         hint=f"It has to be a string of at most {LONGEST_TOKEN:,} ASCII characters without spaces.",
     )
 
@@ -219,16 +219,16 @@ async def revoke(fetcher: Fetcher, grant: Grant) -> str:
         if not token:
             continue
         form = [("token", token), ("token_type_hint", name.replace(" ", "_"))]
-        lost = f"The {name} could not be revoked, and can be used until it expires:"
+        regret = f"The {name} could not be revoked, and can be used until it expires:"
         try:
             answer = await _send(fetcher, url, grant.client, form, f"revocation of the {name}")
         except StudioError as problem:
-            words.append(f"{lost} {problem.message}")
+            words.append(f"{regret} {problem.message}")
             break  # the server does not answer: one wait is enough
         # The status is 200 for an unknown token too (RFC 7009 2.2).
-        done = 200 <= answer.status < 300
-        failure = f"{lost} the revocation endpoint {url} answered with status {answer.status}."
-        words.append(f"{grant.issuer} revoked the {name}." if done else failure)
+        success = 200 <= answer.status < 300
+        failure = f"{regret} the revocation endpoint {url} answered with status {answer.status}."
+        words.append(f"{grant.issuer} revoked the {name}." if success else failure)
     return " ".join(words)
 
 
@@ -298,10 +298,10 @@ def about(tokens: Tokens, audience: str) -> str:
 def meant_for(token: str, audience: str) -> str:
     """Whom a token is for, if the token says so and that is not `audience`; else empty."""
     aud: Json = model.payload(token).get("aud")
-    meant = [str(one) for one in (items_of(aud) or [aud]) if one]
-    if not meant or not audience or audience.rstrip("/") in [one.rstrip("/") for one in meant]:
+    audiences = [str(one) for one in (items_of(aud) or [aud]) if one]
+    if not audiences or not audience or audience.rstrip("/") in [one.rstrip("/") for one in audiences]:
         return ""
-    return quoted(", ".join(meant[:5]))
+    return quoted(", ".join(audiences[:5]))
 
 
 def assertion(value: str, name: str) -> str:
@@ -335,14 +335,14 @@ async def obtain(
         AuthFailed: there is no token; `error` is the OAuth error code, if any.
         StudioError: as `Fetcher.send`.
     """
-    auth, shown, purpose = config.auth, "", "token for the client"
+    auth, proof, purpose = config.auth, "", "token for the client"
     if auth.kind == "enterprise":
-        shown = await _identity_grant(fetcher, config, issuer, resource, scopes)
+        proof = await _identity_grant(fetcher, config, issuer, resource, scopes)
         purpose = "token for the identity assertion"
     elif auth.kind == "workload":
-        shown = await asyncio.to_thread(assertion, auth.assertion, "assertion")
+        proof = await asyncio.to_thread(assertion, auth.assertion, "assertion")
         purpose = "token for the workload"
-    form = token_form(JWT_BEARER if shown else "client_credentials", resource, scopes, assertion=shown)
+    form = token_form(JWT_BEARER if proof else "client_credentials", resource, scopes, assertion=proof)
     by_key = auth.kind == "private_key_jwt" or (auth.key and not auth.client_secret)
     method = method_for(issuer, auth.client_secret, "private_key_jwt" if by_key else auth.method)
     client = Client(issuer.issuer, auth.client_id, auth.client_secret, method)
@@ -351,7 +351,7 @@ async def obtain(
     except AuthFailed as problem:
         if problem.error in ("invalid_grant", "invalid_client", "unauthorized_client"):
             problem.hint = f"{problem.hint} {see_to(config.name)}"
-            if other := meant_for(shown, issuer.issuer):
+            if other := meant_for(proof, issuer.issuer):
                 problem.hint += f" The JWT that was sent is meant for {other}, and not for {quoted(issuer.issuer)}."
         raise
     return client, tokens
