@@ -90,8 +90,8 @@ def _names_file() -> Path:
 
 def names() -> dict[str, Keeping]:
     """The names under which a person has stored secrets, sorted, and the kind of place of each."""
-    found = mapping(read_object(_names_file()).get("names"))  # only listings depend on this file
-    return {name: keeping for name, keeping in sorted(found.items()) if keeping in get_args(Keeping)}
+    entries = mapping(read_object(_names_file()).get("names"))  # only listings depend on this file
+    return {name: keeping for name, keeping in sorted(entries.items()) if keeping in get_args(Keeping)}
 
 
 def _save_name(name: str, keeping: Keeping | None) -> None:

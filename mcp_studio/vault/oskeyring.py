@@ -87,13 +87,13 @@ class KeyringVault:
             raise VaultRefused(f"The keyring failed: {reason}.", hint=_UNLOCK) from None
 
     def _get(self, name: str) -> str | None:
-        read = _find().get_password
-        stored = read(self._service, name)
-        found = _PARTS.match(stored or "")
-        if found is None:
+        get = _find().get_password
+        stored = get(self._service, name)
+        marks = _PARTS.match(stored or "")
+        if marks is None:
             return stored
-        whole = "".join(read(self._service, part) or "" for part in _parts(name, found))
-        if _digest(whole) != found[3]:
+        whole = "".join(get(self._service, part) or "" for part in _parts(name, marks))
+        if _digest(whole) != marks[3]:
             raise VaultDamaged(f"`{name}` is incomplete in the keyring.", hint="Store it again, or sign in again.")
         return whole
 
