@@ -74,10 +74,10 @@ def tool(config: ServerConfig) -> tuple[str, str]:
 
 def in_words(config: ServerConfig) -> str:
     """The restrictions of a server and the tool that enforces them, for people; empty if it has none."""
-    if not (wanted := _wanted(config)):
+    if not (limits := _wanted(config)):
         return ""
-    found, reason = tool(config)
-    return f"{wanted}, by {found}" if found else f"✗ {wanted}: {reason}"
+    name, reason = tool(config)
+    return f"{limits}, by {name}" if name else f"✗ {limits}: {reason}"
 
 
 def _wanted(config: ServerConfig) -> str:
@@ -101,8 +101,8 @@ def argv(config: ServerConfig) -> tuple[str, ...]:
     command, box = (config.command, *config.args), config.sandbox
     if box.network and not box.files:
         return command
-    found, reason = tool(config)
-    if not found:
+    name, reason = tool(config)
+    if not name:
         walls = [*(() if box.network else ("block the network",)), *(("wall off files",) if box.files else ())]
         raise Unreachable(
             f"The sandbox of {config.name} cannot {' and '.join(walls)} on this machine: {reason}.",
@@ -110,7 +110,7 @@ def argv(config: ServerConfig) -> tuple[str, ...]:
         )
     if not box.files:
         return (*_kernel(network=False, files=False), *command)
-    build = _bubblewrap if found.startswith(BUBBLEWRAP) else _landlock
+    build = _bubblewrap if name.startswith(BUBBLEWRAP) else _landlock
     return (*build(config, _plan(config)), *command)
 
 
@@ -233,11 +233,11 @@ def _plan(config: ServerConfig) -> _Plan:
 
 def _outermost(paths: Iterable[str]) -> list[str]:
     """The paths that are not inside another one of them."""
-    found: list[str] = []
+    roots: list[str] = []
     for path in sorted(set(paths), key=len):
-        if not _within(path, found):
-            found.append(path)
-    return found
+        if not _within(path, roots):
+            roots.append(path)
+    return roots
 
 
 def _within(path: str, folders: Iterable[str]) -> bool:
@@ -283,7 +283,7 @@ def _interpreter(path: str, search: str) -> str:
     words = os.fsdecode(line[2:]).split() if line.startswith(b"#!") else []
     if words and os.path.basename(words[0]) == "env":
         words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
-        words = [found for word in words[:1] if (found := shutil.which(word, path=search))]
+        words = [program for word in words[:1] if (program := shutil.which(word, path=search))]
     return words[0] if words else ""
 
 
