@@ -40,18 +40,18 @@ def check_names(workflow: Workflow) -> list[WorkflowProblem]:
 
 async def check(workflow: Workflow, studio: Studio) -> list[WorkflowProblem]:
     """Find all problems of a workflow; waits for the servers that it calls."""
-    found = [*workflow.problems, *check_names(workflow)]
+    problems = [*workflow.problems, *check_names(workflow)]
     await settle(studio, workflow.servers)
     for step in workflow.walk():
-        found += _check_call(workflow, studio, step) if step.kind == "call" else ()
-    return sorted(dict.fromkeys(found), key=lambda one: (one.line, one.column))
+        problems += _check_call(workflow, studio, step) if step.kind == "call" else ()
+    return sorted(dict.fromkeys(problems), key=lambda one: (one.line, one.column))
 
 
 async def settle(studio: Studio, servers: Collection[str]) -> None:
     """Wait until these servers have listed their tools or failed: the tools' annotations decide what needs approval."""
     names = {*studio.manager.names()}
-    known = names & {*servers} if len(names) > 1 else names  # a single server is used, whatever the workflow calls it
-    statuses = await asyncio.gather(*map(studio.manager.settle, known))
+    targets = names & {*servers} if len(names) > 1 else names  # a single server is used, whatever the workflow calls it
+    statuses = await asyncio.gather(*map(studio.manager.settle, targets))
     await asyncio.gather(*(studio.manager.listed(one.server) for one in statuses if one.state == "ready"))
 
 
@@ -133,12 +133,12 @@ class _Names:
         first, *rest = name.path
         if first in ("input", "var"):
             member = rest[0] if rest else ""
-            known = self._inputs.keys() if first == "input" else self._variables
-            self._references |= {(first, member)} if member else {(first, one) for one in known}
-            if not member or member in known or (first == "input" and self._open):
+            members = self._inputs.keys() if first == "input" else self._variables
+            self._references |= {(first, member)} if member else {(first, one) for one in members}
+            if not member or member in members or (first == "input" and self._open):
                 return ""
             what = "There is no input" if first == "input" else "Nothing sets the variable"
-            return f"{what} {member}.{suggestion(member, known)}"
+            return f"{what} {member}.{suggestion(member, members)}"
         if first in visible:
             return ""
         if kinds := [kind for kind, names in LOCALS.items() if first in names]:
@@ -194,19 +194,19 @@ def _arguments(workflow: Workflow, step: Step, ref: Ref, tool: ToolView) -> Iter
     arguments, schema = mapping(step.raw.get("arguments")), mapping(tool.input_schema)
     dynamic = {within for one in (step.value,) if one for _, within in one.expressions}
     properties = mapping(schema.get("properties"))
-    for found in errors(quick(build(schema), arguments)):
-        path = path_of(found.pointer, arguments)
+    for problem in errors(quick(build(schema), arguments)):
+        path = path_of(problem.pointer, arguments)
         value = get_or_none(arguments, path)
         if not (isinstance(value, str) and value in dynamic):
-            yield f"{ref}: {key_of(path) or 'arguments'} {found.message}.", "error"
+            yield f"{ref}: {key_of(path) or 'arguments'} {problem.message}.", "error"
     for key in arguments.keys() - properties.keys():
         closed = schema.get("additionalProperties", True) is False
         if closed or (properties and "additionalProperties" not in schema):
             yield f"{ref} has no argument {key}.{suggestion(key, properties)}", "error" if closed else "warning"
     types = mapping(mapping(workflow.inputs).get("properties"))
     for key, value in arguments.items():
-        found = _INPUT.fullmatch(value) if isinstance(value, str) else None
-        has, wants = (mapping(one).get("type") for one in (types.get(found[1]) if found else None, properties.get(key)))
+        match = _INPUT.fullmatch(value) if isinstance(value, str) else None
+        has, wants = (mapping(one).get("type") for one in (types.get(match[1]) if match else None, properties.get(key)))
         if isinstance(has, str) and isinstance(wants, str) and has != wants and (has, wants) != ("integer", "number"):
             yield f"{ref}: {key} must be of type {wants}, and that input is of type {has}.", "error"
 

@@ -123,15 +123,15 @@ class DurableRuns:
             StudioError: why the run failed.
         """
         dbos = self._dbos.DBOS
-        (found,) = await dbos.list_workflows_async(workflow_ids=[identity]) or [None]
-        if found is None or found.status not in _OPEN:
-            what = f"has ended ({found.status.lower()})" if found else "is not in this database"
+        (row,) = await dbos.list_workflows_async(workflow_ids=[identity]) or [None]
+        if row is None or row.status not in _OPEN:
+            what = f"has ended ({row.status.lower()})" if row else "is not in this database"
             hint = "`mcp-studio run --durable` says the id of a run when it begins."
             raise UsageError(f"The run {identity} {what}.", hint=hint)
         children = await dbos.list_workflows_async(
             workflow_id_prefix=f"{identity}:", status="PENDING", load_input=False
         )
-        workers = {one.executor_id for one in children if not one.executor_id.startswith(_RUN)} - {found.executor_id}
+        workers = {one.executor_id for one in children if not one.executor_id.startswith(_RUN)} - {row.executor_id}
         for name in workers:  # these workers may be alive, and continue their parts themselves
             text = f"It waits for the worker {name}, which has begun a part of it: where that has stopped"
             self.held.emit(f"{text}, start it again by its name.")
@@ -143,10 +143,10 @@ class DurableRuns:
     async def recorded(self, identity: str) -> Run:
         """A run that has ended, to be replayed from its stored results: nothing is called."""
         dbos = self._dbos.DBOS
-        found = await dbos.list_workflows_async(workflow_ids=[identity])
-        plan, record = found[0].input["args"][-1], dict[str, tuple[float, Json]]()
-        found += await dbos.list_workflows_async(workflow_id_prefix=f"{identity}:", load_input=False)
-        for one in found:
+        rows = await dbos.list_workflows_async(workflow_ids=[identity])
+        plan, record = rows[0].input["args"][-1], dict[str, tuple[float, Json]]()
+        rows += await dbos.list_workflows_async(workflow_id_prefix=f"{identity}:", load_input=False)
+        for one in rows:
             for step in await dbos.list_workflow_steps_async(one.workflow_id):
                 seconds = (step["completed_at_epoch_ms"] - step["started_at_epoch_ms"]) / 1000
                 record[step["function_name"]] = seconds, step["output"]
@@ -157,12 +157,12 @@ class DurableRuns:
         work = asyncio.ensure_future(handle.get_result(polling_interval_sec=_POLL))
         try:
             await asyncio.wait((work, self._postponement), return_when=asyncio.FIRST_COMPLETED)
-            found = self._postponement.result() if self._postponement.done() else await work
+            result = self._postponement.result() if self._postponement.done() else await work
         finally:
             work.cancel()
-        if found["error"]:
-            raise unpacked(found["error"])
-        return found["output"]
+        if result["error"]:
+            raise unpacked(result["error"])
+        return result["output"]
 
     async def schedule(self, workflow: Workflow, cron: str, inputs: dict[str, Json]) -> None:
         """Have workers run a workflow at the times of a cron line; an empty line ends the schedule.
@@ -272,18 +272,18 @@ class DurableRuns:
                     continue
                 with self._dbos.SetEnqueueOptions(queue_partition_key=f"{run.id}:{node.path}"):
                     handles.append(await dbos.enqueue_workflow_async(queue, self._part, plan))
-        found: list[Json | StudioError] = []
+        items: list[Json | StudioError] = []
         for job, handle in zip(jobs, handles, strict=True):
             outcome = await handle.get_result(polling_interval_sec=_POLL)
             value = unpacked(outcome["error"]) if "error" in outcome else outcome["value"]
-            if isinstance(value, StudioError) and not any(isinstance(one, StudioError) for one in found):
+            if isinstance(value, StudioError) and not any(isinstance(one, StudioError) for one in items):
                 run.blamed = StepRun(path=outcome["failed"], error=value)
             if "unmet" in outcome:
                 run.unmet = run.unmet or (outcome["unmet"][0], unpacked(outcome["unmet"][1]))
             run.note_end(node, job.node, value)
-            found.append(value)
+            items.append(value)
         del self._open_nodes[f"{run.id}:{node.path}"]
-        return found
+        return items
 
 
 async def _process() -> str:
@@ -294,9 +294,9 @@ def _exports(job: Job) -> dict[str, Json]:
     """The names and results in a job's scope that its steps use."""
     steps = (step for top in job.steps for step in top.walk())
     paths = [name.path for step in steps for expression in step.expressions() for name in expression.names]
-    used = {path[0] for path in paths} | {"var"}
+    roots = {path[0] for path in paths} | {"var"}
     names, results = dict[str, Json](), dict[str, Json]()
-    for name in used & job.scope.keys() - {"input"}:
+    for name in roots & job.scope.keys() - {"input"}:
         value = job.scope[name]
         if isinstance(value, StepResult):
             raw = value.raw if any(path[:1] == (name,) and "raw" in path[1:2] for path in paths) else None

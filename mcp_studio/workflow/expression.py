@@ -485,14 +485,14 @@ class Template:
 
     def _expression(self, text: str, within: str) -> Expression:
         try:
-            found = Expression(text)
+            expression = Expression(text)
         except ExpressionError as error:
             error.detail |= {"within": within, "text": text}
             if text is within:
                 error.hint = "Text that begins with a dollar sign is written with two: `$$`."
             raise
-        self.expressions.append((found, within))
-        return found
+        self.expressions.append((expression, within))
+        return expression
 
 
 class _Text(NamedTuple):

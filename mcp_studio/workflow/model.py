@@ -97,10 +97,10 @@ def schema() -> dict[str, Json]:
     step: Json = {"$ref": "#/$defs/step"}
 
     def shown(properties: Mapping[str, Json]) -> dict[str, Json]:
-        made = {key: dict(value) for key, value in properties.items()}
-        for key in made.keys() & {*_PARTS, "steps"}:
-            made[key]["items"] = step
-        return made | ({"aggregate": step} if "aggregate" in made else {})
+        parts = {key: dict(value) for key, value in properties.items()}
+        for key in parts.keys() & {*_PARTS, "steps"}:
+            parts[key]["items"] = step
+        return parts | ({"aggregate": step} if "aggregate" in parts else {})
 
     def closed(properties: Mapping[str, Json], *required: str) -> dict[str, Json]:
         shape = {"type": "object", "additionalProperties": False}
@@ -269,9 +269,9 @@ class _Reader:
         for name, times in self._ids.items():
             if times > 1:
                 self._report(name, self._place(name)[0], 1, f"{times} steps have the id {name}.")
-        name, said = (value if isinstance(value := top.get(key), str) else "" for key in ("name", "description"))
+        name, about = (value if isinstance(value := top.get(key), str) else "" for key in ("name", "description"))
         return Workflow(
-            name or Path(self._file).stem, said, mapping(inputs) or None, steps, output, self._file, self._document,
+            name or Path(self._file).stem, about, mapping(inputs) or None, steps, output, self._file, self._document,
             tuple(self._problems),
         )  # fmt: skip
 
@@ -299,11 +299,11 @@ class _Reader:
 
     def _compare(self, raw: dict[str, Json], kind: StepKind | None, step: str, line: int) -> bool:
         """Whether an object has the right keys, with values of the right types; reports what is wrong."""
-        known = _COMMON.keys() | _KINDS[kind].keys() if kind else _TOP.keys()
+        keys = _COMMON.keys() | _KINDS[kind].keys() if kind else _TOP.keys()
         before = len(self._problems)
-        for key in raw.keys() - known:
+        for key in raw.keys() - keys:
             at, column = self._place(key, self._positions.get(step, 0))
-            self._report(step, at or line, column or 1, f"{key} is not known here.{suggestion(key, known)}")
+            self._report(step, at or line, column or 1, f"{key} is not known here.{suggestion(key, keys)}")
         for problem in errors(quick(_form(kind), raw)):
             where = key_of(path_of(problem.pointer, raw))
             self._report(step, line, 1, f"{where} {problem.message}.")
@@ -313,8 +313,8 @@ class _Reader:
         if depth > _DEEPEST:
             self._report(place, 0, 0, f"Steps are nested deeper than {_DEEPEST} levels.")
             return ()
-        made = (self._step(one, f"{place}[{at}]", depth) for at, one in enumerate(items_of(raw)))
-        return tuple(step for step in made if step is not None)
+        steps = (self._step(one, f"{place}[{at}]", depth) for at, one in enumerate(items_of(raw)))
+        return tuple(step for step in steps if step is not None)
 
     def _step(self, value: Json, place: str, depth: int) -> Step | None:
         raw, self._count = mapping(value), self._count + 1
@@ -324,8 +324,8 @@ class _Reader:
         ]
         name = label if isinstance(label, str) and re.fullmatch(_ID["pattern"], label) else place
         main = raw.get(kinds[0]) if kinds else None
-        shown = label if name == label else main if isinstance(main, str) else ""
-        line = self._place(shown, take=shown != main)[0] if shown else 0
+        text = label if name == label else main if isinstance(main, str) else ""
+        line = self._place(text, take=text != main)[0] if text else 0
         if self._count > _MOST:
             wrong = self._report if self._count == _MOST + 1 else None
             return wrong and wrong(name, line, 1, f"There are more than {_MOST} steps.")
@@ -370,24 +370,24 @@ class _Reader:
     def _expression(self, text: str, step: str) -> Expression | None:
         line, column = self._place(text)
         try:
-            found = Expression(text)
+            expression = Expression(text)
         except ExpressionError as error:
             return self._report(step, line, column + error.column - 1, error.message)
-        found.line, found.column = line, column
-        return found
+        expression.line, expression.column = line, column
+        return expression
 
     def _template(self, raw: Json, step: str) -> Template | None:
         try:
-            found = Template(raw)
+            template = Template(raw)
         except ExpressionError as error:
             line, column = self._place(within := error.detail["within"])
             start = max(within.find(error.detail["text"]), 0)
             return self._report(step, line, column + start + error.column - 1, f"{error.message} {error.hint}".rstrip())
         places: dict[str, tuple[int, int]] = {}
-        for expression, within in found.expressions:
+        for expression, within in template.expressions:
             line, column = places.get(within) or places.setdefault(within, self._place(within))
             expression.line, expression.column = line, column + max(within.find(expression.text), 0)
-        return found
+        return template
 
 
 def value_of(result: Any) -> tuple[Json, str]:
@@ -395,12 +395,12 @@ def value_of(result: Any) -> tuple[Json, str]:
 
     The value is the structured content, else the value of text that is JSON, else the text.
     """
-    known = mapping(result)
-    blocks = (mapping(block).get("text") for block in items_of(known.get("content")))
+    answer = mapping(result)
+    blocks = (mapping(block).get("text") for block in items_of(answer.get("content")))
     text = "\n".join(one for one in blocks if isinstance(one, str))
-    if "structuredContent" in known:
-        return known["structuredContent"], text
+    if "structuredContent" in answer:
+        return answer["structuredContent"], text
     try:
         return loads(text), text
     except (ValueError, LimitExceeded):
-        return text or known.get("content"), text
+        return text or answer.get("content"), text

@@ -99,10 +99,10 @@ class Program:
         return await self._run(studio, self._workflow)
 
     async def _check(self, studio: Studio, workflow: Workflow) -> int:
-        found = await check(workflow, studio) if self.connects else [*workflow.problems, *check_names(workflow)]
-        self._out.data(*(f"{one.severity}: {one}" for one in found))
-        facts: Json = [one._asdict() for one in found]
-        if wrong := sum(one.severity == "error" for one in found):
+        problems = await check(workflow, studio) if self.connects else [*workflow.problems, *check_names(workflow)]
+        self._out.data(*(f"{one.severity}: {one}" for one in problems))
+        facts: Json = [one._asdict() for one in problems]
+        if wrong := sum(one.severity == "error" for one in problems):
             return self._out.fail(StudioError(f"{plural(wrong, 'error')} in {workflow.file}."), {"result": facts})
         self._out.note("no errors")
         return self._out.done(facts)
@@ -114,10 +114,10 @@ class Program:
             case ["schema"]:
                 return self._output(schema())
             case ["runs"]:
-                found = [{**one, "steps": len(one["steps"])} for one in store.all()]
+                runs = [{**one, "steps": len(one["steps"])} for one in store.all()]
                 keys = ("id", "began", "workflow", "state", "error")
-                rows = [tuple(_cell(one.get(key)) for key in keys) for one in found]
-                return out.listing(rows, found, empty="no runs")
+                rows = [tuple(_cell(one.get(key)) for key in keys) for one in runs]
+                return out.listing(rows, runs, empty="no runs")
             case ["show", identity]:
                 return self._output(store.find(identity))
             case ["diff", before, after]:

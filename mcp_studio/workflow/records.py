@@ -63,7 +63,7 @@ class RunStore:
 
     def all(self) -> list[dict[str, Json]]:
         """The stored runs, newest first."""
-        return [found for file in self._files() if (found := read_object(file))]
+        return [record for file in self._files() if (record := read_object(file))]
 
     def find(self, identity: str) -> dict[str, Json]:
         """The run whose id begins with this text; `last` is the newest.
@@ -79,8 +79,8 @@ class RunStore:
         return read_object(files[0])
 
     def _files(self) -> list[Path]:
-        found = [file for file in self._folder.glob("*-*.json") if file.stem.partition("-")[0].isdigit()]
-        return sorted(found, key=lambda file: (int(file.stem.partition("-")[0]), file.stem), reverse=True)
+        files = [file for file in self._folder.glob("*-*.json") if file.stem.partition("-")[0].isdigit()]
+        return sorted(files, key=lambda file: (int(file.stem.partition("-")[0]), file.stem), reverse=True)
 
 
 def _without_values(value: Json) -> Json:

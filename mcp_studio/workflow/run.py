@@ -216,10 +216,10 @@ class Run:
         """The error, with the step that failed."""
         if (error := self.error) is None or self.failed is None:
             return error
-        found = renamed(error, StudioError)
-        found.message = f"Step {self.failed.path}: {error.message}"
-        found.exit_code, found.detail = error.exit_code, error.detail
-        return found
+        cause = renamed(error, StudioError)
+        cause.message = f"Step {self.failed.path}: {error.message}"
+        cause.exit_code, cause.detail = error.exit_code, error.detail
+        return cause
 
     @property
     def paused(self) -> bool:
@@ -379,15 +379,15 @@ class Run:
 
     async def _attempts(self, node: StepRun, step: Step, ref: Ref, arguments: dict[str, Json], again: bool) -> Json:
         """Call until the call succeeds, as often as the step allows and the tool may be repeated."""
-        pause, left = step.raw.get("backoff", 0.5), step.raw.get("retries", 0) if again else 0
+        pause, retries = step.raw.get("backoff", 0.5), step.raw.get("retries", 0) if again else 0
         while True:
             outcome = await self._attempt(node, step, ref, arguments)
             if isinstance(outcome, Succeeded):
                 return outcome.result
-            if not left or isinstance(outcome, (Denied, Cancelled)):
+            if not retries or isinstance(outcome, (Denied, Cancelled)):
                 raise failure(outcome)
             await asyncio.sleep(pause)
-            pause, left = min(2 * pause, 60.0), left - 1
+            pause, retries = min(2 * pause, 60.0), retries - 1
 
     async def _attempt(self, node: StepRun, step: Step, ref: Ref, arguments: dict[str, Json]) -> Any:
         studio, seconds = self.studio, step.raw.get("timeout")
@@ -454,12 +454,12 @@ class Run:
         assert isinstance(step.condition, Expression)
         chosen = "then" if step.condition.value(scope) else "else"
         node.inputs, count = chosen, len(step.parts["then"])
-        taken, left = node.children[:count], node.children[count:]
+        branch, rest = node.children[:count], node.children[count:]
         if chosen == "else":
-            taken, left = left, taken
-        for one in left:
+            branch, rest = rest, branch
+        for one in rest:
             self._end(one, "skipped")
-        result.result = await self.sequence(taken, scope)
+        result.result = await self.sequence(branch, scope)
 
     async def _parallel(self, node: StepRun, step: Step, scope: Scope, result: StepResult) -> None:
         """Run branches at the same time, each with its own variables."""
@@ -468,15 +468,15 @@ class Run:
         pairs = zip(node.children, branches, scopes, strict=True)
         jobs = [Job((branch,), inner, partial(self.step, child, inner), child) for child, branch, inner in pairs]
         stop = {"all": "failure", "first": "success"}.get(merge, "")
-        found = await self._engine.items(self, node, jobs, len(jobs), stop)
-        wrong = [one for one in found if isinstance(one, StudioError)]
+        items = await self._engine.items(self, node, jobs, len(jobs), stop)
+        wrong = [one for one in items if isinstance(one, StudioError)]
         values: dict[str, Json] = {}
-        for branch, child, value in zip(branches, node.children, found, strict=True):
+        for branch, child, value in zip(branches, node.children, items, strict=True):
             if child.state in ("done", "skipped"):
                 values[branch.id] = value
             scope[branch.id] = StepResult(value if child.state == "done" else None, state=child.state)
-        needed = {"all": len(branches), "first": 1}.get(merge, len(branches) // 2 + 1)
-        if len(values) < needed:
+        enough = {"all": len(branches), "first": 1}.get(merge, len(branches) // 2 + 1)
+        if len(values) < enough:
             raise wrong[0] if wrong else StudioError("Too few branches have succeeded.")
         result.result = next(iter(values.values())) if merge == "first" else values
 
@@ -686,8 +686,8 @@ def _newest(children: list[StepRun]) -> list[StepRun]:
     """The children that have not ended, the newest that have, and the newest that failed."""
     failed = [one for one in children if one.state == "failed"][-ROUNDS:]
     ended = [one for one in children if one.state in ENDED][-ROUNDS:]
-    shown = {*map(id, failed), *map(id, ended)}
-    return [one for one in children if one.state not in ENDED or id(one) in shown]
+    recent = {*map(id, failed), *map(id, ended)}
+    return [one for one in children if one.state not in ENDED or id(one) in recent]
 
 
 _ORDER = ("parallel", "then", "else", "do")
