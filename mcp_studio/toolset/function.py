@@ -80,17 +80,17 @@ def signature_of(schema: dict[str, Json]) -> inspect.Signature:
     resolver = Resolver(schema)
     top = resolver.flat(schema)
     required = [name for name in items_of(top.get("required")) if isinstance(name, str)]
-    known = mapping(top.get("properties"))
-    names = [name for name in dict.fromkeys((*required, *known)) if name.isidentifier() and not keyword.iskeyword(name)]
+    props = mapping(top.get("properties"))
+    names = [name for name in dict.fromkeys((*required, *props)) if name.isidentifier() and not keyword.iskeyword(name)]
     parameters: list[Parameter] = []
     for name in sorted(names, key=lambda one: one not in required):
-        part = resolver.flat(known.get(name, {}))
+        part = resolver.flat(props.get(name, {}))
         kind, default = annotation_of(part), Parameter.empty
         if name not in required:
             default = part.get("default")
             kind = kind | None if default is None and kind is not None else kind
         parameters.append(Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=kind))
-    open_ended = top.get("additionalProperties", not known) or len(names) < len({*required, *known})
+    open_ended = top.get("additionalProperties", not props) or len(names) < len({*required, *props})
     if open_ended and "others" not in names:
         parameters.append(Parameter("others", Parameter.VAR_KEYWORD, annotation=Any))
     return inspect.Signature(parameters, return_annotation=Any)

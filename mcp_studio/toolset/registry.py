@@ -130,8 +130,8 @@ class ToolObjects:
 
     def describe(self) -> dict[str, dict[str, Any]]:
         """The tools that may be called: `{name: {"description": …, "input_schema": …}}`."""
-        found = {name: record_of(tool) for name, tool in self.tools.items() if self.rules.allows(name)}
-        return {name: {"description": one.description, "input_schema": one.input_schema} for name, one in found.items()}
+        tools = {name: record_of(tool) for name, tool in self.tools.items() if self.rules.allows(name)}
+        return {name: {"description": one.description, "input_schema": one.input_schema} for name, one in tools.items()}
 
     def call(self, name: str, arguments: Mapping[str, Any] | None = None) -> Any:
         """Call a tool and wait for its result.
@@ -252,10 +252,10 @@ class Registry(ToolRegistry, ToolObjects):
             StorageProblem: the storage cannot be written.
         """
         tool = check_tool(tool)
-        known = self.get(tool.name)
-        if known is None or getattr(tool, "ref", None) != known.ref:
+        former = self.get(tool.name)
+        if former is None or getattr(tool, "ref", None) != former.ref:
             entry = record_of(tool)
-            self.add([known.defined(entry) if known and known.source == "process" else entry])
+            self.add([former.defined(entry) if former and former.source == "process" else entry])
             if category:
                 self.categorize([tool.name], category)
             if new := tags_of(tags):
@@ -269,7 +269,7 @@ class Registry(ToolRegistry, ToolObjects):
             KeyError: there is no tool of this name.
         """
         del self.tools[name]
-        if (known := self.get(name)) and known.source == "process":
+        if (entry := self.get(name)) and entry.source == "process":
             self.remove([name])
 
 
@@ -316,5 +316,5 @@ def _problems(schema: dict[str, Json], value: dict[str, Any]) -> list[str]:
     from jsonschema.validators import Draft202012Validator, validator_for
 
     checked = validator_for(schema, default=Draft202012Validator)(schema)
-    found = sorted(checked.iter_errors(value), key=lambda one: list(map(str, one.absolute_path)))[:20]
-    return [f"{pointer(*one.absolute_path)} {one.message}".strip()[:500] for one in found]
+    errors = sorted(checked.iter_errors(value), key=lambda one: list(map(str, one.absolute_path)))[:20]
+    return [f"{pointer(*one.absolute_path)} {one.message}".strip()[:500] for one in errors]

@@ -95,8 +95,8 @@ def account(entries: Iterable[Entry]) -> Account:
             rows.append(count(_text(row)))
     own = sum(count(_text(one)) for one in search_tools().values())
     mean = sum(one.whole for one in tools) / len(tools) if tools else 0
-    found = min(_HITS, len(rows)) * sum(rows) / len(rows) if rows else 0
-    return Account(name, tuple(tools), round(own + found + mean))
+    tokens = min(_HITS, len(rows)) * sum(rows) / len(rows) if rows else 0
+    return Account(name, tuple(tools), round(own + tokens + mean))
 
 
 def _text(value: Json) -> str:

@@ -159,7 +159,7 @@ class Toolset:
 
     async def _list_tools(self, again: bool = False) -> list[ToolRecord]:
         """The tools; `again` lists them anew."""
-        manager, found, self.problems = self._studio.manager, list[ToolRecord](), {}
+        manager, tools, self.problems = self._studio.manager, list[ToolRecord](), {}
         for name in manager.names():
             if again and manager.status(name).state == "ready":
                 manager.refresher.again(name)
@@ -169,8 +169,8 @@ class Toolset:
                 continue
             await manager.listed(name)
             entries = self._studio.catalog.listing(name, "tool").entries
-            found += listed_by(name, (entry.view.raw for entry in entries if not entry.excluded))
-        return found
+            tools += listed_by(name, (entry.view.raw for entry in entries if not entry.excluded))
+        return tools
 
     async def _call(self, record: ToolRecord, arguments: dict[str, Any]) -> Any:
         studio, status = self._studio, self._studio.manager.status(record.server)
@@ -364,11 +364,11 @@ def text_of(result: Json) -> str:
 
     The text is foreign: it is for programs and models, not for a terminal.
     """
-    known = mapping(result)
+    answer = mapping(result)
     blocks = [
         text if isinstance(text := mapping(block).get("text"), str) else printable(block)
-        for block in items_of(known.get("content"))
+        for block in items_of(answer.get("content"))
     ]
-    if not blocks and "structuredContent" in known:
-        return printable(known["structuredContent"])
+    if not blocks and "structuredContent" in answer:
+        return printable(answer["structuredContent"])
     return "\n".join(blocks)
