@@ -27,7 +27,7 @@ async def serve(gate: Gate, folder: Path, session: Callable[[], str]) -> None:
     Args:
         session: returns the name of the session that is recorded; empty until it has one.
     """
-    name, written = "", dict[str, Json]()
+    name, last = "", dict[str, Json]()
     try:
         while True:
             await asyncio.sleep(_POLL)
@@ -35,9 +35,9 @@ async def serve(gate: Gate, folder: Path, session: Callable[[], str]) -> None:
                 continue
             state: dict[str, Json] = {"breakpoints": [*gate.breakpoints], "held": [list(one) for one in gate.waiting]}
             with suppress(OSError):  # if the disk refuses, held messages go on at their timeout
-                if state != written:
+                if state != last:
                     write_object(folder / f"{name}.json", state)
-                    written = state
+                    last = state
                 _take_orders(gate, folder, name)
     finally:
         with suppress(OSError):
@@ -77,8 +77,8 @@ class RemoteGate:
     @property
     def waiting(self) -> list[Waiting]:
         """See `Gate.waiting`."""
-        found = [Waiting(*items_of(row)) for row in self._rows("held")]
-        return [one for one in found if one.until > time.time()]  # a killed process leaves its file
+        rows = [Waiting(*items_of(row)) for row in self._rows("held")]
+        return [one for one in rows if one.until > time.time()]  # a killed process leaves its file
 
     def set(self, breakpoints: Iterable[str]) -> None:
         """See `Gate.set`; the other process obeys soon."""

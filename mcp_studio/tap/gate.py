@@ -174,7 +174,7 @@ class Gate:
     @property
     def waiting(self) -> list[Waiting]:
         """The held messages, oldest first."""
-        return [held.waiting for held in self._held.values()]
+        return [message.waiting for message in self._held.values()]
 
     def set(self, breakpoints: Iterable[str]) -> None:
         """Hold the messages that match these queries from now on; no queries release all held messages.
@@ -195,19 +195,19 @@ class Gate:
         self._release()
 
     def _release(self) -> None:
-        for held in self._held.values():
-            if not held.decision.done():
-                held.decision.set_result(Decision())
+        for message in self._held.values():
+            if not message.decision.done():
+                message.decision.set_result(Decision())
 
     def decide(self, number: int, decision: Decision) -> bool:
         """Decide about a held message; False if it is not held any more."""
-        held = self._held.get(number)
-        if held is None or held.decision.done():
+        message = self._held.get(number)
+        if message is None or message.decision.done():
             return False
         if decision.action == "release" and (edited := loads_or(decision.frame, exact=True)) is not None:
-            shown, real = (loads_or(frame, exact=True) for frame in (self._redactor.bytes(held.frame), held.frame))
-            decision = decision._replace(frame=b"" if edited == shown else dumps(_restored(edited, shown, real)))
-        held.decision.set_result(decision)
+            view, real = (loads_or(frame, exact=True) for frame in (self._redactor.bytes(message.frame), message.frame))
+            decision = decision._replace(frame=b"" if edited == view else dumps(_restored(edited, view, real)))
+        message.decision.set_result(decision)
         return True
 
     def catch(self, store: TraceStore, entry: WireMessage, frame: bytes, note: Note) -> Awaitable[Decision] | None:
@@ -223,14 +223,14 @@ class Gate:
         query = next((one for one in queries if fits(store, entry, one)), None)
         if query is None or self._closing.is_set():
             return None
-        if len(self._held) >= MOST_HELD or sum(len(held.frame) for held in self._held.values()) > MOST_BYTES:
+        if len(self._held) >= MOST_HELD or sum(len(message.frame) for message in self._held.values()) > MOST_BYTES:
             note(f"{label} went on: too much is held already")
             return None
         now = time.time()
         waiting = Waiting(entry.number, query.text, now, now + self._patience)
-        held = self._held[entry.number] = _HeldMessage(waiting, frame, asyncio.get_running_loop().create_future())
+        message = self._held[entry.number] = _HeldMessage(waiting, frame, asyncio.get_running_loop().create_future())
         note(f"{label} is held: {query.text}")
-        return self._hold(held, note, label)
+        return self._hold(message, note, label)
 
     async def _hold(self, held: _HeldMessage, note: Note, label: str) -> Decision:
         try:

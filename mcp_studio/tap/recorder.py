@@ -123,8 +123,8 @@ class Unit(NamedTuple):
 
 def frame_in_event(event: bytes) -> bytes:
     """The frame in a server-sent event."""
-    found = next(SseParser(len(event)).feed(event), None)
-    return frame_of(found.data) if found and isinstance(found.data, bytes) else b""
+    message = next(SseParser(len(event)).feed(event), None)
+    return frame_of(message.data) if message and isinstance(message.data, bytes) else b""
 
 
 def _event(event: bytes, frame: bytes) -> bytes:
