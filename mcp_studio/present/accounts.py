@@ -38,10 +38,10 @@ def validity(account: Account, now: float | None = None) -> str:
     """How long the access token is valid, and what happens then."""
     if not account.expires:
         return "no expiry is known" + (", renewed when refused" if account.refreshable else "")
-    left = account.expires - (time.time() if now is None else now)
-    if left >= 1:
-        return f"valid for {rough_span(left)}" + (", then renewed" if account.refreshable else "")
-    ended = f"expired {rough_span(-left)} ago" if left <= -1 else "just expired"
+    seconds = account.expires - (time.time() if now is None else now)
+    if seconds >= 1:
+        return f"valid for {rough_span(seconds)}" + (", then renewed" if account.refreshable else "")
+    ended = f"expired {rough_span(-seconds)} ago" if seconds <= -1 else "just expired"
     return ended + (", is renewed when used" if account.refreshable else "")
 
 
@@ -53,10 +53,10 @@ def usable(account: Account, now: float | None = None) -> bool:
 def moment(epoch: float, now: float) -> str:
     """A time as date and clock of this machine, and its distance from now."""
     try:
-        written = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(epoch))
+        text = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(epoch))
     except (OverflowError, ValueError, OSError):
         return "an invalid time"
-    return f"{written}, in {rough_span(epoch - now)}" if epoch > now else f"{written}, {rough_span(now - epoch)} ago"
+    return f"{text}, in {rough_span(epoch - now)}" if epoch > now else f"{text}, {rough_span(now - epoch)} ago"
 
 
 def account_rows(account: Account, now: float) -> list[tuple[str, str]]:

@@ -46,12 +46,12 @@ class Block(NamedTuple):
 
 def blocks_of(result: Json) -> list[Block]:
     """The blocks of a result of tools/call (`content`), resources/read (`contents`) or prompts/get (`messages`)."""
-    known = mapping(result)
-    if isinstance(known.get("contents"), list):
-        return [_resource(item, title=True) for item in known["contents"]]
-    if isinstance(known.get("messages"), list):
-        return list(_messages(known["messages"]))
-    return [_block(item) for item in items_of(known.get("content"))]
+    fields = mapping(result)
+    if isinstance(fields.get("contents"), list):
+        return [_resource(item, title=True) for item in fields["contents"]]
+    if isinstance(fields.get("messages"), list):
+        return list(_messages(fields["messages"]))
+    return [_block(item) for item in items_of(fields.get("content"))]
 
 
 def _messages(messages: list[Json]) -> Iterator[Block]:
@@ -78,47 +78,47 @@ def _block(item: Json) -> Block:
 
 def annotation_words(value: Json) -> str:
     """The annotations of a content block or resource in words (specification, server/resources#annotations)."""
-    known = mapping(value)
-    names = [name for name in items_of(known.get("audience")) if isinstance(name, str)]
+    fields = mapping(value)
+    names = [name for name in items_of(fields.get("audience")) if isinstance(name, str)]
     parts = [f"for {' and '.join(names)}"] if names else []
-    priority = known.get("priority")
+    priority = fields.get("priority")
     if isinstance(priority, (int, float)) and not isinstance(priority, bool):
         # An integer may have hundreds of digits.
         parts.append(f"priority {safe(priority, 12) if isinstance(priority, int) else f'{priority:g}'}")
-    if modified := _text(known, "lastModified"):
+    if modified := _text(fields, "lastModified"):
         parts.append(f"changed {modified}")
     return safe(", ".join(parts), 200)
 
 
 def _bare(item: Json) -> Block:
-    known = mapping(item)
-    mime = _text(known, "mimeType")
-    match known.get("type"):
-        case "text" if isinstance(known.get("text"), str):
-            return Block("text", known["text"])
+    fields = mapping(item)
+    mime = _text(fields, "mimeType")
+    match fields.get("type"):
+        case "text" if isinstance(fields.get("text"), str):
+            return Block("text", fields["text"])
         case "image":
-            return Block("image", mime=mime, data=_text(known, "data"))
+            return Block("image", mime=mime, data=_text(fields, "data"))
         case "audio":
-            return Block("audio", mime=mime, data=_text(known, "data"))
+            return Block("audio", mime=mime, data=_text(fields, "data"))
         case "resource":
-            return _resource(known.get("resource"), title=True)
+            return _resource(fields.get("resource"), title=True)
         case "resource_link":
-            name = _text(known, "title") or _text(known, "name")
-            return Block("link", _text(known, "description"), mime, uri=_text(known, "uri"), title=name)
+            name = _text(fields, "title") or _text(fields, "name")
+            return Block("link", _text(fields, "description"), mime, uri=_text(fields, "uri"), title=name)
         case _:
             return Block("unknown", safe(item, 4_000), raw=item)
 
 
 def _resource(item: Json, *, title: bool) -> Block:
-    known = mapping(item)
-    uri, mime = _text(known, "uri"), _text(known, "mimeType")
-    if is_app(known):
-        return Block("app", _text(known, "text") or _decoded(known), mime, uri=uri, raw=item)
-    if isinstance(known.get("text"), str):
-        return Block("text", known["text"], mime, uri=uri, title=f"{uri} {mime}".strip() if title else "")
-    if isinstance(known.get("blob"), str):
+    fields = mapping(item)
+    uri, mime = _text(fields, "uri"), _text(fields, "mimeType")
+    if is_app(fields):
+        return Block("app", _text(fields, "text") or _decoded(fields), mime, uri=uri, raw=item)
+    if isinstance(fields.get("text"), str):
+        return Block("text", fields["text"], mime, uri=uri, title=f"{uri} {mime}".strip() if title else "")
+    if isinstance(fields.get("blob"), str):
         kind: BlockKind = "image" if mime.startswith("image/") else "audio" if mime.startswith("audio/") else "file"
-        return Block(kind, mime=mime, data=known["blob"], uri=uri)
+        return Block(kind, mime=mime, data=fields["blob"], uri=uri)
     return Block("unknown", safe(item, 4_000), raw=item)
 
 
@@ -161,8 +161,8 @@ def plain(block: Block) -> str:
 
 def joined(parts: Iterable[str]) -> str:
     """Join texts so that each begins on a line of its own; the last one keeps its end."""
-    found = list(parts)
-    return "\n".join([*(part.removesuffix("\n") for part in found[:-1]), *found[-1:]])
+    blocks = list(parts)
+    return "\n".join([*(part.removesuffix("\n") for part in blocks[:-1]), *blocks[-1:]])
 
 
 def result_text(result: Json) -> str:
@@ -199,9 +199,9 @@ def is_markdown(blocks: list[Block]) -> bool:
 
 def structured(result: Json) -> tuple[bool, Json]:
     """Whether a result has structured content, or JSON as its only text; and that value."""
-    known = mapping(result)
-    if "structuredContent" in known:
-        return True, known["structuredContent"]
+    fields = mapping(result)
+    if "structuredContent" in fields:
+        return True, fields["structuredContent"]
     blocks = blocks_of(result)
     text = blocks[0].text if len(blocks) == 1 and blocks[0].kind == "text" else ""
     value = loads_or(text, exact=True) if text.lstrip()[:1] in ("{", "[") and len(text) <= JSON_MOST else None
@@ -210,11 +210,11 @@ def structured(result: Json) -> tuple[bool, Json]:
 
 def structured_text(result: Json, indent: int | None = 2) -> str:
     """The structured content of a tool's result as JSON; empty if there is none, or if the text says the same."""
-    known = mapping(result)
-    if "structuredContent" not in known:
+    fields = mapping(result)
+    if "structuredContent" not in fields:
         return ""
-    texts = [text for block in items_of(known.get("content")) if isinstance(text := mapping(block).get("text"), str)]
-    value = known["structuredContent"]
+    texts = [text for block in items_of(fields.get("content")) if isinstance(text := mapping(block).get("text"), str)]
+    value = fields["structuredContent"]
     # SDKs wrap a value that is no object; the text then has only the inner value.
     inner = (value["result"],) if mapping(value).keys() == {"result"} else ()
     return "" if any(_repeats(texts, one) for one in (value, *inner)) else printable(value, indent=indent)

@@ -62,9 +62,9 @@ def command(url: str, environ: Mapping[str, str], browser: str = "") -> list[str
     """
     if browser == NONE:
         return None
-    for written in filter(None, (browser, *environ.get("BROWSER", "").split(os.pathsep))):
+    for line in filter(None, (browser, *environ.get("BROWSER", "").split(os.pathsep))):
         try:
-            words = shlex.split(written.strip().removesuffix("&"))
+            words = shlex.split(line.strip().removesuffix("&"))
         except ValueError:
             continue
         if words and shutil.which(words[0]):

@@ -78,18 +78,18 @@ def http_parts(error: StudioError, *, why: str | None = None) -> list[Part]:
     http = error.http
     if http is None:
         return []
-    shown: list[Part] = []
+    parts: list[Part] = []
     if why is not None:
-        shown += [(safe(error.message, 2_000), "$text-error"), "\n"]
-        shown += [why, "\n"] if why else []
-    shown += [("\nWhat HTTP answered\n", "b $accent"), f"  {http.status} {safe(http.reason, 80)}".rstrip() + "\n"]
+        parts += [(safe(error.message, 2_000), "$text-error"), "\n"]
+        parts += [why, "\n"] if why else []
+    parts += [("\nWhat HTTP answered\n", "b $accent"), f"  {http.status} {safe(http.reason, 80)}".rstrip() + "\n"]
     for name, value in http.headers[:_HTTP_HEADERS]:
-        shown += [(f"  {safe(name, 80)}", "$quiet"), f"  {safe(value, 300)}\n"]
+        parts += [(f"  {safe(name, 80)}", "$quiet"), f"  {safe(value, 300)}\n"]
     if len(http.headers) > _HTTP_HEADERS:
-        shown.append((f"  and {len(http.headers) - _HTTP_HEADERS} more headers\n", "$quiet"))
+        parts.append((f"  and {len(http.headers) - _HTTP_HEADERS} more headers\n", "$quiet"))
     if http.body.strip():
-        shown += [("\nIts body\n", "b $accent"), safe(http.body, _BODY, lines=True).rstrip("\n") + "\n"]
-    return shown
+        parts += [("\nIts body\n", "b $accent"), safe(http.body, _BODY, lines=True).rstrip("\n") + "\n"]
+    return parts
 
 
 def http_json(http: HttpAnswer, redactor: Redactor) -> dict[str, Json]:

@@ -121,8 +121,8 @@ def _prompt(prompt: PromptView) -> Iterator[str]:
     yield _row("arguments", units.plural(len(prompt.arguments), "argument"))
     for one in prompt.arguments:
         title = f" ({one['title']})" if isinstance(one.get("title"), str) else ""
-        needed = "required" if one.get("required") is True else "optional"
-        yield f"  {safe(one.get('name'), 60)}{safe(title, 80)}: {needed}"
+        need = "required" if one.get("required") is True else "optional"
+        yield f"  {safe(one.get('name'), 60)}{safe(title, 80)}: {need}"
 
 
 def changes(change: Change | None, entry: Entry) -> str:
@@ -134,11 +134,11 @@ def changes(change: Change | None, entry: Entry) -> str:
 
 def icons(value: Json) -> Iterator[str]:
     """The icons as the server describes them; they are never fetched."""
-    found = items_of(value)
-    if not found:
+    icons = items_of(value)
+    if not icons:
         return
-    yield _row("icons", f"{units.plural(len(found), 'icon')}, not fetched")
-    for item in found[:20]:
+    yield _row("icons", f"{units.plural(len(icons), 'icon')}, not fetched")
+    for item in icons[:20]:
         icon = mapping(item)
         sizes = icon.get("sizes")
         size = " ".join(map(str, items_of(sizes))) if isinstance(sizes, list) else sizes
@@ -152,10 +152,10 @@ def _address(source: Json) -> str:
 
 
 def _json(name: str, value: Json) -> Iterator[str]:
-    known = mapping(value)
-    if not known:
+    fields = mapping(value)
+    if not fields:
         return
-    first, *rest = printable(known).splitlines()
+    first, *rest = printable(fields).splitlines()
     yield f"{name:<{_WIDTH}} {first}"
     yield from (f"{'':<{_WIDTH}} {line}" for line in rest[:200])
 
@@ -171,31 +171,31 @@ def _short(value: Json) -> str:
 def cautions(server: ServerConfig) -> list[str]:
     """The requests of an entry that a person should know before agreeing to it, besides the server itself."""
     auth, tls = server.auth, server.tls
-    found = ["accepts any certificate: whoever is in between can read and change everything"] if tls.insecure else []
+    lines = ["accepts any certificate: whoever is in between can read and change everything"] if tls.insecure else []
     if tls.ca:
-        found.append(f"accepts certificates of the authorities in {tls.ca}")
+        lines.append(f"accepts certificates of the authorities in {tls.ca}")
     if tls.cert:
-        found.append(f"shows the client certificate in {tls.cert}")
+        lines.append(f"shows the client certificate in {tls.cert}")
     if auth.kind not in ("", "none", "code"):
-        found.append(f"signs in by itself ({auth.kind.replace('_', ' ')})")
+        lines.append(f"signs in by itself ({auth.kind.replace('_', ' ')})")
     places = (("signs in at", auth.issuer), ("sends an identity token to", auth.idp_token_endpoint))
-    found += [f"{what} {where}" for what, where in places if where]
-    found += ["signs in without PKCE being promised"] if auth.assume_pkce else []
-    found += [f"runs a program for its headers: {' '.join(server.headers_command)}"] if server.headers_command else []
+    lines += [f"{what} {where}" for what, where in places if where]
+    lines += ["signs in without PKCE being promised"] if auth.assume_pkce else []
+    lines += [f"runs a program for its headers: {' '.join(server.headers_command)}"] if server.headers_command else []
     secrets = sorted({name for name, _ in uses(server)})
-    return [*found, f"gets your stored secrets {', '.join(secrets)}"] if secrets else found
+    return [*lines, f"gets your stored secrets {', '.join(secrets)}"] if secrets else lines
 
 
 def target_of(server: ServerConfig) -> str:
     """The address or command as the configuration has it; the caller redacts its secrets."""
-    written = server.written or server
-    return written.url or " ".join((written.command, *written.args))
+    config = server.written or server
+    return config.url or " ".join((config.command, *config.args))
 
 
 def doubts(listing: Listing) -> list[str]:
     """Doubtful names and descriptions in a list. Foreign text."""
-    found = [f"{ref.name}: {doubt}" for ref, doubt in doubts_of(listing.entries).items()]
-    return [*found[:_DOUBTS], *([f"{len(found) - _DOUBTS:,} more are doubtful"] if len(found) > _DOUBTS else ())]
+    lines = [f"{ref.name}: {doubt}" for ref, doubt in doubts_of(listing.entries).items()]
+    return [*lines[:_DOUBTS], *([f"{len(lines) - _DOUBTS:,} more are doubtful"] if len(lines) > _DOUBTS else ())]
 
 
 def change_counts(some: Iterable[Change]) -> str:

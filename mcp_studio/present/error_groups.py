@@ -49,13 +49,13 @@ class Errors:
         Args:
             numbers: entries as in `Tally.wrong`.
         """
-        wanted = sorted(set(numbers))
-        for place, number in enumerate(wanted):
+        places = sorted(set(numbers))
+        for place, number in enumerate(places):
             if number not in self._known:
                 await self._read(number)
             if place % _PART == 0:
                 await asyncio.sleep(0)  # reading bodies in memory never waits: handle keys in between
-        self._known = {number: self._known[number] for number in wanted if number in self._known}
+        self._known = {number: self._known[number] for number in places if number in self._known}
         return grouped(self._known.values())
 
     async def _read(self, number: int) -> None:

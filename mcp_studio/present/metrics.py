@@ -42,17 +42,17 @@ def metrics_of(
         errors: the groups of errors of each server, the most frequent first.
         methods: include each method too.
     """
-    used = [Metrics(Target(*one[:2], ""), tally) for one, tally in sorted(numbers.methods.items()) if methods]
+    rows = [Metrics(Target(*one[:2], ""), tally) for one, tally in sorted(numbers.methods.items()) if methods]
     for one, tally in sorted(numbers.targets.items()):
         price = prices.get(Ref(NAMED[one.method], one.server, one.target))
-        used.append(Metrics(one, tally, price and price * tally.count))
-    found: list[Metrics] = []
+        rows.append(Metrics(one, tally, price and price * tally.count))
+    metrics: list[Metrics] = []
     for server, tally in sorted(numbers.servers.items()):
-        own = [one for one in used if one.of.server == server]
+        own = [one for one in rows if one.of.server == server]
         spent = [one.cost for one in own if one.cost is not None]
         whole = Metrics(Target(server, "", ""), tally, sum(spent) if spent else None, tuple(errors.get(server, ())))
-        found += [whole, *own]
-    return found
+        metrics += [whole, *own]
+    return metrics
 
 
 def metrics_json(one: Metrics) -> dict[str, Json]:
@@ -89,11 +89,11 @@ def figures_row(one: Metrics) -> tuple[str, ...]:
 def server_facts(one: Metrics, now: float = 0.0) -> list[str]:
     """Further facts about a server, in a few words each; `now` is the time if it is connected at this moment."""
     tally, link, up = one.tally, one.tally.link, one.tally.link.uptime(now)
-    found = [f"up {units.duration(up * 1000)}"] if up else []
-    found += [units.plural(link.reconnects, "reconnect")] if link.reconnects else []
-    found += [f"{units.size(tally.bytes_in)} in", f"{units.size(tally.bytes_out)} out"]
-    found += [] if one.cost is None else [f"cost {one.cost:.6g}"]
-    return found + [f"{error.times:,}x {safe(error.text, 60)}" for error in one.errors[:2]]
+    facts = [f"up {units.duration(up * 1000)}"] if up else []
+    facts += [units.plural(link.reconnects, "reconnect")] if link.reconnects else []
+    facts += [f"{units.size(tally.bytes_in)} in", f"{units.size(tally.bytes_out)} out"]
+    facts += [] if one.cost is None else [f"cost {one.cost:.6g}"]
+    return facts + [f"{error.times:,}x {safe(error.text, 60)}" for error in one.errors[:2]]
 
 
 _Value = Callable[[Metrics], float | Durations | None]
@@ -117,14 +117,14 @@ _OF_SERVERS: tuple[tuple[str, str, bool, str, _Value], ...] = (
 
 def meters_of(metrics: Iterable[Metrics]) -> list[Meter]:
     """All figures as metrics. Servers have metrics of their own, because they include those of their tools."""
-    rows, found = list(metrics), list[Meter]()
+    rows, meters = list(metrics), list[Meter]()
     for scope, table in ((".server", _METERS + _OF_SERVERS), ("", _METERS)):
         group = [one for one in rows if bool(one.of.method) != bool(scope)]
         for name, unit, counter, about, value in table:
             measured = [one for one in group if one.tally.durations.count or not name.startswith("duration")]
             points = [(one.of, number) for one in measured if (number := value(one)) is not None]
-            found += [Meter(f"mcp_studio{scope}.{name}", unit, about, counter, points)] if points else []
-    return found
+            meters += [Meter(f"mcp_studio{scope}.{name}", unit, about, counter, points)] if points else []
+    return meters
 
 
 def prometheus(meters: Iterable[Meter]) -> Iterator[str]:
@@ -135,8 +135,8 @@ def prometheus(meters: Iterable[Meter]) -> Iterator[str]:
         kind = "histogram" if isinstance(meter.points[0][1], Durations) else "counter" if meter.counter else "gauge"
         yield f"# HELP {name} {meter.about}\n# TYPE {name} {kind}"
         for target, value in meter.points:
-            named = {"kind": NAMED[target.method], "name": target.target} if target.method else {}
-            labels = {"server": target.server, **named}
+            extra = {"kind": NAMED[target.method], "name": target.target} if target.method else {}
+            labels = {"server": target.server, **extra}
             if isinstance(value, Durations):
                 edges = (*(f"{bound / 1000:g}" for bound in BOUNDS), "+Inf")
                 for edge, count in zip(edges, accumulate(value.buckets), strict=True):
@@ -149,5 +149,5 @@ def prometheus(meters: Iterable[Meter]) -> Iterator[str]:
 
 def _sample(name: str, labels: Mapping[str, str], value: float) -> str:
     # JSON escapes what has to be escaped here (backslash, quote and newline); `safe` removes other control characters.
-    shown = ",".join(f"{key}={dumps(safe(text, 2_000)).decode()}" for key, text in labels.items())
-    return f"{name}{{{shown}}} {value:.15g}"
+    pairs = ",".join(f"{key}={dumps(safe(text, 2_000)).decode()}" for key, text in labels.items())
+    return f"{name}{{{pairs}}} {value:.15g}"

@@ -125,32 +125,32 @@ def questions(entry: WireMessage | None) -> list[str]:
     """The requests in an answer for further input, one line each."""
     result = _part(entry, "result")
     requests = result.get("inputRequests")
-    found: list[str] = []
+    lines: list[str] = []
     for key, request in list(mapping(requests).items())[:_MOST]:
         body = mapping(request)
         message = mapping(body.get("params")).get("message")
         quote = f': "{safe(message, 80)}"' if isinstance(message, str) else ""
-        found.append(f"{safe(key, 40)} = {safe(body.get('method', 'nothing'), 60)}{quote}")
-    if not found and result.get("resultType") == "input_required":
-        found.append("nothing; the client repeats the request with its state")
+        lines.append(f"{safe(key, 40)} = {safe(body.get('method', 'nothing'), 60)}{quote}")
+    if not lines and result.get("resultType") == "input_required":
+        lines.append("nothing; the client repeats the request with its state")
     error = _part(entry, "error")
     if "elicitations" in mapping(error.get("data")):
-        found.append("pages that a person has to open first")
-    return found
+        lines.append("pages that a person has to open first")
+    return lines
 
 
 def answers(entry: WireMessage | None) -> list[str]:
     """The answers in a request to an earlier demand for input, one line each."""
     responses = mapping(_part(entry, "params").get("inputResponses"))
-    found: list[str] = []
+    lines: list[str] = []
     for key, answer in list(responses.items())[:_MOST]:
-        known = mapping(answer)
-        what = known.get("action")
+        fields = mapping(answer)
+        what = fields.get("action")
         if not isinstance(what, str):
-            what = next((name for name in ("roots", "content", "role") if name in known), "a result")
+            what = next((name for name in ("roots", "content", "role") if name in fields), "a result")
             what = {"role": "a reply", "content": "a reply"}.get(what, what)
-        found.append(f"{safe(key, 40)} = {safe(what, 40)}")
-    return found
+        lines.append(f"{safe(key, 40)} = {safe(what, 40)}")
+    return lines
 
 
 def _part(entry: WireMessage | None, key: str) -> dict[str, Json]:

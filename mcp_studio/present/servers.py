@@ -49,16 +49,16 @@ def capabilities(declared: Json) -> str:
 
 def warnings(status: Status, catalog: Catalog, ledger: Ledger) -> list[str]:
     """The warnings about a server that the lint does not report. Foreign text."""
-    found = [f"it {warning}" for warning in ledger.uncovered(status.warnings)]
+    lines = [f"it {warning}" for warning in ledger.uncovered(status.warnings)]
     for kind in KINDS:
         listing = catalog.listing(status.server, kind)
         problems = () if ledger.wrong else listing.problems
-        found += [f"{kind}s: {text}" for text in (listing.error, listing.capped, *problems) if text]
-        found += definition.doubts(listing)
+        lines += [f"{kind}s: {text}" for text in (listing.error, listing.capped, *problems) if text]
+        lines += definition.doubts(listing)
         for entry in listing.entries if kind == "tool" else ():
             if entry.change and entry.change.unaccepted:
-                found.append(f"{entry.ref}: its definition is not what was accepted ({entry.change.words})")
-    return found
+                lines.append(f"{entry.ref}: its definition is not what was accepted ({entry.change.words})")
+    return lines
 
 
 def finding_counts(ledger: Ledger) -> str:
@@ -94,14 +94,14 @@ def empty_text(studio: Studio, kind: EntryKind, add: str, server: str = "") -> s
 def stray_lines(trace: Recording, server: ServerConfig) -> list[dict[str, Json]]:
     """A server's unexpected output: for each kind the count, explanation, preceding message and first lines."""
     argv = (server.command, *server.args)
-    found: dict[str, dict[str, Json]] = {}
+    groups: dict[str, dict[str, Json]] = {}
     for burst in reversed(stray.bursts(trace, server.name)):
         before = f"{burst.before.method} {burst.before.target}".strip() if burst.before is not None else ""
         for line in burst.lines:
             explanation = stray.explain(line.sort, argv)
             new = {"kind": stray.SORTS[line.sort], "count": 0, "explanation": explanation, "after": before, "lines": []}
-            one = found.setdefault(line.sort, new)
+            one = groups.setdefault(line.sort, new)
             one["count"] += 1
             if len(one["lines"]) < _SHOWN:
                 one["lines"].append(stray.text_of(line.entry)[:300].decode("utf-8", "replace"))
-    return list(found.values())
+    return list(groups.values())

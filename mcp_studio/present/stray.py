@@ -60,7 +60,7 @@ def bursts(trace: Recording, server: str, *, first: int = 1, most: int = _MOST) 
     """
     columns = trace.columns
     server_number, end = columns.servers.get(server), columns.first + len(columns)
-    found: list[Burst] = []
+    runs: list[Burst] = []
     lines: list[WireMessage] = []
     count = after = 0
     for number in range(end - 1, max(first, columns.first, end - _SCANNED) - 1, -1):
@@ -70,7 +70,7 @@ def bursts(trace: Recording, server: str, *, first: int = 1, most: int = _MOST) 
             continue
         if kind in _MESSAGES:
             if lines:
-                found.append(_burst(trace, number, lines, after))
+                runs.append(_burst(trace, number, lines, after))
                 lines = []
             after = number
         elif kind in _LINES and count < most and (entry := trace.entry(number)) is not None and _is_stray(entry):
@@ -78,7 +78,7 @@ def bursts(trace: Recording, server: str, *, first: int = 1, most: int = _MOST) 
             count += 1
         if count == most and not lines:
             break
-    return [*found, _burst(trace, 0, lines, after)] if lines else found
+    return [*runs, _burst(trace, 0, lines, after)] if lines else runs
 
 
 def _is_stray(entry: WireMessage) -> bool:

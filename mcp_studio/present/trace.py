@@ -46,9 +46,9 @@ def tree_json(recording: Recording, root: Node) -> dict[str, Json]:
     begin = min(columns.time[node.number - columns.first] for _, node in walk(root))
 
     def as_json(node: Node) -> dict[str, Json]:
-        known = entry_json(recording, node.number)
-        after = round((known["time"] - begin) * 1000, 3)
+        fields = entry_json(recording, node.number)
+        after = round((fields["time"] - begin) * 1000, 3)
         children = [as_json(child) for child in node.children]
-        return {"relation": node.relation, "after_ms": after, **known, "children": children}
+        return {"relation": node.relation, "after_ms": after, **fields, "children": children}
 
     return as_json(root)
