@@ -184,7 +184,7 @@ class Refused(NamedTuple):
 
     def header(self, name: str) -> str:
         """All values of a response header, joined as HTTP allows; `name` is in lower case."""
-        return ", ".join(value for found, value in self.headers if found.lower() == name)
+        return ", ".join(value for field, value in self.headers if field.lower() == name)
 
 
 class Credentials(Protocol):

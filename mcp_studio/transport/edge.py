@@ -270,16 +270,16 @@ class Edge:
             HttpUnreachable: the address is on another origin, or invalid.
         """
         client = self._ready()
-        found = client.join(base, reference)
-        if found is None or not reference:
+        url = client.join(base, reference)
+        if url is None or not reference:
             raise HttpUnreachable(f"{self.place} names an endpoint that is no address: {excerpt(reference.encode())}")
-        if not client.same_origin(found):
+        if not client.same_origin(url):
             raise HttpUnreachable(
-                f"{self.place} wants its messages sent to {found.scheme}://{found.netloc.decode('ascii', 'replace')}, "
+                f"{self.place} wants its messages sent to {url.scheme}://{url.netloc.decode('ascii', 'replace')}, "
                 "on another origin; nothing was sent there.",
                 hint="If that is the server you mean, use its address.",
             )
-        return found
+        return url
 
     async def close(self, seconds: float) -> None:
         """Close all connections, or drop them after `seconds`; it may be called more than once."""
@@ -396,8 +396,8 @@ def configured(config: ServerConfig, generated: Mapping[str, str] | None = None)
 
 def merged(*groups: HeaderList) -> HeaderList:
     """One list of headers in which later groups replace equal names of earlier ones."""
-    found: dict[str, tuple[str, str]] = {}
+    fields: dict[str, tuple[str, str]] = {}
     for group in groups:
         for name, value in group:
-            found[name.lower()] = (name, value)
-    return list(found.values())
+            fields[name.lower()] = (name, value)
+    return list(fields.values())

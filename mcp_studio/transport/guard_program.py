@@ -75,16 +75,16 @@ class Keeper:
         if not self.start():
             return
         word = self.watch()
-        left = 0
+        alive = 0
         if word != b"k" and not self.empty:
-            left = self.signal_all(signal.SIGTERM)
+            alive = self.signal_all(signal.SIGTERM)
             self.watch(PATIENCE if word else LEFTOVER_PATIENCE)
         give_up = time.monotonic() + GIVE_UP
         while not self.empty and time.monotonic() < give_up:
             self.signal_all(signal.SIGKILL)
             self.watch(0.02)  # the next walk finds processes that were forked during this one
-        if left and not word:
-            self.report(f"left {left}")
+        if alive and not word:
+            self.report(f"left {alive}")
 
     def start(self) -> bool:
         """Start the server, report the result to the studio, and return whether it runs."""
@@ -223,10 +223,10 @@ def descendants(pid: int) -> list[int]:
             state, parent = text[text.rindex(b")") + 2 :].split(None, 2)[:2]
             if state != b"Z":
                 children.setdefault(int(parent), []).append(int(name))
-    found = [pid]
-    for each in found:
-        found += children.get(each, [])
-    return found[1:]
+    pids = [pid]
+    for each in pids:
+        pids += children.get(each, [])
+    return pids[1:]
 
 
 def main() -> None:

@@ -62,8 +62,8 @@ class HeadersCommand:
         Raises:
             HttpUnreachable: the command could not be started, failed, or printed something else.
         """
-        known = self._headers
-        if known is None or time.time() >= self.until or set(known.items()) <= set(context.refused):
+        headers = self._headers
+        if headers is None or time.time() >= self.until or set(headers.items()) <= set(context.refused):
             if self._task is None or self._task.done():
                 self._headers, self._problem = None, self._failed("was stopped.")
                 self._task = self._spawn(self._renew())
@@ -148,16 +148,16 @@ async def make_headers(
     Raises:
         StudioError: why there are no headers, in words.
     """
-    found: list[HeaderList] = []
+    lists: list[HeaderList] = []
     for function in functions:
         try:
             result = function(context)
-            found.append(configured(config, await result if isawaitable(result) else result))
+            lists.append(configured(config, await result if isawaitable(result) else result))
         except StudioError:
             raise
         except Exception as problem:  # boundary: the function belongs to another program
             why = f"{type(problem).__name__}: {problem}"
             raise HttpUnreachable(f"No headers could be made for {config.name}: {why}.") from problem
-        for _, value in found[-1]:
+        for _, value in lists[-1]:
             learn(value, f"headers of {config.name}")
-    return merged(*found)
+    return merged(*lists)

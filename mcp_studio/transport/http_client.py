@@ -31,8 +31,8 @@ async def look_up(host: str) -> list[str]:
         OSError: the name does not resolve.
         UnicodeError: the name cannot be a host name.
     """
-    found = await beside(socket.getaddrinfo, host, None, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(info[4][0]) for info in found))
+    rows = await beside(socket.getaddrinfo, host, None, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(info[4][0]) for info in rows))
 
 
 # ---------------------------------------------------------------------------------------------------- proxies

@@ -41,10 +41,10 @@ _SESSION = re.compile(rb"session", re.IGNORECASE)
 
 def answered_ids(parsed: jsonrpc.Parsed) -> tuple[RequestId, ...]:
     """The ids of the requests that a frame answers, even an invalid one: the core reports what is wrong with it."""
-    found = (
+    parts = (
         one.id for one in parsed.messages if isinstance(one, jsonrpc.Response | jsonrpc.Failure | jsonrpc.Malformed)
     )
-    return tuple(identity for identity in found if identity is not None)
+    return tuple(identity for identity in parts if identity is not None)
 
 
 def envelope(body: bytes) -> tuple[str, str, str]:
@@ -294,11 +294,11 @@ class HttpConnection:
         """Take the session id from the answer to a handshake."""
         if out.method != "initialize" or out.modern:
             return
-        found = answer.header("mcp-session-id")
-        if found and not _VISIBLE.fullmatch(found):  # specification 2025-06-18, basic/transports
+        session = answer.header("mcp-session-id")
+        if session and not _VISIBLE.fullmatch(session):  # specification 2025-06-18, basic/transports
             self.tap.note("The session id that the server gave has characters that are not allowed; it is ignored.")
             return
-        self.session = found
+        self.session = session
 
     async def refusal(self, out: Outgoing, answer: Response) -> None:
         """Deliver the JSON-RPC error that a failure carries, or raise what the status means."""
@@ -306,8 +306,8 @@ class HttpConnection:
         status, place = answer.status, self.edge.place
         if status == 403:
             raise refused(answer, place, body)  # HTTP refuses access, whatever JSON-RPC error the body has.
-        gone = self.session and not out.modern and _session_gone(status, body)
-        if gone or (self.endpoint is not None and status in (400, 404, 410) and _SESSION.search(body)):
+        ended = self.session and not out.modern and _session_gone(status, body)
+        if ended or (self.endpoint is not None and status in (400, 404, 410) and _SESSION.search(body)):
             raise session_lost(answer, place, body)
         if out.kind == "request" and out.id is not None and (frame := error_frame(body, out.id)) is not None:
             self.tap.received(body, answer.exchange)
@@ -326,11 +326,11 @@ class HttpConnection:
         """Mark the requests that a frame answers, and give it to the sink."""
         parsed = jsonrpc.parse(frame, self.limits)
         for request_id in answered_ids(parsed):
-            found = self.waiting.get(request_id)
-            if found is None and isinstance(request_id, str) and request_id.isdecimal() and len(request_id) < 19:
-                found = self.waiting.get(int(request_id))  # the core accepts this too, and reports it
-            if found is not None:
-                found.answered = True
+            stream = self.waiting.get(request_id)
+            if stream is None and isinstance(request_id, str) and request_id.isdecimal() and len(request_id) < 19:
+                stream = self.waiting.get(int(request_id))  # the core accepts this too, and reports it
+            if stream is not None:
+                stream.answered = True
         if self.sink is not None:
             self.sink.frame(frame, parsed)
 

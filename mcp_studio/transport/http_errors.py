@@ -125,8 +125,8 @@ def tls_failure(problem: ssl.SSLError, place: str, *, under_way: bool) -> HttpFa
     # With TLS 1.3 a server rejects our certificate only after the request was sent; it has not read the request.
     if alert not in _CLIENT_ALERTS and under_way:
         return None
-    if known := _CLIENT_ALERTS.get(alert) or _TLS_REASONS.get(alert):
-        return HttpUnreachable(f"{place} {known[0]}.", hint=known[1])
+    if sentences := _CLIENT_ALERTS.get(alert) or _TLS_REASONS.get(alert):
+        return HttpUnreachable(f"{place} {sentences[0]}.", hint=sentences[1])
     detail = (reason or str(problem)).replace("_", " ").lower() or "no reason given"
     return HttpUnreachable(f"TLS with {place} failed: {detail}.", hint="Does this port speak TLS (https://)?")
 
@@ -342,7 +342,7 @@ def sign_in(answer: Response, place: str, body: bytes, *, had_credentials: bool)
     scheme = re.split("[ ,]", challenge, maxsplit=1)[0][:40]
     wants = [f"scheme {scheme}"] if scheme else []
     wants += [
-        f"{name} {found!r}" for name in ("error", "error_description", "scope") if (found := _param(challenge, name))
+        f"{name} {value!r}" for name in ("error", "error_description", "scope") if (value := _param(challenge, name))
     ]
     details = f" ({', '.join(wants)})" if wants else ""
     hint = "Give it a header such as Authorization."
@@ -363,8 +363,8 @@ def sign_in(answer: Response, place: str, body: bytes, *, had_credentials: bool)
 
 def _param(challenge: str, name: str) -> str:
     # The cut bounds the search: a quote that never closes would restart it at every name.
-    found = re.search(rf'(?:^|[\s,]){name}\s*=\s*(?:"([^"]*)"|([^\s,"]+))', challenge[:4096], re.IGNORECASE)
-    return (found[1] or found[2] or "")[:EXCERPT] if found else ""
+    match = re.search(rf'(?:^|[\s,]){name}\s*=\s*(?:"([^"]*)"|([^\s,"]+))', challenge[:4096], re.IGNORECASE)
+    return (match[1] or match[2] or "")[:EXCERPT] if match else ""
 
 
 def wrong_type(answer: Response, place: str, body: bytes, *, wanted: str = "JSON") -> HttpBroken:
@@ -383,5 +383,5 @@ def wrong_type(answer: Response, place: str, body: bytes, *, wanted: str = "JSON
 
 
 def _title_of(body: bytes) -> str:
-    found = re.search(rb"<title[^<>]{0,100}>([^<]{1,200})", body[:8192], re.IGNORECASE)
-    return f" (“{excerpt(found[1])}”)" if found else ""
+    match = re.search(rb"<title[^<>]{0,100}>([^<]{1,200})", body[:8192], re.IGNORECASE)
+    return f" (“{excerpt(match[1])}”)" if match else ""

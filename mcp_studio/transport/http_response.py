@@ -106,7 +106,7 @@ class Response:
 
     def header(self, name: str) -> str:
         """All values of a header, joined as HTTP allows; empty if it is absent. `name` is in lower case."""
-        return ", ".join(value for found, value in self.headers if found.lower() == name)
+        return ", ".join(value for field, value in self.headers if field.lower() == name)
 
     @property
     def media_type(self) -> str:
