@@ -154,25 +154,25 @@ class DatabaseTools:
     @tool("List the connections")
     def list_connections(self) -> Connections:
         """List the databases, and what each of them requires."""
-        found = list[Known]()
+        rows = list[Known]()
         for one in self.engines.values():
-            known = Known(name=one.name, kind=one.kind, placeholder=one.mark, writable=one.writable)
+            entry = Known(name=one.name, kind=one.kind, placeholder=one.mark, writable=one.writable)
             try:
                 if one.risk and one.rows(one.risk):
-                    known["warning"] = (
+                    entry["warning"] = (
                         "Its role may do more than read and write tables: functions of the database reach files of its"
                         " computer. Connect as a role with SELECT alone."
                     )
             except StudioError as problem:
-                known["warning"] = problem.message
-            found.append(known)
-        return Connections(connections=found)
+                entry["warning"] = problem.message
+            rows.append(entry)
+        return Connections(connections=rows)
 
     @tool("List the tables")
     def list_tables(self, connection: Connection = "") -> Tables:
         """List the tables and views of a database."""
-        found = self.engine(connection)
-        rows = found.rows(f"{found.tables} LIMIT {_TABLES + 1}")
+        engine = self.engine(connection)
+        rows = engine.rows(f"{engine.tables} LIMIT {_TABLES + 1}")
         tables = [Table(schema=str(schema), name=str(name), kind=str(kind)) for schema, name, kind in rows[:_TABLES]]
         return Tables(tables=tables, truncated=f"ended after {_TABLES:,} tables" if len(rows) > _TABLES else "")
 
@@ -198,39 +198,39 @@ class DatabaseTools:
     @tool("Explain a query")
     def explain(self, sql: Statement, parameters: Given = None, connection: Connection = "") -> Plan:
         """Show how the database would execute a statement."""
-        found = self.engine(connection)
-        plan = self._rows_of(found, f"{found.explain}{sql}", parameters, _ROWS)
-        lines = [str(row[-1] if found.kind == "SQLite" else row) for row in plan["rows"]]
-        if found.kind != "SQLite":
+        engine = self.engine(connection)
+        plan = self._rows_of(engine, f"{engine.explain}{sql}", parameters, _ROWS)
+        lines = [str(row[-1] if engine.kind == "SQLite" else row) for row in plan["rows"]]
+        if engine.kind != "SQLite":
             lines = ["\t".join("" if value is None else str(value) for value in row) for row in plan["rows"]]
         return Plan(content="\n".join(lines), ms=plan["ms"])
 
     @tool("Look at some rows")
     def sample(self, table: TableName, connection: Connection = "", limit: Limit = 10) -> Rows:
         """Return some rows of a table."""
-        found = self.engine(connection)
-        return self._rows_of(found, f"SELECT * FROM {found.named(table)} LIMIT {limit}", None, limit)
+        engine = self.engine(connection)
+        return self._rows_of(engine, f"SELECT * FROM {engine.named(table)} LIMIT {limit}", None, limit)
 
     @tool("Change a database", changes=True, destroys=True)
     def execute(self, sql: Statement, parameters: Given = None, connection: Connection = "") -> Changed:
         """Execute a statement that changes something, as a whole or not at all. The person has to approve it first."""
-        found, began = self.engine(connection), time.monotonic()
-        if not found.writable:
-            raise StudioError(f"{found.name} can only be read.", hint=f"Start the server with --write {found.name}.")
-        with found.opened(writing=True) as database:
-            rows = found.change(database, sql, parameters)
+        engine, began = self.engine(connection), time.monotonic()
+        if not engine.writable:
+            raise StudioError(f"{engine.name} can only be read.", hint=f"Start the server with --write {engine.name}.")
+        with engine.opened(writing=True) as database:
+            rows = engine.change(database, sql, parameters)
         return Changed(rows=rows, ms=_ms(began))
 
-    def _rows_of(self, found: Engine, sql: str, parameters: Parameters, limit: int) -> Rows:
+    def _rows_of(self, engine: Engine, sql: str, parameters: Parameters, limit: int) -> Rows:
         began, rows, room, cut = time.monotonic(), list[list[Any]](), _BYTES, ""
-        with found.opened() as database, found.selected(database, sql, parameters) as cursor:
-            columns = [Kind(name=str(one[0]), type=found.type_of(one)) for one in cursor.description or ()]
+        with engine.opened() as database, engine.selected(database, sql, parameters) as cursor:
+            columns = [Kind(name=str(one[0]), type=engine.type_of(one)) for one in cursor.description or ()]
             while (row := cursor.fetchone()) is not None:
                 values = [_plain(value) for value in row]
                 room -= len(repr(values))  # the JSON has about this length
                 if len(rows) == limit or room < 0:
                     cut = f"ended after {len(rows):,} rows" + (f", {size_text(_BYTES)}" if room < 0 else "")
-                    found.stop(database)
+                    engine.stop(database)
                     break
                 rows.append(values)
         for at, column in enumerate(columns):

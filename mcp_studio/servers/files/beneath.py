@@ -254,8 +254,8 @@ class Found(NamedTuple):
 
 def entries(folder: int) -> list[os.DirEntry[str]]:
     """The entries of a folder, by name."""
-    with os.scandir(folder) as found:
-        return sorted(islice(found, ENTRIES), key=attrgetter("name"))
+    with os.scandir(folder) as entries:
+        return sorted(islice(entries, ENTRIES), key=attrgetter("name"))
 
 
 def below(folder: int, depth: int, wanted: Callable[[str], bool], path: str = "", level: int = 1) -> Iterator[Found]:

@@ -89,16 +89,16 @@ def lines(file: BinaryIO, first: int, last: int) -> Part:
             continue
         if not line:
             return Part(b"", first)
-    found, room = list[bytes](), LARGEST
-    while not last or len(found) <= last - first:
+    lines, room = list[bytes](), LARGEST
+    while not last or len(lines) <= last - first:
         line = file.readline(room + 1)
         if len(line) > room:
-            return Part(b"".join(found) or line[:room], first, True)
+            return Part(b"".join(lines) or line[:room], first, True)
         if not line:
             break
-        found.append(line)
+        lines.append(line)
         room -= len(line)
-    return Part(b"".join(found), first)
+    return Part(b"".join(lines), first)
 
 
 def last_lines(file: BinaryIO, count: int) -> Part:
@@ -106,9 +106,9 @@ def last_lines(file: BinaryIO, count: int) -> Part:
     size, block = file.seek(0, os.SEEK_END), 64 * KB
     while True:
         start = file.seek(max(0, size - block))
-        found = BytesIO(file.read(block)).readlines()
-        if start == 0 or len(found) > count or block == LARGEST:
-            return Part(b"".join(found[-count:]), more=start > 0 and len(found) <= count)
+        lines = BytesIO(file.read(block)).readlines()
+        if start == 0 or len(lines) > count or block == LARGEST:
+            return Part(b"".join(lines[-count:]), more=start > 0 and len(lines) <= count)
         block = min(4 * block, LARGEST)
 
 
@@ -169,11 +169,11 @@ def difference(name: str, before: str, after: str) -> str:
         return f"More than {_COMPARED:,} lines lie between the first change and the last: they are not compared.\n"
     # Comparing takes quadratic time: only the lines around the changes are compared, and the line numbers adjusted.
     start, rest = max(0, same - _CONTEXT), max(0, end - _CONTEXT)
-    found = difflib.unified_diff(
+    lines = difflib.unified_diff(
         old[start : len(old) - rest], new[start : len(new) - rest], f"a/{shown(name)}", f"b/{shown(name)}",
         n=_CONTEXT, lineterm="",
     )  # fmt: skip
-    text = "\n".join(islice(found, _COMPARED))[:MB]
+    text = "\n".join(islice(lines, _COMPARED))[:MB]
     header = re.compile(r"^@@ -(\d+)(.*) \+(\d+)(.*) @@$", re.MULTILINE)
     return header.sub(lambda at: f"@@ -{int(at[1]) + start}{at[2]} +{int(at[3]) + start}{at[4]} @@", text)
 

@@ -113,8 +113,8 @@ class FileServer:
         typed = str(mapping(turn.request.params.get("argument")).get("value", ""))
         folder, _, start = typed.rpartition("/")
         try:
-            with self.tools.roots.at(f"{folder}/") as place, place.listed() as found:
-                names = [shown(one.name) + "/" * one.is_dir(follow_symlinks=False) for one in entries(found)]
+            with self.tools.roots.at(f"{folder}/") as place, place.listed() as handle:
+                names = [shown(one.name) + "/" * one.is_dir(follow_symlinks=False) for one in entries(handle)]
             values = [f"{folder}/{name}" for name in names if name.startswith(start)]
         except StudioError:  # the folder is above the roots, or does not exist
             values = [f"{root}/" for root in self.tools.roots.paths if root.startswith(typed)]

@@ -263,12 +263,12 @@ class FileTools:
         is_regex: bool = False, ignore_case: bool = False, exclude: Globs = _NOISE, limit: Limit = 200,
     ) -> Matches:  # fmt: skip
         """Find files and folders whose path matches a glob; with a text, find the lines in them that contain it."""
-        wanted, walk, matches, skipped = _glob(glob), _Walk("Searching", exclude), list[Match](), 0
+        names, walk, matches, skipped = _glob(glob), _Walk("Searching", exclude), list[Match](), 0
         flags = regex.MULTILINE | (regex.IGNORECASE if ignore_case else 0)
         pattern = _compile(text if is_regex else regex.escape(text), flags) if text else None
         with self.roots.at(path) as place, place.listed() as folder, _patience():
             for found in walk.over(folder, _DEPTH):
-                if (pattern and found.kind != "file") or not wanted.fullmatch(found.path, timeout=_PATIENCE):
+                if (pattern and found.kind != "file") or not names.fullmatch(found.path, timeout=_PATIENCE):
                     continue
                 full = shown(os.path.join(place.path, found.path))
                 if pattern is None:
@@ -394,8 +394,8 @@ class _Copy:
                 os.symlink(os.readlink(entry.name, dir_fd=source), entry.name, dir_fd=target)
             elif entry.is_dir(follow_symlinks=False):
                 os.mkdir(entry.name, dir_fd=target)
-                with old.listed() as inner, new.listed() as made:
-                    self._inside(inner, made, old.path, depth + 1)
+                with old.listed() as inner, new.listed() as copies:
+                    self._inside(inner, copies, old.path, depth + 1)
             else:
                 self.file(old, new)
 

@@ -102,14 +102,14 @@ class Peer:
         version = mapping(params.get("_meta")).get(META_VERSION)
         if isinstance(version, str):
             self._features = frozenset(mapping(mapping(params.get("_meta")).get(META_CAPABILITIES)))
-        found = self._find(request, version if isinstance(version, str) else "")
-        if isinstance(found, Take):
+        answer = self._find(request, version if isinstance(version, str) else "")
+        if isinstance(answer, Take):
             try:
-                await self._play(found, request, put)
+                await self._play(answer, request, put)
             finally:
                 self._subscriptions.pop(request.id, None)
-        elif found is not None:
-            await put({"jsonrpc": "2.0", "id": request.id, **found})
+        elif answer is not None:
+            await put({"jsonrpc": "2.0", "id": request.id, **answer})
 
     def _find(self, request: Request, version: str) -> Take | dict[str, Json] | None:
         """The take to play, or the answer itself; None if the recorded server never answered."""
@@ -145,14 +145,14 @@ class Peer:
 
     def _improvise(self, request: Request) -> Take | dict[str, Json] | None:
         """Answer without a recording of the request: settings of the connection, and subscriptions."""
-        method, known, offers = request.method, self._tape.requests, self._greeting.offers
+        method, requests, offers = request.method, self._tape.requests, self._greeting.offers
         if method == "logging/setLevel" and "logging" in offers:
             return {"result": {}}
         if method in ("resources/subscribe", "resources/unsubscribe") and mapping(offers.get("resources")):
             return {"result": {}}
         if method == "tasks/list" and "tasks" in offers:
             return {"result": {"tasks": []}}
-        return self._tape.take(known[LISTEN][0]) if method == LISTEN and LISTEN in known else None
+        return self._tape.take(requests[LISTEN][0]) if method == LISTEN and LISTEN in requests else None
 
     def _unknown(self, request: Request) -> dict[str, Json]:
         method = request.method
@@ -175,8 +175,8 @@ class Peer:
             last = await self._play_message(number, last, request, put)
         if listens:
             self._subscriptions[request.id] = tape.message(take.number).get("id"), put
-            held, self._backlog = self._backlog, deque(maxlen=_MOST_HELD)
-            for message in held:
+            backlog, self._backlog = self._backlog, deque(maxlen=_MOST_HELD)
+            for message in backlog:
                 await self._news(message)
         if not take.answer:
             if not listens:

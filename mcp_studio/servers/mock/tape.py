@@ -91,9 +91,9 @@ class Tape:
         key = _key(params)
         if (found := group.get(key)) is not None:
             return found
-        wanted = plain(params)
-        for known, takes in islice(group.items(), _COMPARED if len(key) <= 2 * _LARGE else 0):
-            if len(known) <= _LARGE and not diff(json.loads(known), wanted, _EXACTLY):
+        own = plain(params)
+        for text, takes in islice(group.items(), _COMPARED if len(key) <= 2 * _LARGE else 0):
+            if len(text) <= _LARGE and not diff(json.loads(text), own, _EXACTLY):
                 return takes
         if "inputResponses" not in params:
             return []
@@ -106,13 +106,13 @@ class Tape:
 
     def nearest(self, method: str, params: dict[str, Json]) -> Near | None:
         """The most similar recorded request of the same method."""
-        wanted = plain(params)
+        own = plain(params)
         target = _target(method, params)
         every = chain(self._group(method, target), self._group(method, ""))
         most = _COMPARED if len(_key(params)) <= 2 * _LARGE else 0
         keys = [key for key in islice(every, most) if len(key) <= _LARGE]
-        found = [Near(known, len(diff(known, wanted, _EXACTLY))) for known in map(json.loads, keys)]
-        return min(found, key=lambda near: near.differences, default=None)
+        nears = [Near(other, len(diff(other, own, _EXACTLY))) for other in map(json.loads, keys)]
+        return min(nears, key=lambda near: near.differences, default=None)
 
     def all(self, method: str) -> list[Take]:
         """All recorded requests of a method."""
@@ -208,15 +208,15 @@ class Tape:
 
         So a target that is cut or redacted in the columns is still found.
         """
-        known = self._groups.get((method, target))
-        if known is not None:
-            return known
+        group = self._groups.get((method, target))
+        if group is not None:
+            return group
         if not (numbers := self._numbers_of(method, target)):
             return self._group(method, "") if target else {}
-        known = self._groups[method, target] = {}
+        group = self._groups[method, target] = {}
         for number in numbers:
-            known.setdefault(_key(self.params(number)), []).append(self.take(number))
-        return known
+            group.setdefault(_key(self.params(number)), []).append(self.take(number))
+        return group
 
     def _numbers_of(self, method: str, target: str) -> list[int]:
         columns, numbers = self._columns, self.requests.get(method, [])
@@ -247,12 +247,12 @@ def _key(params: dict[str, Json], drop: tuple[str, ...] = ()) -> str:
 
 def asked_servers(columns: Columns) -> dict[str, int]:
     """The servers of a recording, and the number of requests that each got."""
-    found: dict[int, int] = {}
+    counts: dict[int, int] = {}
     for row in range(len(columns)):
         if columns.kind[row] == _OURS:
-            found[columns.server[row]] = found.get(columns.server[row], 0) + 1
+            counts[columns.server[row]] = counts.get(columns.server[row], 0) + 1
     texts = columns.servers.texts
-    return {texts[number]: count for number, count in found.items()}
+    return {texts[number]: count for number, count in counts.items()}
 
 
 _FEATURES = {
@@ -289,8 +289,8 @@ class Greeting:
         """The stateless versions that requests to the server used."""
         self.made_up = not self.handshakes and not self.discovered
         """Whether the recording has no introduction of the server."""
-        known = max((*self.handshakes.values(), *self.discovered), default=0)
-        self.offers = mapping(tape.result(tape.take(known)).get("capabilities")) if known else {}
+        number = max((*self.handshakes.values(), *self.discovered), default=0)
+        self.offers = mapping(tape.result(tape.take(number)).get("capabilities")) if number else {}
         """The capabilities that the server declared last."""
         if self.made_up:
             self.modern = tuple(version for version in modern if version in MODERN_VERSIONS)
@@ -302,12 +302,12 @@ class Greeting:
 
     def initialize(self, params: dict[str, Json]) -> int | dict[str, Json]:
         """The number of the recorded handshake that fits best; else a message with the answer."""
-        wanted = str(params.get("protocolVersion", ""))
+        requested = str(params.get("protocolVersion", ""))
         if self.handshakes:
-            return self.handshakes.get(wanted) or self.handshakes[max(self.handshakes)]
+            return self.handshakes.get(requested) or self.handshakes[max(self.handshakes)]
         if self.modern:
-            return self.unsupported(wanted)
-        version = wanted if wanted in HANDSHAKE_VERSIONS else LATEST_HANDSHAKE
+            return self.unsupported(requested)
+        version = requested if requested in HANDSHAKE_VERSIONS else LATEST_HANDSHAKE
         info: dict[str, Json] = {"name": self._name, "version": "recorded"}
         return {"result": {"protocolVersion": version, "capabilities": self._capabilities(), "serverInfo": info}}
 
@@ -372,8 +372,8 @@ def unknown(tape: Tape, method: str, params: dict[str, Json]) -> tuple[str, Json
     # The message appears on a terminal and in an answer: a client's params may contain secrets.
     redactor = Redactor()
     before, now = (loads(redactor.bytes(dumps(one))) for one in (near.params, plain(params)))
-    found = diff(before, now, Ignore(usual=False))
-    lines = [difference_line(one, 60) for one in found[:_LINES]]
-    more = f" and {len(found) - _LINES} more" if len(found) > _LINES else ""
+    changes = diff(before, now, Ignore(usual=False))
+    lines = [difference_line(one, 60) for one in changes[:_LINES]]
+    more = f" and {len(changes) - _LINES} more" if len(changes) > _LINES else ""
     text = f"The recording has no {what} like this; from the nearest it differs in: {'; '.join(lines)}{more}"
     return text, {"nearest": before}
