@@ -1,1 +1,1 @@
-"""Signing in to servers: OAuth flows, what they brought, and its use on every request."""
+"""Sign-in to remote servers: the OAuth flows, the grants that they return, and the credentials on every request."""

@@ -1,4 +1,4 @@
-"""The credentials of one server on its requests: from the store, renewed in time, asked for where a person can help."""
+"""The credentials that one server's requests carry: loaded from the store, renewed in time, requested from a person."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 SKEW = 30.0
-"""Seconds before its end from which on a token is renewed; less for one that does not live long."""
+"""The server gets a new token this many seconds before the old one expires; sooner before the end of a short life."""
 DEAD = ("invalid_grant", "invalid_client", "unauthorized_client", "unsupported_grant_type", "invalid_target")
-"""Refusals after which a refresh token will not be taken later either."""
+"""OAuth errors after which the authorization server will never accept the refresh token again."""
 
 
 def expiring(grant: Grant) -> bool:
-    """Whether a token has expired, or is about to."""
+    """Whether a token has expired or will expire within the skew."""
     if not grant.expires:
         return False
     life = grant.expires - grant.obtained
@@ -42,7 +42,7 @@ def expiring(grant: Grant) -> bool:
 
 
 class Holder:
-    """The grant of one server and account: whatever changes it goes through here."""
+    """The grant of one server and account. Every change of the grant goes through its holder."""
 
     def __init__(self, store: GrantStore, resource: str, account: str) -> None:
         self.store = store
@@ -51,20 +51,20 @@ class Holder:
         self.grant: Grant | None = None
         self.note: Callable[[str], None] = lambda text: None
         self.unsaved = ""
-        """Why the grant is here alone, as a sentence: it could not be stored; empty where it was."""
+        """Why the grant exists in this process alone, as a sentence: storing it failed; empty where it is stored."""
         self._dpop: tuple[str, Dpop] | None = None
         self._tasks: dict[str, asyncio.Task[Any]] = {}
 
     @property
     def has_grant(self) -> bool:
-        """Whether there is a grant, as far as that can be told without the vault."""
+        """Whether a grant exists, judged by memory and the list of sign-ins, without opening the vault."""
         return self.grant is not None or self.store.has_grant(self.resource, self.account)
 
     async def current(self) -> Grant | None:
-        """The grant, from the vault when it is first asked for, or when another process has made one since.
+        """Return the grant; the vault is read on first use, and again after another process has stored a grant.
 
         Raises:
-            VaultRefused: it is there and cannot be read.
+            VaultRefused: a grant is stored and cannot be read.
         """
         if self.grant is None and self.store.has_grant(self.resource, self.account):
             await self.together("load", self._load)
@@ -76,7 +76,7 @@ class Holder:
             self.note(self.store.problem)
 
     async def dpop(self, grant: Grant) -> Dpop | None:
-        """The key that a token is bound to, with the nonces that servers want; None for a token without one."""
+        """The key that a token is bound to, with the nonces that servers have requested; None for a bearer token."""
         if not grant.dpop_key:
             return None
         if self._dpop is None or self._dpop[0] != grant.dpop_key:
@@ -84,23 +84,23 @@ class Holder:
         return self._dpop[1]
 
     def seen(self, url: str, headers: Headers) -> None:
-        """The headers of a response: nonces."""
+        """Remember the DPoP nonce that a response's headers carry."""
         if self._dpop is not None:
             self._dpop[1].seen(url, headers)
 
     async def renew(self, config: ServerConfig, fetcher: Fetcher, sent: str, *, force: bool = False) -> Grant | None:
-        """Another token than `sent`, got by refreshing; None where that takes a person.
+        """Replace the token `sent` by refreshing it; None where only a person can get another one.
 
-        All who want one for the same token at the same time share what becomes of it, a failure too: an authorization
-        server that does not answer is waited for once. With `force` it is refreshed in any case.
+        Tasks that renew the same token at the same time share the outcome, a failure too: so the process waits only
+        once for an authorization server that does not answer. `force` refreshes even a token that has not expired.
 
         Raises:
-            AuthFailed, StudioError: the authorization server cannot be asked right now.
+            AuthFailed, StudioError: the authorization server cannot renew the token right now.
         """
         return await self.together(f"renew {sent} {force}", lambda: self._renew(config, fetcher, sent, force=force))
 
     async def together(self, what: str, begin: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Do something (`what`) once for all who want it at the same time; to its end, also when they leave."""
+        """Run a task once for all callers that name the same `what`; it runs to its end even if every caller leaves."""
         task = self._tasks.get(what)
         if task is None:
             task = self._tasks[what] = asyncio.create_task(begin())
@@ -110,10 +110,10 @@ class Holder:
     def _done(self, what: str, task: asyncio.Task[Any]) -> None:
         del self._tasks[what]
         if not task.cancelled():
-            task.exception()  # nobody may be there any more to hear it
+            task.exception()  # every caller may have left; without this asyncio would log the exception
 
     async def settle(self, seconds: float) -> None:
-        """Wait for what is under way: a refresh token that is used up before the new one is stored ends a sign-in."""
+        """Wait for running renewals: a sign-in is lost if its refresh token is spent and the new one is not stored."""
         if self._tasks:
             await asyncio.wait(self._tasks.values(), timeout=seconds)
 
@@ -127,14 +127,14 @@ class Holder:
             return await self._refreshed(config, fetcher, found)
 
     async def _newest(self) -> Grant | None:
-        """What the vault has; what we have where it cannot be read, or could not be stored."""
+        """The grant in the vault; ours where the vault cannot be read, or where ours is a newer one."""
         try:
             found = await self.store.load(self.resource, self.account)
         except StudioError as problem:
             self.note(problem.message)
             return self.grant
         if found is None and not self.unsaved and not self.store.has_grant(self.resource, self.account):
-            self.grant = None  # somebody has signed out, in another process
+            self.grant = None  # another process has signed out
         elif found is not None and not (self.unsaved and self.grant and found.obtained < self.grant.obtained):
             self.grant = found
         return self.grant
@@ -151,7 +151,7 @@ class Holder:
         except AuthFailed as problem:
             if problem.error not in DEAD:
                 raise
-            self.note(f"The refresh token is of no use any more. {problem.message}")
+            self.note(f"The refresh token cannot be used any more. {problem.message}")
             if problem.error == "invalid_client" and found.client.how in ("registered", "typed"):
                 await self.store.remove("client", found.issuer, self.account)
         self.grant = new or replace(found, refresh_token="")
@@ -166,40 +166,40 @@ class Holder:
 
 
 _NONCES = 2
-"""Times that one request is sent anew with another nonce."""
+"""How often one request is sent again with another nonce."""
 
 
 class SignInRequest(NamedTuple):
     """A request that cannot go on until a person has signed in."""
 
     reason: str
-    """What the server said to it, as a sentence; quotes foreign text."""
+    """Why the server refused the request, as a sentence; it quotes foreign text."""
     scopes: tuple[str, ...]
-    """All that would be asked for: what there is already and what is missing."""
+    """The scopes that the sign-in would request: those of the grant, and the missing ones."""
     sign_in: Callable[..., SignIn]
-    """Makes the sign-in, not started; takes `step_by_step=True`."""
+    """Creates the sign-in without starting it; accepts `step_by_step=True`."""
 
 
 Ask = Callable[[SignInRequest], Awaitable[bool]]
-"""True: somebody has signed in, send the request again. False: declined, or nobody was there."""
+"""Returns True after a person has signed in (the request is sent again), False if nobody did."""
 
 
 class Access:
     """Implements `transport.base.Credentials` for one connection."""
 
     def __init__(self, accounts: Accounts, config: ServerConfig, holder: Holder, tap: Tap, ask: Ask | None) -> None:
-        """Made by `Accounts`."""
+        """Called by `Accounts`."""
         self._accounts = accounts
         self._config = config
         self._holder = holder
         self._tap = tap
         self._ask = ask
         self._place = urlsplit(config.url).netloc.rpartition("@")[2]
-        self._renewed = ""
-        """The token that was got last by refreshing."""
-        self._signed_in = ""
-        """The one that was got last by signing in."""
-        self._wanted: set[str] = set()
+        self._renewed_token = ""
+        """The last token that a refresh returned."""
+        self._sign_in_token = ""
+        """The last token that a sign-in returned."""
+        self._requested_scopes: set[str] = set()
         holder.note = tap.note
 
     @property
@@ -208,7 +208,7 @@ class Access:
         return self._holder.has_grant
 
     async def lines(self, method: str, url: str) -> HeaderList:
-        """See `Credentials.lines`: nothing for another origin than the server's own."""
+        """See `Credentials.lines`; requests to another origin than the server's own get no credentials."""
         if not same_origin(url, self._config.url):
             return []
         grant = await self._holder.current()
@@ -217,7 +217,7 @@ class Access:
         if expiring(grant) and grant.refresh_token:
             try:
                 grant = await self._renew(grant.access_token) or grant
-            except StudioError as problem:  # the server is left to say what it wants
+            except StudioError as problem:  # the old token is sent, and the server says what it requires
                 self._tap.note(f"The token expires, and could not be renewed: {problem.message}")
         dpop = await self._holder.dpop(grant)
         if dpop is None:
@@ -237,63 +237,64 @@ class Access:
         """See `Credentials.refused`."""
         if not same_origin(refused.url, self._config.url):
             return False
-        sent, header = _token(refused), _challenge(refused)
-        if sent and nonce_wanted(refused.status, "", header) and refused.tries <= _NONCES:
+        token, header = _token(refused), _challenge(refused)
+        if token and nonce_wanted(refused.status, "", header) and refused.tries <= _NONCES:
             return bool(refused.header("dpop-nonce"))
         schemes = {one.scheme for one in Challenge.parse(header)}
-        # Without a challenge too: so servers of 2025-03-26 ask for a sign-in.
+        # A 401 without a challenge counts too: servers of 2025-03-26 request a sign-in that way.
         unauthorized = refused.status == 401 and (not schemes or schemes & {"bearer", "dpop", ""})
         if not unauthorized and not (
             refused.status == 403 and Challenge.find(header).get("error") == "insufficient_scope"
         ):
             return False
         grant = await self._holder.current()
-        if grant is not None and grant.access_token != sent:
+        if grant is not None and grant.access_token != token:
             return True
         return await (self._unauthorized if unauthorized else self._forbidden)(refused, grant)
 
     async def _unauthorized(self, refused: Refused, grant: Grant | None) -> bool:
-        sent, again = _token(refused), refused.tries > 1
-        if again and sent == self._signed_in:  # asking for another one would not end
+        token, again = _token(refused), refused.tries > 1
+        if again and token == self._sign_in_token:  # signing in once more would never end
             raise self._needed(refused, self._rejected(refused, grant))
-        if sent and not (again and sent == self._renewed):
-            # Asked of the vault too: another process may have a newer one, which is renewed if it is refused as well.
+        if token and not (again and token == self._renewed_token):
+            # The vault is read too: another process may have stored a newer token, which is renewed if it is refused as
+            # well.
             began = time.time()
-            found = await self._renew(sent)
-            if found is not None and found.access_token != sent:
+            found = await self._renew(token)
+            if found is not None and found.access_token != token:
                 if found.obtained >= began:
-                    self._renewed = found.access_token
+                    self._renewed_token = found.access_token
                 return True
-        if not sent:
+        if not token:
             return await self._anew(refused, (), f"{self._place} requires you to sign in.")
         scopes = grant.scopes if grant else ()
-        wanted = discovery.union(scopes, Challenge.find(_challenge(refused)).get("scope")) if scopes else ()
-        return await self._anew(refused, wanted, self._rejected(refused, grant))
+        named_scopes = discovery.union(scopes, Challenge.find(_challenge(refused)).get("scope")) if scopes else ()
+        return await self._anew(refused, named_scopes, self._rejected(refused, grant))
 
     def _rejected(self, refused: Refused, grant: Grant | None) -> str:
-        """That the server does not accept a token, in its words."""
-        found, other = Challenge.find(_challenge(refused)), meant_for(_token(refused), grant.audience) if grant else ""
-        said = found.get("error_description")
-        words = [found.get("error")[:80], quoted(said) if said else "", f"it is meant for {other}" if other else ""]
+        """Say in the server's words that it does not accept a token."""
+        parts, other = Challenge.find(_challenge(refused)), meant_for(_token(refused), grant.audience) if grant else ""
+        reason = parts.get("error_description")
+        words = [parts.get("error")[:80], quoted(reason) if reason else "", f"it is meant for {other}" if other else ""]
         return f"{self._place} does not accept the token: {', '.join(filter(None, words))}".removesuffix(": ") + "."
 
     async def _forbidden(self, refused: Refused, grant: Grant | None) -> bool:
-        """A token that is good, and not for this (RFC 6750 3.1): the union of what it has and what is missing."""
+        """Sign in again for the scopes that a valid token has and those that it lacks (RFC 6750 3.1)."""
         old = grant.scopes if grant else ()
-        wanted = discovery.parse(Challenge.find(_challenge(refused)).get("scope"))
-        if not wanted:
+        scopes = discovery.parse(Challenge.find(_challenge(refused)).get("scope"))
+        if not scopes:
             return False
-        missing = discovery.missing(old, wanted)
-        reason = f"{self._place} requires further scopes for this: {discovery.brief(missing or wanted)}."
-        asked = refused.tries > 1 and self._wanted.issuperset(missing)
-        if not missing or asked or refused.tries > self._accounts.limits.step_ups:
-            raise self._needed(refused, f"{reason} They were asked for, and do not help.")
-        self._wanted.update(missing)
-        return await self._anew(refused, discovery.union(old, wanted), reason)
+        missing = discovery.missing(old, scopes)
+        reason = f"{self._place} requires further scopes for this: {discovery.brief(missing or scopes)}."
+        repeated = refused.tries > 1 and self._requested_scopes.issuperset(missing)
+        if not missing or repeated or refused.tries > self._accounts.limits.step_ups:
+            raise self._needed(refused, f"{reason} A new token with them did not help.")
+        self._requested_scopes.update(missing)
+        return await self._anew(refused, discovery.union(old, scopes), reason)
 
     async def _anew(self, refused: Refused, scopes: tuple[str, ...], reason: str) -> bool:
-        """Another token by signing in, without a person where the configuration says how."""
-        sent, header = _token(refused), _challenge(refused)
+        """Sign in for another token: without a person where the configuration allows that."""
+        token, header = _token(refused), _challenge(refused)
 
         def begin(step_by_step: bool = False) -> SignIn:
             return self._accounts.sign_in(
@@ -301,22 +302,22 @@ class Access:
             )
 
         async def alone() -> None:
-            if self._holder.grant is None or self._holder.grant.access_token == sent:
+            if self._holder.grant is None or self._holder.grant.access_token == token:
                 run = begin()
                 await run.run()
                 if run.error is not None:
                     raise run.error
 
         if self._config.auth.alone:
-            await self._holder.together(f"{sent} for {' '.join(scopes)}", alone)
+            await self._holder.together(f"{token} for {' '.join(scopes)}", alone)
         else:
             request = SignInRequest(reason, scopes, begin)
             if self._ask is None or not await self._ask(request):
                 raise self._needed(refused, reason)
         grant = await self._holder.current()
-        if grant is None or grant.access_token == sent:
+        if grant is None or grant.access_token == token:
             raise self._needed(refused, reason)
-        self._signed_in = grant.access_token
+        self._sign_in_token = grant.access_token
         return True
 
     def _needed(self, refused: Refused, message: str) -> HttpSignIn:
@@ -332,8 +333,8 @@ class Access:
 
 
 def _token(refused: Refused) -> str:
-    sent = refused.sent
-    return next((value.partition(" ")[2] for name, value in sent if name.lower() == "authorization"), "")
+    headers = refused.sent
+    return next((value.partition(" ")[2] for name, value in headers if name.lower() == "authorization"), "")
 
 
 def _challenge(refused: Refused) -> str:

@@ -1,4 +1,4 @@
-"""Everything about sign-ins that front ends and sessions ask for: one object per studio."""
+"""The sign-ins of all servers, for front ends and sessions: one object per studio."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from mcp_studio.vault.base import MemoryVault, Vault
 from mcp_studio.vault.keyring import open_vault
 
 Browser = Callable[[str], Awaitable[bool]]
-"""Opens a page for a person, False where there is no browser. It gets only addresses that `urls.judge` allows."""
+"""Opens a page in a browser; False where there is none. It receives only addresses that `urls.judge` allows."""
 
 
 async def nowhere(_url: str) -> bool:
-    """The browser of whoever opens the page himself."""
+    """The `Browser` of a front end that opens no pages."""
     return False
 
 
 class Accounts:
-    """The sign-ins of one person: made, used, renewed, shown and ended."""
+    """The sign-ins of one person: creates, uses, renews, shows and ends them."""
 
     def __init__(
         self,
@@ -46,20 +46,20 @@ class Accounts:
         browser: Browser | None = None,
     ) -> None:
         self.document = settings.client_metadata_url
-        """Our client id metadata document, or empty."""
+        """The URL of our client id metadata document, or empty."""
         self.sign_in = partial(SignIn, self)
-        """Makes a sign-in, not started; see there."""
+        """Creates a sign-in without starting it; see `SignIn`."""
         self.limits = limits
         self.redactor = redactor
         self.browser = browser or nowhere
         self._state = paths.state
         self._open_vault = open_vault
         self.keeping: Keeping = settings.secrets
-        """Where what a person got is kept."""
+        """Where the tokens are stored."""
         self._store = self._store_in(settings.secrets)
         self.trusted = Trusted(self._state / TRUSTED_FILE)
         self.stays = True
-        """Whether what cannot be stored is used until this process ends, rather than refused."""
+        """Whether a grant that cannot be stored is used until this process ends. If not, the sign-in fails."""
         self._holders: dict[tuple[str, str, Auth | None], Holder] = {}
 
     def _store_in(self, keeping: Keeping) -> GrantStore:
@@ -69,7 +69,7 @@ class Accounts:
         )
 
     def keep_in(self, keeping: Keeping) -> None:
-        """Keep sign-ins in another place until this ends; what is kept elsewhere stays there."""
+        """Store sign-ins in another place until this process ends; those stored elsewhere stay there."""
         if keeping != self.keeping:
             before, self.keeping, self._store = self._store, keeping, self._store_in(keeping)
             for holder in self._holders.values():
@@ -77,53 +77,53 @@ class Accounts:
                     holder.store = self._store
 
     async def place(self, config: ServerConfig) -> str:
-        """Where the sign-in of a server is kept, in words; nothing is unlocked.
+        """Name the place where a server's sign-in is stored; nothing is unlocked.
 
         Raises:
-            VaultRefused: nowhere: why, and how to get a place.
+            VaultRefused: no place can store it; the error says why, and how to get one.
         """
         return await self.store(config).place()
 
     async def unlock(self) -> None:
-        """Have what keeps sign-ins opened now, and not when one is done, where what cannot be stored is of no use.
+        """Unlock the vault now where a sign-in without storage would be of no use, and not only after the sign-in.
 
         Raises:
-            VaultRefused: nothing can be kept, or nobody gave the passphrase.
+            VaultRefused: no place can store it, or nobody entered the passphrase.
         """
         if self.keeping == "file" or (self.keeping == "keyring" and not self.stays):
             await self._store.unlock()
 
     def access(self, config: ServerConfig, tap: Tap, ask: Ask | None) -> Credentials | None:
-        """The credentials for a connection; None where nobody signs in to it. Nothing is read or sent yet."""
+        """The credentials for a connection; None for a server without sign-in. Nothing is read or sent yet."""
         if not config.signs_in or not resource_or_none(config):
             return None
         return Access(self, tidy(config), self._holder(config), tap, ask)
 
     async def signed_in(self, config: ServerConfig, grant: Grant, unsaved: str) -> Account:
-        """Use what a sign-in brought; `unsaved` says why it could not be stored."""
+        """Use the grant that a sign-in returned; `unsaved` says why it could not be stored."""
         holder = self._holder(config)
         holder.grant, holder.unsaved = grant, unsaved
         return await self._account(config, grant)
 
     async def account(self, config: ServerConfig) -> Account | None:
-        """What is known of a server's sign-in; None where there is none.
+        """What may be shown of a server's sign-in; None where nobody is signed in.
 
         Raises:
-            StudioError: it is there, and cannot be read.
+            StudioError: the grant is stored, and cannot be read.
         """
         grant = await self._holder(config).current()
         return None if grant is None else await self._account(config, grant)
 
     async def accounts(self) -> list[Account]:
-        """All sign-ins, of servers that are configured and of others; claims are left out: no secret is read."""
+        """All sign-ins, also of servers that are not configured. They lack the claims, so that no secret is read."""
         stores = {self._store, *(holder.store for holder in self._holders.values())}
         return [account for store in stores for account in await store.list()]
 
     async def token(self, config: ServerConfig, tap: Tap | None = None) -> str:
-        """The access token itself, renewed where it has expired; only for a person who asks for it.
+        """The access token itself, renewed if it has expired; only for a person who requests it.
 
         Raises:
-            StudioError: there is none, or it cannot be renewed.
+            StudioError: there is no token, or it cannot be renewed.
         """
         grant = await self._existing(config)
         if tap is not None and expiring(grant):
@@ -135,7 +135,7 @@ class Accounts:
         """Renew the token now.
 
         Raises:
-            StudioError: why it cannot be; `SignInNeeded` where a person has to sign in.
+            StudioError: why the token cannot be renewed; `SignInNeeded` where a person has to sign in.
         """
         grant = await (self._holder(config).current() if config.auth.alone else self._existing(config))
         if grant is None or (config.auth.alone and not grant.refresh_token):
@@ -154,10 +154,10 @@ class Accounts:
         return await self._account(config, new)
 
     async def sign_out(self, config: ServerConfig, tap: Tap) -> str:
-        """Revoke the tokens where that is offered (RFC 7009) and forget them in any case; what happened, in words.
+        """Revoke the tokens if the authorization server offers it (RFC 7009), forget them, and say what happened.
 
         Raises:
-            StudioError: nobody is signed in, or the tokens cannot be deleted where they are kept.
+            StudioError: nobody is signed in, or the vault cannot delete the tokens.
         """
         holder = self._holder(config)
         try:
@@ -169,46 +169,46 @@ class Accounts:
             await self.forget(config)
             raise SignInNeeded(f"Nobody is signed in to {config.name}.")
         async with holder.store.lock(holder.resource, holder.account):
-            told = await tokens.revoke(self.fetcher(config, tap), holder.grant or grant)
+            outcome = await tokens.revoke(self.fetcher(config, tap), holder.grant or grant)
         await self.forget(config)
-        return f"{told} They were forgotten here."
+        return f"{outcome} They were forgotten here."
 
     async def forget(self, config: ServerConfig, *, client: bool = False) -> tuple[bool, bool]:
-        """Forget the tokens without telling anybody; with `client` also who we are at the authorization server.
+        """Forget the tokens without revoking them; with `client` also our registration at the authorization server.
 
-        Whether there were tokens, and whether anything was known of a client.
+        Returns whether there were tokens, and whether there was a registered client.
 
         Raises:
-            StudioError: they cannot be deleted where they are kept.
+            StudioError: the vault cannot delete them.
         """
         holder, store = self._holder(config), self.store(config)
         issuer = holder.grant.issuer if holder.grant else store.issuer(holder.resource, holder.account)
         async with store.lock(holder.resource, holder.account):
             holder.grant, holder.unsaved = None, ""
-            there = await store.remove("grant", holder.resource, holder.account)
+            removed = await store.remove("grant", holder.resource, holder.account)
             if not client:
-                return there, False
-            known = {issuer, config.auth.issuer, *self.trusted.issuers(holder.resource, holder.account)}
-            gone = [await store.remove("client", one, holder.account) for one in known if one]
+                return removed, False
+            issuers = {issuer, config.auth.issuer, *self.trusted.issuers(holder.resource, holder.account)}
+            removals = [await store.remove("client", one, holder.account) for one in issuers if one]
             self.trusted.forget(holder.resource, holder.account)
-            return there, any(gone)
+            return removed, any(removals)
 
     @property
     def unsaved(self) -> tuple[str, ...]:
-        """What is lost when this process ends, as it could not be stored: sentences."""
+        """Sentences about the grants that could not be stored and are lost when this process ends."""
         return tuple(holder.unsaved for holder in self._holders.values() if holder.unsaved)
 
     async def settle(self, seconds: float) -> None:
-        """Wait for tokens that are being renewed, at the end of a studio."""
+        """Wait at the end of a studio for tokens that are being renewed."""
         await asyncio.gather(*(holder.settle(seconds) for holder in self._holders.values()))
 
     def store(self, config: ServerConfig) -> GrantStore:
-        """Where the sign-in of a server is stored."""
+        """The store that holds the sign-in of a server."""
         return self._holder(config).store
 
     def _holder(self, config: ServerConfig) -> Holder:
-        # What can be had again without a person is kept by nobody: machines without a keyring do well without one.
-        # Nor do entries share it: each has the tokens, and the failures, of whom its table names.
+        # Tokens that need no person are never stored: the server gets new ones, also on machines without a keyring.
+        # Entries with different [auth] tables do not share a holder: each has its own tokens and failures.
         alone = config.auth if config.auth.alone else None
         key = (resource_of(config), config.auth.whose, alone)
         if key not in self._holders:
@@ -217,7 +217,7 @@ class Accounts:
         return self._holders[key]
 
     def fetcher(self, config: ServerConfig, tap: Tap) -> Fetcher:
-        """Requests on behalf of a server's sign-in."""
+        """A fetcher for the requests of a server's sign-in."""
         return Fetcher(tidy(config), self.limits, tap, self.redactor)
 
     async def _existing(self, config: ServerConfig) -> Grant:

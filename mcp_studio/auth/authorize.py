@@ -17,7 +17,7 @@ from mcp_studio.errors import SignInNeeded, UsageError
 
 
 def chance() -> str:
-    """256 bits of chance in 43 characters: a verifier (RFC 7636 4.1), or a state (RFC 6749 10.12)."""
+    """A random text of 256 bits in 43 characters: a verifier (RFC 7636 4.1) or a state (RFC 6749 10.12)."""
     return secrets.token_urlsafe(32)
 
 
@@ -42,71 +42,71 @@ def authorization_url(
     resource: str = "",
     dpop_jkt: str = "",
 ) -> str:
-    """The endpoint with everything that is asked for; query parameters that it has stay (RFC 6749 3.1).
+    """The authorization endpoint with the request's parameters; its own query parameters stay (RFC 6749 3.1).
 
     Args:
-        resource: the server, as its metadata calls it; empty leaves it out (specification 2025-03-26).
-        dpop_jkt: the thumbprint of the key that the code is to be bound to (RFC 9449 10).
+        resource: the server, as its metadata names it; empty leaves it out (specification 2025-03-26).
+        dpop_jkt: the thumbprint of the key that binds the code (RFC 9449 10).
 
     Raises:
         AuthFailed: the endpoint sets one of the parameters itself.
     """
-    asked = {
+    params = {
         "response_type": "code",
         "client_id": client_id,
         "redirect_uri": redirect_uri,
         "state": state,
         "code_challenge": challenge,
-        "code_challenge_method": "S256",  # the only one that is used (RFC 7636 4.2)
+        "code_challenge_method": "S256",  # the only method that we use (RFC 7636 4.2)
         "scope": " ".join(scopes),
         "resource": resource,
-        # Without it a refresh token is not given out (OpenID Connect Core 11).
+        # Without it the authorization server gives no refresh token (OpenID Connect Core 11).
         "prompt": "consent" if discovery.OFFLINE in scopes else "",
         "dpop_jkt": dpop_jkt,
     }
     parts = urlsplit(endpoint)
     for name, _ in parse_qsl(parts.query, keep_blank_values=True):
-        if name in asked:
+        if name in params:
             raise AuthFailed(
                 f"authorization_endpoint is {quoted(endpoint)}: it sets {name} itself.",
                 hint="Its query must not have what the client has to say (RFC 6749 3.1: no parameter twice).",
             )
-    query = urlencode({name: value for name, value in asked.items() if value}, quote_via=quote)
+    query = urlencode({name: value for name, value in params.items() if value}, quote_via=quote)
     return urlunsplit(parts._replace(query=f"{parts.query}&{query}" if parts.query else query))
 
 
 LONGEST = 16_384
-"""Characters that the query of a redirect may have."""
+"""The most characters that a redirect's query may have."""
 _ONCE = ("code", "state", "iss", "error", "error_description", "error_uri")
 
 
 class NotOurs(SignInNeeded):
-    """A redirect that belongs to no flow that waits, or to another one: to be turned away, while waiting goes on."""
+    """A redirect that belongs to no sign-in, or to another one: it is rejected, and the sign-in keeps waiting."""
 
 
 class Expected(NamedTuple):
-    """What the redirect of one flow has to look like."""
+    """What the redirect of one sign-in must contain."""
 
     state: str
     issuer: str
-    """The authorization server that was asked."""
+    """The authorization server that received the request."""
     sends_issuer: bool = False
-    """Whether it says that its redirects name it (RFC 9207 3)."""
+    """Whether the authorization server declares that its redirects name it (RFC 9207 3)."""
 
 
 def judge(query: str, expected: Expected) -> str:
-    """The code that a redirect brings. `query` is what followed the `?`.
+    """Return the code of a redirect. `query` is the text after the `?`.
 
     Raises:
-        NotOurs: it has nothing to do with this flow: no or another `state`.
-        AuthFailed: it is of this flow, and brings no code that may be used; the flow is over.
+        NotOurs: the redirect has no `state`, or that of another sign-in.
+        AuthFailed: the redirect belongs to this sign-in and brings no usable code; the sign-in has failed.
     """
     pairs: list[tuple[str, str]] = []
-    with suppress(ValueError):  # more than a hundred
+    with suppress(ValueError):  # more than a hundred parameters
         if len(query) <= LONGEST:
             pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=100, errors="replace")
     states = [value for name, value in pairs if name == "state"]
-    # Whoever knows the state has it from the authorization server: what else is wrong is a failure of that one.
+    # Only the authorization server knows the state, so any further mistake in the redirect is a failure of that server.
     if not any(hmac.compare_digest(one.encode("utf-8", "replace"), expected.state.encode()) for one in states[:10]):
         raise NotOurs(
             "A redirect came with no state, or with another state than was sent: it does not belong to this sign-in.",
@@ -114,7 +114,7 @@ def judge(query: str, expected: Expected) -> str:
             "and not after a #.",
         )
     for name in _ONCE:
-        if sum(found == name for found, _ in pairs) > 1:
+        if sum(key == name for key, _ in pairs) > 1:
             raise AuthFailed(
                 f"The redirect has {name} more than once.",
                 hint="The authorization server has to send every parameter once (RFC 6749 3.1). The code was not used.",
@@ -122,7 +122,7 @@ def judge(query: str, expected: Expected) -> str:
     values = dict(pairs)
     _check_issuer(values.get("iss"), expected)
     if "error" in values:
-        raise refusal("The authorization server gave no permission", values)
+        raise refusal("The authorization server refused permission", values)
     if not values.get("code"):
         raise AuthFailed(
             "The redirect brought neither a code nor an error.",
@@ -132,7 +132,7 @@ def judge(query: str, expected: Expected) -> str:
 
 
 def _check_issuer(iss: str | None, expected: Expected) -> None:
-    """The four cases of the specification 2026-07-28 (basic/authorization, authorization response validation)."""
+    """Check `iss` for the four cases of the specification 2026-07-28 (authorization response validation)."""
     if iss == expected.issuer or (iss is None and not expected.sends_issuer):
         return
     raise AuthFailed(
@@ -144,20 +144,20 @@ def _check_issuer(iss: str | None, expected: Expected) -> None:
 
 
 def query_of(text: str, redirect_uri: str) -> str:
-    """The query of a redirect that a person pasted: the whole address, or what follows the `?`.
+    """The query of a redirect that a person pasted as a whole address, or from the `?` on.
 
     Raises:
-        UsageError: it is neither.
+        UsageError: the text is neither.
     """
-    text = "".join(text.split()).strip("\"'<>")  # as mails and shells put around addresses
+    text = "".join(text.split()).strip("\"'<>")  # mail programs and shells put these around addresses
     query = ""
     if "://" not in text.partition("?")[0]:
         query = text.rpartition("?")[2]
     else:
         with suppress(ValueError):
-            came, ours = urlsplit(text), urlsplit(redirect_uri)
-            if (came.scheme, came.netloc.lower(), came.path) == (ours.scheme, ours.netloc, ours.path):
-                query = came.query or came.fragment
+            address, ours = urlsplit(text), urlsplit(redirect_uri)
+            if (address.scheme, address.netloc.lower(), address.path) == (ours.scheme, ours.netloc, ours.path):
+                query = address.query or address.fragment
     if "state=" in query and len(query) <= LONGEST:
         return query
     raise UsageError(

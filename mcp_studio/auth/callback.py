@@ -1,7 +1,7 @@
-"""The listener on this machine that a browser is sent back to with a code (RFC 8252 7.3): loopback only, for one flow.
+"""The loopback listener that receives the redirect of one sign-in from the browser (RFC 8252 7.3).
 
-Whatever else connects, scanners, prefetching browsers, other pages of the person's browser, is answered shortly and
-holds nobody up: only a GET of the right path, for the right host, whose query the flow takes for its own, ends it.
+Scanners, prefetching browsers and other web pages connect too. They get a short answer and delay nobody: only a GET of
+the right path, for the right host, whose query belongs to the sign-in, ends the wait.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _HTML = """<!doctype html>
 """
 _HEADERS = (
     ("Content-Type", "text/html; charset=utf-8"),
-    # The address of this page holds the code.
+    # The address of this page contains the code.
     ("Referrer-Policy", "no-referrer"),
     ("Cache-Control", "no-store"),
     (
@@ -40,7 +40,7 @@ _HEADERS = (
 
 
 def page(status: int, title: str, text: str) -> bytes:
-    """A whole HTTP response; title and text may quote anybody."""
+    """A whole HTTP response; `title` and `text` may contain foreign text."""
     body = _HTML.format(title=escape(safe(title, 200)), text=escape(safe(text, 1_000))).encode("utf-8", "replace")
     head = "".join(f"{name}: {value}\r\n" for name, value in (*_HEADERS, ("Content-Length", str(len(body)))))
     return f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n{head}\r\n".encode("ascii") + body
@@ -50,19 +50,19 @@ PATH = "/callback"
 _LONGEST = 24 * 1024
 """Bytes of a request; the query of a redirect may have 16 KB (`authorize.LONGEST`)."""
 _PATIENCE = 5.0
-"""Seconds that one connection may take."""
+"""The most seconds that one connection may take."""
 _OPEN = 32
-"""Connections open at a time; the oldest makes room for a new one."""
+"""The most open connections; a new one replaces the oldest."""
 _LINE = re.compile(rb"GET ([\x21-\x7e]+) HTTP/1\.[01]\Z")
 _NOTES = 3
-"""Redirects of somebody else that are noted."""
+"""How many redirects of other sign-ins are noted."""
 
 
 class Redirects:
-    """Waits for the redirect of one flow, by a listener and by what a person pastes; `close` it."""
+    """Waits for the redirect of one sign-in, from the listener or pasted by a person; the caller has to `close` it."""
 
     def __init__(self, server: str, note: Callable[[str], None]) -> None:
-        """`note` hears of redirects that belong to no flow of ours."""
+        """`note` receives a sentence about each redirect that belongs to no sign-in of ours."""
         self._server = server
         self._note = note
         self._notes = 0
@@ -71,48 +71,49 @@ class Redirects:
         self._listener: asyncio.Server | None = None
         self._open: dict[asyncio.StreamWriter, None] = {}
         self.uri = ""
-        """What the authorization server is told to send the browser to."""
+        """The redirect URI that the authorization request names."""
 
     @property
     def listening(self) -> bool:
-        """Whether the browser can come back by itself."""
+        """Whether the browser's redirect can reach us by itself."""
         return self._listener is not None
 
     async def start(self, host: str, port: int, known: Client | None = None) -> str:
-        """Listen at the port that is configured, else at the usual one or any; what is to be said about that.
+        """Listen on the configured port, else on the usual or a free one; return what the person should know about it.
 
-        `known` is the client that was registered before: some authorization servers take no other port than its own.
+        `known` is the client that was registered before: some authorization servers accept only the port it was
+        registered with.
         """
         first = port or _registered_port(known, host) or PORT
         self.uri, note = _uri(host, port or PORT), ""
-        for wanted in (first,) if port else (first, 0):
+        for number in (first,) if port else (first, 0):
             try:
-                found = await self._listen(wanted)
+                own_port = await self._listen(number)
             except OSError as problem:
-                # Whoever listens there gets the code, which is of no use without the verifier.
+                # The program on that port may receive the code, which is of no use without the verifier.
                 why = (problem.strerror or str(problem)).lower()
-                note = f"Port {wanted} of this machine refuses ({why}): paste the address that the browser ends at."
+                note = f"Port {number} of this machine refuses ({why}): paste the address that the browser ends at."
             else:
-                self.uri = _uri(host, found)
-                return note and f"Port {first} is taken; the browser is sent back to port {found}."
+                self.uri = _uri(host, own_port)
+                return note and f"Port {first} is taken; the browser is sent back to port {own_port}."
         return note
 
     async def _listen(self, port: int) -> int:
-        """Listen at a port, 0 is any that is free; which one it is. Browsers that are sent to `localhost` come too."""
+        """Listen on a port (0 means any free one) and return its number. Redirects to `localhost` arrive here too."""
         self._listener = await asyncio.start_server(self._serve, "127.0.0.1", port, limit=_LONGEST, backlog=_OPEN)
         return self._listener.sockets[0].getsockname()[1]
 
     def expect(self, expected: Expected) -> asyncio.Future[str]:
-        """From now on a redirect can come; its code, or why there is none."""
+        """Accept redirects from now on; the future gets the code, or the error of the redirect."""
         self._expected = expected
         self._code = asyncio.get_running_loop().create_future()
         return self._code
 
     def paste(self, text: str) -> None:
-        """What a person has copied out of the browser.
+        """Accept the address that a person copied out of the browser.
 
         Raises:
-            UsageError: it is no redirect of this flow.
+            UsageError: the address is no redirect of this sign-in.
         """
         query = authorize.query_of(text, self.uri)
         try:
@@ -123,12 +124,12 @@ class Redirects:
                 hint="It may be of an earlier sign-in, or not be whole: paste what this page ends at, as it stands.",
             ) from None
         except AuthFailed:
-            pass  # whoever waits says it
+            pass  # whoever awaits the code reports it
 
     def close(self) -> None:
-        """Stop listening; who is connected is cut off. Any number of times."""
+        """Stop listening and cut off open connections; it may be called more than once."""
         if self._code is not None and self._code.done() and not self._code.cancelled():
-            self._code.exception()  # nobody may have waited for it
+            self._code.exception()  # maybe nobody awaited the code; without this asyncio would log the exception
         self._stop()
         for writer in self._open:
             writer.transport.abort()
@@ -138,11 +139,11 @@ class Redirects:
             self._listener.close()
 
     def _settle(self, query: str) -> None:
-        """Judge a redirect, and tell who waits."""
+        """Judge a redirect and hand its code or its error to the waiting sign-in."""
         if self._expected is None or self._code is None:
-            raise NotOurs("A redirect came before anybody was sent to the browser.", hint="Go back to the terminal.")
+            raise NotOurs("A redirect came before the sign-in had opened a browser.", hint="Go back to the terminal.")
         if self._code.done():
-            raise NotOurs("A second redirect came for a sign-in that had its redirect already.", hint="Sign in again.")
+            raise NotOurs("A second redirect came for a sign-in that already had one.", hint="Sign in again.")
         try:
             self._code.set_result(authorize.judge(query, self._expected))
         except AuthFailed as problem:
@@ -162,25 +163,25 @@ class Redirects:
                 writer.write(self._answer(await reader.readuntil(b"\r\n\r\n")))
                 await writer.drain()
         except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            pass  # whoever that was has not said anything
+            pass  # the client sent no whole request
         finally:
             self._open.pop(writer, None)
             writer.close()
 
     def _answer(self, head: bytes) -> bytes:
-        """The response to one request: a GET of our path, for our host and no other name that leads here."""
+        """Answer one request: only a GET of our path, for our own host names, can be a redirect."""
         line, *lines = head[:-4].split(b"\r\n")
-        found = _LINE.match(line)
+        request = _LINE.match(line)
         headers = [(name.strip().lower(), value.strip()) for name, _, value in (one.partition(b":") for one in lines)]
         hosts = [value.decode("latin-1").lower() for name, value in headers if name == b"host"]
         port = urlsplit(self.uri).port
-        path, _, query = found[1].decode("ascii").partition("?") if found else ("", "", "")
+        path, _, query = request[1].decode("ascii").partition("?") if request else ("", "", "")
         if path != PATH or hosts not in ([f"{own}:{port}"] for own in ("127.0.0.1", "localhost")):
             return page(404, "Nothing here", "mcp-studio waits here for the end of a sign-in, at another address.")
         return self._receive(query.partition("#")[0])
 
     def _receive(self, query: str) -> bytes:
-        """The response to what may be the redirect; nothing is listened for after it."""
+        """Answer a request that may be the redirect; the listener stops after the right one."""
         try:
             self._settle(query)
         except NotOurs as problem:
@@ -189,11 +190,11 @@ class Redirects:
                 self._note(problem.message)
             return page(400, "Not this one", f"{problem.message} {problem.hint} Nothing was done with it.")
         except AuthFailed as problem:
-            title, told = "Signing in did not work", f"{problem.message} {problem.hint}"
+            title, text = "Signing in did not work", f"{problem.message} {problem.hint}"
         else:
-            title, told = "Back to the terminal", f"Permission for {self._server} has come."
+            title, text = "Back to the terminal", f"You gave permission for {self._server}."
         self._stop()
-        return page(200, title, f"{told} You can close this page and go back to the terminal.")
+        return page(200, title, f"{text} You can close this page and go back to the terminal.")
 
 
 def _uri(host: str, port: int) -> str:
@@ -201,6 +202,6 @@ def _uri(host: str, port: int) -> str:
 
 
 def _registered_port(known: Client | None, host: str) -> int:
-    """The port of a registered client's redirect to this machine under this name; 0 where there is none."""
+    """The port of a registered client's redirect URI if its host is `host`; 0 where there is none."""
     parts = urlsplit(known.redirect_uri if known and known.how == "registered" else "")
     return (parts.port or 0) if parts.hostname == host else 0

@@ -1,8 +1,9 @@
-"""Who we are at an authorization server, and how we show ourselves there.
+"""Which client we are at an authorization server, and how that client authenticates itself.
 
-The order of the ways is that of the specification 2026-07-28 (basic/authorization, client registration): registered
-beforehand, a client id metadata document, dynamic registration (RFC 7591), the person. At the token endpoint a client
-shows nothing, a secret, or a JWT that it signs (RFC 6749 2.3.1, RFC 7523 2.2, OpenID Connect Core 9).
+The ways to get a client are tried in the order of the specification 2026-07-28 (basic/authorization, client
+registration): registered beforehand, a client id metadata document, dynamic registration (RFC 7591), the person. At the
+token endpoint a client sends no secret, a secret, or a JWT that it signs (RFC 6749 2.3.1, RFC 7523 2.2, OpenID Connect
+Core 9).
 """
 
 from __future__ import annotations
@@ -28,26 +29,26 @@ from mcp_studio.jsontext import Json, dumps, items_of, mapping
 
 CLIENT_ASSERTION = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 LIFE = 300
-"""Seconds that an assertion of ours can be used."""
+"""Seconds for which a client assertion is valid."""
 JWT = re.compile(r"[A-Za-z0-9_-]{2,}\.[A-Za-z0-9_-]{2,}\.[A-Za-z0-9_-]*\Z")
 Form = list[tuple[str, str]]
 
 
 def method_for(metadata: IssuerMetadata, secret: str, wanted: str = "") -> str:
-    """How a client shows itself at the token endpoint.
+    """How a client authenticates itself at the token endpoint.
 
     Args:
-        secret: the client's; empty for a public one.
-        wanted: as configured or registered; empty for the first one that both know.
+        secret: the client's secret; empty for a public client.
+        wanted: the configured or registered method; empty for the first one that both sides support.
 
     Raises:
-        AuthFailed: in no way that the authorization server takes.
+        AuthFailed: the authorization server accepts none of our methods.
     """
     if wanted:
         return wanted
     if not secret:
         return "none"
-    # Without a list it is Basic (RFC 8414 2). `none` alone means that secrets are not looked at.
+    # Without a list the method is Basic (RFC 8414 2). A list of `none` alone means that the server ignores secrets.
     offered = metadata.methods if metadata.methods is not None else ("client_secret_basic",)
     for one in ("client_secret_basic", "client_secret_post", "none"):
         if one in offered:
@@ -64,29 +65,30 @@ def no_method(metadata: IssuerMetadata) -> AuthFailed:
 
 
 class TokenRequest(NamedTuple):
-    """One POST that is ready to be sent."""
+    """A POST that is ready to be sent."""
 
     headers: list[tuple[str, str]]
     body: bytes
     secrets: list[str]
-    """What of the headers must not be shown, also when the other side quotes it; those of the body have names."""
+    """Secret parts of the headers, which are never shown, even if the server quotes them; fields of the body have
+    names."""
 
 
 def sign(client: Client, form: Form, assertion: str = "") -> TokenRequest:
-    """A form that the client signs in its way (`Client.method`).
+    """Add a client's credentials to a form, by its method (`Client.method`).
 
     Args:
         assertion: the client's JWT, for `private_key_jwt` (RFC 7523 2.2).
 
     Raises:
-        AuthFailed: the client has nothing to show itself with in that way.
+        AuthFailed: the client lacks the credentials for its method.
     """
     form = [(name, value) for name, value in form if value]
     headers = [("Content-Type", "application/x-www-form-urlencoded"), ("Accept", "application/json")]
     secrets: list[str] = []
     match client.method:
         case "none":
-            # A workload has none: its assertion says who it is.
+            # A workload has no client id: its assertion identifies it.
             form += [("client_id", client.client_id)] if client.client_id else []
         case "client_secret_basic" if client.secret:
             pair = f"{quote_plus(client.client_id)}:{quote_plus(client.secret)}"
@@ -96,7 +98,7 @@ def sign(client: Client, form: Form, assertion: str = "") -> TokenRequest:
         case "client_secret_post" if client.secret:
             form += [("client_id", client.client_id), ("client_secret", client.secret)]
         case "private_key_jwt" if assertion:
-            # The assertion says who it is (MCP client credentials extension; RFC 7523 3).
+            # The assertion identifies the client (MCP client credentials extension; RFC 7523 3).
             form += [("client_assertion_type", CLIENT_ASSERTION), ("client_assertion", assertion)]
         case method:
             raise AuthFailed(
@@ -108,15 +110,15 @@ def sign(client: Client, form: Form, assertion: str = "") -> TokenRequest:
 
 
 def client_assertion(client: Client, key: str, algorithm: str) -> str:
-    """A JWT by which a client shows itself at a token endpoint (`private_key_jwt`, RFC 7523 2.2, 3).
+    """A JWT that authenticates a client at a token endpoint (`private_key_jwt`, RFC 7523 2.2, 3).
 
-    Its audience is the issuer of the authorization server (draft-ietf-oauth-rfc7523bis: exactly this, no endpoint).
+    Its audience is the issuer of the authorization server, and no endpoint (draft-ietf-oauth-rfc7523bis).
 
     Args:
-        key: the private key as PEM, or the file it is in.
+        key: the private key as PEM, or the name of its file.
 
     Raises:
-        ConfigError: there is no such key, or it does not sign that way.
+        ConfigError: the key does not exist, or does not sign with `algorithm`.
     """
     import jwt
     from cryptography.exceptions import UnsupportedAlgorithm
@@ -142,13 +144,13 @@ def client_assertion(client: Client, key: str, algorithm: str) -> str:
 
 
 def read_secret(value: str, name: str) -> str:
-    """What is written itself (PEM, a JWT), or what is in the file that is named.
+    """The secret itself if `value` is one (PEM, a JWT), else the content of the file that `value` names.
 
     Args:
-        name: the key of the configuration that it stands at.
+        name: the key in the configuration that has this value.
 
     Raises:
-        ConfigError: it is empty, or a file that cannot be read.
+        ConfigError: the value is empty, or names a file that cannot be read.
     """
     if not value:
         raise ConfigError(f"`{name}` is missing.", key=name, hint="Set it in the [servers.NAME.auth] table.")
@@ -158,17 +160,17 @@ def read_secret(value: str, name: str) -> str:
         return Path(value).expanduser().read_text("utf-8", "replace")
     except (OSError, ValueError, RuntimeError) as problem:
         reason = getattr(problem, "strerror", None) or "there is no such file"
-        # Its name is not quoted: it may be a damaged secret.
+        # The message does not quote the name: it may be a damaged secret.
         raise ConfigError(f"The file that `{name}` names cannot be read: {reason}.", key=name) from None
 
 
 LONGEST = 4_096
-"""Characters of a client id or secret."""
+"""The most characters that a client id or secret may have."""
 _REGISTERED = ("none", "client_secret_post", "client_secret_basic")
-"""What is asked for at registration, in this order: what every server has to know first (OAuth 2.1, 2.5.1); with Basic,
-servers disagree on whether the form names the client as well."""
+"""The methods that a registration requests, in this order: `none` is the one that every server has to support (OAuth
+2.1, 2.5.1), and servers disagree on whether a form has to name the client besides Basic."""
 _HARMLESS = "none"
-"""A response type that brings nothing at all; some authorization servers give it to every client."""
+"""A response type that returns nothing; some authorization servers register every client with it."""
 
 
 def choose(
@@ -180,21 +182,21 @@ def choose(
     redirect_uri: str = "",
     asked: Sequence[str] = (),
 ) -> Client | None:
-    """The first client that can be used without registering one.
+    """Choose the first client that needs no registration; None where there is none.
 
     Args:
-        auth: the table of the entry, which may name a client that was registered beforehand.
+        auth: the entry's table, which may name a client that was registered beforehand.
         document: the URL of our client id metadata document.
-        known: what was registered or typed before at this issuer.
-        redirect_uri: where the browser is to be sent back to; a client registered for another one is of no use.
-        asked: the scopes that are to be asked for.
+        known: the client that was registered or typed before at this issuer.
+        redirect_uri: where the browser is sent back to; a client registered with another redirect URI is not used.
+        asked: the scopes of the request.
 
     Raises:
-        AuthFailed: there is a client that cannot show itself in a way that the authorization server takes.
+        AuthFailed: the configured client supports no method that the authorization server accepts.
     """
     if auth.client_id:
-        shown = method_for(metadata, auth.client_secret, auth.method)
-        return Client(metadata.issuer, auth.client_id, auth.client_secret, shown, "configured", redirect_uri)
+        method = method_for(metadata, auth.client_secret, auth.method)
+        return Client(metadata.issuer, auth.client_id, auth.client_secret, method, "configured", redirect_uri)
     if metadata.reads_documents and document:
         return Client(metadata.issuer, document, "", "none", "document", redirect_uri)
     if known and known.issuer == metadata.issuer and usable(known, redirect_uri, asked):
@@ -208,29 +210,29 @@ def usable(client: Client, redirect_uri: str, asked: Sequence[str]) -> bool:
         return False
     if client.how != "registered":
         return True
-    # Whether another port will do (RFC 8252 7.3) would show in the browser alone.
+    # Whether the server accepts another port (RFC 8252 7.3) would only show in the browser.
     if client.redirect_uri != redirect_uri:
         return False
-    held = mapping(client.registration).get("scope")
-    if not held or not isinstance(held, str):
+    scope = mapping(client.registration).get("scope")
+    if not scope or not isinstance(scope, str):
         return True
-    # It may ask for these alone (RFC 7591 2). What was asked for then and left out would be left out again.
-    return not discovery.missing((*discovery.parse(held), *client.asked, discovery.OFFLINE), asked)
+    # The client may request only these scopes (RFC 7591 2). Scopes that its registration asked for and did not get
+    # would not be granted now either.
+    return not discovery.missing((*discovery.parse(scope), *client.asked, discovery.OFFLINE), asked)
 
 
 def registration_request(metadata: IssuerMetadata, redirect_uri: str, scopes: Sequence[str] = ()) -> dict[str, Json]:
-    """What is sent to the registration endpoint (RFC 7591 2; OpenID Connect Registration 2 for `application_type`).
+    """The body of a registration request (RFC 7591 2; OpenID Connect Registration 2 for `application_type`).
 
     Raises:
-        AuthFailed: the authorization server wants clients to show themselves in ways that a program on a person's
-            machine cannot.
+        AuthFailed: the authorization server requires a method that a program on a person's machine cannot use.
     """
-    # Nothing is known where there is no metadata; with metadata and without a list it is Basic (RFC 8414 2).
+    # Without metadata the methods are unknown; with metadata that has no list the method is Basic (RFC 8414 2).
     offered = metadata.methods if metadata.methods is not None else (("client_secret_basic",) if metadata.place else ())
     method = next((one for one in _REGISTERED if not offered or one in offered), "")
     if not method:
         raise no_method(metadata)
-    asked: dict[str, Json] = {
+    request: dict[str, Json] = {
         "client_name": "MCP Studio",
         "application_type": "native",
         "redirect_uris": [redirect_uri],
@@ -239,15 +241,15 @@ def registration_request(metadata: IssuerMetadata, redirect_uri: str, scopes: Se
         "token_endpoint_auth_method": method,
     }
     if scopes:
-        asked["scope"] = " ".join(scopes)
-    return asked
+        request["scope"] = " ".join(scopes)
+    return request
 
 
 def client_from(raw: Json, *, asked: dict[str, Json], metadata: IssuerMetadata) -> Client:
-    """The client that a registration made (RFC 7591 3.2.1). Placeholders, null and "", are as good as nothing.
+    """The client in the answer to a registration (RFC 7591 3.2.1). Null and "" are placeholders and count as missing.
 
     Raises:
-        AuthFailed: the answer is no registration, or is another one than was asked for.
+        AuthFailed: the answer is no registration, or changes what was requested.
     """
     answer = {name: value for name, value in mapping(raw).items() if value is not None and value != ""}
     client_id, secret = _text(answer, "client_id"), _text(answer, "client_secret")
@@ -258,10 +260,10 @@ def client_from(raw: Json, *, asked: dict[str, Json], metadata: IssuerMetadata) 
     if not items_of(redirects) or not all(same_redirect(redirect_uri, one) for one in items_of(redirects)):
         raise _wrong("redirect_uris", redirects, asked)
     for name in ("grant_types", "response_types"):
-        wanted = items_of(asked[name])
-        came = answer.get(name, wanted)
-        if wanted[0] not in items_of(came) or any(one not in (*wanted, _HARMLESS) for one in items_of(came)):
-            raise _wrong(name, came, asked)
+        wishes = items_of(asked[name])
+        reply = answer.get(name, wishes)
+        if wishes[0] not in items_of(reply) or any(one not in (*wishes, _HARMLESS) for one in items_of(reply)):
+            raise _wrong(name, reply, asked)
     scope = answer.get("scope")
     return Client(
         issuer=metadata.issuer,
@@ -271,7 +273,7 @@ def client_from(raw: Json, *, asked: dict[str, Json], metadata: IssuerMetadata) 
         how="registered",
         redirect_uri=redirect_uri,
         secret_expires=_expires(answer) if secret else 0.0,
-        # The rest of the answer may have a megabyte, and keyrings hold little.
+        # The rest of the answer may have a megabyte, and keyrings store only little.
         registration={"scope": scope[: 2 * discovery.LONGEST_SCOPES]} if isinstance(scope, str) else {},
     )
 
@@ -288,13 +290,13 @@ def _text(answer: dict[str, Json], name: str) -> str:
     if isinstance(value, str) and len(value) <= LONGEST and value.isascii() and value.isprintable():
         return value
     raise AuthFailed(
-        f"{name} in the answer to the registration is no plain text.",  # not quoted: it may be the secret
+        f"{name} in the answer to the registration is no plain text.",  # not quoted: the value may be the secret
         hint=f"It has to be a string of at most {LONGEST:,} printable ASCII characters (RFC 6749 appendix A).",
     )
 
 
 def same_redirect(one: str, other: Json) -> bool:
-    """Whether two redirect URIs are the same; the port on this machine does not count (RFC 8252 7.3)."""
+    """Whether two redirect URIs are the same; the port of a loopback address does not count (RFC 8252 7.3)."""
     if one == other or not isinstance(other, str):
         return one == other
     try:
@@ -310,16 +312,16 @@ def _method(answer: dict[str, Json], asked: dict[str, Json], metadata: IssuerMet
     usual = "none"
     if secret:
         usual = method_for(metadata, secret) if asked[name] == "none" else str(asked[name])
-    came = answer.get(name, usual)
-    if came not in _REGISTERED or (came != "none" and not secret):
-        problem = _wrong(name, came, asked)
+    method = answer.get(name, usual)
+    if method not in _REGISTERED or (method != "none" and not secret):
+        problem = _wrong(name, method, asked)
         problem.hint += " For a client with a secret client_secret has to be in the answer."
         raise problem
-    return str(came)
+    return str(method)
 
 
 def _expires(answer: dict[str, Json]) -> float:
-    """When the secret expires; 0 is never, and where the answer makes no sense."""
+    """When the secret expires; 0 means never, or an answer that makes no sense."""
     value = answer.get("client_secret_expires_at", 0)
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return float(value) if number and time.time() < value < 1e12 else 0.0
@@ -338,23 +340,23 @@ WAYS = {
 
 
 async def register(fetcher: Fetcher, issuer: IssuerMetadata, redirect_uri: str, wanted: Sequence[str]) -> Client:
-    """A new client at an authorization server.
+    """Register a new client at an authorization server.
 
     Raises:
-        AuthFailed: it does not register us, or as something else than was asked for.
+        AuthFailed: the server does not register us, or changes what was requested.
         StudioError: as `Fetcher.send`.
     """
-    asked = registration_request(issuer, redirect_uri, wanted)
+    request = registration_request(issuer, redirect_uri, wanted)
     headers, url = [("Content-Type", "application/json")], issuer.registration_endpoint
-    answer = await fetcher.send("registration", "POST", url, headers=headers, body=dumps(asked))
+    answer = await fetcher.send("registration", "POST", url, headers=headers, body=dumps(request))
     raw = json_of(answer.body)
-    if "scope" in asked and answer.status == 400 and "scope" in f"{mapping(raw).get('error_description')}":
-        # Scopes of the server may be none of the authorization server's own, which clients are registered for.
-        del asked["scope"]
-        answer = await fetcher.send("registration", "POST", url, headers=headers, body=dumps(asked))
+    if "scope" in request and answer.status == 400 and "scope" in f"{mapping(raw).get('error_description')}":
+        # The MCP server's scopes may be unknown to the authorization server, which registers clients for its own.
+        del request["scope"]
+        answer = await fetcher.send("registration", "POST", url, headers=headers, body=dumps(request))
         raw = json_of(answer.body)
     if 200 <= answer.status < 300 and isinstance(raw, dict):
-        return replace(client_from(raw, asked=asked, metadata=issuer), asked=tuple(wanted))
+        return replace(client_from(raw, asked=request, metadata=issuer), asked=tuple(wanted))
     problem = refusal(
         f"The registration endpoint {url} did not register a client (status {answer.status})",
         mapping(raw),

@@ -1,6 +1,6 @@
-"""Tokens that are of use only together with a key of ours (RFC 9449; SEP-1932): the key, its proofs, nonces.
+"""Tokens that are bound to a key of ours (DPoP: RFC 9449; SEP-1932): the key, its proofs and nonces.
 
-A key is made for each sign-in and kept with its tokens. Proofs are signed with ES256.
+Each sign-in makes a new key, which is stored with its tokens. Proofs are signed with ES256.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 
 ALGORITHM = "ES256"
-"""How proofs are signed (RFC 7518 3.4)."""
+"""The signature algorithm of proofs (RFC 7518 3.4)."""
 Use = Literal["no", "may", "must"]
-"""Whether a token is to be bound: no; if the authorization server does it; or it is of no use otherwise."""
+"""Whether to bind a token: no; if the authorization server supports it; or always, because the server requires it."""
 _NONCE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,2048}\Z")
 
 
 class Dpop:
-    """One key, and the nonces that servers want in its proofs. Used by one loop."""
+    """One key, and the nonces that servers require in its proofs. Only one event loop may use it."""
 
     def __init__(self, key: EllipticCurvePrivateKey, *, required: bool) -> None:
-        """With `required` a token that is bound to no key is of no use."""
+        """`required`: the server accepts no token that is not bound to a key."""
         from jwt.algorithms import ECAlgorithm
 
         self.required = required
@@ -43,17 +43,17 @@ class Dpop:
 
     @staticmethod
     def make(*, required: bool) -> Dpop:
-        """With a new key; the first in a process takes tens of milliseconds, for the library."""
+        """Make a new key; the first one in a process takes tens of milliseconds, for loading the library."""
         from cryptography.hazmat.primitives.asymmetric import ec
 
         return Dpop(ec.generate_private_key(ec.SECP256R1()), required=required)
 
     @staticmethod
     def load(pem: str, *, required: bool = True) -> Dpop:
-        """With a key that was kept (`pem`).
+        """Load a stored key from its PEM.
 
         Raises:
-            AuthFailed: it is none.
+            AuthFailed: the text is no such key.
         """
         from cryptography.hazmat.primitives.asymmetric import ec
         from cryptography.hazmat.primitives.serialization import load_pem_private_key
@@ -68,22 +68,22 @@ class Dpop:
 
     @property
     def pem(self) -> str:
-        """The private key, to be kept like a token."""
+        """The private key as PEM, to be stored like a token."""
         from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
         return self._key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode("ascii")
 
     @property
     def thumbprint(self) -> str:
-        """What names the key (RFC 7638 3; `dpop_jkt` and `cnf.jkt` of RFC 9449)."""
-        needed = {name: self._public[name] for name in ("crv", "kty", "x", "y")}
-        return unpadded(hashlib.sha256(json.dumps(needed, separators=(",", ":")).encode()).digest())
+        """The identifier of the key (RFC 7638 3; `dpop_jkt` and `cnf.jkt` of RFC 9449)."""
+        members = {name: self._public[name] for name in ("crv", "kty", "x", "y")}
+        return unpadded(hashlib.sha256(json.dumps(members, separators=(",", ":")).encode()).digest())
 
     def proof(self, method: str, url: str, token: str = "") -> str:
-        """A new proof for one request (RFC 9449 4.2), with the nonce that its origin wants.
+        """A new proof for one request (RFC 9449 4.2), with the nonce that the origin requires.
 
         Args:
-            token: the access token that goes along (RFC 9449 7), nothing at a token endpoint.
+            token: the access token of the request (RFC 9449 7); empty at a token endpoint.
         """
         import jwt
 
@@ -102,7 +102,7 @@ class Dpop:
         return jwt.encode(claims, self._key, algorithm=ALGORITHM, headers=headers)
 
     def seen(self, url: str, headers: Iterable[tuple[str, str]]) -> bool:
-        """Remember the nonce that came with a response (RFC 9449 8.2); whether there is a new one."""
+        """Remember the nonce of a response (RFC 9449 8.2); return whether it is a new one."""
         for name, value in headers:
             if name.lower() == "dpop-nonce" and _NONCE.match(value.strip()):
                 place, nonce = origin(url), value.strip()
@@ -113,22 +113,22 @@ class Dpop:
 
 
 def use(configured: bool, challenge: str, resource: ResourceMetadata | None, issuer: IssuerMetadata) -> Use:
-    """Whether to bind a token.
+    """Whether to bind a token to a key.
 
-    An authorization server that can does not mean that the server understands what comes of it: that has to say so,
-    by its metadata (RFC 9728 2) or by a challenge of the scheme DPoP (RFC 9449 7.1).
+    Support by the authorization server does not mean that the MCP server understands bound tokens: the MCP server has
+    to say so, by its metadata (RFC 9728 2) or by a DPoP challenge (RFC 9449 7.1).
 
     Args:
         challenge: the header `WWW-Authenticate`.
 
     Raises:
-        AuthFailed: it has to be, and one of the two does not take what we sign with.
+        AuthFailed: the token has to be bound, and one of the two servers does not accept our algorithm.
     """
     challenges = Challenge.parse(challenge)
     schemes = {one.scheme for one in challenges}
-    wanted = "dpop" in schemes or bool(resource and resource.dpop_algs)
+    useful = "dpop" in schemes or bool(resource and resource.dpop_algs)
     must = configured or bool(resource and resource.dpop_required) or ("dpop" in schemes and "bearer" not in schemes)
-    if not must and not (wanted and issuer.dpop_algs):
+    if not must and not (useful and issuer.dpop_algs):
         return "no"
     listed = (
         tuple(Challenge.dpop(challenge).get("algs").split()) or None,
@@ -146,5 +146,5 @@ def use(configured: bool, challenge: str, resource: ResourceMetadata | None, iss
 
 
 def nonce_wanted(status: int, error: str, challenge: str) -> bool:
-    """Whether an answer only asks for a nonce: by its error (RFC 9449 8) or its challenge (RFC 9449 9)."""
+    """Whether an answer only requests a nonce: by its error (RFC 9449 8) or its challenge (RFC 9449 9)."""
     return status in (400, 401) and "use_dpop_nonce" in (error, Challenge.dpop(challenge).get("error"))

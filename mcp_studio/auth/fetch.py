@@ -1,4 +1,4 @@
-"""The only way to the network for signing in: every request is bounded in time, size and reach, and is traced."""
+"""The only way to the network for signing in: every request is traced, and bounded in time, size and destination."""
 
 from __future__ import annotations
 
@@ -39,33 +39,33 @@ _WHERE = ("public", "in a private network", "on this machine")
 
 
 def _destination(address: str) -> IPv4Address | IPv6Address:
-    """The IPv4 address that an IPv6 one leads to (mapped, 6to4, Teredo, NAT64), or the address itself."""
-    found = ip_address(address.partition("%")[0])
-    if isinstance(found, IPv4Address):
-        return found
-    if found in _NAT64:
-        return IPv4Address(int(found) & 0xFFFF_FFFF)
-    teredo = found.teredo
-    return found.ipv4_mapped or found.sixtofour or (teredo[1] if teredo else found)
+    """The IPv4 address that an IPv6 address leads to (mapped, 6to4, Teredo, NAT64), or the address itself."""
+    target = ip_address(address.partition("%")[0])
+    if isinstance(target, IPv4Address):
+        return target
+    if target in _NAT64:
+        return IPv4Address(int(target) & 0xFFFF_FFFF)
+    teredo = target.teredo
+    return target.ipv4_mapped or target.sixtofour or (teredo[1] if teredo else target)
 
 
 def nearness(address: str) -> int:
-    """How near an address is."""
-    found = _destination(address)
-    if found.is_loopback or found.is_unspecified:
+    """How near an address is: `PUBLIC`, `PRIVATE` or `LOOPBACK`."""
+    target = _destination(address)
+    if target.is_loopback or target.is_unspecified:
         return LOOPBACK
-    return PUBLIC if found.is_global and not found.is_multicast else PRIVATE
+    return PUBLIC if target.is_global and not target.is_multicast else PRIVATE
 
 
 def check_address(address: str, host: str, what: str, reach: int) -> None:
-    """Check whether an address may be connected to, where the MCP server is as near as `reach`.
+    """Check whether we may connect to an address, given how near the MCP server is (`reach`).
 
     Raises:
-        AuthFailed: it is nearer to us than the MCP server.
+        AuthFailed: the address is nearer to us than the MCP server.
     """
-    near, found = nearness(address), _destination(address)
-    # At link-local addresses the machines of clouds tell their secrets, and no authorization server is there.
-    if near > reach or found.is_link_local or found.is_multicast:
+    near, target = nearness(address), _destination(address)
+    # Cloud machines serve their secrets at link-local addresses, and no authorization server is there.
+    if near > reach or target.is_link_local or target.is_multicast:
         raise AuthFailed(
             f"{host} ({what}) has the address {address}, one {_WHERE[near]}; nothing was sent there, because the MCP "
             f"server itself is {_WHERE[reach]}.",
@@ -74,8 +74,11 @@ def check_address(address: str, host: str, what: str, reach: int) -> None:
 
 
 class Network:
-    """Connections on behalf of one MCP server. A name is resolved once, and what was checked is connected to: a name
-    that means something else a moment later (DNS rebinding) leads nowhere."""
+    """The connections for one MCP server's sign-in.
+
+    A name is resolved once, and the connection goes to the checked address, so that a changed DNS answer (DNS
+    rebinding) cannot redirect it.
+    """
 
     def __init__(self, config: ServerConfig) -> None:
         self._config = config
@@ -83,11 +86,11 @@ class Network:
         self._addresses: dict[str, list[str]] = {}
 
     async def reach(self) -> int:
-        """Where the MCP server is."""
+        """How near the MCP server is."""
         if discovery.is_loopback(self._config.url):
             return LOOPBACK
         if http_client.route_to(self._config.url):
-            return PUBLIC  # names may mean something else to the proxy, or nothing here
+            return PUBLIC  # the proxy may resolve the name to another address, or this machine may not resolve it
         try:
             return min(nearness(address) for address in await self._resolve(self._host))
         except (OSError, ValueError):  # no such host
@@ -99,17 +102,17 @@ class Network:
         return self._addresses[host]
 
     async def pool(self, url: str, what: str) -> tuple[httpcore2.AsyncConnectionPool, list[str]]:
-        """A pool for one request, and the addresses to try, one after the other.
+        """A pool for one request, and the addresses to try in turn.
 
         Raises:
-            AuthFailed: nothing may be sent there.
+            AuthFailed: nothing may be sent to this address.
             HttpUnreachable: the name does not resolve.
-            ConfigError: certificates or a proxy that cannot be used.
+            ConfigError: the certificates or the proxy cannot be used.
         """
         host, route = urlsplit(url).hostname or "", http_client.route_to(url)
         addresses: list[str] = []
         try:
-            # Through a proxy only it knows where a name leads: what is private to it has to be closed there.
+            # Only the proxy knows where a name leads, so only the proxy can close its private network to us.
             addresses = [str(ip_address(host))] if route else await self._resolve(host)
         except (OSError, UnicodeError) as problem:
             raise no_such_host(host) from problem
@@ -124,7 +127,7 @@ class Network:
         import httpcore2
 
         parts = urlsplit(url)
-        # The server's own host alone is shown its client certificate.
+        # Only the server's own host gets to see the client certificate.
         others = Tls(ca=self._config.tls.ca)
         trust = self._config.tls if parts.hostname == self._host else others
         return httpcore2.AsyncConnectionPool(
@@ -139,31 +142,31 @@ class Network:
 def _proxy(route: http_client.Route, context: Callable[[], ssl.SSLContext]) -> httpcore2.Proxy:
     import httpcore2
 
-    made = http_client.proxy_of(route, context)
+    proxy = http_client.proxy_of(route, context)
     url = httpcore2.URL(
-        scheme=made.url.raw_scheme, host=made.url.raw_host, port=made.url.port, target=made.url.raw_path
+        scheme=proxy.url.raw_scheme, host=proxy.url.raw_host, port=proxy.url.port, target=proxy.url.raw_path
     )
-    return httpcore2.Proxy(url, auth=made.raw_auth, headers=made.headers.raw, ssl_context=made.ssl_context)
+    return httpcore2.Proxy(url, auth=proxy.raw_auth, headers=proxy.headers.raw, ssl_context=proxy.ssl_context)
 
 
 _SHOWN = 64 * 1024
-"""Characters of a body that are shown."""
+"""The most characters of a body that are shown."""
 _SECRET = frozenset(
     "access_token refresh_token id_token client_secret registration_access_token assertion client_assertion"
     " subject_token code_verifier token device_secret".split()
 )
-"""Fields whose values are secret. Not `code`, which errors have too: whoever sends one has the redactor learn it."""
+"""Fields whose values are secret. `code` is missing because errors have one too: the sender of a code registers it."""
 _LONGEST = 64 * 1024
-"""Characters of a secret that is learned; longer tokens are not taken."""
+"""The most characters of a secret that the redactor learns; longer tokens are rejected."""
 _MANY = 16
-"""Secrets that are learned of one body: a flood of them would make the redactor slow and large."""
+"""The most secrets that the redactor learns of one body: a flood of them would make it slow and large."""
 _FORM = "application/x-www-form-urlencoded"
 _FIELDS = re.compile(rb"\s*+[\w.~%+*\[\]-]{1,80}+=[^\s&=<>\"']*+(?:&[\w.~%+*\[\]-]{1,80}+=[^\s&=<>\"']*+)*+\s*+\Z")
-"""A form; a value that is not quoted as it should be makes none of it."""
+"""The body of a form; a value with unescaped characters means that the body is no form."""
 
 
 def shown(headers: Headers, body: str, clean: Callable[[str], str] = str) -> str:
-    """Headers and body as one text. `clean` takes secrets out of the body, which takes its time."""
+    """Headers and body as one text. `clean` removes secrets from the body."""
     lines = "\n".join(f"{name}: {value}" for name, value in headers)
     body = clean(body)
     if len(body) > _SHOWN:
@@ -172,9 +175,9 @@ def shown(headers: Headers, body: str, clean: Callable[[str], str] = str) -> str
 
 
 def json_of(body: bytes) -> Json:
-    """The JSON of a small answer; None where it is none.
+    """The JSON value of a small answer; None if the answer is no JSON.
 
-    A byte order mark before it is overlooked (RFC 8259 8.1), as files of Windows have one.
+    A byte order mark is ignored (RFC 8259 8.1), because files written on Windows have one.
     """
     try:
         return loads(body.removeprefix(BOM_UTF8), most=64, values=50_000)
@@ -193,8 +196,11 @@ def _fields(media_type: str, body: bytes) -> dict[str, Json] | None:
 
 
 def traceable(method: str, media_type: str, body: bytes) -> bytes:
-    """The body as it may be traced. One that was posted, or answers that, is masked whole unless it is understood:
-    a page of HTML or half an answer may repeat a secret in any shape."""
+    """The body as the trace may show it.
+
+    The body of a POST or of its answer is masked as a whole unless it can be parsed: an HTML page or half an answer may
+    repeat a secret in any form.
+    """
     if method == "GET" or not body.strip() or _fields(media_type, body) is not None:
         return body
     return f"{MARK} ({len(body):,} bytes that are neither a JSON object nor a form)".encode()
@@ -202,15 +208,15 @@ def traceable(method: str, media_type: str, body: bytes) -> bytes:
 
 def secrets_in(media_type: str, body: bytes) -> list[str]:
     """The values in a body that must not be shown: tokens, codes, client secrets."""
-    found: dict[str, None] = {}
+    values: dict[str, None] = {}
     for name, value in (_fields(media_type, body) or {}).items():
         if name.lower() in _SECRET:
-            found |= dict.fromkeys(_texts(value))
-    return [one for one in found if len(one) <= _LONGEST][:_MANY]
+            values |= dict.fromkeys(_texts(value))
+    return [one for one in values if len(one) <= _LONGEST][:_MANY]
 
 
 def _texts(value: Json) -> Iterator[str]:
-    """The texts in a value: a token may come as a list, or an object."""
+    """All texts in a value: a token may be inside a list or an object."""
     if isinstance(value, str):
         yield value
     for inner in (*mapping(value).values(), *items_of(value)):
@@ -218,24 +224,24 @@ def _texts(value: Json) -> Iterator[str]:
 
 
 FIRST = 1 << 20
-"""The number of the first exchange of signing in; those of the HTTP transport count from 1."""
+"""The number of a sign-in's first exchange; the HTTP transport numbers its own from 1."""
 _numbers = itertools.count(FIRST)
 _REDIRECTS = 4
-"""Answers to one request, redirects among them."""
+"""The most answers to one request, redirects included."""
 
 
 class Fetched(NamedTuple):
-    """An answer, whatever its status."""
+    """An answer with any status."""
 
     url: str
-    """Where it came from, after redirects."""
+    """The address that answered, after redirects."""
     status: int
     headers: Headers
     body: bytes
 
     def header(self, name: str) -> str:
-        """All values of a header (named in lower case), joined as HTTP allows."""
-        return ", ".join(value for found, value in self.headers if found.lower() == name)
+        """All values of a header, joined as HTTP allows; `name` is in lower case."""
+        return ", ".join(value for field, value in self.headers if field.lower() == name)
 
     @property
     def media_type(self) -> str:
@@ -244,7 +250,7 @@ class Fetched(NamedTuple):
 
 
 class Fetcher:
-    """Requests on behalf of one server's sign-in."""
+    """Sends the requests of one server's sign-in."""
 
     def __init__(
         self,
@@ -256,7 +262,7 @@ class Fetcher:
         gate: Callable[[AuthExchange], Awaitable[None]] | None = None,
         record: Callable[[AuthExchange], None] = lambda exchange: None,
     ) -> None:
-        """`gate` is awaited before each exchange; `record` gets it when it goes out, and when it is over."""
+        """`gate` is awaited before each exchange; `record` receives it when it is sent and when it is over."""
         self.config = config
         self._limits = limits
         self._tap = tap
@@ -278,16 +284,16 @@ class Fetcher:
     ) -> Fetched:
         """Send one request and read its whole answer.
 
-        Redirects are followed for GET alone, within the origin, at most three times; others are failures.
+        Redirects are followed for GET alone, within the origin, at most three times; any other redirect is a failure.
 
         Args:
-            purpose: what it is for: `metadata of the authorization server`.
-            secrets: what of the headers must not be shown.
-            follow: False gives a redirect back as the answer.
+            purpose: what the request is for: `metadata of the authorization server`.
+            secrets: the parts of the headers that must not be shown.
+            follow: False returns a redirect as the answer.
 
         Raises:
-            AuthFailed: where it should go is not allowed, or it is redirected elsewhere.
-            HttpUnreachable, HttpLost, HttpBroken: no answer, or none that can be read.
+            AuthFailed: the address is not allowed, or the answer is a redirect that is not followed.
+            HttpUnreachable, HttpLost, HttpBroken: there is no answer, or it cannot be read.
             LimitExceeded: the answer is too large.
         """
         for secret in secrets:
@@ -300,7 +306,7 @@ class Fetcher:
         raise AuthFailed(f"The {purpose} ({self.redactor.url(url)}) is redirected too often, and not followed further.")
 
     def _onward(self, fetched: Fetched, purpose: str, method: str) -> str:
-        """Where a redirect leads, if it may be followed."""
+        """The address that a redirect leads to, if it may be followed."""
         here, onward = fetched.url, ""
         with suppress(ValueError, AuthFailed):
             onward = urljoin(here, fetched.header("location")).partition("#")[0]
@@ -319,14 +325,14 @@ class Fetcher:
         kind = next((value.partition(";")[0] for name, value in lines if name.lower() == "content-type"), "")
         for secret in secrets_in(kind, body):
             self.redactor.learn(secret, f"requests about {self.config.name}")
-        traced = traceable(method, kind, body)
-        text, place = self.redactor.body(kind, traced).decode("utf-8", "replace"), self.redactor.url(url)
+        traced_body = traceable(method, kind, body)
+        text, place = self.redactor.body(kind, traced_body).decode("utf-8", "replace"), self.redactor.url(url)
         pending = AuthExchange(next(_numbers), purpose, method, place, shown(clean, text), 0, "", 0.0)
         if self._gate is not None:
             await self._gate(pending)
         began = time.monotonic()
         self._record(pending)
-        self._tap.http_request(HttpRequest(pending.number, method, url, lines, traced, purpose))
+        self._tap.http_request(HttpRequest(pending.number, method, url, lines, traced_body, purpose))
         answer: Fetched | str = "abandoned before its end"
         try:
             answer = fetched = await self._exchange(purpose, method, url, lines, body)
@@ -338,7 +344,7 @@ class Fetcher:
             self._trace(pending, answer, (time.monotonic() - began) * 1000)
 
     def _trace(self, pending: AuthExchange, answer: Fetched | str, ms: float) -> None:
-        """Show how it ended; the redactor learns its secrets before."""
+        """Record the end of an exchange, after the redactor has learned the answer's secrets."""
         number, purpose = pending.number, pending.purpose
         if isinstance(answer, str):
             self._tap.http_response(HttpResponse(number, 0, "", (), error=answer, purpose=purpose))
@@ -359,18 +365,18 @@ class Fetcher:
         import httpcore2
 
         parts, seconds = urlsplit(url), self._limits.sign_in_request
-        place, came = parts.netloc, ""
+        place, progress = parts.netloc, ""
         problems = (httpcore2.NetworkError, httpcore2.TimeoutException, httpcore2.ProtocolError, httpcore2.ProxyError)
         raw = [(name.encode("ascii"), value.encode()) for name, value in lines]
         try:
             async with asyncio.timeout(seconds):
                 pool, addresses = await self._network.pool(url, purpose)
                 async with pool, _answered(pool, addresses, method, parts, raw, body) as response:
-                    came = f"began its answer, with status {response.status}, and did not end it"
+                    progress = f"began its answer, with status {response.status}, and did not end it"
                     return await self._read(response, url, purpose)
         except TimeoutError:
             raise HttpUnreachable(
-                f"{place} {came or 'did not answer'} within {seconds:g} seconds ({purpose}).",
+                f"{place} {progress or 'did not answer'} within {seconds:g} seconds ({purpose}).",
                 hint="Try again later; [limits] sign_in_request is how many seconds are waited.",
             ) from None
         except (*problems, httpcore2.UnsupportedProtocol, OSError, UnicodeError) as problem:
@@ -382,7 +388,7 @@ class Fetcher:
             raise LimitExceeded(f"The response headers ({purpose}) are larger than allowed.", limit="headers")
         fetched, bound = Fetched(url, response.status, headers, b""), self._limits.metadata
         if fetched.media_type == "text/event-stream":
-            return fetched  # it may never end, and says nothing about signing in
+            return fetched  # an event stream may never end, and says nothing about signing in
         breathe, whole = Breather(), bytearray()
         content = Decoder(fetched.header("content-encoding"))
         async for raw in response.aiter_stream():
@@ -403,10 +409,10 @@ async def _answered(
     headers: list[tuple[bytes, bytes]],
     body: bytes,
 ) -> AsyncGenerator[httpcore2.Response]:
-    """The head of the answer, from the first of the addresses that takes a connection, whatever the host is called."""
+    """The head of the answer, from the first of the addresses that accepts a connection."""
     import httpcore2
 
-    # What follows a semicolon of the path is lost in a URL of httpcore2.
+    # A URL of httpcore2 loses what follows a semicolon in the path.
     target = f"{url.path or '/'}{'?' if url.query else ''}{url.query}"
     failure: Exception = httpcore2.ConnectError(f"{url.hostname} has no address")
     for address in addresses:
@@ -435,9 +441,9 @@ def _failure(problem: BaseException, place: str, purpose: str) -> StudioError:
 
 
 def _lines(url: str, method: str, headers: HeaderList, body: bytes) -> Headers:
-    """The header lines of a request: those of the caller, and those that HTTP itself needs."""
+    """The header lines of a request: the caller's, and those that HTTP requires."""
     own = [("Host", urlsplit(url).netloc), ("User-Agent", f"mcp-studio/{__version__}"), ("Accept", "application/json")]
-    # A connection for each: what a server sends beyond its answer is no answer to anything else.
+    # Each request has its own connection: bytes beyond an answer cannot be taken for the next answer.
     own += [("Accept-Encoding", "identity"), ("Connection", "close")]
     names = {name.lower() for name, _ in headers}
     lines = [line for line in own if line[0].lower() not in names] + headers

@@ -1,4 +1,4 @@
-"""What is said where a server wants a sign-in: why, what helps, and who never signs in."""
+"""Sentences about a server that requires a sign-in: why, which command helps, and why none is needed."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from mcp_studio.auth.signin import SignIn
 
 _SCOPE = re.compile(r'\bscope="([\x20\x21\x23-\x5b\x5d-\x7e]{1,500})"')
-"""Of a challenge (RFC 6750 3)."""
+"""The scopes in a challenge (RFC 6750 3)."""
 _SAME = " requires you to sign in."
-"""End of the reason where a server has said nothing more."""
+"""The end of the reason where the server has given no details."""
 _TOKENS = re.compile(r"\b(bearer|dpop)\b", re.IGNORECASE)
-"""The schemes for which signing in gets something; Basic and others want what a person has."""
+"""The schemes whose tokens a sign-in can get; Basic and others require credentials that the person has."""
 
 
 def command(config: ServerConfig, challenge: str = "") -> str:
-    """The command line that signs in to a server, with the scopes that a challenge says are missing."""
+    """The command line that signs in to a server, with the scopes that a challenge calls missing."""
     missing = _SCOPE.search(challenge[:4_096]) if "insufficient_scope" in challenge[:4_096] else None
     scope = f" --scope {shlex.quote(missing[1])}" if missing else ""
     if config.source.origin == "argument":
@@ -32,24 +32,24 @@ def command(config: ServerConfig, challenge: str = "") -> str:
 
 
 def why_nobody(config: ServerConfig) -> str:
-    """Why no person signs in to a server; empty where one does."""
+    """How a server without a sign-in gets its credentials, or that it needs none; empty where a person signs in."""
     if config.signs_in:
         return f"by itself ({config.auth.kind})" if config.auth.alone else ""
-    given = "by its headers_command" if config.headers_command else "by credentials that stand in its entry"
-    return 'never (kind = "none")' if config.auth.kind == "none" else given
+    means = "by its headers_command" if config.headers_command else "by credentials that stand in its entry"
+    return 'never (kind = "none")' if config.auth.kind == "none" else means
 
 
 def client_needed(sign_in: SignIn, finish: str) -> SignInNeeded:
-    """The error of a sign-in that a client id is missing for; `finish` is the command line that goes on with it."""
+    """The error of a sign-in that lacks a client id; `finish` is the command line that continues it."""
     redirect = sign_in.redirect_uri
-    keeps = f" ({kept})" if (kept := port_kept(redirect)) else ""
-    where = f", with the redirect {redirect}{keeps}" if redirect else ""
+    note = f" ({advice})" if (advice := port_kept(redirect)) else ""
+    where = f", with the redirect {redirect}{note}" if redirect else ""
     hint = f"Register one there by hand{where}: {finish} --client-id ID, and --client-secret - for its secret."
     return SignInNeeded(f"A client id is needed: {sign_in.client_reason}", hint=hint)
 
 
 def nobody_is_here(sign_in: SignIn, finish: str) -> SignInNeeded:
-    """The error of a sign-in whose page nobody can see; its detail has the `url` of that."""
+    """The error of a sign-in whose page nobody can open; its detail has the `url` of that page."""
     notes = " ".join(
         step.hint for step in sign_in.steps if step.state in ("waiting", "running", "asking") and step.hint
     )
@@ -64,7 +64,7 @@ def nobody_is_here(sign_in: SignIn, finish: str) -> SignInNeeded:
 
 
 def add_hint(error: StudioError, config: ServerConfig) -> None:
-    """Have an error say what helps, such as the command that signs in; one that says more stays as it is."""
+    """Give an error a hint, such as the command that signs in; an error with a better hint keeps it."""
     challenge = str(getattr(error, "challenge", ""))
     if challenge and not _TOKENS.search(challenge[:4_096]):
         return
@@ -75,11 +75,11 @@ def add_hint(error: StudioError, config: ServerConfig) -> None:
 
 
 def wants(server: str, reason: str, *, how: str = "") -> str:
-    """That a server needs a sign-in, and why; a reason that says the same of its address adds nothing. Foreign text."""
+    """Say that a server requires a sign-in, and why, unless the reason only repeats this. Contains foreign text."""
     head = f"{server} requires you to sign in{how}"
     return f"{head}: {reason}" if adds(reason) else f"{head}."
 
 
 def adds(reason: str) -> bool:
-    """Whether a reason says more than that a sign-in is wanted."""
+    """Whether a reason says more than that the server requires a sign-in."""
     return bool(reason) and not reason.endswith(_SAME)

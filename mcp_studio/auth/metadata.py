@@ -1,7 +1,7 @@
-"""The two documents that signing in begins with, as checked views over the JSON as it came.
+"""The two metadata documents of a sign-in, as checked views over their JSON.
 
-Protected resource metadata (RFC 9728) says who gives tokens for a server; authorization server metadata (RFC 8414,
-OpenID Connect Discovery) says how.
+Protected resource metadata (RFC 9728) names the authorization servers of a server; authorization server metadata (RFC
+8414, OpenID Connect Discovery) names their endpoints.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from mcp_studio.auth.model import AuthFailed, quoted
 from mcp_studio.jsontext import Json, items_of, mapping
 
 MOST = 200
-"""Entries of a list that are read."""
+"""The most entries of a list that are read."""
 LONGEST = 2_000
-"""Characters of a text that are read."""
+"""The most characters of a text that are read."""
 
 
 class Fields:
-    """One document. Fields that are only of use are left out where they are wrong, and `notes` says so.
+    """One document. An optional field with a wrong value counts as missing, and `notes` says so.
 
     Attributes:
         raw: the document.
-        what: names it, in the middle of a sentence: `the metadata at https://…`.
-        server: the server that signing in is for.
-        notes: what is wrong with it though it can be used: sentences by the name of the field.
+        what: the document's name inside a sentence: `the metadata at https://…`.
+        server: the address of the server that the sign-in is for.
+        notes: sentences about mistakes in the document that do not matter, by the name of the field.
     """
 
     def __init__(self, raw: Json, what: str, server: str) -> None:
@@ -37,15 +37,15 @@ class Fields:
         self.notes: dict[str, str] = {}
 
     def wrong(self, name: str, should: str) -> AuthFailed:
-        """What is raised for a field. `should` ends a sentence: what the field has to be."""
-        came = f"is {quoted(self.raw[name])}" if name in self.raw else "is missing"
-        return AuthFailed(f"{name} in {self.what} {came}.", hint=f"{name} has to be {should}.")
+        """The error for a wrong field. `should` says what the field has to be, as the end of a sentence."""
+        state = f"is {quoted(self.raw[name])}" if name in self.raw else "is missing"
+        return AuthFailed(f"{name} in {self.what} {state}.", hint=f"{name} has to be {should}.")
 
     def text(self, name: str, should: str) -> str:
-        """A text that has to be there and not empty.
+        """A required text, which must not be empty.
 
         Raises:
-            AuthFailed: it is not, or is too long.
+            AuthFailed: the text is missing, empty or too long.
         """
         value = self.raw.get(name)
         if isinstance(value, str) and 0 < len(value) <= LONGEST:
@@ -53,15 +53,15 @@ class Fields:
         raise self.wrong(name, should)
 
     def url(self, name: str, should: str = "an https:// URL") -> str:
-        """An address that may be used for signing in and has to be there (`discovery.check_url`).
+        """A required address that a sign-in may use (`discovery.check_url`).
 
         Raises:
-            AuthFailed: it is not there, or may not be used.
+            AuthFailed: the address is missing, or may not be used.
         """
         return check_url(self.text(name, should), self.server, f"{name} in {self.what}")
 
     def maybe_url(self, name: str) -> str:
-        """An address that may be missing: empty where it is, or may not be used."""
+        """An optional address; empty where it is missing or may not be used."""
         if self.raw.get(name) in (None, ""):
             return ""
         try:
@@ -71,21 +71,21 @@ class Fields:
             return ""
 
     def texts(self, name: str) -> tuple[str, ...] | None:
-        """A list of texts that may be missing: None where it is, or is none."""
+        """An optional list of texts; None where it is missing or no list."""
         value = self.raw.get(name)
         if value is None:
             return None
         if not isinstance(value, list):
             self.notes[name] = f"{self.wrong(name, '').message} It has to be a list of strings, and was left out."
             return None
-        found = [one for one in items_of(value)[:MOST] if isinstance(one, str) and 0 < len(one) <= LONGEST]
-        return tuple(dict.fromkeys(found))
+        strings = [one for one in items_of(value)[:MOST] if isinstance(one, str) and 0 < len(one) <= LONGEST]
+        return tuple(dict.fromkeys(strings))
 
     def flag(self, name: str) -> bool:
-        """True or false; missing is false.
+        """A boolean field; a missing one is false.
 
         Raises:
-            AuthFailed: it is anything else: what is safe depends on it, so that nothing is guessed.
+            AuthFailed: the value is no boolean. Nothing is guessed, because security depends on these fields.
         """
         value = self.raw.get(name)
         if value is None or isinstance(value, bool):
@@ -94,12 +94,13 @@ class Fields:
 
 
 def document(status: int, body: bytes, place: str) -> tuple[dict[str, Json] | None, str]:
-    """What an answer says about one place: the document, or why there is none, in a sentence.
+    """The document that an answer contains, or a sentence that says why there is none.
 
-    Pages that a web server gives for any address (HTML with status 200) are no document; an object is, wrong or not.
+    A page that a web server returns for any address (HTML with status 200) is no document; any JSON object is, valid or
+    not.
 
     Raises:
-        AuthFailed: the server failed. That there is no document cannot be concluded, and no older way may be taken.
+        AuthFailed: the server failed. This does not prove that there is no document, so that no older flow may be used.
     """
     if status == 0 or status >= 500 or status == 429:
         raise AuthFailed(
@@ -118,34 +119,34 @@ class ResourceMetadata(Fields):
         """Check a document that came from `place` for the server at the address `server`.
 
         Raises:
-            AuthFailed: it cannot be used: another resource, no authorization server, wrong types.
+            AuthFailed: the document names another resource or no authorization server, or has fields of a wrong type.
         """
         super().__init__(raw, f"the protected resource metadata at {place}", server)
         self.resource = self._resource()
-        """What the server is called in requests for tokens, exactly as published (RFC 8707)."""
+        """The server's resource identifier in token requests, exactly as the document has it (RFC 8707)."""
         self.servers = self._servers()
-        """The issuers of the authorization servers; one at least."""
+        """The issuers of the authorization servers, at least one."""
         self.scopes = self.texts("scopes_supported")
         self.dpop_required = self.flag("dpop_bound_access_tokens_required")
         self.dpop_algs = self.texts("dpop_signing_alg_values_supported")
 
     def chosen(self, issuer: str) -> str:
-        """The authorization server that the configuration names, as it is written there.
+        """The authorization server that the configuration names, as the configuration writes it.
 
         Raises:
-            AuthFailed: the server does not name it.
+            AuthFailed: the document does not list it.
         """
         if any(one.rstrip("/") == issuer.rstrip("/") for one in self.servers):
             return issuer
-        named = ", ".join(quoted(one) for one in self.servers[:3])
+        names = ", ".join(quoted(one) for one in self.servers[:3])
         raise AuthFailed(
-            f"The configuration names the authorization server {quoted(issuer)}; the server names {named}.",
+            f"The configuration names the authorization server {quoted(issuer)}; the server names {names}.",
             hint="authorization_servers in its protected resource metadata has to list it; or change `issuer` in the "
             "[servers.NAME.auth] table.",
         )
 
     def _resource(self) -> str:
-        """RFC 9728 3.3, as the SDKs take it: the server itself, or what it is below."""
+        """The resource (RFC 9728 3.3): the server's address or, as the SDKs allow, a parent of it."""
         server = discovery.canonical(self.server)
         should = f"{quoted(server)}, the address of the server, or what it is below (RFC 9728 3.3)"
         resource = self.text("resource", should)
@@ -180,11 +181,11 @@ class IssuerMetadata(Fields):
         """Check a document that came from `place` for the authorization server `issuer`.
 
         Args:
-            place: empty where there was none (specification 2025-03-26).
-            legacy: the issuer is the server's own origin, which nobody wrote: it may end with a slash.
+            place: empty for a server without metadata (specification 2025-03-26).
+            legacy: the issuer is the server's own origin, which no document named: it may end with a slash.
 
         Raises:
-            AuthFailed: it cannot be used: another issuer, endpoints without TLS, wrong types, …
+            AuthFailed: the document names another issuer, has endpoints without TLS or fields of a wrong type.
         """
         super().__init__(raw, f"the authorization server metadata at {place or 'nowhere'}", server)
         self.legacy = legacy
@@ -196,7 +197,7 @@ class IssuerMetadata(Fields):
         self.revocation_endpoint = self.maybe_url("revocation_endpoint")
         self.scopes = self.texts("scopes_supported")
         self.sends_issuer = self.flag("authorization_response_iss_parameter_supported")
-        """Redirects name the authorization server (RFC 9207 3)."""
+        """Whether its redirects name the authorization server (RFC 9207 3)."""
         self.reads_documents = self.flag("client_id_metadata_document_supported")
         self.methods = self.texts("token_endpoint_auth_methods_supported")
         self.dpop_algs = self.texts("dpop_signing_alg_values_supported")
@@ -206,20 +207,20 @@ class IssuerMetadata(Fields):
             f"exactly {quoted(issuer)}, with which this place was found (RFC 8414 3.3): another one could collect what "
             "is sent there"
         )
-        named = self.text("issuer", should)
-        if named == issuer or (legacy and named == f"{issuer}/"):
-            return named
+        name = self.text("issuer", should)
+        if name == issuer or (legacy and name == f"{issuer}/"):
+            return name
         problem = self.wrong("issuer", should)
-        if named.rstrip("/") == issuer.rstrip("/"):
-            problem.hint += f" If you know this one, set issuer = {quoted(named)} in the [servers.NAME.auth] table."
+        if name.rstrip("/") == issuer.rstrip("/"):
+            problem.hint += f" If you know this one, set issuer = {quoted(name)} in the [servers.NAME.auth] table."
         raise problem
 
     @staticmethod
     def assumed(url: str) -> IssuerMetadata:
-        """The endpoints of a server without any metadata (specification 2025-03-26, basic/authorization 2.3.3).
+        """The default endpoints of a server without metadata (specification 2025-03-26, basic/authorization 2.3.3).
 
         Raises:
-            AuthFailed: nothing may be sent there, as the server is reached without TLS.
+            AuthFailed: nothing may be sent there, because the server's address has no TLS.
         """
         base = discovery.origin(url)
         raw = {
@@ -231,13 +232,13 @@ class IssuerMetadata(Fields):
         return IssuerMetadata(raw, issuer=base, server=url, place="", legacy=True)
 
     def for_code(self, *, assume_pkce: bool = False) -> str:
-        """The authorization endpoint, where a code may be asked for there.
+        """The authorization endpoint, if we may request a code there.
 
-        PKCE with S256 is required (specification 2026-07-28, basic/authorization, authorization code protection);
-        nothing is known of a server without metadata, which gets the challenge all the same.
+        PKCE with S256 is required (specification 2026-07-28, basic/authorization, authorization code protection). A
+        server without metadata gets the challenge too, as we cannot know whether it supports PKCE.
 
         Args:
-            assume_pkce: go on where the metadata does not say anything about PKCE.
+            assume_pkce: accept metadata that does not mention PKCE.
 
         Raises:
             AuthFailed: there is no such endpoint, or no PKCE.
@@ -258,30 +259,30 @@ class IssuerMetadata(Fields):
 
 
 async def find_resource(fetcher: Fetcher, url: str, header: str) -> tuple[ResourceMetadata | None, str]:
-    """The protected resource metadata (RFC 9728), by the challenge or at the well-known places, and a sentence.
+    """Find the protected resource metadata (RFC 9728), by the challenge or at the well-known addresses.
 
-    There is none at a server of before it (2025-03-26).
+    Returns the metadata, None for a server older than RFC 9728 (2025-03-26), and a sentence about it.
 
     Raises:
-        AuthFailed: there is some that cannot be used, or the server failed.
+        AuthFailed: the metadata cannot be used, or the server failed.
         StudioError: as `Fetcher.send`.
     """
-    named, notes = Challenge.find(header).get("resource_metadata"), list[str]()
-    if named:
+    address, notes = Challenge.find(header).get("resource_metadata"), list[str]()
+    if address:
         try:
-            check_url(named, url, "resource_metadata in the header WWW-Authenticate")
-            if not discovery.same_origin(named, url):
-                raise AuthFailed(f"The server says that its metadata is at {quoted(named)}, on another origin.")
+            check_url(address, url, "resource_metadata in the header WWW-Authenticate")
+            if not discovery.same_origin(address, url):
+                raise AuthFailed(f"The server says that its metadata is at {quoted(address)}, on another origin.")
         except AuthFailed as problem:
             notes.append(f"{problem.message} {problem.hint} It was not asked.")
-    for place in discovery.resource_urls("" if notes else named, url):
+    for place in discovery.resource_urls("" if notes else address, url):
         raw, why = await _document(fetcher, place, "metadata of the server")
         if raw is not None:
             metadata = ResourceMetadata(raw, server=url, place=place)
             detail = f"{metadata.resource} takes tokens of {', '.join(metadata.servers[:5])}."
             return metadata, " ".join((detail, *notes, *metadata.notes.values()))
         notes.append(why)
-    if named:
+    if address:
         raise AuthFailed(
             f"The server names its metadata, and there is none. {' '.join(notes)}",
             hint="Protected resource metadata (RFC 9728) has to be at the address that WWW-Authenticate names, on the "
@@ -292,12 +293,13 @@ async def find_resource(fetcher: Fetcher, url: str, header: str) -> tuple[Resour
 
 
 async def find_issuer(fetcher: Fetcher, url: str, named: str) -> IssuerMetadata:
-    """The metadata of an authorization server, at the first of its places (RFC 8414, OpenID).
+    """Find the metadata of an authorization server, at the first of its addresses that has it (RFC 8414, OpenID).
 
-    Where none is `named` the server is its own, and may have no metadata (specification 2025-03-26, 2.3).
+    If no issuer is `named`, the server is its own authorization server, and may have no metadata (specification
+    2025-03-26, 2.3).
 
     Raises:
-        AuthFailed: there is none, or none that can be used.
+        AuthFailed: there is no metadata, or it cannot be used.
         StudioError: as `Fetcher.send`.
     """
     issuer = named or discovery.origin(url)

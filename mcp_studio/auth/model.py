@@ -1,4 +1,4 @@
-"""What signing in is made of and what it brings, as values."""
+"""The values of a sign-in: its steps and exchanges, the client, the grant, and how they are stored."""
 
 from __future__ import annotations
 
@@ -14,80 +14,81 @@ from mcp_studio.jsontext import Json, JsonProblem, dumps, items_of, loads, mappi
 from mcp_studio.record import record
 
 PORT = 7338
-"""The port of redirects where it is free and none is configured: pages of authorization servers can be told one."""
+"""The port of redirects if it is free and none is configured. It is fixed so that people can register the redirect."""
 
 StepName = Literal["resource", "issuer", "client", "permission", "token", "stored"]
-"""What protects the server; who gives tokens; who we are there; a person's permission; the token; where it is kept."""
+"""The steps: the server's metadata; the authorization server; our client; a person's permission; the token; storing
+it."""
 StepState = Literal["waiting", "running", "asking", "done", "failed", "skipped"]
 """`asking`: a person has to do something."""
 SignInState = Literal["running", "paused", "browser", "choosing", "client", "done", "failed", "cancelled"]
-"""`paused`: before a request, step by step; `browser`: waits for the redirect; `choosing`: several authorization
-servers; `client`: a client id is needed; the last three are final."""
+"""`paused`: stopped before a request, step by step; `browser`: waits for the redirect; `choosing`: a person chooses one
+of several authorization servers; `client`: a person has to name a client id; the last three are final."""
 
 
 ClientKind = Literal["configured", "document", "registered", "typed"]
-"""How we came to be a client: by the configuration, our metadata document, dynamic registration, or a person's hand."""
+"""The origin of a client: the configuration, our metadata document, dynamic registration, or a person's entry."""
 
 
 class AuthExchange(NamedTuple):
-    """One HTTP exchange of signing in, as it may be shown: secrets are redacted already; foreign all the same."""
+    """One HTTP exchange of a sign-in, for display: its secrets are already redacted, its text is still foreign."""
 
     number: int
-    """Its number in the trace of the server."""
+    """The exchange's number in the trace of the server."""
     purpose: str
-    """What it was for, in words."""
+    """What the request is for, in words."""
     method: str
     url: str
     request: str
     """Headers and body, as text."""
     status: int
-    """0 while there is no answer, or when none came."""
+    """0 without an answer."""
     response: str
-    """Headers and body, as text; or why there is none."""
+    """Headers and body, as text; without an answer the reason."""
     ms: float
 
 
 @record()
 class AuthStep:
-    """One step as a person sees it; the same object while it runs."""
+    """One step as a person sees it; the object changes in place while the step runs."""
 
     name: StepName
     title: str
-    """What it is about, in a few words."""
+    """The subject of the step, in a few words."""
     state: StepState = "waiting"
     detail: str = ""
-    """What came out, in a sentence; foreign parts are not sanitized."""
+    """The outcome, as a sentence; foreign parts are not sanitized."""
     hint: str = ""
-    """Of a failed step: what the server should have sent, or what to do."""
+    """For a failed step: what the server should have sent, or what the person can do."""
     exchanges: list[AuthExchange] = field(default_factory=list[AuthExchange])
 
 
 @record(frozen=True)
 class Client:
-    """Who we are at one authorization server."""
+    """Our client at one authorization server."""
 
     issuer: str
     client_id: str
     secret: str = ""
     method: str = "none"
-    """How it shows itself at the token endpoint."""
+    """How the client authenticates itself at the token endpoint."""
     how: ClientKind = "configured"
     redirect_uri: str = ""
-    """The redirect that it was registered with."""
+    """The redirect URI that the client was registered with."""
     secret_expires: float = 0.0
-    """Epoch seconds; 0 is never."""
+    """Epoch seconds; 0 means never."""
     registration: Json = None
-    """What of the authorization server's answer is needed later."""
+    """The parts of the registration's answer that are needed later."""
     asked: tuple[str, ...] = ()
-    """The scopes that it was registered for."""
+    """The scopes that the registration requested."""
 
 
 @record(frozen=True)
 class Grant:
-    """What signing in to one server brought, with all that is needed to renew it after a restart without a person."""
+    """The tokens of one server, with all that is needed to renew them after a restart without a person."""
 
     resource: str
-    """The server, as its address without query and fragment."""
+    """The server's address without query and fragment."""
     account: str
     issuer: str
     client: Client
@@ -97,13 +98,13 @@ class Grant:
     refresh_token: str = ""
     id_token: str = ""
     scopes: tuple[str, ...] = ()
-    """What was granted; what was asked for where the authorization server does not say."""
+    """The granted scopes; the requested ones if the authorization server does not say."""
     obtained: float = 0.0
     """Epoch seconds."""
     expires: float = 0.0
-    """Epoch seconds; 0 where it is not known."""
+    """Epoch seconds; 0 if unknown."""
     audience: str = ""
-    """The `resource` that was sent (RFC 8707), empty where none was."""
+    """The `resource` of the token request (RFC 8707); empty if the request had none."""
     token_endpoint: str = ""
     revocation_endpoint: str = ""
     dpop_key: str = ""
@@ -112,7 +113,7 @@ class Grant:
 
 @record(frozen=True)
 class Account:
-    """What is known of a sign-in without any of its secrets: for lists and the token view."""
+    """A sign-in without its secrets: for lists and the token view."""
 
     server: str
     resource: str
@@ -123,18 +124,18 @@ class Account:
     expires: float
     refreshable: bool
     kept: str
-    """Where, for people: `the Secret Service keyring`."""
+    """The place where the grant is stored, for people: `the Secret Service keyring`."""
     client_id: str
     client_how: str
     token_type: str
     revocable: bool
     claims: dict[str, Json] = field(default_factory=dict[str, Json])
-    """The payload of the access token where it is a JWT, as it stands there: its signature is not checked by us."""
+    """The payload of the access token if it is a JWT; we do not check its signature."""
     id_claims: dict[str, Json] = field(default_factory=dict[str, Json])
 
     @staticmethod
     def of(grant: Grant, server: str, kept: str) -> Account:
-        """What may be shown of a grant that is stored in a place (`kept`)."""
+        """What may be shown of a grant; `kept` names the place where it is stored."""
         return Account(
             server=server,
             resource=grant.resource,
@@ -153,14 +154,14 @@ class Account:
 
 
 QUOTED = 160
-"""Characters of a foreign value that are quoted in a sentence."""
+"""The most characters of a foreign value that a sentence quotes."""
 
 
 class AuthFailed(SignInNeeded):
-    """Signing in cannot go on: `message` says what came, `hint` what should have been sent or what to do.
+    """A sign-in failed: `message` says what came, `hint` what the server should have sent or what the person can do.
 
     Attributes:
-        error: the code of an OAuth error answer (RFC 6749 5.2), such as `invalid_grant`; empty where there was none.
+        error: the code of an OAuth error answer (RFC 6749 5.2), such as `invalid_grant`; empty if there was none.
     """
 
     def __init__(self, message: str, *, hint: str = "", error: str = "") -> None:
@@ -170,29 +171,29 @@ class AuthFailed(SignInNeeded):
 
 ERRORS: Mapping[str, str] = {
     "access_denied": "The person or the authorization server refused the permission.",
-    "invalid_request": "It finds the request wrong; the exchange shows what was sent.",
+    "invalid_request": "It considers the request invalid; the exchange shows what was sent.",
     "invalid_client": "It does not know the client, or its secret is wrong.",
-    "invalid_grant": "What was shown to it is wrong, used, revoked or expired: sign in again.",
-    "unauthorized_client": "It does not let this client have codes or tokens in this way.",
+    "invalid_grant": "The code or token that it got is wrong, used, revoked or expired: sign in again.",
+    "unauthorized_client": "It does not give this client codes or tokens in this way.",
     "unsupported_grant_type": "It does not give tokens in this way.",
     "invalid_scope": "It does not know one of the scopes, or does not give it to this client.",
-    "invalid_target": "It does not give tokens for this server: its `resource` has to be known there (RFC 8707).",
+    "invalid_target": "It does not give tokens for this server, whose `resource` it has to know (RFC 8707).",
     "invalid_dpop_proof": "It does not accept the proof for the key (RFC 9449); a clock may be wrong.",
-    "use_dpop_nonce": "It wants a nonce in the proof (RFC 9449 8), and gave none, or did not accept the one it gave.",
+    "use_dpop_nonce": "It requires a nonce in the proof (RFC 9449 8), and gave none, or rejected the one it gave.",
     "temporarily_unavailable": "Try again later.",
 }
-"""What an authorization server means by the code of an error."""
-UNKNOWN_ERROR = "What that means only it can say; the exchange shows what was sent."
+"""What an authorization server means by an error code."""
+UNKNOWN_ERROR = "Only the authorization server knows what that means; the exchange shows what was sent."
 
 
 def refusal(
     message: str, answer: Mapping[str, Json], clean: Callable[[str], str] = str, otherwise: str = UNKNOWN_ERROR
 ) -> AuthFailed:
-    """That an authorization server refuses, with the code and the reason of its answer (RFC 6749 4.1.2.1, 5.2).
+    """The error for an authorization server's refusal, with the code and reason of its answer (RFC 6749 4.1.2.1, 5.2).
 
     Args:
-        clean: takes secrets out of what is quoted.
-        otherwise: the hint where the code is none that is known.
+        clean: removes secrets from the quoted text.
+        otherwise: the hint for an unknown code.
     """
     error, reason = answer.get("error"), answer.get("error_description")
     code = clean(error[:80]) if isinstance(error, str) else ""
@@ -202,13 +203,13 @@ def refusal(
 
 
 def quoted(value: object) -> str:
-    """A foreign value as it is quoted in a sentence."""
+    """A foreign value, quoted for a sentence."""
     text = f'"{value}"' if isinstance(value, str) else printable(value, indent=None)
     return text if len(text) <= QUOTED else f"{text[:QUOTED]}… ({len(text):,} characters)"
 
 
 PENDING = 15 * 60.0
-"""Seconds that a sign-in that was set aside can be gone on with."""
+"""Seconds within which a sign-in that was set aside can be continued."""
 
 
 @record(frozen=True)
@@ -223,17 +224,17 @@ class Pending:
     redirect_uri: str
     authorization_url: str
     until: float
-    """Epoch seconds."""
+    """When the sign-in can no longer be continued, in epoch seconds."""
     scopes: tuple[str, ...] = ()
     audience: str = ""
     issuer: str = ""
-    """The authorization server; empty where none is named, as the server is its own."""
+    """The authorization server; empty if no document names one and the server is its own."""
     dpop_key: str = ""
     dpop_use: str = ""
 
     @property
     def expired(self) -> bool:
-        """Whether it is too late."""
+        """Whether the sign-in can no longer be continued."""
         return not 0 <= self.until - time.time() <= PENDING
 
 
@@ -244,16 +245,16 @@ T = TypeVar("T", Account, Grant, Client, Pending)
 
 
 class Damaged(ValueError):
-    """Something that was stored cannot be used."""
+    """A stored value that cannot be used."""
 
 
 def encode(value: Grant | Client | Pending) -> str:
-    """The text that the vault stores."""
+    """Encode a value as the text that the vault stores."""
     return dumps({"version": VERSION, "kind": type(value).__name__, **asdict(value)}).decode()
 
 
 def decode(kind: type[Stored], text: str) -> Stored:
-    """The value that was stored.
+    """Decode a stored value.
 
     Raises:
         Damaged: the text is something else.
@@ -268,20 +269,20 @@ def decode(kind: type[Stored], text: str) -> Stored:
 
 
 def from_json(kind: type[T], raw: dict[str, Json]) -> T:
-    """A value out of its fields; those that it does not have are left out.
+    """Build a value from its fields; unknown fields are ignored.
 
     Raises:
-        Damaged: a field is missing or of another type.
+        Damaged: a field is missing or has another type.
     """
-    given: dict[str, Any] = {one.name: _checked(one, raw[one.name]) for one in fields(kind) if one.name in raw}
+    values: dict[str, Any] = {one.name: _checked(one, raw[one.name]) for one in fields(kind) if one.name in raw}
     try:
-        return kind(**given)
+        return kind(**values)
     except TypeError:
         raise Damaged("parts of it are missing") from None
 
 
 def _checked(field: Field[Any], value: Json) -> object:
-    """A value as its field wants it; fields are annotated with a few types only."""
+    """Check a value against the type of its field; the fields use only these few types."""
     match str(field.type):
         case "str" | "ClientKind" if isinstance(value, str):
             return value
@@ -300,18 +301,18 @@ def _checked(field: Field[Any], value: Json) -> object:
 
 
 def secrets(value: Grant | Client | Pending) -> list[str]:
-    """What in it must not be shown."""
-    found = [getattr(value, one.name) for one in fields(value) if one.name in _SECRETS]
+    """The values in it that must not be shown."""
+    values = [getattr(value, one.name) for one in fields(value) if one.name in _SECRETS]
     inner = secrets(value.client) if isinstance(value, Grant | Pending) else []
-    return [one for one in (*found, *inner) if one]
+    return [one for one in (*values, *inner) if one]
 
 
 LONGEST = 65_536
-"""Characters of a token that is looked into."""
+"""The most characters of a token that is parsed."""
 
 
 def payload(token: str) -> dict[str, Json]:
-    """The claims of a JWT as they stand there, unchecked; empty where the token is none. Never raises."""
+    """The claims of a JWT, unchecked; empty if the token is no JWT. Never raises."""
     parts = token.split(".", 3) if len(token) <= LONGEST else []
     if len(parts) != 3:
         return {}
@@ -324,11 +325,11 @@ def payload(token: str) -> dict[str, Json]:
 
 
 def port_kept(uri: str) -> str:
-    """How a redirect that somebody registers by hand stays the same, for people; empty where it does by itself."""
+    """How a person can keep the redirect URI of a hand-registered client the same; empty for the default port."""
     port = urlsplit(uri).port if uri else PORT
     return "" if port in (PORT, None) else f"redirect_port = {port} in its auth table keeps that port"
 
 
 def see_to(server: str) -> str:
-    """What a person can do about a server that gets its tokens by itself: nobody can sign in to it."""
+    """The hint for a server whose tokens need no person: nobody can sign in to it."""
     return f"Nobody signs in here: check [servers.{server}.auth], and what its authorization server allows it."

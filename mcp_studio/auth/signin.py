@@ -1,4 +1,4 @@
-"""One sign-in: its steps, one after the other, and what a front end sees of it and a person can answer."""
+"""One sign-in: its steps in order, what a front end shows of it, and the commands that a person can give."""
 
 from __future__ import annotations
 
@@ -51,38 +51,38 @@ TITLES: dict[StepName, str] = {
     "token": "The token",
     "stored": "Where it is stored",
 }
-"""All steps, in their order."""
+"""All steps, in order."""
 FINAL: tuple[SignInState, ...] = ("done", "failed", "cancelled")
 _PROBE = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
 
 
 class SignIn:
-    """Signing in to one server: discovery, a client, a person's permission, a token, and where that is stored."""
+    """A sign-in to one server: discovery, a client, a person's permission, a token, and storing the grant."""
 
     error: StudioError | None = None
-    """Why it failed or was cancelled."""
+    """Why the sign-in failed or was cancelled."""
     account: Account | None = None
-    """What it brought, once `done`."""
+    """The account that the sign-in returned; None until `state` is `done`."""
     authorization_url = ""
-    """The page where a person gives permission; empty before. Foreign: it is shown through `safetext.safe`."""
+    """The page where a person gives permission; empty until it is known. Foreign: show it through `safetext.safe`."""
     redirect_uri = ""
-    """Where the browser is sent back to."""
+    """The address to which the browser is sent back."""
     until = 0.0
-    """Monotonic time at which waiting for a person ends; 0 while nobody waits."""
+    """The monotonic time at which the wait for a person ends; 0 while there is no wait."""
     next_request: AuthExchange | None = None
-    """While `paused`: what is sent after `go_on`."""
+    """In state `paused`: the request that `go_on` sends."""
     choices: tuple[str, ...] = ()
-    """While `choosing`: the issuers of the authorization servers; foreign."""
+    """In state `choosing`: the issuers of the authorization servers; foreign."""
     client_reason = ""
-    """In state `client`: why one is needed, as a sentence."""
+    """In state `client`: why a client id is needed, as a sentence."""
     started_callback = False
-    """Whether a listener on this machine waits for the browser; else only `paste` goes on."""
+    """Whether a listener on this machine waits for the browser; without one only `paste` can continue."""
     opened = False
-    """Whether the page was handed to a browser."""
+    """Whether a browser opened the page."""
     refusal = ""
     """Why the page must not be opened, or empty."""
     warnings: tuple[str, ...] = ()
-    """What a person should know of the page's address before going there."""
+    """What a person should know about the page's address before opening it."""
 
     def __init__(
         self,
@@ -96,58 +96,57 @@ class SignIn:
         redirect_url: str = "",
         anew: bool = False,
     ) -> None:
-        """Made by `Accounts.sign_in`.
+        """Called by `Accounts.sign_in`.
 
         Args:
-            scopes: what is asked for in any case.
-            challenge: the `WWW-Authenticate` that led to it; without one it is fetched.
-            step_by_step: it stops before each request.
-            redirect_url: it goes on with what was set aside: where the browser was sent to.
-            anew: another client is registered, whatever is known of one.
+            scopes: the scopes to request besides.
+            challenge: the `WWW-Authenticate` header that caused the sign-in; without one the sign-in requests it.
+            step_by_step: stop before each request.
+            redirect_url: continue the sign-in that was set aside, with the address that the browser was sent to.
+            anew: register another client even if one is known.
         """
         config = tidy(config)
         self.server = config.name
-        """The name of the server."""
         self.state: SignInState = "running"
         self.steps = tuple(AuthStep(name, title) for name, title in TITLES.items())
-        """All steps, in order, from the beginning; they change in place."""
+        """All steps, in order, from the start; they change in place."""
         self.changed: Signal[SignIn] = Signal()
         self.step_by_step = step_by_step
-        """Whether it stops before each request."""
+        """Whether the sign-in stops before each request."""
         self._accounts = accounts
         self._config = config
         self._scopes = tuple(scopes)
         self._challenge = challenge
         self._redirect_url = redirect_url
-        self._anew = anew
+        self._new_client = anew
         self._store = accounts.store(config)
         self._fetcher = Fetcher(config, accounts.limits, tap, accounts.redactor, gate=self._gate, record=self._record)
         self._url = discovery.web_url(config.url)
         self._resource = resource_of(config)
         self._dpop: Dpop | None = None
-        self._open = 0
-        """The status of an answer that wants no credentials."""
+        self._open_status = 0
+        """The status of the server's answer to a request without credentials, if that was not 401 or 403; else 0."""
         self._unsaved = ""
-        """Why what came could not be stored, and is used all the same."""
+        """Why the grant could not be stored and is used all the same; empty where it is stored."""
         self._step: AuthStep | None = None
         self._task: asyncio.Task[None] | None = None
         self._answer: asyncio.Future[Any] | None = None
         self._redirects: Redirects | None = None
         self._pending: Pending | None = None
-        """What is needed to go on later, while a person is in the browser."""
-        self._aside = False
-        """Whether it was set aside, to go on later."""
+        """What is needed to continue later; set while a person is in the browser."""
+        self._deferred = False
+        """Whether the sign-in was set aside, to be continued later."""
         self._storing = False
-        """Whether what came is being stored, or is: there is no way back from there."""
+        """Whether storing the grant has begun: from then on the sign-in cannot be cancelled."""
         self._stopped: StudioError | None = None
 
     @property
     def over(self) -> bool:
-        """Whether it has come to an end."""
+        """Whether the sign-in has ended."""
         return self.state in FINAL
 
     async def run(self) -> None:
-        """Sign in; returns when `over`. Cancelling the task that runs it cancels it."""
+        """Sign in, and return when the sign-in is `over`. Cancelling the calling task cancels the sign-in."""
         if self.over or self._task is not None:
             return
         self._task = asyncio.create_task(self._work(), name=f"sign in to {self.server}")
@@ -158,7 +157,7 @@ class SignIn:
                 self._end("cancelled", SignInNeeded(f"Signing in to {self.server} was cancelled."))
                 raise
             self._end("cancelled", self._stopped)
-        finally:  # a mistake of ours leaves nobody waiting
+        finally:  # not even a bug of ours leaves callers waiting
             self._end("failed", StudioError(f"Signing in to {self.server} broke off."))
 
     async def _work(self) -> None:
@@ -176,8 +175,8 @@ class SignIn:
         if self.over:
             return
         for step in self.steps:
-            if step.state in ("running", "asking") and self._aside:
-                step.state = "asking"  # a person can go on with it
+            if step.state in ("running", "asking") and self._deferred:
+                step.state = "asking"  # a person can continue this step
             elif step.state in ("running", "asking"):
                 step.state, step.detail = "failed", error.message if error else step.detail
             elif step.state == "waiting" and error is None:
@@ -188,50 +187,50 @@ class SignIn:
     # Commands of front ends.
 
     def go_on(self) -> None:
-        """While `paused`: send the request."""
+        """In state `paused`: send the request."""
         if self.state == "paused":
             self._reply(None)
 
     def run_through(self) -> None:
-        """Send everything from now on without stopping."""
+        """Send this and all later requests without stopping."""
         self.step_by_step = False
         self.go_on()
 
     def choose(self, issuer: str) -> None:
-        """While `choosing`: use this one of `choices`.
+        """In state `choosing`: use this one of `choices`.
 
         Raises:
-            UsageError: it is none of them.
+            UsageError: `issuer` is none of them.
         """
         if self.state != "choosing" or issuer not in self.choices:
-            raise UsageError("That is none of the authorization servers to choose from.")
+            raise UsageError("That is not one of the authorization servers to choose from.")
         self._reply(issuer)
 
     def give_client(self, client_id: str, secret: str = "") -> None:
-        """In state `client`: the client that a person registered for us at the authorization server.
+        """In state `client`: use the client that a person registered for us at the authorization server.
 
         Raises:
-            UsageError: the id is empty or cannot be one.
+            UsageError: the id is empty or invalid.
         """
         if self.state != "client":
-            raise UsageError("No client id is asked for.")
+            raise UsageError("The sign-in does not ask for a client id.")
         client_id, secret = client_id.strip(), secret.strip()
         if not client_id or len(client_id + secret) > clients.LONGEST:
-            raise UsageError("That is no client id.")
+            raise UsageError("The client id is empty or too long.")
         self._reply((client_id, secret))
 
     def paste(self, redirect_url: str) -> None:
-        """In state `browser`: the address that the browser was sent to, when it could not get there.
+        """In state `browser`: accept the address that the browser was sent to and could not reach.
 
         Raises:
-            UsageError: why it is none; the sign-in goes on waiting.
+            UsageError: why the address is no redirect; the sign-in keeps waiting.
         """
         if self.state != "browser" or self._redirects is None:
-            raise UsageError("No redirect is waited for.")
+            raise UsageError("The sign-in does not wait for a redirect.")
         self._redirects.paste(redirect_url)
 
     async def open_page(self) -> bool:
-        """Hand the page to the browser (once more); False where there is none, or `refusal` says why not."""
+        """Open the page in the browser (again); False if there is no browser, or if `refusal` forbids it."""
         if not self.authorization_url or self.refusal or self.over:
             return False
         try:
@@ -242,14 +241,14 @@ class SignIn:
         return self.opened
 
     async def set_aside(self) -> None:
-        """In state `browser`: store what is needed to go on within 15 minutes (`redirect_url`), and end.
+        """In state `browser`: store what continuing within 15 minutes needs (`redirect_url`), and end.
 
         Raises:
-            SignInNeeded: nothing that outlives this process is stored here; it goes on waiting.
+            SignInNeeded: this store does not outlive the process; the sign-in keeps waiting.
         """
         pending = self._pending
         if pending is None or self.state != "browser":
-            raise UsageError("There is nothing to set aside.")
+            raise UsageError("No sign-in waits for its redirect.")
         if not self._store.lasting:
             raise SignInNeeded(
                 f"Nobody is here who could sign in to {self.server}, and another run cannot finish it: secrets are "
@@ -260,11 +259,11 @@ class SignIn:
         if self.state != "browser":
             await self._store.take_pending(pending)
             raise UsageError("The browser has come back meanwhile.")
-        self._aside = True
+        self._deferred = True
         self._stop(SignInNeeded(f"Signing in to {self.server} waits for the address that the browser ends at."))
 
     def cancel(self) -> None:
-        """End it; nothing is stored. Any number of times, and too late once it is being stored."""
+        """End the sign-in without storing anything, unless the grant is already being stored. May be called twice."""
         if not self.over and not self._storing:
             self._stop(SignInNeeded(f"Signing in to {self.server} was cancelled."))
 
@@ -275,11 +274,11 @@ class SignIn:
         else:
             self._task.cancel()
 
-    # What is shown, and what a person is asked.
+    # What front ends show, and questions to a person.
 
     @contextmanager
     def _running(self, name: StepName) -> Generator[AuthStep]:
-        """A step begins; it is done at the end of the block, or failed."""
+        """Run one step: it is done at the end of the block, or failed if the block raises."""
         at = list(TITLES).index(name)
         for earlier in self.steps[:at]:
             if earlier.state == "waiting":
@@ -291,14 +290,14 @@ class SignIn:
             yield step
             step.state = "done"
         except StudioError as problem:
-            problem.hint = f"{problem.hint} {step.hint}".strip()  # what was noted meanwhile may be the reason
+            problem.hint = f"{problem.hint} {step.hint}".strip()  # the step's notes may be the reason
             step.state, step.detail, step.hint = "failed", problem.message, problem.hint
             raise
         finally:
             self.changed.emit(self)
 
     def _note(self, text: str) -> None:
-        """Add something to the step that runs."""
+        """Add a sentence to the running step."""
         if self._step is not None:
             self._step.hint = f"{self._step.hint} {text}".strip()
             self.changed.emit(self)
@@ -306,16 +305,16 @@ class SignIn:
     def _record(self, exchange: AuthExchange) -> None:
         if self._step is None:
             return
-        known = self._step.exchanges
-        if known and known[-1].number == exchange.number:
-            known.pop()
-        known.append(exchange)
+        exchanges = self._step.exchanges
+        if exchanges and exchanges[-1].number == exchange.number:
+            exchanges.pop()
+        exchanges.append(exchange)
         self.changed.emit(self)
 
     async def _gate(self, request: AuthExchange) -> None:
         if self.step_by_step:
             self.next_request = request
-            await self._ask("paused", f"Nobody let the request ({request.purpose}) go")
+            await self._ask("paused", f"Nobody released the request ({request.purpose})")
             self.next_request = None
 
     def _reply(self, answer: object) -> None:
@@ -323,7 +322,7 @@ class SignIn:
             self._answer.set_result(answer)
 
     async def _ask(self, state: SignInState, otherwise: str, answer: asyncio.Future[Any] | None = None) -> Any:
-        """Wait for a person, for as long as `limits.sign_in`."""
+        """Wait for a person, for at most `limits.sign_in` seconds."""
         if answer is None:
             answer = self._answer = asyncio.get_running_loop().create_future()
         step, seconds = self._step, self._accounts.limits.sign_in
@@ -342,13 +341,13 @@ class SignIn:
             self.state, step.state, self.until = "running", "running", 0.0
             self.changed.emit(self)
 
-    # The steps. One that fails says why; what was stored before is untouched.
+    # The steps. A step that fails says why; what earlier sign-ins stored is untouched.
 
     async def _begin(self) -> Grant:
         auth = self._config.auth
         with self._running("resource") as step:
             if not auth.alone:
-                await self._store.place()  # nobody is sent to a browser for what cannot be stored then
+                await self._store.place()  # nobody should sign in for a grant that cannot be stored
             header = self._challenge or await self._ask_server()
             resource, step.detail = await find_resource(self._fetcher, self._url, header)
         with self._running("issuer") as step:
@@ -357,7 +356,7 @@ class SignIn:
         if binding != "no":
             self._dpop = await asyncio.to_thread(Dpop.make, required=binding == "must")
             self._accounts.redactor.learn(self._dpop.pem, f"keys for {self._resource}")
-        asked = discovery.select(
+        scopes = discovery.select(
             Challenge.find(header).get("scope"),
             resource.scopes if resource else None,
             configured=(*auth.scopes, *self._scopes),
@@ -366,16 +365,16 @@ class SignIn:
         )
         audience = resource.resource if resource else ""
         if not auth.alone:
-            return await self._with_person(audience, issuer, asked)
+            return await self._with_person(audience, issuer, scopes)
         with self._running("token") as step:
-            client, got = await tokens.obtain(
-                self._fetcher, self._config, issuer, resource=audience, scopes=asked, dpop=self._dpop
+            client, answer = await tokens.obtain(
+                self._fetcher, self._config, issuer, resource=audience, scopes=scopes, dpop=self._dpop
             )
-            step.detail = tokens.about(got, audience)
-        return await self._stored(issuer, client, got, audience)
+            step.detail = tokens.about(answer, audience)
+        return await self._stored(issuer, client, answer, audience)
 
     async def _resume(self) -> Grant:
-        """Go on with what was set aside."""
+        """Continue the sign-in that was set aside."""
         with self._running("issuer") as step:
             pending = await self._store.pending(self._resource, self._config.auth.whose)
             if pending is None:
@@ -389,21 +388,21 @@ class SignIn:
             redirects = Redirects(self.server, self._note)
             redirects.uri = pending.redirect_uri
             code = redirects.expect(Expected(pending.state, issuer.issuer, issuer.sends_issuer))
-            redirects.paste(self._redirect_url)  # another address leaves it waiting
+            redirects.paste(self._redirect_url)  # a wrong address leaves the sign-in set aside
             if not await self._store.take_pending(pending):
                 raise AuthFailed("This redirect was used before.", hint="Sign in again.")
-            found = await code
+            grant_code = await code
             step.detail = f"{issuer.issuer} gave it."
         if pending.dpop_key:
             required = pending.dpop_use == "must"
             self._dpop = await asyncio.to_thread(Dpop.load, pending.dpop_key, required=required)
-        return await self._redeem(issuer, pending, found)
+        return await self._redeem(issuer, pending, grant_code)
 
     async def _ask_server(self) -> str:
-        """The `WWW-Authenticate` header of the answer to a request without credentials.
+        """The `WWW-Authenticate` header that a request without credentials brings.
 
         Raises:
-            StudioError: there is no server.
+            StudioError: the server cannot be reached.
         """
         headers = [line for line in configured(self._config) if line[0].lower() != "authorization"]
         headers += [("Content-Type", "application/json"), ("Accept", ACCEPT)]
@@ -414,18 +413,18 @@ class SignIn:
         except Unreachable:
             raise
         except StudioError:
-            return ""  # it is there, and what it says is not about signing in
-        self._open = answer.status if answer.status not in (401, 403) else 0
+            return ""  # the server exists, and its answer says nothing about signing in
+        self._open_status = answer.status if answer.status not in (401, 403) else 0
         return answer.header("www-authenticate") if answer.status == 401 else ""
 
     async def _find_issuer(self, resource: ResourceMetadata | None, step: AuthStep) -> IssuerMetadata:
         """The authorization server, and its metadata."""
         auth = self._config.auth
         issuer = await find_issuer(self._fetcher, self._url, await self._issuer_name(resource))
-        if self._open and not issuer.place:
+        if self._open_status and not issuer.place:
             raise AuthFailed(
                 f"{urlsplit(self._url).netloc.rpartition('@')[2]} answered a request without credentials with status "
-                f"{self._open} instead of 401, and says nothing about signing in.",
+                f"{self._open_status} instead of 401, and says nothing about signing in.",
                 hint="Nothing was sent to anybody else. Is its address right? It may want nothing, or a header with a "
                 "key.",
             )
@@ -443,12 +442,12 @@ class SignIn:
         return issuer
 
     async def _issuer_name(self, resource: ResourceMetadata | None) -> str:
-        """The authorization server to use; empty where nothing names one."""
-        wanted = self._config.auth.issuer
+        """The authorization server to use; empty if neither the server nor the configuration names one."""
+        choice = self._config.auth.issuer
         if resource is None:
-            return wanted
-        if wanted:
-            return resource.chosen(wanted)
+            return choice
+        if choice:
+            return resource.chosen(choice)
         if len(resource.servers) == 1:
             return resource.servers[0]
         before = self._store.issuer(self._resource, self._config.auth.whose)
@@ -463,7 +462,7 @@ class SignIn:
         redirects, auth = Redirects(self.server, self._note), self._config.auth
         try:
             with self._running("client") as step:
-                if self._anew:
+                if self._new_client:
                     await self._store.remove("client", issuer.issuer, auth.whose)
                 before = await self._store.client(issuer.issuer, auth.whose)
                 note = await redirects.start(auth.redirect_host, auth.redirect_port, before)
@@ -473,8 +472,8 @@ class SignIn:
                     await self._trust(client, issuer)
             with self._running("permission") as step:
                 pending = self._prepared(issuer, client, redirects.uri, asked, audience)
-                known = before is not None and client.client_id == before.client_id
-                code = await self._permission(pending, issuer, redirects, known)
+                registered = before is not None and client.client_id == before.client_id
+                code = await self._permission(pending, issuer, redirects, registered)
                 step.detail = f"{issuer.issuer} gave it."
         finally:
             redirects.close()
@@ -483,11 +482,11 @@ class SignIn:
     async def _client(
         self, issuer: IssuerMetadata, redirect_uri: str, asked: Sequence[str], known: Client | None
     ) -> tuple[Client, str]:
-        """Who we are at an authorization server, and a sentence about it.
+        """Our client at an authorization server, and a sentence about it.
 
         Raises:
-            AuthFailed: nobody, and why.
-            StudioError: as `Fetcher.send`; or a new client cannot be stored.
+            AuthFailed: there is no client; the error says why.
+            StudioError: as `Fetcher.send`; or the new client cannot be stored.
         """
         auth = self._config.auth
         client = clients.choose(
@@ -501,9 +500,10 @@ class SignIn:
         if client is not None:
             return replace(client, redirect_uri=redirect_uri), clients.WAYS[client.how]
         if issuer.registration_endpoint:
-            # Other servers with this authorization server go on with the client that is replaced.
-            wanted = discovery.union(known.asked if known else (), asked)
-            client = await clients.register(self._fetcher, issuer, redirect_uri, wanted)
+            # The new client replaces the old one for other servers of this authorization server too, so it keeps its
+            # scopes.
+            scopes = discovery.union(known.asked if known else (), asked)
+            client = await clients.register(self._fetcher, issuer, redirect_uri, scopes)
             detail = f"Registered there as {client.client_id}."
         else:
             missing = "The authorization server has no registration_endpoint."
@@ -550,7 +550,7 @@ class SignIn:
         )
 
     async def _permission(self, pending: Pending, issuer: IssuerMetadata, redirects: Redirects, known: bool) -> str:
-        """The code that the redirect brings."""
+        """Wait for the redirect, and return its code."""
         page = judge(pending.authorization_url)
         self.authorization_url, self.redirect_uri = pending.authorization_url, redirects.uri
         self.refusal, self.warnings = page.refusal, page.warnings
@@ -558,13 +558,13 @@ class SignIn:
             raise AuthFailed(f"The page for giving permission is not opened: {page.refusal}", hint="Nobody went there.")
         self.started_callback, self._redirects, self._pending = redirects.listening, redirects, pending
         code = redirects.expect(Expected(pending.state, issuer.issuer, issuer.sends_issuer))
-        # Step by step a person opens it.
+        # Step by step the person opens the page.
         opening = asyncio.create_task(asyncio.sleep(0, False) if self.step_by_step else self.open_page())
         try:
             return await self._ask("browser", "Nobody came back from the browser", code)
         except BaseException as problem:
-            if known and not self._aside:
-                # Nobody came back: the page may have said that it does not know us any more.
+            if known and not self._deferred:
+                # Nobody came back: perhaps the page said that it does not know our client any more.
                 await asyncio.shield(self._forget(pending.client, problem))
             raise
         finally:
@@ -574,8 +574,8 @@ class SignIn:
     async def _forget(self, client: Client, problem: BaseException) -> None:
         """Forget a client that its authorization server may not know any more."""
         with suppress(StudioError, OSError):
-            gone = await self._store.remove("client", client.issuer, self._config.auth.whose)
-            if gone and isinstance(problem, AuthFailed):
+            removed = await self._store.remove("client", client.issuer, self._config.auth.whose)
+            if removed and isinstance(problem, AuthFailed):
                 problem.hint += " The client was forgotten: sign in again, and another one is registered."
 
     async def _redeem(self, issuer: IssuerMetadata, pending: Pending, code: str) -> Grant:
@@ -590,7 +590,7 @@ class SignIn:
         )
         with self._running("token") as step:
             try:
-                got = await tokens.redeem(
+                answer = await tokens.redeem(
                     self._fetcher,
                     issuer.token_endpoint,
                     client,
@@ -603,25 +603,25 @@ class SignIn:
                 if problem.error in ("invalid_client", "unauthorized_client"):
                     await self._forget(client, problem)
                 raise
-            step.detail = tokens.about(got, pending.audience)
-        return await self._stored(issuer, client, got, pending.audience)
+            step.detail = tokens.about(answer, pending.audience)
+        return await self._stored(issuer, client, answer, pending.audience)
 
-    async def _stored(self, issuer: IssuerMetadata, client: Client, got: Tokens, audience: str) -> Grant:
+    async def _stored(self, issuer: IssuerMetadata, client: Client, answer: Tokens, audience: str) -> Grant:
         grant = Grant(
             self._resource,
             self._config.auth.whose,
             issuer.issuer,
             client,
-            got.access_token,
+            answer.access_token,
             audience=audience,
             token_endpoint=issuer.token_endpoint,
             revocation_endpoint=issuer.revocation_endpoint,
-            dpop_key=self._dpop.pem if self._dpop and got.token_type == "DPoP" else "",
+            dpop_key=self._dpop.pem if self._dpop and answer.token_type == "DPoP" else "",
         )
-        grant = tokens.with_tokens(grant, got)
+        grant = tokens.with_tokens(grant, answer)
         with self._running("stored") as step:
             async with self._store.lock(grant.resource, grant.account):
-                await asyncio.sleep(0)  # whoever cancelled it was in time
+                await asyncio.sleep(0)  # a cancellation up to here is in time
                 self._storing = True
                 step.detail = await self._save(grant)
             if client.how == "configured":
@@ -629,10 +629,10 @@ class SignIn:
         return grant
 
     async def _save(self, grant: Grant) -> str:
-        """Store a grant; where it is now, as a sentence.
+        """Store a grant, and say where it is, as a sentence.
 
         Raises:
-            StudioError, OSError: it is not stored, and of no use without.
+            StudioError, OSError: storing failed, and a grant that is not stored is of no use.
         """
         try:
             await self._store.save(grant, self.server)
@@ -645,6 +645,6 @@ class SignIn:
         return f"In {await self._store.place()}."
 
     async def _trust(self, client: Client, issuer: IssuerMetadata) -> None:
-        """Remember where a client belongs: no other authorization server gets it just because a server says so."""
+        """Remember a client's authorization server: no server can direct this client's credentials to another one."""
         key = (self._resource, self._config.auth.whose, self._config.auth.client_id or client.client_id)
         await beside(self._accounts.trusted.put, key, issuer.issuer)

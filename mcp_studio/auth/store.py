@@ -1,7 +1,7 @@
-"""Where sign-ins are stored: secrets in the vault, what is no secret in `state/sign-ins.json`.
+"""The store of sign-ins: secrets are in the vault, everything else in `state/sign-ins.json`.
 
-Without an entry in that file the vault is never touched when a server is connected to: no keyring asks for its
-password because of a server that has no sign-in.
+A server without an entry in that file is connected to without opening the vault, so that no keyring asks for its
+password for a server that has no sign-in.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ from mcp_studio.vault.base import LockHeld, Vault, beside, file_lock
 VERSION = 1
 FILE = "sign-ins.json"
 _PATIENCE = 60.0
-"""Seconds that somebody else may be renewing: more than a few requests take."""
+"""Seconds to wait for another process that renews: longer than a few requests take."""
 _PROBE = "tried"
-"""A name that nothing else is stored under."""
+"""A name in the vault that nothing else uses."""
 Key = tuple[str, str]
 
 
 @record()
 class Entries:
-    """What the file of sign-ins says."""
+    """The content of the file of sign-ins."""
 
     grants: dict[Key, Account] = field(default_factory=dict[Key, Account])
-    """By resource and account."""
+    """The accounts by resource and account name."""
     clients: dict[Key, None] = field(default_factory=dict[Key, None])
-    """Of issuers and accounts."""
+    """The issuers and account names of our clients."""
     problem: str = ""
     """Why the file cannot be used, as a sentence."""
     newer: bool = False
-    """A newer version has written it, which knows more of it."""
+    """Whether a newer version has written the file, whose content we do not fully know."""
 
     def of(self, kind: Literal["grant", "client"]) -> dict[Key, Any]:
-        """Those of one kind."""
+        """The entries of one kind."""
         return self.grants if kind == "grant" else self.clients
 
 
@@ -61,14 +61,14 @@ def _read_entries(file: Path) -> Entries:
     version = raw.get("version")
     if isinstance(version, int) and version > VERSION:
         return Entries(problem=f"{file} was written by a newer mcp-studio; its sign-ins are not used.", newer=True)
-    found = Entries()
+    entries = Entries()
     for one in items_of(raw.get("sign_ins")):
         with suppress(Damaged):
             account = from_json(Account, mapping(one))
-            found.grants[account.resource, account.account] = account
+            entries.grants[account.resource, account.account] = account
     for one in map(mapping, items_of(raw.get("clients"))):
-        found.clients[str(one.get("issuer")), str(one.get("account"))] = None
-    return found
+        entries.clients[str(one.get("issuer")), str(one.get("account"))] = None
+    return entries
 
 
 def _write_entries(file: Path, entries: Entries) -> None:
@@ -82,14 +82,14 @@ def _sorted(entries: Entries) -> list[Account]:
 
 
 class GrantStore:
-    """Grants by resource and account, clients by issuer and account."""
+    """Stores grants by resource and account, clients by issuer and account."""
 
     def __init__(
         self, vault: Callable[[], Vault], state: Path, learn: Callable[[str, str], None], *, memory: bool = False
     ) -> None:
-        """`vault` opens it when first needed, in a thread; `learn` gets each secret that is read, and its series.
+        """`vault` opens the vault on first use, in a thread; `learn` gets each secret that is read, and its series.
 
-        With `memory` nothing is written to disk.
+        `memory` means that nothing is written to disk.
         """
         self._open = vault
         self._locks = state / "locks"
@@ -100,23 +100,23 @@ class GrantStore:
         self._guard = threading.Lock()
         self._turns: dict[Key, asyncio.Lock] = defaultdict(asyncio.Lock)
         self.lasting = not memory
-        """Whether what is stored is there after this process."""
+        """Whether stored grants outlive this process."""
         self.problem = ""
-        """Why the last entry that was looked for cannot be used, as a sentence."""
+        """Why the last entry that was read cannot be used, as a sentence."""
 
     async def place(self) -> str:
         """Where secrets are stored, for people.
 
         Raises:
-            VaultRefused: nowhere, and why.
+            VaultRefused: no vault can be opened; the error says why.
         """
         return (await beside(self._ready)).place
 
     async def unlock(self) -> None:
-        """Make sure that something can be stored: whoever has to give a passphrase is asked now.
+        """Make sure that the vault can store something: a person who has to enter a passphrase does so now.
 
         Raises:
-            VaultRefused: it cannot.
+            VaultRefused: the vault cannot store anything.
         """
 
         def probe() -> None:
@@ -126,20 +126,20 @@ class GrantStore:
         await beside(probe)
 
     def has_grant(self, resource: str, account: str) -> bool:
-        """Whether there is a grant, by the file alone: cheap."""
+        """Whether a grant exists, judged by the file alone: cheap."""
         return (resource, account) in self._entries().grants
 
     def issuer(self, resource: str, account: str) -> str:
-        """The authorization server that gave the grant; empty where there is none."""
-        found = self._entries().grants.get((resource, account))
-        return found.issuer if found else ""
+        """The authorization server that gave the grant; empty where there is no grant."""
+        entry = self._entries().grants.get((resource, account))
+        return entry.issuer if entry else ""
 
     async def list(self) -> list[Account]:
-        """All grants, without their secrets and claims; the vault is not asked."""
+        """All grants, without their secrets and claims; the vault is not read."""
         return _sorted(self._entries())
 
     async def load(self, resource: str, account: str) -> Grant | None:
-        """The grant, None where there is none or what is there cannot be read (then `problem` says why).
+        """Load a grant; None if there is none or the stored text cannot be used (then `problem` says why).
 
         Raises:
             VaultRefused: the vault cannot be read.
@@ -150,10 +150,10 @@ class GrantStore:
         return await beside(self._get, Grant, _name("grant", resource, account))
 
     async def save(self, grant: Grant, server: str) -> None:
-        """Store a grant, in place of the one that was there.
+        """Store a grant, replacing the old one.
 
         Raises:
-            VaultRefused, OSError: it is not stored.
+            VaultRefused, OSError: the grant is not stored.
         """
 
         def save() -> None:
@@ -164,27 +164,27 @@ class GrantStore:
         await beside(save)
 
     async def remove(self, kind: Literal["grant", "client"], where: str, account: str) -> bool:
-        """Forget a grant of a resource, or who we are at an issuer; False where there was none."""
+        """Forget the grant of a resource, or our client at an issuer; False where there was none."""
 
         def remove() -> None:
             with self._changing() as entries:
-                # What cannot be deleted stays in the list: it is still there.
+                # The entry stays in the list if the vault cannot delete its secret.
                 self._ready().delete(_name(kind, where, account))
                 entries.of(kind).pop((where, account), None)
 
-        known = (where, account) in self._entries().of(kind)
-        if known:
+        exists = (where, account) in self._entries().of(kind)
+        if exists:
             await beside(remove)
-        return known
+        return exists
 
     async def client(self, issuer: str, account: str) -> Client | None:
-        """Who we are at an authorization server, where it was registered or typed."""
+        """Our client at an authorization server, if it was registered or typed."""
         if (issuer, account) not in self._entries().clients:
             return None
         return await beside(self._get, Client, _name("client", issuer, account))
 
     async def save_client(self, client: Client, account: str) -> None:
-        """Store who we are."""
+        """Store our client at an authorization server."""
 
         def save() -> None:
             with self._changing() as entries:
@@ -194,16 +194,16 @@ class GrantStore:
         await beside(save)
 
     async def save_pending(self, pending: Pending) -> None:
-        """Store a sign-in that goes on later, in place of an earlier one of this server."""
+        """Store a sign-in that is continued later, replacing an earlier one of this server."""
         await beside(self._put, _name("pending", pending.resource, pending.account), pending)
 
     async def pending(self, resource: str, account: str) -> Pending | None:
-        """The sign-in that was set aside not long ago."""
-        found = await beside(self._get, Pending, _name("pending", resource, account))
-        return found if found and not found.expired else None
+        """The sign-in that was set aside; None if it has expired."""
+        record = await beside(self._get, Pending, _name("pending", resource, account))
+        return record if record and not record.expired else None
 
     async def take_pending(self, pending: Pending) -> bool:
-        """Use it up; False where somebody has."""
+        """Remove the sign-in that was set aside; False if another task has removed it."""
 
         def take() -> bool:
             with self._locked():
@@ -213,23 +213,23 @@ class GrantStore:
 
     @asynccontextmanager
     async def lock(self, resource: str, account: str = "") -> AsyncGenerator[None]:
-        """Be the only one, of all processes and tasks, that renews what belongs to a resource and account.
+        """Let only one task of all processes at a time renew the tokens of a resource and account.
 
         Raises:
-            StudioError: somebody else holds it for too long.
+            StudioError: another one holds the lock for too long.
         """
         async with self._turns[resource, account]:
-            with ExitStack() as held:
-                if self.lasting:  # else no other process has it, and there may be no folder that can be written
-                    await self._lock_out(held, resource, account)
+            with ExitStack() as locks:
+                if self.lasting:  # a store in memory belongs to this process, and the folder may not be writable
+                    await self._lock_out(locks, resource, account)
                 yield
 
-    async def _lock_out(self, held: ExitStack, resource: str, account: str) -> None:
-        """Lock out other processes, tried again and again: a thread that waits for it could not be called back."""
+    async def _lock_out(self, locks: ExitStack, resource: str, account: str) -> None:
+        """Lock out other processes. It polls, because a thread that waits for a file lock cannot be cancelled."""
         file, end = self._locks / f"{_digest(resource, account)}.lock", time.monotonic() + _PATIENCE
         while True:
             try:
-                held.enter_context(file_lock(file, f"the sign-in at {resource}", 0))
+                locks.enter_context(file_lock(file, f"the sign-in at {resource}", 0))
                 return
             except LockHeld:
                 if time.monotonic() > end:
@@ -241,7 +241,7 @@ class GrantStore:
     def _entries(self) -> Entries:
         return _read_entries(self._file) if self.lasting else self._memory
 
-    # What follows runs in threads.
+    # The functions below run in threads.
 
     def _ready(self) -> Vault:
         if self._vault is None:
@@ -272,7 +272,7 @@ class GrantStore:
 
     @contextmanager
     def _changing(self) -> Generator[Entries]:
-        """What the file says, to be changed with nobody in between; it is written at the end."""
+        """The entries of the file, locked against changes by others and written back at the end of the block."""
         with self._locked():
             entries = self._entries()
             if entries.newer:
@@ -290,7 +290,7 @@ def _digest(*words: str) -> str:
 
 
 def _name(kind: str, where: str, account: str) -> str:
-    """Its name in the vault: to be read by people who look there, and short enough for any of them."""
+    """The name of a value in the vault: readable for people who look there, and short enough for any keyring."""
     readable = f"{kind} {where}" + (f" as {account}" if account else "")
     if len(readable) <= 160 and readable.isascii() and readable.isprintable():
         return readable
@@ -304,7 +304,7 @@ ClientKey = tuple[str, str, str]
 
 
 class Trusted:
-    """Which authorization server each client belongs to. The file has no secrets, and is read anew each time."""
+    """Remembers the authorization server of each client. The file has no secrets, and is read anew each time."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -314,23 +314,23 @@ class Trusted:
         return self._known().get(key, "")
 
     def issuers(self, resource: str, account: str) -> set[str]:
-        """The authorization servers that the clients of a server belong to."""
+        """The authorization servers of a server's clients."""
         return {issuer for key, issuer in self._known().items() if key[:2] == (resource, account)}
 
     def put(self, key: ClientKey, issuer: str) -> None:
-        """Remember one; a state folder that cannot be written is no obstacle to signing in."""
+        """Remember a client's authorization server; if the state folder cannot be written, signing in goes on."""
         self._write({**self._known(), key: issuer})
 
     def forget(self, resource: str, account: str) -> None:
-        """Forget what the clients of a server were used at."""
+        """Forget the authorization servers of a server's clients."""
         self._write({key: issuer for key, issuer in self._known().items() if key[:2] != (resource, account)})
 
     def _known(self) -> dict[ClientKey, str]:
-        known: dict[ClientKey, str] = {}
+        issuers: dict[ClientKey, str] = {}
         for one in items_of(read_object(self._file).get("servers")):
             resource, account, client_id, issuer = (str(mapping(one).get(name, "")) for name in _FIELDS)
-            known[resource, account, client_id] = issuer
-        return known
+            issuers[resource, account, client_id] = issuer
+        return issuers
 
     def _write(self, known: dict[ClientKey, str]) -> None:
         servers: list[Json] = [dict(zip(_FIELDS, (*key, issuer), strict=True)) for key, issuer in known.items()]

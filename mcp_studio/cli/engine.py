@@ -255,7 +255,7 @@ def end(outcome: CallOutcome, out: Output, show: Callable[[Json], str] = blocks.
     if outcome.sensitive:
         out.more["sensitive"] = dict(outcome.sensitive)
     if isinstance(outcome, Succeeded) and outcome.cached:
-        out.note(outcomes.kept(outcome))
+        out.note(outcomes.freshness(outcome))
         out.more["cached"] = {"age": round(outcome.cached.age, 3)}
     if out.asker.refused:
         return out.fail(out.asker.refused[0])

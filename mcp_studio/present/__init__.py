@@ -1,1 +1,1 @@
-"""Facts as sentences for people, for every front end: knows no widgets and no terminals."""
+"""Facts as sentences for people, for every front end: independent of widgets and terminals."""

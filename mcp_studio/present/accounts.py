@@ -1,4 +1,4 @@
-"""A sign-in and its tokens in words: when they were got, how long they are valid, what their claims say."""
+"""A sign-in and its tokens in words: when it happened, how long the tokens are valid, what their claims say."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HOW = {
     "registered": "registered dynamically",
     "typed": "typed by you",
 }
-"""How we came to be a client of an authorization server."""
+"""How we became a client of an authorization server."""
 _TIMES: Mapping[str, str] = {
     "iat": "issued", "nbf": "valid from", "exp": "expires", "auth_time": "person signed in", "updated_at": "updated",
 }  # fmt: skip
@@ -35,42 +35,42 @@ def rough_span(seconds: float) -> str:
 
 
 def validity(account: Account, now: float | None = None) -> str:
-    """Until when its access token is good, and what happens then."""
+    """How long the access token is valid, and what happens then."""
     if not account.expires:
-        return "no end is known" + (", renewed when refused" if account.refreshable else "")
-    left = account.expires - (time.time() if now is None else now)
-    if left >= 1:
-        return f"valid for {rough_span(left)}" + (", then renewed" if account.refreshable else "")
-    ended = f"expired {rough_span(-left)} ago" if left <= -1 else "just expired"
+        return "no expiry is known" + (", renewed when refused" if account.refreshable else "")
+    seconds = account.expires - (time.time() if now is None else now)
+    if seconds >= 1:
+        return f"valid for {rough_span(seconds)}" + (", then renewed" if account.refreshable else "")
+    ended = f"expired {rough_span(-seconds)} ago" if seconds <= -1 else "just expired"
     return ended + (", is renewed when used" if account.refreshable else "")
 
 
 def usable(account: Account, now: float | None = None) -> bool:
-    """Whether something can be sent to the server without a person."""
+    """Whether requests can be sent to the server without a person."""
     return account.refreshable or not account.expires or account.expires > (time.time() if now is None else now)
 
 
 def moment(epoch: float, now: float) -> str:
-    """A time as date and clock of this machine, and how far it is from now."""
+    """A time as date and clock of this machine, and its distance from now."""
     try:
-        written = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(epoch))
+        text = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(epoch))
     except (OverflowError, ValueError, OSError):
-        return "no time that can be read"
-    return f"{written}, in {rough_span(epoch - now)}" if epoch > now else f"{written}, {rough_span(now - epoch)} ago"
+        return "an invalid time"
+    return f"{text}, in {rough_span(epoch - now)}" if epoch > now else f"{text}, {rough_span(now - epoch)} ago"
 
 
 def account_rows(account: Account, now: float) -> list[tuple[str, str]]:
-    """Everything but the claims and the token itself, each with its name."""
+    """The facts about a sign-in with their names, without the claims and the token itself."""
     expires = moment(account.expires, now) if account.expires else "the authorization server does not say"
     if 0 < account.expires <= now:
         expires += ": it has expired" + ("; the next call renews it" if account.refreshable else "")
     rows = [
         ("issuer", safe(account.issuer, 600) or "not known"),
-        ("scopes", safe(" ".join(account.scopes), 1_000) or "none are named"),
+        ("scopes", safe(" ".join(account.scopes), 1_000) or "none"),
         ("obtained", moment(account.obtained, now) if account.obtained else "not known"),
         ("expires", expires),
-        ("renewal", "by itself, with a refresh token" if account.refreshable else "none: sign in again then"),
-        ("revocation", "offered" if account.revocable else "not offered: signing out only forgets it"),
+        ("renewal", "automatic, with a refresh token" if account.refreshable else "none: sign in again"),
+        ("revocation", "supported" if account.revocable else "not supported: signing out only forgets the token"),
         ("stored in", safe(account.kept, 300)),
         ("client", f"{safe(account.client_id, 300)}, {_HOW.get(account.client_how, safe(account.client_how, 40))}"),
         ("type", safe(account.token_type, 40)),
@@ -80,7 +80,7 @@ def account_rows(account: Account, now: float) -> list[tuple[str, str]]:
 
 
 def as_json(account: Account) -> dict[str, Json]:
-    """Everything but the claims and the token itself, for programs."""
+    """The facts about a sign-in for programs, without the claims and the token itself."""
     return {
         "server": account.server, "resource": account.resource, "account": account.account or None,
         "signedIn": usable(account), "issuer": account.issuer, "scopes": list(account.scopes),
@@ -107,12 +107,12 @@ def steps_json(steps: Sequence[AuthStep]) -> list[Json]:
 
 
 def utc(epoch: float) -> str | None:
-    """A time for programs; None where it is not known."""
+    """A time for programs; None if unknown."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(epoch)) if epoch else None
 
 
 def claim_rows(claims: Mapping[str, Json], now: float) -> list[tuple[str, str]]:
-    """What the registered claims of a token say, each with its name."""
+    """The registered claims of a token, with their names."""
     rows: list[tuple[str, str]] = []
     for name, label in (*_NAMES.items(), *_TIMES.items()):
         value = claims.get(name)

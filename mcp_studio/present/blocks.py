@@ -1,4 +1,4 @@
-"""What a result says to a person: its content blocks in order. Pure functions over the raw JSON."""
+"""The content blocks of a result in order, for a person. Pure functions over the raw JSON."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from mcp_studio.schema.check import equal
 
 MARKDOWN = "text/markdown"
 MARKDOWN_MOST = 32_000
-"""Characters; longer text is shown as it is."""
+"""The most characters that are rendered as Markdown; longer text is shown unchanged."""
 JSON_MOST = 2_000_000
-"""Characters; longer text is not tried as JSON."""
+"""The most characters that are parsed as JSON."""
 
 BlockKind = Literal["text", "image", "audio", "file", "link", "app", "unknown"]
 
@@ -26,32 +26,32 @@ class Block(NamedTuple):
 
     kind: BlockKind
     text: str = ""
-    """Foreign text as it came."""
+    """The foreign text, unchanged."""
     mime: str = ""
     data: str = ""
-    """Base64 as it came."""
+    """The base64 text, unchanged."""
     uri: str = ""
     title: str = ""
-    """What stands above it: the role of a message, the address of a resource."""
+    """The line above the block: the role of a message, or the address of a resource."""
     about: str = ""
-    """What its annotations say: for whom it is, how important, how old."""
+    """The annotations in words: audience, priority and age."""
     raw: Json = None
-    """The page of an app, with what it may reach, or a block of unknown type, as it came."""
+    """The raw block of an app (its page and what that may access) or of an unknown type."""
 
     @property
     def size(self) -> int:
-        """Bytes of the data, as base64 says."""
+        """The size of the data in bytes, computed from the base64 text."""
         return max(0, len(self.data) * 3 // 4 - self.data[-2:].count("="))
 
 
 def blocks_of(result: Json) -> list[Block]:
     """The blocks of a result of tools/call (`content`), resources/read (`contents`) or prompts/get (`messages`)."""
-    known = mapping(result)
-    if isinstance(known.get("contents"), list):
-        return [_resource(item, title=True) for item in known["contents"]]
-    if isinstance(known.get("messages"), list):
-        return list(_messages(known["messages"]))
-    return [_block(item) for item in items_of(known.get("content"))]
+    fields = mapping(result)
+    if isinstance(fields.get("contents"), list):
+        return [_resource(item, title=True) for item in fields["contents"]]
+    if isinstance(fields.get("messages"), list):
+        return list(_messages(fields["messages"]))
+    return [_block(item) for item in items_of(fields.get("content"))]
 
 
 def _messages(messages: list[Json]) -> Iterator[Block]:
@@ -62,13 +62,13 @@ def _messages(messages: list[Json]) -> Iterator[Block]:
 
 
 def message_blocks(message: Json) -> list[Block]:
-    """The content of a message, which is a block or a list of them."""
+    """The content of a message, which is a block or a list of blocks."""
     content = mapping(message).get("content")
     return [_block(item) for item in (content if isinstance(content, list) else [content])]
 
 
 def app_block(uri: str) -> Block:
-    """The page of the tool that was called, to be read."""
+    """A link to the page of the tool that was called."""
     return Block("link", "The tool has a page of its own (MCP Apps).", uri=uri, title="page of the tool")
 
 
@@ -77,53 +77,53 @@ def _block(item: Json) -> Block:
 
 
 def annotation_words(value: Json) -> str:
-    """Annotations of a content block or resource in words (specification, server/resources#annotations)."""
-    known = mapping(value)
-    names = [name for name in items_of(known.get("audience")) if isinstance(name, str)]
+    """The annotations of a content block or resource in words (specification, server/resources#annotations)."""
+    fields = mapping(value)
+    names = [name for name in items_of(fields.get("audience")) if isinstance(name, str)]
     parts = [f"for {' and '.join(names)}"] if names else []
-    priority = known.get("priority")
+    priority = fields.get("priority")
     if isinstance(priority, (int, float)) and not isinstance(priority, bool):
         # An integer may have hundreds of digits.
         parts.append(f"priority {safe(priority, 12) if isinstance(priority, int) else f'{priority:g}'}")
-    if modified := _text(known, "lastModified"):
+    if modified := _text(fields, "lastModified"):
         parts.append(f"changed {modified}")
     return safe(", ".join(parts), 200)
 
 
 def _bare(item: Json) -> Block:
-    known = mapping(item)
-    mime = _text(known, "mimeType")
-    match known.get("type"):
-        case "text" if isinstance(known.get("text"), str):
-            return Block("text", known["text"])
+    fields = mapping(item)
+    mime = _text(fields, "mimeType")
+    match fields.get("type"):
+        case "text" if isinstance(fields.get("text"), str):
+            return Block("text", fields["text"])
         case "image":
-            return Block("image", mime=mime, data=_text(known, "data"))
+            return Block("image", mime=mime, data=_text(fields, "data"))
         case "audio":
-            return Block("audio", mime=mime, data=_text(known, "data"))
+            return Block("audio", mime=mime, data=_text(fields, "data"))
         case "resource":
-            return _resource(known.get("resource"), title=True)
+            return _resource(fields.get("resource"), title=True)
         case "resource_link":
-            name = _text(known, "title") or _text(known, "name")
-            return Block("link", _text(known, "description"), mime, uri=_text(known, "uri"), title=name)
+            name = _text(fields, "title") or _text(fields, "name")
+            return Block("link", _text(fields, "description"), mime, uri=_text(fields, "uri"), title=name)
         case _:
             return Block("unknown", safe(item, 4_000), raw=item)
 
 
 def _resource(item: Json, *, title: bool) -> Block:
-    known = mapping(item)
-    uri, mime = _text(known, "uri"), _text(known, "mimeType")
-    if is_app(known):
-        return Block("app", _text(known, "text") or _decoded(known), mime, uri=uri, raw=item)
-    if isinstance(known.get("text"), str):
-        return Block("text", known["text"], mime, uri=uri, title=f"{uri} {mime}".strip() if title else "")
-    if isinstance(known.get("blob"), str):
+    fields = mapping(item)
+    uri, mime = _text(fields, "uri"), _text(fields, "mimeType")
+    if is_app(fields):
+        return Block("app", _text(fields, "text") or _decoded(fields), mime, uri=uri, raw=item)
+    if isinstance(fields.get("text"), str):
+        return Block("text", fields["text"], mime, uri=uri, title=f"{uri} {mime}".strip() if title else "")
+    if isinstance(fields.get("blob"), str):
         kind: BlockKind = "image" if mime.startswith("image/") else "audio" if mime.startswith("audio/") else "file"
-        return Block(kind, mime=mime, data=known["blob"], uri=uri)
+        return Block(kind, mime=mime, data=fields["blob"], uri=uri)
     return Block("unknown", safe(item, 4_000), raw=item)
 
 
 def _decoded(known: dict[str, Json]) -> str:
-    """Text that came as base64."""
+    """The decoded base64 of a page."""
     try:
         return binascii.a2b_base64(_text(known, "blob").encode("ascii")).decode("utf-8", "replace")
     except (binascii.Error, UnicodeEncodeError):
@@ -131,7 +131,7 @@ def _decoded(known: dict[str, Json]) -> str:
 
 
 def headline(block: Block) -> str:
-    """One line on a block that is no plain text: what it is, how large, what can be done."""
+    """One line about a block that is no plain text: its kind, type, size and name."""
     name = safe(block.uri or block.title, 300)
     what = safe(block.mime or "of unknown type", 100)
     match block.kind:
@@ -149,7 +149,7 @@ def headline(block: Block) -> str:
 
 
 def plain(block: Block) -> str:
-    """A block as plain text, which is not sanitized; what is no text is named with its size."""
+    """A block as plain text, not sanitized; a block without text becomes a line with its type and size."""
     match block.kind:
         case "text" | "app":
             return f"[{block.title}]\n{block.text}" if block.title else block.text
@@ -160,9 +160,9 @@ def plain(block: Block) -> str:
 
 
 def joined(parts: Iterable[str]) -> str:
-    """Parts of a text, each from a line of its own on; the last one ends as it does."""
-    found = list(parts)
-    return "\n".join([*(part.removesuffix("\n") for part in found[:-1]), *found[-1:]])
+    """Join texts so that each begins on a line of its own; the last one keeps its end."""
+    blocks = list(parts)
+    return "\n".join([*(part.removesuffix("\n") for part in blocks[:-1]), *blocks[-1:]])
 
 
 def result_text(result: Json) -> str:
@@ -171,12 +171,12 @@ def result_text(result: Json) -> str:
 
 
 def resource_text(result: Json) -> str:
-    """What reading a resource gave, as plain text."""
+    """The result of reading a resource as plain text."""
     return joined(plain(block._replace(title="")) for block in blocks_of(result))
 
 
 def messages_text(result: Json) -> str:
-    """The messages of a prompt as plain text, each under the role that says it."""
+    """The messages of a prompt as plain text, each under its role."""
     rows: list[str] = []
     for message in items_of(mapping(result).get("messages")):
         rows.append(f"{_text(mapping(message), 'role') or '?'}:")
@@ -184,8 +184,8 @@ def messages_text(result: Json) -> str:
     return "\n".join(rows)
 
 
-def how(block: Block) -> str:
-    """What the keys do with a block; empty where they do nothing special."""
+def key_hints(block: Block) -> str:
+    """What the keys do with a block; empty if no key does anything special."""
     return {
         "image": "enter enlarges it · o opens it · s saves it", "audio": "o opens it · s saves it",
         "file": "s saves it", "link": "enter reads it", "app": "o opens it in the browser, held to what it declares",
@@ -193,15 +193,15 @@ def how(block: Block) -> str:
 
 
 def is_markdown(blocks: list[Block]) -> bool:
-    """Whether the server says that its text is Markdown; what only looks so is shown as it is."""
+    """Whether the server declares the text as Markdown; text that only looks like it is shown unchanged."""
     return all(block.kind == "text" for block in blocks) and any(block.mime == MARKDOWN for block in blocks)
 
 
 def structured(result: Json) -> tuple[bool, Json]:
-    """The structured part, or JSON that came as the only text; whether there is any, and its value."""
-    known = mapping(result)
-    if "structuredContent" in known:
-        return True, known["structuredContent"]
+    """Whether a result has structured content, or JSON as its only text; and that value."""
+    fields = mapping(result)
+    if "structuredContent" in fields:
+        return True, fields["structuredContent"]
     blocks = blocks_of(result)
     text = blocks[0].text if len(blocks) == 1 and blocks[0].kind == "text" else ""
     value = loads_or(text, exact=True) if text.lstrip()[:1] in ("{", "[") and len(text) <= JSON_MOST else None
@@ -209,28 +209,28 @@ def structured(result: Json) -> tuple[bool, Json]:
 
 
 def structured_content(result: Json) -> list[Json]:
-    """The structured content of a tool's result as the only item; none where the text says it already."""
-    known = mapping(result)
-    texts = [text for block in items_of(known.get("content")) if isinstance(text := mapping(block).get("text"), str)]
-    values = [known["structuredContent"]] if "structuredContent" in known else []
-    # SDKs wrap what is no object: the text is then what is inside.
+    """The structured content of a tool's result as the only item; an empty list if the text says the same."""
+    fields = mapping(result)
+    texts = [text for block in items_of(fields.get("content")) if isinstance(text := mapping(block).get("text"), str)]
+    values = [fields["structuredContent"]] if "structuredContent" in fields else []
+    # SDKs wrap a value that is no object; the text then has only the inner value.
     inner = [value["result"] for value in values if mapping(value).keys() == {"result"}]
-    return [] if any(_says(texts, one) for one in (*values, *inner)) else values
+    return [] if any(_repeats(texts, one) for one in (*values, *inner)) else values
 
 
-def _says(texts: list[str], value: Json) -> bool:
-    """Whether texts are a value: as JSON, as it is, or an item each."""
+def _repeats(texts: list[str], value: Json) -> bool:
+    """Whether texts repeat a value: as JSON, unchanged, or one item per text."""
     if len(texts) == 1:
         return texts[0] == value or equal(loads_or(texts[0], texts[0]), value)
     items = items_of(value)
-    return len(texts) == len(items) > 0 and all(map(_says, ([text] for text in texts), items))
+    return len(texts) == len(items) > 0 and all(map(_repeats, ([text] for text in texts), items))
 
 
 def decode(block: Block) -> bytes:
-    """The data of a block.
+    """Decode the data of a block.
 
     Raises:
-        ValueError: it is not base64.
+        ValueError: the data is not base64.
     """
     try:
         return binascii.a2b_base64(block.data.encode("ascii"))

@@ -1,4 +1,4 @@
-"""Handing a page to the person's browser."""
+"""Opens pages in the person's browser."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _PATIENCE = 1.0
 
 
 NONE = "none"
-"""The browser of a machine that has none (`[auth] browser`)."""
+"""The setting of a machine without a browser (`[auth] browser`)."""
 
 
 async def open_page(url: str, browser: str = "") -> bool:
-    """Hand an address that `urls.judge` allows to the browser; False where there is none.
+    """Open an address that `urls.judge` allows in the browser; False if there is none.
 
     Args:
-        browser: the command to open it with (`Settings.browser`); empty for that of the desktop.
+        browser: the command that opens it (`Settings.browser`); empty for the desktop's.
     """
     if sys.platform == "win32" and not browser:
         os.startfile(url)
@@ -34,16 +34,16 @@ async def open_page(url: str, browser: str = "") -> bool:
 
 
 def is_there(environ: Mapping[str, str] = os.environ, browser: str = "") -> bool:
-    """Whether a page can be opened from here; over SSH only with a browser that somebody has named."""
-    named = browser or environ.get("BROWSER")
-    if sys.platform == "win32" and not named:
+    """Whether a page can be opened from here; over SSH only if the person has named a browser."""
+    chosen = browser or environ.get("BROWSER")
+    if sys.platform == "win32" and not chosen:
         return True
-    far = environ.get("SSH_CONNECTION") or environ.get("SSH_TTY")
-    return (bool(named) or not far) and command("https://localhost/", environ, browser) is not None
+    remote = environ.get("SSH_CONNECTION") or environ.get("SSH_TTY")
+    return (bool(chosen) or not remote) and command("https://localhost/", environ, browser) is not None
 
 
 def ssh_line(redirect: str, environ: Mapping[str, str]) -> str:
-    """The command by which a browser on the machine that SSH comes from gets back here; empty where it is not SSH."""
+    """The SSH command that lets the browser on the person's machine reach this one; empty without an SSH session."""
     port = redirect.partition("://")[2].partition("/")[0].rpartition(":")[2]
     words = environ.get("SSH_CONNECTION", "").split()
     if not (words or environ.get("SSH_TTY")) or not port.isdecimal():
@@ -56,21 +56,20 @@ def ssh_line(redirect: str, environ: Mapping[str, str]) -> str:
 
 
 def command(url: str, environ: Mapping[str, str], browser: str = "") -> list[str] | None:
-    """The command that opens an address; None where no browser has a window of its own.
+    """The command that opens an address; None if no browser has a window of its own.
 
-    The one that is named goes first, then `BROWSER`, as everywhere. A browser that draws on this terminal would draw
-    over what is there.
+    The configured browser goes first, then `BROWSER`. A browser that draws on this terminal would overwrite the studio.
     """
     if browser == NONE:
         return None
-    for written in filter(None, (browser, *environ.get("BROWSER", "").split(os.pathsep))):
+    for line in filter(None, (browser, *environ.get("BROWSER", "").split(os.pathsep))):
         try:
-            words = shlex.split(written.strip().removesuffix("&"))
+            words = shlex.split(line.strip().removesuffix("&"))
         except ValueError:
             continue
         if words and shutil.which(words[0]):
-            filled = [word.replace("%s", url) for word in words]
-            return filled if filled != words else [*words, url]
+            argv = [word.replace("%s", url) for word in words]
+            return argv if argv != words else [*words, url]
     if sys.platform == "darwin":
         return ["open", url]
     if environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY") or environ.get("WSL_DISTRO_NAME"):
@@ -79,14 +78,15 @@ def command(url: str, environ: Mapping[str, str], browser: str = "") -> list[str
 
 
 def _start(argv: list[str]) -> bool:
-    """Start it without our terminal, and without what is for us alone, such as a passphrase; what fails at once did
-    not open anything.
+    """Start a browser without our terminal and without our own variables, such as a passphrase.
+
+    A browser that fails at once has not opened the page.
     """
     environ = {name: value for name, value in os.environ.items() if not name.startswith("MCP_STUDIO_")}
     quiet = subprocess.DEVNULL
     try:
-        started = subprocess.Popen(argv, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True, env=environ)
-        return started.wait(_PATIENCE) == 0
+        process = subprocess.Popen(argv, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True, env=environ)
+        return process.wait(_PATIENCE) == 0
     except subprocess.TimeoutExpired:
         return True
     except OSError:

@@ -1,4 +1,4 @@
-"""The state of a connection in words, what helps, and what HTTP answered where that is why it failed."""
+"""The state of a connection in words, hints, and the HTTP answer that a connection failed with."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from mcp_studio.safetext import safe
 from mcp_studio.session.state import Status
 
 INSECURE = "insecure: accepts any certificate"
-"""What is said of a server whose certificate may be anybody's, wherever it is shown."""
+"""What is said about a server that accepts any certificate, wherever it is shown."""
 KIND_NAMES: Mapping[Kind, str] = {
     "stdio": "standard input and output",
     "http": "Streamable HTTP",
     "sse": "HTTP+SSE",
     "websocket": "WebSocket",
 }
-"""How a server is reached, in words."""
+"""The names of the transports, for people."""
 
 
 Tone = Literal["ok", "busy", "bad", "off"]
-"""How a state is coloured; the words and glyphs say the same without colour."""
+"""The colour of a state; words and glyphs say the same without colour."""
 Part = str | tuple[str, str]
 _HTTP_HEADERS = 40
-"""Header lines that are shown."""
+"""The most header lines that are shown."""
 _BODY = 4_000
 _LINES = 12
-"""Lines of the body under an error that is told in text."""
+"""The most lines of the body below an error in text."""
 
 
 _TONES: Mapping[str, Tone] = {"ready": "ok", "failed": "bad", "needs_auth": "bad", "disabled": "off"}
@@ -39,16 +39,16 @@ _PLAIN = {
     "ready": "is connected", "connecting": "is connecting", "idle": "waits for its turn to start",
     "disabled": "is off", "stopping": "is stopping",
 }  # fmt: skip
-"""States that need no reason."""
+"""The states that need no reason."""
 
 
 def tone(status: Status) -> Tone:
-    """How the state of a connection is coloured."""
+    """The colour of a connection's state."""
     return _TONES.get(status.state, "busy")
 
 
 def state_words(status: Status) -> str:
-    """The state in a sentence, with the reason where there is one."""
+    """The state of a connection in a sentence, with the reason if there is one."""
     name = safe(status.server)
     why = safe(status.error.message) if status.error else ""
     if status.state in _PLAIN:
@@ -61,7 +61,7 @@ def state_words(status: Status) -> str:
 
 
 def hint(error: StudioError) -> str:
-    """What helps, as it is done in the studio: signing in is a button of the server there, and no command line."""
+    """The hint for the studio: there the person signs in by a button of the server, and not by a command line."""
     if isinstance(error, SignInNeeded) and error.by_login:
         if "insufficient_scope" in str(getattr(error, "challenge", ""))[:4_096]:
             return "Run it again, and sign in when you are asked."
@@ -70,37 +70,37 @@ def hint(error: StudioError) -> str:
 
 
 def http_parts(error: StudioError, *, why: str | None = None) -> list[Part]:
-    """The card of an error, empty where nothing of HTTP was in it.
+    """The card of an error; empty if the error does not come from an HTTP answer.
 
     Args:
-        why: what helps; the error's own words and that stand above. None for neither.
+        why: the hint that is shown with the error's message above the answer; None for neither.
     """
     http = error.http
     if http is None:
         return []
-    shown: list[Part] = []
+    parts: list[Part] = []
     if why is not None:
-        shown += [(safe(error.message, 2_000), "$text-error"), "\n"]
-        shown += [why, "\n"] if why else []
-    shown += [("\nWhat HTTP answered\n", "b $accent"), f"  {http.status} {safe(http.reason, 80)}".rstrip() + "\n"]
+        parts += [(safe(error.message, 2_000), "$text-error"), "\n"]
+        parts += [why, "\n"] if why else []
+    parts += [("\nWhat HTTP answered\n", "b $accent"), f"  {http.status} {safe(http.reason, 80)}".rstrip() + "\n"]
     for name, value in http.headers[:_HTTP_HEADERS]:
-        shown += [(f"  {safe(name, 80)}", "$quiet"), f"  {safe(value, 300)}\n"]
+        parts += [(f"  {safe(name, 80)}", "$quiet"), f"  {safe(value, 300)}\n"]
     if len(http.headers) > _HTTP_HEADERS:
-        shown.append((f"  and {len(http.headers) - _HTTP_HEADERS} more headers\n", "$quiet"))
+        parts.append((f"  and {len(http.headers) - _HTTP_HEADERS} more headers\n", "$quiet"))
     if http.body.strip():
-        shown += [("\nIts body\n", "b $accent"), safe(http.body, _BODY, lines=True).rstrip("\n") + "\n"]
-    return shown
+        parts += [("\nIts body\n", "b $accent"), safe(http.body, _BODY, lines=True).rstrip("\n") + "\n"]
+    return parts
 
 
 def http_json(http: HttpAnswer, redactor: Redactor) -> dict[str, Json]:
-    """Status, headers in their order, and the beginning of the body."""
+    """The status, the headers in order, and the beginning of the body."""
     headers: Json = [[name, value] for name, value in redactor.headers(http.headers)]
     reason, body = redactor.text(http.reason), redactor.text(http.body)
     return {"status": http.status, "reason": reason, "headers": headers, "body": body}
 
 
 def http_lines(http: dict[str, Json]) -> Iterator[str]:
-    """The same as text, under the error."""
+    """The HTTP answer as lines of text, below the error."""
     yield f"    status: {http['status']} {http['reason']}".rstrip()
     for name, value in http["headers"]:
         yield f"    header: {name}: {value}"

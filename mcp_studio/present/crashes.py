@@ -1,4 +1,4 @@
-"""How a server ended, in sentences."""
+"""The end of a server in sentences."""
 
 from __future__ import annotations
 
@@ -29,45 +29,45 @@ _SIGNALS = {
     "SIGSEGV": "It touched memory that is not its own: a crash in native code, its own or that of a library.",
     "SIGBUS": "It touched memory that is not there: a crash in native code, or a mapped file that was cut short.",
     "SIGILL": "It ran an instruction that this processor does not have: often a build for another machine.",
-    "SIGFPE": "It calculated what cannot be: often a division by zero in native code.",
+    "SIGFPE": "It made an invalid calculation: often a division by zero in native code.",
     "SIGABRT": "It gave up by itself (abort): a failed assertion, a panic, or memory that was damaged.",
     "SIGKILL": "It was killed from outside: by the system when memory ran out, by a container's limit, or by somebody.",
     "SIGTERM": "Something asked it to end: a supervisor, a container that stops, or somebody.",
     "SIGINT": "It was interrupted, as Ctrl+C does.",
     "SIGHUP": "Its terminal or session went away.",
-    "SIGPIPE": "It wrote to a pipe that nobody reads any more.",
+    "SIGPIPE": "It wrote to a pipe whose reader had gone.",
     "SIGSYS": "It made a system call that a sandbox forbids.",
 }
 _CODES = {
-    0: "It finished by itself. A server has to read its input until that ends.",
-    1: "The usual code for any error; what it said last often tells which.",
-    2: "Often the code for arguments that are wrong.",
+    0: "It finished by itself. A server has to read its input until the input ends.",
+    1: "The usual code for any error; its last output often says which.",
+    2: "Often the code for wrong arguments.",
     126: "The code of a shell for a command that cannot be run.",
     127: "The code of a shell for a command that it does not find.",
     3221225477: "The code of Windows for an access violation: a crash in native code.",
     3221225786: "The code of Windows for Ctrl+C.",
 }
 _HOWS: dict[How, str] = {
-    "stdout": "Nothing that it says can be read any more, so the studio ended it.",
-    "stdin": "Nothing can be sent to it any more, so the studio ended it.",
-    "stalled": "Its pipe was full, so the studio ended it: it is busy, or waits for something itself.",
-    "guard": "The process that watches over the servers is gone, and they went with it.",
+    "stdout": "The studio could not read its answers any more, and ended it.",
+    "stdin": "The studio could not send to it any more, and ended it.",
+    "stalled": "Its pipe was full, and the studio ended it: it is busy, or waits for something itself.",
+    "guard": "The guard process of the servers was killed, and they with it.",
     "refused": "Nothing listens at its address: it is not running, or it listens elsewhere.",
     "dropped": "It ended, was restarted, or something between here and there cut the connection.",
     "session": "It was restarted, or has forgotten the session after some time.",
     "timeout": "It is busy, or waits for something itself.",
 }
 _SHOWN = 5
-"""Requests in flight that are named."""
+"""The most pending requests that are named."""
 
 
 def headline(ending: Ending) -> str:
-    """How it ended, without the server's name: `ended with exit code 3`, `was ended by SIGSEGV`."""
+    """How a server ended, without its name: `ended with exit code 3`, `was ended by SIGSEGV`."""
     return _HEADLINES[ending.how].format(code=ending.code, signal=_signal_name(ending.code))
 
 
 def meaning(ending: Ending) -> str:
-    """What that usually means, in a sentence; empty where nothing is known of it."""
+    """What such an end usually means, in a sentence; empty if unknown."""
     code = ending.code
     if ending.how == "signal":
         return _SIGNALS.get(_signal_name(code), "")
@@ -83,7 +83,7 @@ def meaning(ending: Ending) -> str:
 
 
 def _signal_name(number: int) -> str:
-    """`SIGSEGV`; `signal 40` where it has no name here."""
+    """`SIGSEGV`; `signal 40` if the number has no name here."""
     try:
         return signal.Signals(number).name
     except ValueError:
@@ -105,7 +105,7 @@ def flight(one: Mortem, request: WireMessage) -> str:
 
 
 def facts(one: Mortem) -> Iterator[tuple[str, str]]:
-    """Names and values, in short: what was in flight, and what the server said last. Values quote the server."""
+    """Short names and values: the pending requests, and the server's last output. Values quote the server."""
     if one.uptime is not None:
         yield "ran", f"for {units.duration(one.uptime * 1000)}" + ("" if one.ready else ", and was not ready yet")
     if text := meaning(one.ending):
@@ -120,7 +120,7 @@ def facts(one: Mortem) -> Iterator[tuple[str, str]]:
 
 
 def as_json(one: Mortem) -> dict[str, Json]:
-    """The same for programs."""
+    """The end of a server for programs."""
     return {
         "how": one.ending.how,
         "code": one.ending.code,

@@ -1,6 +1,6 @@
-"""What a server says about one entry, in words: hints, tasks, mirrored headers, icons, metadata. Pure functions.
+"""A server's definition of one entry in words: hints, tasks, mirrored headers, icons, metadata. Pure functions.
 
-All of it is foreign text: each value is made one safe line, so that none can look like a line of ours.
+All of it is foreign text: each value becomes one safe line, so that none can look like a line of ours.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from mcp_studio.safetext import safe
 
 _WIDTH = 14
 _HINTS = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": True}
-"""Hints of a tool, and what holds where it says nothing (specification, ToolAnnotations)."""
+"""The hints of a tool, and their defaults (specification, ToolAnnotations)."""
 _TASKS = {"required": "must be run as a task", "optional": "can be run as a task"}
 _SHOWN = frozenset(
     "name title description inputSchema outputSchema annotations execution icons _meta uri uriTemplate mimeType size "
     "arguments".split()
 )
-"""Members that have a place of their own."""
+"""The members that have lines of their own."""
 _DOUBTS = 20
-"""Doubtful entries of one list that are told one by one."""
+"""The most doubtful entries of one list that are named."""
 _CHANGES: tuple[ChangeKind, ...] = ("new", "changed", "gone")
 
 
 def about(entry: Entry, value: Json, sends_headers: bool) -> str:
-    """Everything about an entry but its schemas, as lines.
+    """An entry without its schemas, as lines.
 
     Args:
-        value: the arguments as they are now: mirrored headers are shown with what would be sent.
-        sends_headers: the connection is one over which arguments are mirrored (HTTP, 2026-07-28).
+        value: the current arguments: mirrored headers are shown with the values that would be sent.
+        sends_headers: whether the connection mirrors arguments into headers (HTTP, 2026-07-28).
     """
     return "\n".join(line.rstrip() for line in _lines(entry, value, sends_headers))
 
@@ -75,14 +75,14 @@ def _names(entry: Entry) -> Iterator[str]:
 def _tool(tool: ToolView, value: Json, sends_headers: bool) -> Iterator[str]:
     yield "hints          what the server claims, not a guarantee"
     for name, usual in _HINTS.items():
-        said = tool.annotations.get(name)
-        if said is None and tool.read_only and name in ("destructiveHint", "idempotentHint"):
-            continue  # without meaning for what only reads
-        words = str(said).lower() if isinstance(said, bool) else f"not said, so {str(usual).lower()}"
+        hint = tool.annotations.get(name)
+        if hint is None and tool.read_only and name in ("destructiveHint", "idempotentHint"):
+            continue  # both are without meaning for a tool that only reads
+        words = str(hint).lower() if isinstance(hint, bool) else f"not declared, so {str(usual).lower()}"
         yield _row(f"  {name.removesuffix('Hint')}", words)
-    for name, said in tool.annotations.items():
+    for name, hint in tool.annotations.items():
         if name not in _HINTS and name != "title":
-            yield _row(f"  {name}", _short(said))
+            yield _row(f"  {name}", _short(hint))
     if execution := mapping(tool.raw.get("execution")):
         support = execution.get("taskSupport")
         yield _row("tasks", _TASKS.get(str(support), f"not run as a task ({_short(support)})"))
@@ -92,13 +92,13 @@ def _tool(tool: ToolView, value: Json, sends_headers: bool) -> Iterator[str]:
 
 
 def _headers(tool: ToolView, value: Json, sends_headers: bool) -> Iterator[str]:
-    wanted = mirrored(tool.input_schema)
-    if not wanted:
+    mirrors = mirrored(tool.input_schema)
+    if not mirrors:
         return
     where = "sent with each call" if sends_headers else "not sent here: only over HTTP in 2026-07-28"
     yield _row("headers", f"arguments mirrored into HTTP headers (x-mcp-header), {where}")
     values = dict(param_headers(tool.input_schema, mapping(value)))
-    for name, path in wanted:
+    for name, path in mirrors:
         now = f" = {safe(values[name], 200)}" if name in values else " (not set, so not sent)"
         yield f"  {safe(name, 80)} ← {safe('.'.join(path), 200)}{now}"
 
@@ -112,8 +112,8 @@ def _resource(view: ResourceView | TemplateView) -> Iterator[str]:
             yield _row("size", f"{units.size(view.size)}, {view.size:,} bytes")
     if view.mime_type:
         yield _row("type", view.mime_type)
-    for name, said in mapping(view.raw.get("annotations")).items():
-        text = ", ".join(map(str, items_of(said))) if name == "audience" else _short(said)
+    for name, value in mapping(view.raw.get("annotations")).items():
+        text = ", ".join(map(str, items_of(value))) if name == "audience" else _short(value)
         yield _row({"lastModified": "modified"}.get(name, name), text)
 
 
@@ -121,24 +121,24 @@ def _prompt(prompt: PromptView) -> Iterator[str]:
     yield _row("arguments", units.plural(len(prompt.arguments), "argument"))
     for one in prompt.arguments:
         title = f" ({one['title']})" if isinstance(one.get("title"), str) else ""
-        needed = "required" if one.get("required") is True else "optional"
-        yield f"  {safe(one.get('name'), 60)}{safe(title, 80)}: {needed}"
+        need = "required" if one.get("required") is True else "optional"
+        yield f"  {safe(one.get('name'), 60)}{safe(title, 80)}: {need}"
 
 
 def changes(change: Change | None, entry: Entry) -> str:
-    """What is different since the last look, line by line; empty where nothing is."""
+    """The differences since the person last looked, one per line; empty if there are none."""
     if change is None or change.before is None:
         return ""
     return "\n".join(("", "", "Since you last looked:", *diff(change.before, entry.view.raw)))
 
 
 def icons(value: Json) -> Iterator[str]:
-    """Icons as what they are said to be; they are never fetched."""
-    found = items_of(value)
-    if not found:
+    """The icons as the server describes them; they are never fetched."""
+    icons = items_of(value)
+    if not icons:
         return
-    yield _row("icons", f"{units.plural(len(found), 'icon')}, not fetched")
-    for item in found[:20]:
+    yield _row("icons", f"{units.plural(len(icons), 'icon')}, not fetched")
+    for item in icons[:20]:
         icon = mapping(item)
         sizes = icon.get("sizes")
         size = " ".join(map(str, items_of(sizes))) if isinstance(sizes, list) else sizes
@@ -152,10 +152,10 @@ def _address(source: Json) -> str:
 
 
 def _json(name: str, value: Json) -> Iterator[str]:
-    known = mapping(value)
-    if not known:
+    fields = mapping(value)
+    if not fields:
         return
-    first, *rest = printable(known).splitlines()
+    first, *rest = printable(fields).splitlines()
     yield f"{name:<{_WIDTH}} {first}"
     yield from (f"{'':<{_WIDTH}} {line}" for line in rest[:200])
 
@@ -169,36 +169,36 @@ def _short(value: Json) -> str:
 
 
 def cautions(server: ServerConfig) -> list[str]:
-    """What an entry asks for that a person should know before agreeing to it, besides the server itself."""
+    """The requests of an entry that a person should know before agreeing to it, besides the server itself."""
     auth, tls = server.auth, server.tls
-    found = ["accepts any certificate: whoever is in between can read and change everything"] if tls.insecure else []
+    lines = ["accepts any certificate: whoever is in between can read and change everything"] if tls.insecure else []
     if tls.ca:
-        found.append(f"accepts certificates of the authorities in {tls.ca}")
+        lines.append(f"accepts certificates of the authorities in {tls.ca}")
     if tls.cert:
-        found.append(f"shows the client certificate in {tls.cert}")
+        lines.append(f"shows the client certificate in {tls.cert}")
     if auth.kind not in ("", "none", "code"):
-        found.append(f"signs in by itself ({auth.kind.replace('_', ' ')})")
+        lines.append(f"signs in by itself ({auth.kind.replace('_', ' ')})")
     places = (("signs in at", auth.issuer), ("sends an identity token to", auth.idp_token_endpoint))
-    found += [f"{what} {where}" for what, where in places if where]
-    found += ["signs in without PKCE being promised"] if auth.assume_pkce else []
-    found += [f"runs a program for its headers: {' '.join(server.headers_command)}"] if server.headers_command else []
+    lines += [f"{what} {where}" for what, where in places if where]
+    lines += ["signs in without PKCE being promised"] if auth.assume_pkce else []
+    lines += [f"runs a program for its headers: {' '.join(server.headers_command)}"] if server.headers_command else []
     secrets = sorted({name for name, _ in uses(server)})
-    return [*found, f"gets your stored secrets {', '.join(secrets)}"] if secrets else found
+    return [*lines, f"gets your stored secrets {', '.join(secrets)}"] if secrets else lines
 
 
 def target_of(server: ServerConfig) -> str:
-    """The address or command as it was written; what is secret in it is for the redactor."""
-    written = server.written or server
-    return written.url or " ".join((written.command, *written.args))
+    """The address or command as the configuration has it; the caller redacts its secrets."""
+    config = server.written or server
+    return config.url or " ".join((config.command, *config.args))
 
 
 def doubts(listing: Listing) -> list[str]:
-    """What is doubtful about the names and descriptions in a list. Foreign text."""
-    found = [f"{ref.name}: {doubt}" for ref, doubt in doubts_of(listing.entries).items()]
-    return [*found[:_DOUBTS], *([f"{len(found) - _DOUBTS:,} more are doubtful"] if len(found) > _DOUBTS else ())]
+    """Doubtful names and descriptions in a list. Foreign text."""
+    lines = [f"{ref.name}: {doubt}" for ref, doubt in doubts_of(listing.entries).items()]
+    return [*lines[:_DOUBTS], *([f"{len(lines) - _DOUBTS:,} more are doubtful"] if len(lines) > _DOUBTS else ())]
 
 
 def change_counts(some: Iterable[Change]) -> str:
-    """`2 new, 1 gone`; empty where nothing has changed."""
+    """`2 new, 1 gone`; empty if nothing has changed."""
     counts = Counter(change.kind for change in some)
     return ", ".join(f"{counts[kind]:,} {kind}" for kind in _CHANGES if counts[kind])

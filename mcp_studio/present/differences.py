@@ -1,4 +1,4 @@
-"""What differs between two JSON values, in lines."""
+"""The differences between two JSON values, as lines."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ _SIGNS: dict[DifferenceKind, str] = {
     "added": "+", "removed": "-", "changed": "~", "type": "!", "moved": ">", "more": "…",
 }  # fmt: skip
 _LEAD = 20
-"""Characters that two long texts have in common and that are shown before they differ."""
+"""How many common characters of two long texts are shown before the first difference."""
 
 
 def difference_line(one: Difference, width: int = 60) -> str:
-    """A difference with its values cut to about a number of characters each, beginning near where texts differ."""
+    """A difference with its values cut to about `width` characters each, from just before the first differing one."""
     if one.kind == "more":
         return f"{_SIGNS['more']} and more: the rest is not compared"
     place = safe(path_text(one.path), 200) or "(the whole value)"
@@ -31,7 +31,7 @@ def difference_line(one: Difference, width: int = 60) -> str:
 
 
 def value_text(value: Json, width: int) -> str:
-    """A value on a line; of a large one its size."""
+    """A value on one line; a large one becomes its size."""
     if isinstance(value, (dict, list)):
         many, items = len(value), value.values() if isinstance(value, dict) else value
         small = many <= 5 and not any(isinstance(item, (dict, list)) for item in items)

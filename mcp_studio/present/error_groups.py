@@ -1,4 +1,4 @@
-"""What errors say, grouped by their text: the same words with other numbers and ids in them are the same."""
+"""Errors grouped by their text: texts that differ only in numbers and ids belong together."""
 
 from __future__ import annotations
 
@@ -12,50 +12,50 @@ from mcp_studio.trace.message import Recording, WireMessage
 from mcp_studio.trace.statistics import Numbers, pattern_of
 
 _LARGEST = 256 * 1024
-"""Bytes of an answer that is read for its words."""
+"""The most bytes of an answer that is read for its text."""
 _WORDS = 300
 _PART = 50
 
 
 class ErrorGroup(NamedTuple):
-    """Errors of one server and method, and of one target, that say the same."""
+    """Errors of one server, method and target with the same text."""
 
     server: str
     method: str
     target: str
     text: str
-    """What the newest of them says: code and message, or the text of a tool that failed; safe, on one line."""
+    """The newest error's code and message, or the text of the failed tool; safe, on one line."""
     times: int
     newest: int
     """The number of its newest entry."""
     at: float
-    """When that came, in seconds since the epoch."""
+    """The time of the newest entry, in epoch seconds."""
 
 
 class Errors:
-    """Reads what errors say, out of the bodies of a trace, and groups them by their text."""
+    """Reads the texts of errors from the bodies of a trace, and groups them."""
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
         self._known: dict[int, ErrorGroup] = {}
 
     async def by_server(self, numbers: Numbers) -> dict[str, list[ErrorGroup]]:
-        """What the errors say that were counted of each server."""
+        """The groups of the counted errors of each server."""
         return {server: await self.top(tally.wrong) for server, tally in numbers.servers.items()}
 
     async def top(self, numbers: Iterable[int]) -> list[ErrorGroup]:
-        """Groups of these entries, the largest first; entries that are not kept any more are left out.
+        """The groups of these entries, the largest first; entries that the trace has dropped are left out.
 
         Args:
-            numbers: as `Tally.wrong` has them.
+            numbers: entries as in `Tally.wrong`.
         """
-        wanted = sorted(set(numbers))
-        for place, number in enumerate(wanted):
+        places = sorted(set(numbers))
+        for place, number in enumerate(places):
             if number not in self._known:
                 await self._read(number)
             if place % _PART == 0:
-                await asyncio.sleep(0)  # bodies that are in memory are there at once: keys come between them
-        self._known = {number: self._known[number] for number in wanted if number in self._known}
+                await asyncio.sleep(0)  # reading bodies in memory never waits: handle keys in between
+        self._known = {number: self._known[number] for number in places if number in self._known}
         return grouped(self._known.values())
 
     async def _read(self, number: int) -> None:
@@ -66,10 +66,10 @@ class Errors:
 
 
 def text_of(entry: WireMessage, body: bytes) -> str:
-    """What an error says, safe and on one line.
+    """The text of an error, safe and on one line.
 
     Args:
-        body: its own; empty where it is too large to be read for that.
+        body: the entry's body; empty if it is too large to be read.
     """
     if entry.kind == "request":
         return "no answer came"
@@ -77,11 +77,11 @@ def text_of(entry: WireMessage, body: bytes) -> str:
         return f"an answer of {entry.size:,} bytes"
     if (value := loads_or(body)) is None:
         return "an answer that cannot be read"
-    said = next((text for one in (value if isinstance(value, list) else [value]) if (text := _words(one))), "")
-    return safe(" ".join(said[: 4 * _WORDS].split()), _WORDS) or "it gives no reason"
+    text = next((text for one in (value if isinstance(value, list) else [value]) if (text := _message_text(one))), "")
+    return safe(" ".join(text[: 4 * _WORDS].split()), _WORDS) or "it gives no reason"
 
 
-def _words(message: Json) -> str:
+def _message_text(message: Json) -> str:
     error, result = mapping(mapping(message).get("error")), mapping(mapping(message).get("result"))
     if error:
         return f"{error.get('code', '')} {error.get('message', '')}".strip()
@@ -90,7 +90,7 @@ def _words(message: Json) -> str:
 
 
 def grouped(errors: Iterable[ErrorGroup]) -> list[ErrorGroup]:
-    """Those that say the same as one, with the text and the time of the last of them; the largest first."""
+    """Merge errors with the same text; each group has the text and time of its last error. The largest comes first."""
     groups: dict[tuple[str, ...], ErrorGroup] = {}
     for one in errors:
         key = one.server, one.method, one.target, pattern_of(one.text)

@@ -1,4 +1,4 @@
-"""Figures of servers and of what was used of them: one model for tables, JSON, Prometheus and OpenTelemetry."""
+"""Figures of servers, tools, prompts and resources: one model for tables, JSON, Prometheus and OpenTelemetry."""
 
 from __future__ import annotations
 
@@ -16,47 +16,47 @@ from mcp_studio.trace.statistics import BOUNDS, NAMED, Durations, Numbers, Tally
 
 HEADS = ("server, ms", "requests", "errors", "ok", "avg", "p50", "p95", "p99")
 _TOP = 5
-"""Errors of one server that are told."""
+"""The most errors of one server that are listed."""
 
 
 class Metrics(NamedTuple):
     """The figures of one server, or of one tool, prompt or resource of it."""
 
     of: Target
-    """Without a target it is about all calls of the method, and without a method about the server itself."""
+    """Without a target the figures cover all calls of the method, and without a method the whole server."""
     tally: Tally
     cost: float | None = None
-    """Of all its calls together; None where none is declared."""
+    """The cost of all calls; None if no price is declared."""
     errors: tuple[ErrorGroup, ...] = ()
-    """Of a server: what its errors say, most often first."""
+    """For a server: its groups of errors, the most frequent first."""
 
 
 def metrics_of(
     numbers: Numbers, prices: Mapping[Ref, float], errors: Mapping[str, Iterable[ErrorGroup]], *, methods: bool = False
 ) -> list[Metrics]:
-    """Each server, and after it what was used of it.
+    """The figures of each server, followed by those of its tools, prompts and resources.
 
     Args:
-        numbers: after a `look`.
-        prices: what one call of a tool costs, where that is declared (`Caller.prices`).
-        errors: of each server, most often first.
-        methods: each method too.
+        numbers: the statistics, after a `look`.
+        prices: the declared price of one call of a tool (`Caller.prices`).
+        errors: the groups of errors of each server, the most frequent first.
+        methods: include each method too.
     """
-    used = [Metrics(Target(*one[:2], ""), tally) for one, tally in sorted(numbers.methods.items()) if methods]
+    rows = [Metrics(Target(*one[:2], ""), tally) for one, tally in sorted(numbers.methods.items()) if methods]
     for one, tally in sorted(numbers.targets.items()):
         price = prices.get(Ref(NAMED[one.method], one.server, one.target))
-        used.append(Metrics(one, tally, price and price * tally.count))
-    found: list[Metrics] = []
+        rows.append(Metrics(one, tally, price and price * tally.count))
+    metrics: list[Metrics] = []
     for server, tally in sorted(numbers.servers.items()):
-        own = [one for one in used if one.of.server == server]
+        own = [one for one in rows if one.of.server == server]
         spent = [one.cost for one in own if one.cost is not None]
         whole = Metrics(Target(server, "", ""), tally, sum(spent) if spent else None, tuple(errors.get(server, ())))
-        found += [whole, *own]
-    return found
+        metrics += [whole, *own]
+    return metrics
 
 
 def metrics_json(one: Metrics) -> dict[str, Json]:
-    """The figures for programs; times in milliseconds."""
+    """The figures for programs; times are in milliseconds."""
     tally, link = one.tally, one.tally.link
     most = tally.durations.most
     times = {"average": tally.average, "p50": tally.p50, "p95": tally.p95, "p99": tally.p99, "max": most or None}
@@ -78,7 +78,7 @@ def metrics_json(one: Metrics) -> dict[str, Json]:
 
 
 def figures_row(one: Metrics) -> tuple[str, ...]:
-    """The cells of a table under `HEADS`."""
+    """The cells of a table row under `HEADS`."""
     tally = one.tally
     times = ("-" if ms is None else f"{ms:.{ms < 100:d}f}" for ms in (tally.average, tally.p50, tally.p95, tally.p99))
     name = f"  {safe(one.of.target or one.of.method, 24)}" if one.of.method else safe(one.of.server, 26)
@@ -87,13 +87,13 @@ def figures_row(one: Metrics) -> tuple[str, ...]:
 
 
 def server_facts(one: Metrics, now: float = 0.0) -> list[str]:
-    """What else is known of a server, in a few words each; `now` where it is connected at this moment."""
+    """Further facts about a server, in a few words each; `now` is the time if it is connected at this moment."""
     tally, link, up = one.tally, one.tally.link, one.tally.link.uptime(now)
-    found = [f"up {units.duration(up * 1000)}"] if up else []
-    found += [units.plural(link.reconnects, "reconnect")] if link.reconnects else []
-    found += [f"{units.size(tally.bytes_in)} in", f"{units.size(tally.bytes_out)} out"]
-    found += [] if one.cost is None else [f"cost {one.cost:.6g}"]
-    return found + [f"{error.times:,}x {safe(error.text, 60)}" for error in one.errors[:2]]
+    facts = [f"up {units.duration(up * 1000)}"] if up else []
+    facts += [units.plural(link.reconnects, "reconnect")] if link.reconnects else []
+    facts += [f"{units.size(tally.bytes_in)} in", f"{units.size(tally.bytes_out)} out"]
+    facts += [] if one.cost is None else [f"cost {one.cost:.6g}"]
+    return facts + [f"{error.times:,}x {safe(error.text, 60)}" for error in one.errors[:2]]
 
 
 _Value = Callable[[Metrics], float | Durations | None]
@@ -116,15 +116,15 @@ _OF_SERVERS: tuple[tuple[str, str, bool, str, _Value], ...] = (
 
 
 def meters_of(metrics: Iterable[Metrics]) -> list[Meter]:
-    """All figures as metrics: those of servers apart from those of tools, prompts and resources, which are in them."""
-    rows, found = list(metrics), list[Meter]()
+    """All figures as metrics. Servers have metrics of their own, because they include those of their tools."""
+    rows, meters = list(metrics), list[Meter]()
     for scope, table in ((".server", _METERS + _OF_SERVERS), ("", _METERS)):
-        some = [one for one in rows if bool(one.of.method) != bool(scope)]
+        group = [one for one in rows if bool(one.of.method) != bool(scope)]
         for name, unit, counter, about, value in table:
-            timed = [one for one in some if one.tally.durations.count or not name.startswith("duration")]
-            points = [(one.of, number) for one in timed if (number := value(one)) is not None]
-            found += [Meter(f"mcp_studio{scope}.{name}", unit, about, counter, points)] if points else []
-    return found
+            measured = [one for one in group if one.tally.durations.count or not name.startswith("duration")]
+            points = [(one.of, number) for one in measured if (number := value(one)) is not None]
+            meters += [Meter(f"mcp_studio{scope}.{name}", unit, about, counter, points)] if points else []
+    return meters
 
 
 def prometheus(meters: Iterable[Meter]) -> Iterator[str]:
@@ -135,8 +135,8 @@ def prometheus(meters: Iterable[Meter]) -> Iterator[str]:
         kind = "histogram" if isinstance(meter.points[0][1], Durations) else "counter" if meter.counter else "gauge"
         yield f"# HELP {name} {meter.about}\n# TYPE {name} {kind}"
         for target, value in meter.points:
-            named = {"kind": NAMED[target.method], "name": target.target} if target.method else {}
-            labels = {"server": target.server, **named}
+            extra = {"kind": NAMED[target.method], "name": target.target} if target.method else {}
+            labels = {"server": target.server, **extra}
             if isinstance(value, Durations):
                 edges = (*(f"{bound / 1000:g}" for bound in BOUNDS), "+Inf")
                 for edge, count in zip(edges, accumulate(value.buckets), strict=True):
@@ -148,6 +148,6 @@ def prometheus(meters: Iterable[Meter]) -> Iterator[str]:
 
 
 def _sample(name: str, labels: Mapping[str, str], value: float) -> str:
-    # JSON escapes what has to be escaped here, backslash, quote and newline; other controls are gone by then.
-    shown = ",".join(f"{key}={dumps(safe(text, 2_000)).decode()}" for key, text in labels.items())
-    return f"{name}{{{shown}}} {value:.15g}"
+    # JSON escapes what has to be escaped here (backslash, quote and newline); `safe` removes other control characters.
+    pairs = ",".join(f"{key}={dumps(safe(text, 2_000)).decode()}" for key, text in labels.items())
+    return f"{name}{{{pairs}}} {value:.15g}"

@@ -1,4 +1,4 @@
-"""How calls ended, and the rounds of a conversation, in words."""
+"""The outcomes of calls, and the rounds of a conversation, in words."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from mcp_studio.trace.message import WireMessage
 
 
 class ToolError(StudioError):
-    """The tool ran and says that it failed."""
+    """The tool ran and reports an error."""
 
     exit_code = 5
 
 
 def failure(outcome: calls.CallOutcome) -> StudioError:
-    """Why an operation was no success, as an error; `detail` has what the server sent. Foreign text."""
+    """The error of an operation that did not succeed; `detail` has what the server sent. Foreign text."""
     match outcome:
         case calls.ToolFailed(result=result):
             structured = (printable(value, indent=None) for value in structured_content(result))
@@ -45,14 +45,14 @@ def failure(outcome: calls.CallOutcome) -> StudioError:
 
 
 def attempts(call: calls.Call) -> list[str]:
-    """Which members of its group a call went to before the last one, and why it went on."""
+    """The servers of a group that a call tried before the last one, and why each could not serve it."""
     nexts = [*(one.server for one in call.tried[1:]), call.ref.server]
-    pairs = zip(call.tried, nexts, strict=False)  # there may be none
+    pairs = zip(call.tried, nexts, strict=False)  # a call may have tried no other server
     return [f"{one.server} could not serve it, so it went on to {other}: {one.why}" for one, other in pairs]
 
 
-def kept(outcome: calls.CallOutcome) -> str:
-    """How old a result is that was kept, or for how long one is fresh; empty where nothing is to be said."""
+def freshness(outcome: calls.CallOutcome) -> str:
+    """The age of a cached result, or how long a result stays fresh; empty if neither applies."""
     if not isinstance(outcome, calls.Succeeded):
         return ""
     if outcome.cached is not None:
@@ -64,9 +64,9 @@ def kept(outcome: calls.CallOutcome) -> str:
 
 
 def outcome_short(outcome: calls.CallOutcome) -> tuple[Tone, str]:
-    """How an operation ended in a few words, for beside a result: `ok · 8 ms round trip · 2.1 KB`.
+    """An outcome in a few words, to stand beside a result: `ok · 8 ms round trip · 2.1 KB`.
 
-    A round trip has an answer, and a person's time is none of the server's.
+    A round trip has an answer; it does not include the time that a person took to answer.
     """
     tone: Tone = "bad"
     match outcome:
@@ -98,7 +98,7 @@ def outcome_short(outcome: calls.CallOutcome) -> tuple[Tone, str]:
 
 
 def outcome_line(outcome: calls.CallOutcome) -> tuple[Tone, str]:
-    """How an operation ended, in a sentence where it was no success."""
+    """An outcome in a line; a sentence unless it is a success."""
     tone, short = outcome_short(outcome)
     match outcome:
         case calls.Succeeded() | calls.Cancelled():
@@ -123,35 +123,35 @@ _MOST = 20
 
 
 def questions(entry: WireMessage | None) -> list[str]:
-    """What an answer asks for, one line each."""
+    """The requests in an answer for further input, one line each."""
     result = _part(entry, "result")
-    asked = result.get("inputRequests")
-    found: list[str] = []
-    for key, request in list(mapping(asked).items())[:_MOST]:
+    requests = result.get("inputRequests")
+    lines: list[str] = []
+    for key, request in list(mapping(requests).items())[:_MOST]:
         body = mapping(request)
-        said = mapping(body.get("params")).get("message")
-        quote = f': "{safe(said, 80)}"' if isinstance(said, str) else ""
-        found.append(f"{safe(key, 40)} = {safe(body.get('method', 'nothing'), 60)}{quote}")
-    if not found and result.get("resultType") == "input_required":
-        found.append("nothing; to be asked again with its state")
+        message = mapping(body.get("params")).get("message")
+        quote = f': "{safe(message, 80)}"' if isinstance(message, str) else ""
+        lines.append(f"{safe(key, 40)} = {safe(body.get('method', 'nothing'), 60)}{quote}")
+    if not lines and result.get("resultType") == "input_required":
+        lines.append("nothing; the client repeats the request with its state")
     error = _part(entry, "error")
     if "elicitations" in mapping(error.get("data")):
-        found.append("pages to be opened first")
-    return found
+        lines.append("pages that a person has to open first")
+    return lines
 
 
 def answers(entry: WireMessage | None) -> list[str]:
-    """What a request brings of that, one line each."""
-    given = mapping(_part(entry, "params").get("inputResponses"))
-    found: list[str] = []
-    for key, answer in list(given.items())[:_MOST]:
-        known = mapping(answer)
-        what = known.get("action")
+    """The answers in a request to an earlier demand for input, one line each."""
+    responses = mapping(_part(entry, "params").get("inputResponses"))
+    lines: list[str] = []
+    for key, answer in list(responses.items())[:_MOST]:
+        fields = mapping(answer)
+        what = fields.get("action")
         if not isinstance(what, str):
-            what = next((name for name in ("roots", "content", "role") if name in known), "a result")
+            what = next((name for name in ("roots", "content", "role") if name in fields), "a result")
             what = {"role": "a reply", "content": "a reply"}.get(what, what)
-        found.append(f"{safe(key, 40)} = {safe(what, 40)}")
-    return found
+        lines.append(f"{safe(key, 40)} = {safe(what, 40)}")
+    return lines
 
 
 def _part(entry: WireMessage | None, key: str) -> dict[str, Json]:

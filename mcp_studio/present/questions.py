@@ -1,4 +1,4 @@
-"""Words about what servers ask: kinds, ages, deadlines, rules, places in a value. Pure functions."""
+"""Requests of servers in words: kinds, ages, deadlines, rules. Pure functions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KINDS = {
     "any": "anything",
     "sign_in": "sign-in",
 }
-"""What the kinds of questions are called in lists."""
+"""The names of the kinds of requests in lists."""
 _EVERY = {"elicitation": "every form", "url": "every page", "sampling": "every sampling request", "any": "everything"}
 
 
@@ -38,16 +38,16 @@ def request_words(request: InputRequest) -> str:
     return f"{who} {_REQUESTS[request.kind]}"
 
 
-def left(request: InputRequest, now: float | None = None) -> str:
-    """The time that is left to answer: `14:48 left`; empty where there is no end."""
+def time_left(request: InputRequest, now: float | None = None) -> str:
+    """The time that is left to answer: `14:48 left`; empty if there is no deadline."""
     if not request.until:
         return ""
     seconds = max(0, math.ceil(request.until - (time.monotonic() if now is None else now)))
     return f"{seconds // 60:02}:{seconds % 60:02} left"
 
 
-def asks(request: InputRequest) -> str:
-    """What it asks, in one line of text that is safe to draw."""
+def summary(request: InputRequest) -> str:
+    """A request in one line of safe text."""
     if request.kind == "url":
         return safe(f"{judge(request.url).host or request.url}  {request.message}", 300)
     if request.kind == "sampling":
@@ -70,7 +70,7 @@ def _last_words(params: dict[str, Json]) -> str:
 
 
 def rule_line(rule: AnswerRule) -> str:
-    """A rule in one line: what it does, and for which questions."""
+    """A rule in one line: its action, and the requests that it matches."""
     parts = [f"{rule.action} {_EVERY[rule.kind]} of {rule.server if rule.server != '*' else 'any server'}"]
     if rule.tool != "*":
         parts.append(f"while {rule.tool} waits")

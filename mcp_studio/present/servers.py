@@ -1,4 +1,4 @@
-"""What is known of a server, in words: how it is reached, what it declares and offers, what is wrong with it."""
+"""The facts about a server in words: its connection, what it declares and offers, what is wrong with it."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from mcp_studio.studio import Studio
 
 _SHOWN = 3
-"""Stray lines of each kind."""
+"""The most unexpected lines of each kind."""
 _REASONS = 8
-"""Servers of which an empty list says why."""
+"""The most servers for which an empty list gives a reason."""
 
 
 def tls(server: ServerConfig) -> str:
-    """Whether the connection to a URL is encrypted and whose certificates are believed; ✗ where it is not safe."""
+    """Whether a URL's connection is encrypted and which certificates it accepts; begins with ✗ if it is not safe."""
     if server.url.startswith(("http:", "ws:")):
         near = is_loopback(tidy(server).url)
-        return "none: it is on this machine" if near else "✗ none: what is sent is read on the way"
+        return "none: it is on this machine" if near else "✗ none: others can read everything on the way"
     if server.tls.insecure:
         return "✗ NOT CHECKED: any certificate is accepted (insecure = true)"
     authorities = f", also by the authorities in {server.tls.ca}" if server.tls.ca else ""
@@ -48,35 +48,35 @@ def capabilities(declared: Json) -> str:
 
 
 def warnings(status: Status, catalog: Catalog, ledger: Ledger) -> list[str]:
-    """What is wrong and the lint does not say. Foreign text."""
-    found = [f"it {warning}" for warning in ledger.uncovered(status.warnings)]
+    """The warnings about a server that the lint does not report. Foreign text."""
+    lines = [f"it {warning}" for warning in ledger.uncovered(status.warnings)]
     for kind in KINDS:
         listing = catalog.listing(status.server, kind)
         problems = () if ledger.wrong else listing.problems
-        found += [f"{kind}s: {text}" for text in (listing.error, listing.capped, *problems) if text]
-        found += definition.doubts(listing)
+        lines += [f"{kind}s: {text}" for text in (listing.error, listing.capped, *problems) if text]
+        lines += definition.doubts(listing)
         for entry in listing.entries if kind == "tool" else ():
             if entry.change and entry.change.unaccepted:
-                found.append(f"{entry.ref}: its definition is not what was accepted ({entry.change.words})")
-    return found
+                lines.append(f"{entry.ref}: its definition is not what was accepted ({entry.change.words})")
+    return lines
 
 
 def finding_counts(ledger: Ledger) -> str:
-    """`2 errors, 1 hint`; empty where nothing was found."""
+    """`2 errors, 1 hint`; empty if there are no findings."""
     counts = ledger.counts
     return ", ".join(plural(counts[severity], severity) for severity in SEVERITIES if counts[severity])
 
 
 def finding(group: Group) -> tuple[str, str]:
-    """What the lint has found and how often, and where: the page of the specification, the message, the place in it."""
+    """A group of findings in words: the message and how often, and the section of the specification and the place."""
     first = group.first
     what = f"and others of the rule {first.rule}" if group.others else safe(first.text, 400)
     times = f" ({group.count:,} times, last on message {group.last})" if group.count > 1 else ""
     return what + times, f"{first.section}, message {first.number} {safe(first.pointer, 120)}".rstrip()
 
 
-def nothing(studio: Studio, kind: EntryKind, add: str, server: str = "") -> str:
-    """What an empty list of a kind, of one server or of all, says: why it is empty; `add` is the key that adds one."""
+def empty_text(studio: Studio, kind: EntryKind, add: str, server: str = "") -> str:
+    """Why a list of one kind, of one server or of all, is empty; `add` is the key that adds a server."""
     names = (server,) if server else studio.manager.names()
     if not names:
         return f"No servers yet. {add} adds one."
@@ -92,16 +92,16 @@ def nothing(studio: Studio, kind: EntryKind, add: str, server: str = "") -> str:
 
 
 def stray_lines(trace: Recording, server: ServerConfig) -> list[dict[str, Json]]:
-    """What a server printed besides the protocol: of each kind how many lines, whence, after what, and the first."""
+    """A server's unexpected output: for each kind the count, explanation, preceding message and first lines."""
     argv = (server.command, *server.args)
-    found: dict[str, dict[str, Json]] = {}
+    groups: dict[str, dict[str, Json]] = {}
     for burst in reversed(stray.bursts(trace, server.name)):
         before = f"{burst.before.method} {burst.before.target}".strip() if burst.before is not None else ""
         for line in burst.lines:
             explanation = stray.explain(line.sort, argv)
             new = {"kind": stray.SORTS[line.sort], "count": 0, "explanation": explanation, "after": before, "lines": []}
-            one = found.setdefault(line.sort, new)
+            one = groups.setdefault(line.sort, new)
             one["count"] += 1
             if len(one["lines"]) < _SHOWN:
                 one["lines"].append(stray.text_of(line.entry)[:300].decode("utf-8", "replace"))
-    return list(found.values())
+    return list(groups.values())

@@ -1,6 +1,6 @@
-"""Lines on standard output that are no protocol: which there were, between which messages, and how they come about.
+"""Unexpected output: lines on standard output that are no messages, their place between messages, and their causes.
 
-On stdio a server must write nothing to standard output that is no message (specification, basic/transports).
+On stdio a server must write nothing but messages to standard output (specification, basic/transports).
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from mcp_studio.jsontext import loads_or
 from mcp_studio.trace.message import GREETINGS, KINDS, Recording, WireMessage
 
 Sort = Literal["banner", "log", "json", "broken", "trace", "text"]
-"""`json` is JSON over several lines, `broken` a message with something else in it, `trace` a stack trace."""
+"""`json` is JSON over several lines, `broken` a message mixed with other text, `trace` a stack trace."""
 _MESSAGES = frozenset(KINDS.index(kind) for kind in ("request", "notification", "result", "error"))
 _LINES = frozenset(KINDS.index(kind) for kind in ("stray", "invalid"))
 _READ = 2_000
-"""Bytes of a line that are looked at."""
+"""The most bytes of a line that are read."""
 _SCANNED = 200_000
-"""Entries that are looked at."""
+"""The most entries that are searched."""
 _MOST = 2_000
 
 _ANSI = re.compile(rb"\x1b[\[\]()][0-9;?]*[A-Za-z]?")
@@ -37,40 +37,40 @@ _STACK = re.compile(
 
 
 class Stray(NamedTuple):
-    """One line, or what is left of a message that cannot be read."""
+    """One line, or the rest of a message that cannot be read."""
 
     entry: WireMessage
     sort: Sort
 
 
 class Burst(NamedTuple):
-    """Lines that came between two messages."""
+    """Lines between two messages."""
 
     before: WireMessage | None
-    """The last message before them, in either direction; None where there was none."""
+    """The last message before the lines, in either direction; None if there was none."""
     lines: tuple[Stray, ...]
     after: WireMessage | None
 
 
 def bursts(trace: Recording, server: str, *, first: int = 1, most: int = _MOST) -> list[Burst]:
-    """What a server printed besides the protocol, the newest first; at most so many lines.
+    """The unexpected lines of a server, the newest first; at most `most` lines.
 
     Args:
-        first: the number of the entry to begin with.
+        first: the number of the first entry to search.
     """
     columns = trace.columns
-    wanted, end = columns.servers.get(server), columns.first + len(columns)
-    found: list[Burst] = []
+    server_number, end = columns.servers.get(server), columns.first + len(columns)
+    runs: list[Burst] = []
     lines: list[WireMessage] = []
     count = after = 0
     for number in range(end - 1, max(first, columns.first, end - _SCANNED) - 1, -1):
         row = number - columns.first
         kind = columns.kind[row] & 15
-        if columns.server[row] != wanted:
+        if columns.server[row] != server_number:
             continue
         if kind in _MESSAGES:
             if lines:
-                found.append(_burst(trace, number, lines, after))
+                runs.append(_burst(trace, number, lines, after))
                 lines = []
             after = number
         elif kind in _LINES and count < most and (entry := trace.entry(number)) is not None and _is_stray(entry):
@@ -78,7 +78,7 @@ def bursts(trace: Recording, server: str, *, first: int = 1, most: int = _MOST) 
             count += 1
         if count == most and not lines:
             break
-    return [*found, _burst(trace, 0, lines, after)] if lines else found
+    return [*runs, _burst(trace, 0, lines, after)] if lines else runs
 
 
 def _is_stray(entry: WireMessage) -> bool:
@@ -86,7 +86,7 @@ def _is_stray(entry: WireMessage) -> bool:
     if entry.kind == "stray":
         return True
     text = text_of(entry)
-    # What was meant as a message and is wrong in another way is told by the lint.
+    # The lint reports a message that is wrong in another way.
     message = b'"jsonrpc"' in text and len(text) < _READ and loads_or(text) is not None
     return entry.direction == "in" and not entry.exchange and not entry.by_hand and not message
 
@@ -105,10 +105,10 @@ def text_of(entry: WireMessage) -> bytes:
 
 
 def sort_of(line: bytes, before: WireMessage | None) -> Sort:
-    """What a line looks like.
+    """Classify a line by its text.
 
     Args:
-        before: the last message before it; None at the very beginning.
+        before: the last message before the line; None at the very beginning.
     """
     bare = _ANSI.sub(b"", line)
     if b'"jsonrpc"' in bare:
@@ -124,15 +124,15 @@ def sort_of(line: bytes, before: WireMessage | None) -> Sort:
 
 
 class _Language(NamedTuple):
-    """What is usual in one language."""
+    """The usual causes in one language."""
 
     name: str
     words: str
-    """Programs and endings of files that tell it."""
+    """The programs and file endings that identify the language."""
     cause: str
     """What prints to standard output."""
     logging: str
-    """How log messages get there."""
+    """What logs to standard output."""
     remedy: str
     """What prints to standard error instead."""
 
@@ -151,20 +151,20 @@ SORTS: dict[Sort, str] = {
     "banner": "greeting",
     "log": "log line",
     "json": "JSON over several lines",
-    "broken": "message with something else in it",
+    "broken": "message mixed with other text",
     "trace": "stack trace",
     "text": "printed text",
 }
-"""A line of each sort in few words."""
+"""Each kind of line in a few words."""
 _EXPLANATIONS: dict[Sort, str] = {
-    "banner": "It stands before the first message of the server: a greeting.",
+    "banner": "A greeting before the first message of the server.",
     "log": "A log line on standard output; logs belong on standard error.",
     "json": (
-        "JSON over several lines. A message has to be one line: it must be written without indentation, and newlines "
-        "in its texts as \\n."
+        "JSON over several lines. A message has to be one line: write it without indentation, and newlines in its "
+        "texts as \\n."
     ),
     "broken": (
-        "A message that something else was printed into, or two messages on one line: two threads or processes write "
+        "A message mixed with other text, or two messages on one line: two threads or processes write "
         "to standard output at once, without a lock or unbuffered."
     ),
     "trace": "A stack trace that was printed to standard output: an error that the server did not expect.",
@@ -173,24 +173,22 @@ _EXPLANATIONS: dict[Sort, str] = {
 
 
 def explain(sort: Sort, argv: Sequence[str]) -> str:
-    """What a line on standard output is, what usually causes it, and what to do.
+    """What an unexpected line is, its usual cause, and what to do.
 
     Args:
-        argv: the command that starts the server; it tells the language.
+        argv: the command that starts the server, which identifies the language.
     """
     if sort == "json":
         return _EXPLANATIONS[sort]
     if (language := _language_of(argv)) is None:
-        return (
-            f"{_EXPLANATIONS[sort]} The usual cause is something that it prints, itself or by a library that it uses."
-        )
+        return f"{_EXPLANATIONS[sort]} The usual cause is a print in the server's code, or in a library that it uses."
     cause = language.logging if sort == "log" else f"{language.cause} in its code, or in a library that it uses"
     usual = f"In {language.name} the usual cause is {cause}; {language.remedy} writes to standard error instead."
     return f"{_EXPLANATIONS[sort]} {usual}"
 
 
 def _language_of(argv: Sequence[str]) -> _Language | None:
-    """The language of the server that a command starts, by its first word that tells."""
+    """The language of the server that a command starts, by the first word that identifies one."""
     for word in " ".join(argv).lower().replace("\\", "/").split():
         program = os.path.basename(word).removesuffix(".exe").removesuffix(".cmd").rstrip("0123456789.")
         ending = os.path.splitext(word)[1]

@@ -1,4 +1,4 @@
-"""What was recorded, for programs: sessions, entries, what belongs together."""
+"""The trace for programs: sessions, entries, trees of related entries."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mcp_studio.trace.message import Recording
 from mcp_studio.trace.tree import Node, walk
 
 _STATUS = {"error": "error", "result": "unasked", "invalid": "no message", "stray": "stray"}
-"""How it stands with an entry that is no request: by its kind."""
+"""The status of an entry that is no request, by its kind."""
 _SEVERITIES = (None, "hint", "warning", "error")
 
 
@@ -41,14 +41,14 @@ def entry_json(recording: Recording, number: int) -> dict[str, Json]:
 
 
 def tree_json(recording: Recording, root: Node) -> dict[str, Json]:
-    """An entry with all that belongs to it, each with how long after the first of them it came."""
+    """An entry with all entries that belong to it, each with its delay after the first of them."""
     columns = recording.columns
     begin = min(columns.time[node.number - columns.first] for _, node in walk(root))
 
-    def told(node: Node) -> dict[str, Json]:
-        known = entry_json(recording, node.number)
-        after = round((known["time"] - begin) * 1000, 3)
-        children = [told(child) for child in node.children]
-        return {"relation": node.relation, "after_ms": after, **known, "children": children}
+    def as_json(node: Node) -> dict[str, Json]:
+        fields = entry_json(recording, node.number)
+        after = round((fields["time"] - begin) * 1000, 3)
+        children = [as_json(child) for child in node.children]
+        return {"relation": node.relation, "after_ms": after, **fields, "children": children}
 
-    return told(root)
+    return as_json(root)

@@ -1,4 +1,4 @@
-"""Sizes, times and counts as people say them."""
+"""Sizes, times and counts in the words of people."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from mcp_studio.protocol.lines import size_text as size
 
 
 def duration(ms: float) -> str:
-    """Milliseconds as people say them: `18 ms`, `1.2 s`, `2 min 5 s`, `3 h 10 min`."""
+    """Milliseconds in words: `18 ms`, `1.2 s`, `2 min 5 s`, `3 h 10 min`."""
     if ms < 1000:
         return f"{ms:.0f} ms"
     if ms < 60_000:
@@ -28,8 +28,8 @@ def plural(count: int, word: str) -> str:
     return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
 
 
-def recorded(count: int, total: int, record: bool, most_bytes: int, max_age: float) -> str:
-    """How many sessions of the trace are on disk with how many bytes, and how much may be."""
+def storage_line(count: int, total: int, record: bool, most_bytes: int, max_age: float) -> str:
+    """How many sessions of the trace are on disk, their size, and the limits."""
     room = f"{size(total)} of at most {size(most_bytes)}, for {max_age / 86_400:,.3g} days"
-    kept = f"{plural(count, 'session')}, {room}"
-    return kept if record else f"nothing is recorded (trace.record is false); {kept}"
+    storage = f"{plural(count, 'session')}, {room}"
+    return storage if record else f"nothing is recorded (trace.record is false); {storage}"

@@ -1,1 +1,1 @@
-"""A local server started with less than the person has: without the network, with some folders only."""
+"""Starts a local server with fewer rights than the person has: without the network, with some folders only."""

@@ -1,4 +1,4 @@
-"""The files of a server that is a program: which of them there are to watch, and when they change."""
+"""Watches the source files of a local server, and reports their changes."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import UsageError
 
 _FOLDERS = ("venv", "env", "target", ".cache", ".ruff_cache", ".mcp-studio")
-"""Folders whose files are no part of a server, besides those that watchfiles leaves out."""
+"""Folders that are no part of a server's source, besides those that watchfiles ignores."""
 _SOURCES = re.compile(
     r"(?i).*\.(pyi?|[cm]?[jt]sx?|json|toml|ya?ml|env|ini|cfg|sql|html|jinja2?|go|rs|rb|java|kts?|cs|php|lua|exs?|swift|sh)"
 )
-"""What counts where nobody names files: a server may write others while it runs."""
+"""The files to watch if the person names none: a server may write other files while it runs."""
 _WILDCARD = re.compile(r"\*\*/|\*\*|\*|\?|[^*?]+")
 _FILES = 5
 
 
 class FileWatch:
-    """Tells when files change.
+    """Reports changes of files.
 
     Args:
-        globs: which, from the server's folder; without any the sources in it.
+        globs: the files to watch, relative to the server's folder; without globs all sources in it.
 
     Raises:
-        UsageError: the package for it is not installed, or a folder is not there, or has everything in it.
+        UsageError: watchfiles is not installed, or a folder does not exist or is too large to watch.
     """
 
     def __init__(self, server: ServerConfig, globs: Iterable[str]) -> None:
@@ -48,28 +48,28 @@ class FileWatch:
             if root in (Path.home(), Path(root.anchor)) or not root.is_dir():
                 why = "is too large to be watched whole" if root.is_dir() else "is not there"
                 raise UsageError(f"The folder {root} {why}.", hint="Name the files: --watch 'src/**/*.py'")
-        self._known = DefaultFilter(ignore_dirs=(*DefaultFilter.ignore_dirs, *_FOLDERS))
+        self._default_filter = DefaultFilter(ignore_dirs=(*DefaultFilter.ignore_dirs, *_FOLDERS))
         self._matches = [re.compile(_WILDCARD.sub(_expression, one)) for one in patterns] or [_SOURCES]
 
     async def changes(self) -> AsyncGenerator[tuple[str, ...]]:
-        """Nothing as soon as no change is missed any more, then names of files for people whenever some change."""
+        """Yield an empty tuple once watching has begun, then the names of the files of each change, for people."""
         from watchfiles import Change, awatch
 
-        def wanted(change: Change, path: str) -> bool:
-            return self._known(change, path) and any(one.fullmatch(path) for one in self._matches)
+        def relevant(change: Change, path: str) -> bool:
+            return self._default_filter(change, path) and any(one.fullmatch(path) for one in self._matches)
 
-        watch = awatch(*self._roots, watch_filter=wanted, ignore_permission_denied=True)
-        coming = asyncio.ensure_future(anext(watch))
+        watch = awatch(*self._roots, watch_filter=relevant, ignore_permission_denied=True)
+        next_change = asyncio.ensure_future(anext(watch))
         try:
             await asyncio.sleep(0)
             yield ()
             while True:
-                names = sorted({path.removeprefix(f"{self._folder}{os.sep}") for _, path in await coming})
-                coming = asyncio.ensure_future(anext(watch))
+                names = sorted({path.removeprefix(f"{self._folder}{os.sep}") for _, path in await next_change})
+                next_change = asyncio.ensure_future(anext(watch))
                 yield (*names[:_FILES], *[f"{len(names) - _FILES} more"] * (len(names) > _FILES))
         finally:
-            coming.cancel()
-            await asyncio.wait((coming,))
+            next_change.cancel()
+            await asyncio.wait((next_change,))
             await watch.aclose()
 
 

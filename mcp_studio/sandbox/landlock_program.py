@@ -1,13 +1,13 @@
-"""Walls by the kernel alone: restricts itself by Landlock and a filter of system calls, then becomes the server.
+"""Restricts its own process by Landlock and a system call filter, then becomes the server.
 
-It is a program of its own, started by `sandbox.walls` and never imported by the studio:
+`sandbox.walls` starts this file as a program of its own; the studio never imports it:
 
     landlock_program.py '{"network": false, "files": true, "read": […], "write": […], "devices": […]}' COMMAND ARGS…
 
-What it cannot restrict it refuses to start: it says why on standard error and exits with 126. Without a command it only
-tries. Landlock cannot see who connects to a socket, so the filter refuses to make any: those of the network where
-that is blocked, and Unix sockets with them, for whoever listens there (the session bus, docker) would do anything for
-the program, outside of the walls. Pairs of connected sockets stay, as programs talk to their children by them.
+If a restriction is impossible, it says why on standard error and exits with 126. Without a command it only tests the
+restrictions. Landlock cannot restrict who connects to a socket, so the filter blocks creating sockets: network sockets
+if the network is blocked, and Unix sockets always, because their servers (the session bus, docker) would act for the
+program outside of the walls. Connected socket pairs stay allowed: programs talk to their children through them.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from collections.abc import Iterable
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
-"""System calls of Landlock (linux/landlock.h); their numbers are the same on all architectures."""
+"""The system calls of Landlock (linux/landlock.h); their numbers are the same on all architectures."""
 OLDEST = 3
-"""The first version that guards files against being cut short (`truncate`): Linux 6.2."""
+"""The first version that protects files from being truncated (`truncate`): Linux 6.2."""
 PR_SET_SECCOMP = 22
 PR_SET_NO_NEW_PRIVS = 38
 SECCOMP_MODE_FILTER = 2
@@ -36,36 +36,36 @@ MAKE_CHAR, MAKE_BLOCK, TRUNCATE, IOCTL_DEV = 1 << 6, 1 << 11, 1 << 14, 1 << 15
 READ = EXECUTE | READ_FILE | READ_DIR
 WRITE = ((1 << 15) - 1) & ~(MAKE_CHAR | MAKE_BLOCK)
 OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE
-"""What can be allowed of a path that is no folder."""
+"""The rights that a path other than a folder can have."""
 SCOPES = 3
-"""No abstract Unix sockets and no signals to whoever is outside (version 6)."""
+"""Blocks abstract Unix sockets of, and signals to, processes outside the sandbox (version 6)."""
 
 ARCHITECTURES = {"x86_64": (0xC000003E, 41, 53), "aarch64": (0xC00000B7, 198, 199)}
-"""Name in filters (linux/audit.h), and the numbers of `socket` and `socketpair`."""
+"""The architecture's number in filters (linux/audit.h), and the numbers of `socket` and `socketpair`."""
 IO_URING_SETUP = 425
-"""It makes sockets without the system call that is filtered."""
+"""io_uring creates sockets without the filtered system call."""
 X32 = 0x40000000
-"""From here on: the same calls by other numbers, on x86_64."""
+"""System call numbers from here on are the same calls in another ABI on x86_64."""
 AF_UNIX, SOCK_STREAM, SOCK_SEQPACKET = 1, 1, 5
 LOAD, AND, EQUAL, AT_LEAST, RETURN = 0x20, 0x54, 0x15, 0x35, 0x06
 NUMBER, ARCHITECTURE, FIRST, SECOND = 0, 4, 16, 24
-"""Where `struct seccomp_data` has them: of the arguments the lower half, on these architectures."""
+"""Offsets in `struct seccomp_data`; arguments have the lower half here, on these architectures."""
 ALLOW, DENY, KILL = 0x7FFF0000, 0x00050000 | errno.EACCES, 0x80000000
 
 
 class Refusal(Exception):
-    """A wall that cannot be built here; the message says why."""
+    """A restriction that is impossible here; the message says why."""
 
 
 def checked(result: int, what: str) -> int:
-    """The result of a call to the kernel; a refusal where that has failed."""
+    """Return the result of a system call; raises a refusal if the call has failed."""
     if result < 0:
         raise Refusal(f"{what}: {os.strerror(ctypes.get_errno())}")
     return result
 
 
 def restrict_files(read: Iterable[str], write: Iterable[str], devices: Iterable[str]) -> None:
-    """Allow these paths, and what is below them, and nothing else."""
+    """Allow access to these paths and what is below them, and to nothing else."""
     version = LIBC.syscall(CREATE_RULESET, None, ctypes.c_size_t(0), 1)
     if version < 0:
         raise Refusal("the kernel has no Landlock")
@@ -83,7 +83,7 @@ def restrict_files(read: Iterable[str], write: Iterable[str], devices: Iterable[
 
 
 def allow(rules: int, path: str, rights: int) -> None:
-    """Add a path to the rules; one that is not there needs none."""
+    """Add a path to the rules; a missing path needs no rule."""
     try:
         place = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
@@ -96,7 +96,7 @@ def allow(rules: int, path: str, rights: int) -> None:
 
 
 def restrict_sockets(network: bool) -> None:
-    """Have the kernel refuse to make sockets: Unix sockets only, or all of them."""
+    """Block the creation of Unix sockets, and of all other sockets unless `network` is allowed."""
     machine = os.uname().machine
     if machine not in ARCHITECTURES:
         raise Refusal(f"there is no filter of system calls for {machine}")
@@ -104,7 +104,7 @@ def restrict_sockets(network: bool) -> None:
     denied = [(EQUAL, 1, 0, AF_UNIX), (RETURN, 0, 0, ALLOW), (RETURN, 0, 0, DENY)]
     if not network:
         denied = [(RETURN, 0, 0, DENY)]
-    # Code, how many to skip where a comparison holds and where not, value.
+    # Code, instructions to skip if a comparison holds and if not, value.
     steps = [
         (LOAD, 0, 0, ARCHITECTURE),
         (EQUAL, 1, 0, architecture),
@@ -119,7 +119,7 @@ def restrict_sockets(network: bool) -> None:
         (AND, 0, 0, 0xF),
         (EQUAL, 2, 0, SOCK_STREAM),
         (EQUAL, 1, 0, SOCK_SEQPACKET),
-        (RETURN, 0, 0, DENY),  # datagrams can be sent to others, whatever the pair
+        (RETURN, 0, 0, DENY),  # datagrams can be sent to other sockets, even from a connected pair
         (RETURN, 0, 0, ALLOW),
         (EQUAL, 1, 0, socket),
         (RETURN, 0, 0, ALLOW),
@@ -132,15 +132,15 @@ def restrict_sockets(network: bool) -> None:
 
 
 def environment() -> dict[bytes, bytes]:
-    """The environment as it was given: this interpreter adds LC_CTYPE to its own."""
+    """The environment that this process was started with: the interpreter adds LC_CTYPE to its own."""
     with open("/proc/self/environ", "rb", 0) as file:
         pairs = (item.partition(b"=") for item in file.read().split(b"\0") if item)
         return {name: value for name, _, value in pairs}
 
 
 def start(places: Iterable[str], command: list[str], environ: dict[bytes, bytes]) -> None:
-    """Become the command, at the first of these places where it is."""
-    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # which this interpreter ignores
+    """Replace this process by the command, from the first of these paths that exists."""
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # the interpreter ignores these, and the command would inherit that
         signal.signal(number, signal.SIG_DFL)
     reason = os.strerror(errno.ENOENT)
     for place in places:
@@ -155,17 +155,17 @@ def start(places: Iterable[str], command: list[str], environ: dict[bytes, bytes]
 
 
 def main() -> None:
-    """Build the walls, and start the command inside."""
-    wanted, command = json.loads(sys.argv[1]), sys.argv[2:]
+    """Apply the restrictions, and start the command."""
+    options, command = json.loads(sys.argv[1]), sys.argv[2:]
     try:
         environ = environment()
-        # Inside, this interpreter may not be able to import what looks along the PATH.
+        # After the restrictions the interpreter may not be able to import the modules that search the PATH.
         folders = [""] if "/" in "".join(command[:1]) else os.get_exec_path()
         places = [os.path.join(folder, name) for folder in folders for name in command[:1]]
         checked(LIBC.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
-        if wanted["files"]:
-            restrict_files(wanted["read"], wanted["write"], wanted["devices"])
-        restrict_sockets(wanted["network"])
+        if options["files"]:
+            restrict_files(options["read"], options["write"], options["devices"])
+        restrict_sockets(options["network"])
     except (Refusal, OSError) as problem:
         sys.stderr.write(f"The sandbox cannot be built: {problem}.\n")
         sys.exit(126)

@@ -1,7 +1,7 @@
-"""The walls around a local server: what it needs, what it may use, which tool of this machine holds it to that.
+"""The sandbox of a local server: which paths it needs, and which tool of this machine enforces the restrictions.
 
-Files are walled off by bubblewrap where that works, else by Landlock; the network by bubblewrap together with files,
-else by a filter of system calls (`landlock_program`). What cannot be walled off is a refusal to start.
+Files are restricted by bubblewrap where it works, else by Landlock; the network by bubblewrap together with the files,
+else by a system call filter (`landlock_program`). A server whose restrictions cannot be enforced is not started.
 """
 
 from __future__ import annotations
@@ -31,36 +31,36 @@ SYSTEM = (
         "ssl/cert.pem", "ssl/certs", "ssl/openssl.cnf", "timezone",
     )),
 )  # fmt: skip
-"""What programs need of the system; nothing of it is a person's, and no keys are in it."""
+"""The parts of the system that programs need; they contain no personal files and no keys."""
 BUBBLEWRAP, FILTER = "bubblewrap", "a filter of system calls"
 PROC = ("self", "cpuinfo", "filesystems", "loadavg", "meminfo", "stat", "sys", "uptime", "version")
-"""What of /proc a program sees under Landlock; under bubblewrap it has one of its own."""
+"""The parts of /proc that a program sees under Landlock; bubblewrap gives it a /proc of its own."""
 DEVICES = ("/dev/full", "/dev/null", "/dev/random", "/dev/urandom", "/dev/zero")
 PARTS = ("bin", "lib", "lib64", "libexec", "pyvenv.cfg")
-"""What of a folder with a `bin` in it programs are made of: the rest of `~/.local` is a person's."""
+"""The parts of an installation prefix that programs consist of: the rest of `~/.local` is personal."""
 TOO_WIDE = ("/", "/tmp", "/var/tmp")
-"""Folders that are not shown to a program because a script lies in them; those above HOME are not either."""
+"""Folders that are not opened to a program although its script is in them; nor are HOME and the folders above it."""
 _INTERPRETER = re.compile(r"(?:python|pypy|node|nodejs|deno|bun|ruby|perl|php|sh|bash)[\d.]*")
 _SHIM = re.compile(r"/\.?(pyenv|rbenv|nodenv|jenv|goenv|asdf|mise)/shims/([^/]+)\Z")
 _LARGEST = 64
-"""Files of a program that are looked at: links, interpreters of scripts."""
+"""The most files of a program that are followed: links, and interpreters of scripts."""
 _PATIENCE = 10.0
-"""Seconds that trying a tool may take."""
+"""The most seconds that testing a tool may take."""
 
 
 class _Plan(NamedTuple):
-    """What a server may use."""
+    """The paths that a server may use."""
 
     cwd: str
     home: str
     reads: tuple[str, ...]
-    """What it is made of, to be read and run."""
-    named: tuple[str, ...]
-    """What its entry names."""
+    """The files and folders that the program consists of, to read and run."""
+    paths: tuple[str, ...]
+    """The paths that the entry names."""
 
 
 def tool(config: ServerConfig) -> tuple[str, str]:
-    """What holds this server to the walls that its entry wants; empty, and the reason, where nothing can."""
+    """The tool that enforces the entry's restrictions; empty, with the reason, if none can."""
     if sys.platform != "linux":
         return "", "sandboxes need Linux"
     network, files = config.sandbox.network, bool(config.sandbox.files)
@@ -73,11 +73,11 @@ def tool(config: ServerConfig) -> tuple[str, str]:
 
 
 def in_words(config: ServerConfig) -> str:
-    """Which walls stand around a server, and what builds them; empty where it has none."""
-    if not (wanted := _wanted(config)):
+    """The restrictions of a server and the tool that enforces them, for people; empty if it has none."""
+    if not (limits := _wanted(config)):
         return ""
-    found, reason = tool(config)
-    return f"{wanted}, by {found}" if found else f"✗ {wanted}: {reason}"
+    name, reason = tool(config)
+    return f"{limits}, by {name}" if name else f"✗ {limits}: {reason}"
 
 
 def _wanted(config: ServerConfig) -> str:
@@ -93,16 +93,16 @@ def _wanted(config: ServerConfig) -> str:
 
 
 def argv(config: ServerConfig) -> tuple[str, ...]:
-    """The command that starts a server inside its walls; its own command where it has none.
+    """The command that starts a server inside its sandbox; its own command if it has no sandbox.
 
     Raises:
-        Unreachable: a wall cannot be built on this machine, or something that has to be inside is not there.
+        Unreachable: this machine cannot enforce a restriction, or a path that the sandbox needs is missing.
     """
     command, box = (config.command, *config.args), config.sandbox
     if box.network and not box.files:
         return command
-    found, reason = tool(config)
-    if not found:
+    name, reason = tool(config)
+    if not name:
         walls = [*(() if box.network else ("block the network",)), *(("wall off files",) if box.files else ())]
         raise Unreachable(
             f"The sandbox of {config.name} cannot {' and '.join(walls)} on this machine: {reason}.",
@@ -110,7 +110,7 @@ def argv(config: ServerConfig) -> tuple[str, ...]:
         )
     if not box.files:
         return (*_kernel(network=False, files=False), *command)
-    build = _bubblewrap if found.startswith(BUBBLEWRAP) else _landlock
+    build = _bubblewrap if name.startswith(BUBBLEWRAP) else _landlock
     return (*build(config, _plan(config)), *command)
 
 
@@ -119,7 +119,7 @@ def argv(config: ServerConfig) -> tuple[str, ...]:
 
 @cache
 def _bubblewrap_fails(place: str | None, network: bool) -> str:
-    """Why bubblewrap is not to be had here; empty where it works."""
+    """Why bubblewrap cannot be used here; empty if it works."""
     if not place:
         return "bubblewrap is not installed"
     words = ("--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp")
@@ -129,21 +129,21 @@ def _bubblewrap_fails(place: str | None, network: bool) -> str:
 
 @cache
 def _kernel_fails(network: bool, files: bool) -> str:
-    """Why the kernel's own means are not enough here; empty where they are."""
+    """Why the kernel cannot enforce the restrictions; empty if it can."""
     return _fails([*_kernel(network=network, files=files, read=["/"], write=[], devices=[])])
 
 
 def _fails(words: list[str]) -> str:
-    """Run something; empty where that worked, else what it said."""
+    """Run a command; return its last line of errors if it fails, else nothing."""
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=_PATIENCE
         )
     except (OSError, subprocess.TimeoutExpired) as problem:
         return str(problem)
-    said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-    reason = said[-1] if said else f"exit code {done.returncode}"
-    return reason.removeprefix("The sandbox cannot be built: ").rstrip(".") if done.returncode else ""
+    lines = process.stderr.decode("utf-8", "replace").strip().splitlines()
+    reason = lines[-1] if lines else f"exit code {process.returncode}"
+    return reason.removeprefix("The sandbox cannot be built: ").rstrip(".") if process.returncode else ""
 
 
 _ENV = shutil.which("env") or "env"
@@ -155,10 +155,13 @@ def _kernel(**wanted: object) -> tuple[str, ...]:
 
 
 def _bubblewrap_start(place: str, network: bool) -> tuple[str, ...]:
-    """When the guard ends a server, SIGTERM reaches all of its processes; bubblewrap's own have to outlive it, as
-    their end is everybody's, at once. Inside, the signal is what it was.
+    """The beginning of a bubblewrap command, which runs bubblewrap with SIGTERM ignored.
 
-    With the network comes the way to abstract Unix sockets, of the screen and of session buses: the filter closes it.
+    When the guard stops a server, SIGTERM reaches all of its processes; bubblewrap's own processes have to survive it,
+    because their end would kill the others at once. `_INSIDE` restores the signal for the server.
+
+    A shared network also gives access to abstract Unix sockets, those of the screen and of session buses: the filter
+    blocks them.
     """
     return (
         *(_kernel(network=True, files=False) if network else ()),
@@ -172,16 +175,16 @@ def _bubblewrap(config: ServerConfig, plan: _Plan) -> Iterator[str]:
     mounts = {path: ("--ro-bind", path, path) for path in plan.reads}
     mounts |= {"/proc": ("--proc", "/proc"), "/dev": ("--dev", "/dev"), "/tmp": ("--tmpfs", "/tmp")}
     bind = "--bind" if config.sandbox.files == "readwrite" else "--ro-bind"
-    mounts |= {path: (bind, path, path) for path in plan.named}
+    mounts |= {path: (bind, path, path) for path in plan.paths}
     yield from _bubblewrap_start(shutil.which("bwrap") or "bwrap", config.sandbox.network)
-    for path in sorted(mounts):  # what lies in another comes after it
+    for path in sorted(mounts):  # a path inside another one is mounted after it
         yield from mounts[path]
-    for folder in (plan.home, plan.cwd):  # empty, where nothing in it is named
+    for folder in (plan.home, plan.cwd):  # empty folders, unless the entry names something in them
         yield from ("--dir", folder)
     if "/" not in mounts:
         yield from ("--remount-ro", "/")
     yield from ("--chdir", plan.cwd, *_INSIDE)
-    if "PWD" not in (*config.env, *config.inherit_env):  # which bubblewrap sets
+    if "PWD" not in (*config.env, *config.inherit_env):  # bubblewrap sets PWD
         yield "--unset=PWD"
 
 
@@ -190,8 +193,8 @@ def _landlock(config: ServerConfig, plan: _Plan) -> Iterator[str]:
     yield from _kernel(
         network=config.sandbox.network,
         files=True,
-        read=[*plan.reads, *(f"/proc/{name}" for name in PROC), *(() if write else plan.named)],
-        write=plan.named if write else [],
+        read=[*plan.reads, *(f"/proc/{name}" for name in PROC), *(() if write else plan.paths)],
+        write=plan.paths if write else [],
         devices=DEVICES,
     )
 
@@ -202,7 +205,7 @@ def _landlock(config: ServerConfig, plan: _Plan) -> Iterator[str]:
 def _plan(config: ServerConfig) -> _Plan:
     environ = {**os.environ, **config.env}
     cwd, search = os.path.abspath(config.cwd or "."), environ.get("PATH", os.defpath)
-    # A command with a slash in it is looked for from the working folder.
+    # A command with a slash is relative to the working folder.
     command = os.path.join(cwd, config.command) if "/" in config.command else config.command
     program = shutil.which(command, path=search)
     if not program:
@@ -213,54 +216,54 @@ def _plan(config: ServerConfig) -> _Plan:
             f"of {config.name}, which has to show it all that it is made of.",
             hint=f"Write that program as `command`: `{shim[1]} which {shim[2]}` prints where it is.",
         )
-    named = [os.path.abspath(path) for path in config.sandbox.paths]
-    if missing := next((path for path in named if not os.path.exists(path)), ""):
+    paths = [os.path.abspath(path) for path in config.sandbox.paths]
+    if missing := next((path for path in paths if not os.path.exists(path)), ""):
         raise Unreachable(
             f"The sandbox of {config.name} cannot be built: there is no {missing}.",
             hint="Correct `paths` of `sandbox` in the server's entry.",
         )
-    own, program = str(home(environ)), os.path.abspath(program)
-    reads = [*SYSTEM, *_needs(program, search)]
+    home_dir, program = str(home(environ)), os.path.abspath(program)
+    reads = [*SYSTEM, *_program_paths(program, search)]
     if script := _script(config, program, cwd):
-        reads += [place for path in {script, os.path.realpath(script)} for place in _project(path, own)]
-    inside = _outermost(path for one in named for path in (one, os.path.realpath(one)))
+        reads += [place for path in {script, os.path.realpath(script)} for place in _project(path, home_dir)]
+    inside = _outermost(path for one in paths for path in (one, os.path.realpath(one)))
     reads = [path for path in _outermost(reads) if os.path.exists(path) and not _within(path, inside)]
-    return _Plan(cwd, own, tuple(reads), tuple(inside))
+    return _Plan(cwd, home_dir, tuple(reads), tuple(inside))
 
 
 def _outermost(paths: Iterable[str]) -> list[str]:
-    """Without those that lie in others of them."""
-    found: list[str] = []
+    """The paths that are not inside another one of them."""
+    roots: list[str] = []
     for path in sorted(set(paths), key=len):
-        if not _within(path, found):
-            found.append(path)
-    return found
+        if not _within(path, roots):
+            roots.append(path)
+    return roots
 
 
 def _within(path: str, folders: Iterable[str]) -> bool:
     return any(path == folder or path.startswith(folder.rstrip("/") + "/") for folder in folders)
 
 
-def _needs(program: str, search: str) -> Iterator[str]:
-    """The files and folders that a program is made of: through links, interpreters and virtual environments."""
-    waiting, seen = [program], set[str]()
-    while waiting and len(seen) < _LARGEST:
-        path = waiting.pop()
-        if path in seen:
+def _program_paths(program: str, search: str) -> Iterator[str]:
+    """The paths that a program consists of, found through links, interpreters and virtual environments."""
+    queue, visited = [program], set[str]()
+    while queue and len(visited) < _LARGEST:
+        path = queue.pop()
+        if path in visited:
             continue
-        seen.add(path)
-        yield from _around(path)
+        visited.add(path)
+        yield from _companions(path)
         folder = os.path.realpath(os.path.dirname(path))
         if os.path.islink(path):
-            waiting.append(os.path.normpath(os.path.join(folder, os.readlink(path))))
+            queue.append(os.path.normpath(os.path.join(folder, os.readlink(path))))
         elif interpreter := _interpreter(path, search):
-            waiting.append(interpreter)
+            queue.append(interpreter)
         if base := _base(os.path.join(os.path.dirname(folder), "pyvenv.cfg")):
-            waiting += [os.path.join(base, "python3"), os.path.join(os.path.realpath(base), "python3")]
+            queue += [os.path.join(base, "python3"), os.path.join(os.path.realpath(base), "python3")]
 
 
-def _around(path: str) -> list[str]:
-    """What belongs to a file that is run: its `node_modules`, what its prefix has for programs, else itself alone."""
+def _companions(path: str) -> list[str]:
+    """The paths that belong to an executable: its `node_modules`, or program folders of its prefix, or itself."""
     before, found, _ = path.partition("/node_modules/")
     if found:
         return [before + "/node_modules"]
@@ -271,7 +274,7 @@ def _around(path: str) -> list[str]:
 
 
 def _interpreter(path: str, search: str) -> str:
-    """The program that the first line of a script names."""
+    """The interpreter that a script's first line names."""
     try:
         with open(path, "rb") as file:
             line = file.read(512).partition(b"\n")[0]
@@ -280,12 +283,12 @@ def _interpreter(path: str, search: str) -> str:
     words = os.fsdecode(line[2:]).split() if line.startswith(b"#!") else []
     if words and os.path.basename(words[0]) == "env":
         words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
-        words = [found for word in words[:1] if (found := shutil.which(word, path=search))]
+        words = [program for word in words[:1] if (program := shutil.which(word, path=search))]
     return words[0] if words else ""
 
 
 def _base(file: str) -> str:
-    """The folder of the Python that a virtual environment was made with; empty where there is none."""
+    """The folder of the Python that a virtual environment is based on; empty if there is none."""
     try:
         with open(file, encoding="utf-8", errors="replace") as lines:
             pairs = (line.partition("=") for line in lines.read(65_536).splitlines())
@@ -295,7 +298,7 @@ def _base(file: str) -> str:
 
 
 def _script(config: ServerConfig, program: str, cwd: str) -> str:
-    """The file that an interpreter is told to run; empty where it is none, or gets something else."""
+    """The script file that an interpreter runs; empty if it runs something else."""
     names = (os.path.basename(path) for path in (program, os.path.realpath(program)))
     if not any(_INTERPRETER.fullmatch(name) for name in names):
         return ""
@@ -304,11 +307,11 @@ def _script(config: ServerConfig, program: str, cwd: str) -> str:
     return os.path.abspath(file) if word and os.path.isfile(file) else ""
 
 
-def _project(script: str, own: str) -> list[str]:
-    """A script's package with all of its modules, else its folder; itself alone where that would show too much."""
+def _project(script: str, home_dir: str) -> list[str]:
+    """The folder of a script's package, else of the script; the script alone if the folder would expose too much."""
     if "/node_modules/" in script:
-        return _around(script)
+        return _companions(script)
     folder = os.path.dirname(script)
     above = [folder, os.path.dirname(folder), os.path.dirname(os.path.dirname(folder))]
     package = next((one for one in above if os.path.isfile(os.path.join(one, "package.json"))), folder)
-    return [script] if package in TOO_WIDE or _within(own, (package,)) else [package]
+    return [script] if package in TOO_WIDE or _within(home_dir, (package,)) else [package]

@@ -1,1 +1,1 @@
-"""Bundled MCP servers, each its own process (`python -m mcp_studio.servers.NAME`); importing this imports no SDK."""
+"""Bundled MCP servers, each a process of its own (`python -m mcp_studio.servers.NAME`); this module imports no SDK."""

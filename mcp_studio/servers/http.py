@@ -1,7 +1,7 @@
-"""A server over Streamable HTTP, on loopback alone.
+"""A server over Streamable HTTP, on loopback only.
 
-Specification, basic/transports/streamable-http: sessions up to 2025-11-25, none in 2026-07-28; Host and Origin are
-checked, so that no web page can reach it.
+Specification, basic/transports/streamable-http: sessions up to 2025-11-25, none in 2026-07-28. It checks Host and
+Origin, so that no web page can reach it.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from mcp_studio.servers.stdio import Peer
 PATH = "/mcp"
 CONNECTIONS = 200
 _PATIENCE = 120.0
-"""Seconds for a whole body."""
+"""The most seconds for a whole body."""
 _SESSION, _VERSION = "mcp-session-id", "mcp-protocol-version"
 _SESSIONS = 200
 _STATUS = {versions.METHOD_NOT_FOUND: 404, versions.UNSUPPORTED_VERSION: 400}
-"""HTTP statuses of errors of the stateless era."""
+"""The HTTP statuses of errors in the stateless era."""
 _HELD = 1_000
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -34,13 +34,13 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 
 class _Answer:
-    """Writes the answer to one request: whole, or as a stream of events."""
+    """Writes the answer to one request: as a whole, or as a stream of events."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
         self.headers: dict[str, str] = {}
         self.streams = False
-        """The head of an event stream has been written."""
+        """Whether the head of an event stream has been written."""
 
     async def whole(self, status: int, body: bytes = b"", **headers: str) -> None:
         kind = {"Content-Type": "application/json"} if body else {}
@@ -48,13 +48,13 @@ class _Answer:
         await self._send({"type": "http.response.body", "body": body})
 
     async def begin(self) -> None:
-        """The head of a stream, once."""
+        """Write the head of a stream, once."""
         if not self.streams:
             self.streams = True
             await self._head(200, {"Content-Type": "text/event-stream", "Cache-Control": "no-store"})
 
     async def event(self, data: bytes) -> None:
-        """One message of a stream, which begins with the first."""
+        """Write one message of a stream; the first one begins the stream."""
         await self.begin()
         await self._send(
             {"type": "http.response.body", "body": b"event: message\ndata: " + data + b"\n\n", "more_body": True}
@@ -69,7 +69,7 @@ class _Answer:
 
 
 class _Session:
-    """A client of the handshake era: its peer, and the stream that it may open for what nobody asked for."""
+    """A client of the handshake era: its peer, and the stream that it may open for messages without a request."""
 
     def __init__(self, peer: Peer) -> None:
         self.peer = peer
@@ -85,7 +85,7 @@ class HttpServer:
     """An ASGI application that serves any number of clients.
 
     Args:
-        peer: makes one for each session, and one for all that is stateless.
+        peer: makes a peer for each session, and one for all stateless requests.
     """
 
     def __init__(self, peer: Callable[[], Peer]) -> None:
@@ -94,12 +94,12 @@ class HttpServer:
         self._sessions: dict[str, _Session] = {}
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
-        """One request."""
+        """Answer one request."""
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         answer = _Answer(send)
         hosts = [f"{name}:{scope['server'][1]}" for name in ("127.0.0.1", "localhost", "[::1]")]
         origin = headers.get("origin", "")
-        # Before the body: who may not ask may not send either.
+        # Before reading the body: a client that may not connect may not send either.
         if headers.get("host") not in hosts or (origin and origin.partition("://")[2] not in hosts):
             return await answer.whole(403, Connection="close")
         if scope["path"].rstrip("/") != PATH:
@@ -163,7 +163,7 @@ class HttpServer:
 
 
 def _contradiction(headers: Mapping[str, str], request: Request) -> dict[str, Json]:
-    """What is wrong with a request of the stateless era, whose headers say what its body says; empty if fine."""
+    """The contradiction between headers and body of a request of the stateless era; empty if there is none."""
     meta = mapping(request.params.get("_meta"))
     version = meta.get(versions.META_VERSION)
     if not isinstance(version, str) or not isinstance(meta.get(versions.META_CAPABILITIES), dict):
@@ -177,7 +177,7 @@ def _contradiction(headers: Mapping[str, str], request: Request) -> dict[str, Js
 
 
 async def _put(answer: _Answer, whole: list[dict[str, Json]], message: dict[str, Json], *, alone: bool) -> None:
-    """One message alone is the answer as a JSON document; several are a stream."""
+    """Write a message: a single answer as a JSON document, anything else as an event of a stream."""
     if alone and not answer.streams and "method" not in message:
         whole.append(message)
     else:
@@ -191,7 +191,7 @@ async def _news(session: _Session, answer: _Answer) -> None:
 
 
 async def _body(receive: Receive) -> bytes | None:
-    """The whole body; None where it is too large, takes too long, or its client has left."""
+    """The whole body; None if it is too large or takes too long, or if its client has left."""
     parts, total = list[bytes](), 0
     try:
         async with asyncio.timeout(_PATIENCE):
@@ -208,7 +208,7 @@ async def _body(receive: Receive) -> bytes | None:
 
 
 async def _while_there(work: Coroutine[Any, Any, None], receive: Receive) -> None:
-    """Answer as long as the client is there: it cancels by leaving."""
+    """Answer until the client leaves, which cancels the request."""
     answering, leaving = asyncio.ensure_future(work), asyncio.ensure_future(_left(receive))
     try:
         await asyncio.wait((answering, leaving), return_when=asyncio.FIRST_COMPLETED)

@@ -1,4 +1,4 @@
-"""Serving an application over HTTP on this computer alone, which all bundled servers do alike."""
+"""Serves an application over HTTP on this computer only; all bundled servers use it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ def serve(
 
     Args:
         port: 0 takes a free one.
-        token: what clients have to show as bearer; where it is empty, one is made, which is the second line.
+        token: the bearer token that clients have to send; if it is empty, one is generated and printed as the second
+            line.
         more: settings of uvicorn.
 
     Raises:
@@ -27,7 +28,7 @@ def serve(
     """
     import uvicorn
 
-    # The protocol is named because only then asyncio switches Nagle's algorithm off (40 ms per answer otherwise).
+    # asyncio only disables Nagle's algorithm if the protocol is named (40 ms per answer otherwise).
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -49,7 +50,7 @@ def serve(
 
 
 class _Guarded:
-    """An application that is there for whoever shows a token."""
+    """An application that requires a bearer token."""
 
     def __init__(self, app: Any, token: str) -> None:
         self._app = app

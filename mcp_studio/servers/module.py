@@ -21,15 +21,15 @@ from mcp_studio.toolset.function import tool_of
 from mcp_studio.toolset.registry import Tool, ToolObjects
 
 NAME = "mcp_studio_module"
-"""What the module is called while it runs, so that nothing that it imports is hidden by it."""
+"""The module's name while it runs: no module that it imports has this name."""
 
 
 def tools_in(file: Path) -> list[Tool]:
-    """Run a file and take its tools: what its `__all__` names, else all that is public and its own.
+    """Run a file and collect its tools: those that its `__all__` names, else all public ones of its own.
 
     Raises:
         UsageError: there is no such file, or it has no tools.
-        StudioError: it cannot be run, or something in it cannot be a tool; says where.
+        StudioError: the file cannot be run, or an object in it cannot be a tool; the error says where.
     """
     if not file.is_file():
         raise UsageError(f"There is no file {file}.")
@@ -55,7 +55,7 @@ def _run(file: Path) -> ModuleType:
     sys.path.insert(0, str(file.absolute().parent))
     try:
         exec(compile(file.read_bytes(), str(file), "exec"), module.__dict__)
-    except (Exception, SystemExit) as problem:  # code of a person's own: anything can happen
+    except (Exception, SystemExit) as problem:  # a person's own code can raise anything
         lines = [frame.lineno for frame in traceback.extract_tb(problem.__traceback__) if frame.filename == str(file)]
         line = problem.lineno if isinstance(problem, SyntaxError) else lines[-1] if lines else 0
         said = problem.msg if isinstance(problem, SyntaxError) else problem
@@ -73,7 +73,7 @@ def _public(module: ModuleType) -> Iterator[tuple[str, object]]:
 
 
 def result_of(value: Any) -> Answer:
-    """What a tool has returned as a result: text as it is, an object as structured content too, all else as JSON."""
+    """The result of a tool's return value: a text unchanged, an object with structured content, others as JSON."""
     if value is None:
         return {"content": []}
     try:
@@ -85,7 +85,7 @@ def result_of(value: Any) -> Answer:
 
 
 def build(file: Path) -> ToolServer:
-    """A server of the tools of a file.
+    """Build a server of the tools in a file.
 
     Raises:
         StudioError: the file cannot be used.
@@ -99,7 +99,7 @@ def build(file: Path) -> ToolServer:
         ]}  # fmt: skip
 
     async def called(turn: Turn) -> Answer:
-        """What the tool raises is a tool error, and its traceback goes to standard error."""
+        """Call a tool; an exception becomes a tool error, and its traceback goes to standard error."""
         name = str(turn.request.params.get("name"))
         if name not in objects.tools:
             raise Refused(INVALID_PARAMS, f"Unknown tool: {name[:100]}")
@@ -107,7 +107,7 @@ def build(file: Path) -> ToolServer:
             return result_of(await objects.acall(name, mapping(turn.request.params.get("arguments"))))
         except StudioError as problem:
             said = problem.message
-        except Exception as problem:  # the person's own code
+        except Exception as problem:  # a person's own code
             traceback.print_exc(file=sys.stderr)
             said = f"{type(problem).__name__}: {problem}"
         return {"isError": True, "content": [{"type": "text", "text": said}]}
@@ -122,7 +122,7 @@ def main() -> int:
     if len(sys.argv) != 2:
         sys.stderr.write("Usage: python -m mcp_studio.servers.module FILE\n")
         return 2
-    # What the file prints is for a person: standard output is the protocol's alone.
+    # The file may print for a person, but standard output belongs to the protocol.
     source, sink = open(os.dup(0), "rb", 0), open(os.dup(1), "wb")
     os.dup2(2, 1)
     sys.stdin = open(os.devnull)

@@ -1,4 +1,4 @@
-"""A server on standard input and output, and what such a server is: a peer that takes the messages of one client."""
+"""A server on standard input and output, and the interface of a server: a peer that takes one client's messages."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ class Peer(Protocol):
     """A server as one client sees it."""
 
     aside: Put
-    """Sends what belongs to no request that is open."""
+    """Sends messages that belong to no open request."""
 
     def take(self, message: Message, put: Put) -> asyncio.Task[None] | None:
-        """Take a message; a request is answered in a task of its own, which is returned."""
+        """Take a message; a request is answered in its own task, which is returned."""
         ...
 
     def close(self) -> None:
-        """The client is gone."""
+        """End all work, because the client has left."""
         ...
 
 
 async def nowhere(message: dict[str, Json]) -> None:
-    """Nobody listens."""
+    """Drop a message: there is no client."""
 
 
 async def serve(peer: Peer, source: BinaryIO, sink: BinaryIO) -> None:
-    """Until the client closes `source`; what is under way then is not finished."""
+    """Serve until the client closes `source`; unfinished requests are dropped."""
     next_line = await _reader(source)
 
     async def put(message: dict[str, Json]) -> None:
@@ -58,13 +58,14 @@ async def serve(peer: Peer, source: BinaryIO, sink: BinaryIO) -> None:
                     peer.take(message, put)
     except ValueError:
         pass
-    finally:  # also after a line that is too long: where the next one begins nobody knows
+    finally:  # also after a line that is too long, because the beginning of the next line is unknown
         peer.close()
 
 
 async def _reader(source: BinaryIO) -> Callable[[], Awaitable[bytes]]:
-    """What gives the next line, or nothing at the end. The loop reads what is a pipe, a thread all else; neither reads
-    more ahead than it may hold.
+    """A function that returns the next line, or nothing at the end.
+
+    The loop reads a pipe, a thread any other file; neither reads ahead more than it may hold.
     """
     if os.name == "posix" and stat.S_ISFIFO(os.fstat(source.fileno()).st_mode):
         lines = asyncio.StreamReader(DEFAULT.message)

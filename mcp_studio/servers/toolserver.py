@@ -1,5 +1,6 @@
-"""A server of both eras, whose tools may be the marked methods of objects, without the SDK, whose import costs more
-than most of its calls.
+"""A server of both eras, whose tools can be marked methods of objects.
+
+It does not use the SDK, whose import costs more than most of its calls.
 
 Specification 2024-11-05 to 2026-07-28: lifecycle, server/tools, server/resources, server/utilities/completion,
 basic/utilities/progress and cancellation, client/roots.
@@ -34,20 +35,20 @@ from mcp_studio.toolset.function import FunctionTool
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 Answer = dict[str, Json]
 TOKEN = "MCP_STUDIO_SERVER_TOKEN"
-"""Environment variable with the token that clients over HTTP have to show."""
+"""The environment variable with the token that clients over HTTP have to send."""
 _FRESH = ("server/discover", *versions.LISTS, "resources/read")
-"""What has to say how long it may be remembered (2026-07-28)."""
+"""The results that have to say how long they may be cached (2026-07-28)."""
 _READING = 1.0
-"""Seconds in which a client has to take what it is told of changes."""
+"""Seconds for a client to read a notification of a change."""
 _INTERVAL = 0.5
-"""Seconds between two looks at what is watched."""
+"""Seconds between two checks of watched resources."""
 _WATCHED = 500
 _PATIENCE = 30.0
-"""Seconds for an answer of the client; what a person or a model has to answer may take any time."""
+"""Seconds for the client's own answers; those of a person or a model may take any time."""
 
 
 class Mark(NamedTuple):
-    """What `tool` says of a method."""
+    """The facts about a tool that `tool` attaches to its method."""
 
     title: str
     changes: bool
@@ -58,13 +59,13 @@ class Mark(NamedTuple):
 def tool(
     title: str, *, changes: bool = False, destroys: bool = False, repeatable: bool = False, quick: bool = False
 ) -> Callable[[FunctionT], FunctionT]:
-    """Mark a method as a tool, whose docs, parameters and result type become the definition.
+    """Mark a method as a tool; its docstring, parameters and result type become the definition.
 
     Args:
-        changes: it changes something.
-        destroys: something can be lost by that.
-        repeatable: a second call with the same arguments changes nothing more.
-        quick: it runs in the event loop; otherwise in a thread.
+        changes: whether the tool changes something.
+        destroys: whether the change can lose something.
+        repeatable: whether a second call with the same arguments changes nothing more.
+        quick: whether the tool runs in the event loop; otherwise it runs in a thread.
     """
     annotations: dict[str, Json] = {"title": title, "readOnlyHint": not changes, "openWorldHint": False}
     if changes:
@@ -78,7 +79,7 @@ def tool(
 
 
 class Refused(Exception):
-    """A request that is answered with an error of JSON-RPC."""
+    """A request that is answered with a JSON-RPC error."""
 
     def __init__(self, code: int, message: str, data: Json = None) -> None:
         super().__init__(message)
@@ -86,10 +87,10 @@ class Refused(Exception):
 
 
 class InputWanted(Exception):
-    """The client has to answer first, and to call again with that (2026-07-28, input_required).
+    """The client has to answer a question first, and repeat the call with the answer (2026-07-28, input_required).
 
     Args:
-        asked: the members of the result that say so.
+        asked: the members of the result that ask.
     """
 
     def __init__(self, asked: Answer) -> None:
@@ -99,51 +100,51 @@ class InputWanted(Exception):
 
 @dataclass(eq=False)
 class Turn:
-    """One request that is answered."""
+    """One request that is being answered."""
 
     peer: ToolPeer
     request: Request
     put: Put
     loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
     left: bool = False
-    """The client does not want the answer any more."""
+    """Whether the client has cancelled the request."""
 
     @property
     def modern(self) -> bool:
-        """The request is of the stateless era."""
+        """Whether the request is of the stateless era."""
         return versions.META_VERSION in self.meta
 
     @property
     def meta(self) -> dict[str, Json]:
-        """What the request says of itself."""
+        """The metadata of the request."""
         return mapping(self.request.params.get("_meta"))
 
     @property
     def capabilities(self) -> dict[str, Json]:
-        """What the client can do."""
+        """The capabilities of the client."""
         return mapping(self.meta.get(versions.META_CAPABILITIES)) if self.modern else self.peer.capabilities
 
     async def progress(self, done: float, message: str, total: float | None = None) -> None:
-        """Tell how far it is, if the client wants to know."""
+        """Report progress, if the client wants it."""
         if (token := self.meta.get("progressToken")) is not None:
             params: dict[str, Json] = {"progressToken": token, "progress": done, "message": message}
             params |= {} if total is None else {"total": total}
             await self.put({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
 
     async def ask(self, method: str, params: dict[str, Json], key: str = "") -> dict[str, Json]:
-        """Ask the client, and give its answer.
+        """Ask the client, and return its answer.
 
         Args:
-            key: tells the questions of one request apart. In the stateless era the request comes again with each
-                answer, and is answered from its start: ask before anything is changed.
+            key: identifies the question within one request. In the stateless era the client repeats the request with
+                each answer, and the handler runs from its start: ask before changing anything.
 
         Raises:
             InputWanted: the answer comes with the next call.
-            StudioError: it does not answer.
+            StudioError: the client does not answer.
         """
         if not self.modern:
             return await self.peer.ask(method, params, self.put)
-        # The state holds nothing but the client's own answers of earlier rounds, so that it needs no seal.
+        # The state contains only the client's own answers of earlier rounds, so that it needs no seal.
         given = mapping(loads_or(str(self.request.params.get("requestState", ""))))
         given |= mapping(self.request.params.get("inputResponses"))
         found = given.get(key or method)
@@ -157,7 +158,7 @@ _TURN: ContextVar[Turn] = ContextVar("turn")
 
 
 def report(done: float, message: str) -> None:
-    """Tell how far the call is that this thread works for; it ends here if its client has cancelled it."""
+    """Report the progress of this thread's call; raises if the client has cancelled the call."""
     turn = _TURN.get()
     if turn.left:
         raise StudioError("The call was cancelled.")
@@ -165,13 +166,13 @@ def report(done: float, message: str) -> None:
 
 
 def cancelled() -> Callable[[], bool]:
-    """What tells, from any thread, whether the client has cancelled the call that this one works for."""
+    """A function that returns, in any thread, whether the client has cancelled the current call."""
     turn = _TURN.get(None)
     return lambda: turn is not None and turn.left
 
 
 class ToolServer:
-    """What is served: whatever `handlers` answer."""
+    """A server; `handlers` answer its requests."""
 
     def __init__(self, name: str, title: str, instructions: str) -> None:
         self.greeting: Answer = {
@@ -180,14 +181,14 @@ class ToolServer:
             "instructions": instructions,
         }
         self.of_era: dict[bool, Answer] = {False: {}, True: {}}
-        """Capabilities of one era alone; True is the stateless one."""
+        """Capabilities of one era only; True is the stateless one."""
         self.handlers: dict[str, Callable[[Turn], Awaitable[Answer]]] = {"ping": _pong}
         self.noticed: dict[str, Callable[[], None]] = {}
-        """What is done when a client sends a notification."""
+        """The functions that are called for a client's notifications."""
         self.prepare: Callable[[Turn], Awaitable[None]] | None = None
-        """Comes before every call of a tool."""
+        """Called before every call of a tool."""
         self.state: Callable[[str], object] | None = None
-        """The state of a resource by its address: where it changes, those who watch are told."""
+        """Returns the state of a resource by its address; clients that watch it are notified when the state changes."""
         self.peers = WeakSet[ToolPeer]()
         self._tools: dict[str, tuple[FunctionTool, Mark]] = {}
 
@@ -195,8 +196,8 @@ class ToolServer:
         """Offer the marked methods of an object as tools.
 
         Args:
-            prefix: what their names begin with.
-            changes: those that change something too.
+            prefix: the prefix of their names.
+            changes: whether to include tools that change something.
         """
         self.handlers |= {"tools/list": self._list_tools, "tools/call": self._call_tool}
         for method, function in vars(type(toolbox)).items():
@@ -205,7 +206,7 @@ class ToolServer:
                 self._tools[prefix + method] = FunctionTool(getattr(toolbox, method), prefix + method), mark
 
     async def announce(self, kind: str, uri: str = "") -> None:
-        """Tell every client whom it concerns that a list, or a resource, has changed: the notification of that kind."""
+        """Notify every interested client that a list or a resource has changed."""
         for peer in tuple(self.peers):
             await peer.tell(kind, uri)
 
@@ -225,7 +226,7 @@ class ToolServer:
         except StudioError as problem:
             said = f"{problem.message} {problem.hint}".strip()
             return {"isError": True, "content": [{"type": "text", "text": said}]}
-        # What is text for people is that for models too.
+        # Text for people is text for models too.
         text = next((value[key] for key in ("content", "tree", "diff") if key in value), None)
         return {"content": [{"type": "text", "text": dumps(value).decode() if text is None else text}],
                 "structuredContent": value}  # fmt: skip
@@ -250,19 +251,19 @@ def _definition(function: FunctionTool, mark: Mark) -> Answer:
 
 
 def _plain(schema: Any) -> Any:
-    """A schema without the titles that pydantic makes of names: models pay for each word."""
+    """A schema without the titles that pydantic derives from names: models pay for each word."""
     if isinstance(schema, dict):
         return {key: _plain(value) for key, value in schema.items() if key != "title" or not isinstance(value, str)}
     return [_plain(one) for one in schema] if isinstance(schema, list) else schema
 
 
 class ToolPeer:
-    """A server as one client sees it; over HTTP all clients of the stateless era are one."""
+    """The server for one client; over HTTP all clients of the stateless era share one peer."""
 
     def __init__(self, server: ToolServer) -> None:
         self.capabilities: dict[str, Json] = {}
         self.version = ""
-        """The version that was agreed on by handshake."""
+        """The version that the handshake agreed on."""
         self.level = versions.LOG_LEVELS[0]
         """The least severe log message that the client wants, in the handshake era."""
         self.aside: Put = nowhere
@@ -272,13 +273,13 @@ class ToolPeer:
         self._running: dict[Turn, asyncio.Task[None]] = {}
         self._asked: dict[RequestId, asyncio.Future[dict[str, Json]]] = {}
         self._listening: dict[Turn, dict[str, Json]] = {}
-        """Streams of `subscriptions/listen`, and what each is about."""
+        """The streams of `subscriptions/listen`, and what each subscribes to."""
         self._subscribed: list[str] = []
         self._seen: dict[str, object] = {}
         self._watching: asyncio.Task[None] | None = None
 
     def take(self, message: Message, put: Put) -> asyncio.Task[None] | None:
-        """Take a message; a request is answered in a task of its own, which is returned."""
+        """Take a message; a request is answered in its own task, which is returned."""
         if isinstance(message, Request):
             turn = Turn(self, message, put)
             task = self._running[turn] = asyncio.create_task(self._answer(turn))
@@ -287,7 +288,7 @@ class ToolPeer:
         if isinstance(message, Notification):
             if message.method == "notifications/cancelled":
                 for turn, task in self._running.items():
-                    # Over HTTP a stateless client cancels by leaving: another's request may have the same id.
+                    # Over HTTP a stateless client cancels by leaving: another client's request may have the same id.
                     if turn.request.id == message.params.get("requestId") and (turn.put is put or not turn.modern):
                         task.cancel()
             elif message.method in self._server.noticed:
@@ -299,15 +300,15 @@ class ToolPeer:
         return None
 
     def close(self) -> None:
-        """The client is gone."""
+        """End all work, because the client has left."""
         for task in (*self._running.values(), *([self._watching] if self._watching else [])):
             task.cancel()
 
     async def ask(self, method: str, params: dict[str, Json], put: Put) -> dict[str, Json]:
-        """Ask the client; what it refuses is empty.
+        """Ask the client; the answer is empty if the client refuses.
 
         Raises:
-            StudioError: it does not answer.
+            StudioError: the client does not answer.
         """
         identity = f"server-{next(self._ids)}"
         answer = self._asked[identity] = asyncio.get_running_loop().create_future()
@@ -374,7 +375,7 @@ class ToolPeer:
             raise Refused(versions.METHOD_NOT_FOUND, f"Method not found: {safe(method, 100)}")
         return await server.handlers[method](turn)
 
-    # ------------------------------------------------------------------ what is watched
+    # ------------------------------------------------------------------ subscriptions
 
     async def _listen(self, turn: Turn) -> Answer:
         wanted, offers = mapping(turn.request.params.get("notifications")), self._server.greeting["capabilities"]
@@ -395,7 +396,7 @@ class ToolPeer:
         return {}
 
     def _watch(self, uris: list[str]) -> None:
-        """Remember how resources are now: what changes from here on is told."""
+        """Remember the current state of resources, to notify the client of later changes."""
         if len({*self._seen, *uris}) > _WATCHED:
             raise Refused(versions.INVALID_PARAMS, f"At most {_WATCHED} resources are watched.")
         assert self._server.state is not None
@@ -416,7 +417,7 @@ class ToolPeer:
                     await self.tell("resources/updated", uri)
 
     async def tell(self, kind: str, uri: str = "") -> None:
-        """Say that a resource, or else a list, has changed, if the client wants to hear of it."""
+        """Notify the client that a resource, or a list, has changed, if it has subscribed to that."""
         params: dict[str, Json] = {"uri": uri} if uri else {}
         message: dict[str, Json] = {"jsonrpc": "2.0", "method": f"notifications/{kind}"}
         subscribed = self.version and (not uri or uri in self._subscribed)
@@ -426,17 +427,17 @@ class ToolPeer:
             if uri in items_of(wanted.get("resourceSubscriptions")) if uri else of_list:
                 meta: Json = {versions.META_SUBSCRIPTION: turn.request.id}
                 wishes.append(turn.put({**message, "params": {**params, "_meta": meta}}))
-        with suppress(TimeoutError):  # who does not read its stream misses it, and holds up nobody else
+        with suppress(TimeoutError):  # a client that does not read misses it, and delays nobody
             async with asyncio.timeout(_READING):
                 await asyncio.gather(*wishes)
 
 
 def run(server: ToolServer, port: int | None, *, guarded: bool = True) -> int:
-    """Serve one client on stdin and stdout, or any number of them on loopback; gives the exit code.
+    """Serve one client on stdin and stdout, or any number of clients on loopback; returns the exit code.
 
     Args:
         port: 0 takes a free one; None is standard input and output.
-        guarded: clients over HTTP have to show a token.
+        guarded: whether clients over HTTP have to send a token.
 
     Raises:
         StudioError: the port cannot be used.

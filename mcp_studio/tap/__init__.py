@@ -1,1 +1,1 @@
-"""What stands between somebody else's client and a server: it changes nothing, unless a person or a rule wants that."""
+"""The tap between another client and a server: messages pass unchanged unless a person or a rule intervenes."""

@@ -19,7 +19,7 @@ from mcp_studio.transport.base import Opened, Sink, Tasks, Transport
 
 
 class Breakpoints:
-    """One gate for all connections. While it is closed, what passes is also recorded in memory, to be judged there."""
+    """One gate for all connections of the studio. A closed gate judges messages in a trace of its own, in memory."""
 
     def __init__(self, redactor: Redactor, limits: Limits) -> None:
         self.trace, self.gate = TraceStore(redactor, limits), Gate(redactor)
@@ -33,7 +33,7 @@ class Breakpoints:
 
 
 class _GatedTransport:
-    """Implements `transport.base.Transport` over another one, and `Sink` below it."""
+    """Implements `transport.base.Transport` on top of another transport, and `Sink` for that one."""
 
     def __init__(self, inner: Transport, tap: ServerTap, recorder: Recorder) -> None:
         self._inner, self._tap, self._recorder, self._gate = inner, tap, recorder, recorder.gate
@@ -50,10 +50,10 @@ class _GatedTransport:
         await self._inner.close()
 
     async def send(self, out: Outgoing) -> None:
-        caught = self._recorder.judge("out", out.frame) if self._gate.closed else None
-        if caught is None:
+        hold = self._recorder.judge("out", out.frame) if self._gate.closed else None
+        if hold is None:
             return await self._inner.send(out)
-        decision = await self._recorder.settle("out", caught, self._answer, self._cut)
+        decision = await self._recorder.settle("out", hold, self._answer, self._cut)
         if decision.action == "release":
             if decision.frame:
                 out = out._replace(frame=decision.frame)
@@ -61,9 +61,9 @@ class _GatedTransport:
             await self._inner.send(out)
 
     def frame(self, data: bytes, parsed: Parsed | None = None) -> None:
-        if self._gate.closed and (caught := self._recorder.judge("in", data)):
+        if self._gate.closed and (hold := self._recorder.judge("in", data)):
             self._tap.understood(parsed or parse(data))
-            self._tasks.spawn(self._follow(caught, data))
+            self._tasks.spawn(self._follow(hold, data))
         else:
             self._sink.frame(data, parsed)
 
@@ -78,7 +78,7 @@ class _GatedTransport:
     def _cut(self) -> None:
         self.closed(ConnectionLost("The connection was cut at a breakpoint."))
 
-    async def _follow(self, caught: Awaitable[Decision], data: bytes) -> None:
-        decision = await self._recorder.settle("in", caught, self._inner.send_raw, self._cut)
+    async def _follow(self, hold: Awaitable[Decision], data: bytes) -> None:
+        decision = await self._recorder.settle("in", hold, self._inner.send_raw, self._cut)
         if decision.action == "release":
             self._sink.frame(decision.frame or data)

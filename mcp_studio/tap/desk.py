@@ -1,4 +1,4 @@
-"""A gate as small files, so that a studio sees what a tap in another process holds, and decides about it."""
+"""Remote control of a gate through small files: a studio sees and decides what a tap in another process holds."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ from mcp_studio.paths import read_object, write_object
 from mcp_studio.tap.gate import Action, Decision, Gate, Waiting
 
 _POLL = 0.15
-"""Seconds between two looks for an order."""
+"""Seconds between two checks for orders."""
 _OLD = 86_400.0
-"""Seconds after which files go that a killed process has left."""
+"""Seconds after which files of killed processes are deleted."""
 
 
 async def serve(gate: Gate, folder: Path, session: Callable[[], str]) -> None:
-    """Write what is held, and take orders, until it is cancelled.
+    """Publish the held messages and take orders, until cancelled.
 
     Args:
-        session: the name of the session that is recorded; empty as long as it has none.
+        session: returns the name of the session that is recorded; empty until it has one.
     """
-    name, shown = "", dict[str, Json]()
+    name, last = "", dict[str, Json]()
     try:
         while True:
             await asyncio.sleep(_POLL)
             if not (name := name or session()):
                 continue
             state: dict[str, Json] = {"breakpoints": [*gate.breakpoints], "held": [list(one) for one in gate.waiting]}
-            with suppress(OSError):  # a disk that refuses leaves it to the timeout
-                if state != shown:
+            with suppress(OSError):  # if the disk refuses, held messages go on at their timeout
+                if state != last:
                     write_object(folder / f"{name}.json", state)
-                    shown = state
-                _obey(gate, folder, name)
+                    last = state
+                _take_orders(gate, folder, name)
     finally:
         with suppress(OSError):
             (folder / f"{name}.json").unlink()
 
 
-def _obey(gate: Gate, folder: Path, session: str) -> None:
-    """Take the orders to a process, the oldest first; and what killed processes have left goes."""
+def _take_orders(gate: Gate, folder: Path, session: str) -> None:
+    """Take the orders for a session, oldest first, and delete old files of killed processes."""
     for file in sorted(folder.iterdir()):
         if not file.name.startswith(f"{session}.") or file.suffix != ".order":
             if time.time() - file.stat().st_mtime > _OLD:
@@ -64,7 +64,7 @@ def _obey(gate: Gate, folder: Path, session: str) -> None:
 
 
 class RemoteGate:
-    """That of another process, by the session that it records."""
+    """The gate of another process, found by the session that it records."""
 
     def __init__(self, folder: Path, session: str) -> None:
         self._folder, self._session = folder, session
@@ -77,15 +77,15 @@ class RemoteGate:
     @property
     def waiting(self) -> list[Waiting]:
         """See `Gate.waiting`."""
-        found = [Waiting(*items_of(row)) for row in self._rows("held")]
-        return [one for one in found if one.until > time.time()]  # its process may have been killed
+        rows = [Waiting(*items_of(row)) for row in self._rows("held")]
+        return [one for one in rows if one.until > time.time()]  # a killed process leaves its file
 
     def set(self, breakpoints: Iterable[str]) -> None:
-        """See `Gate.set`; it is done soon."""
+        """See `Gate.set`; the other process obeys soon."""
         self._order({"breakpoints": [*breakpoints]})
 
     def decide(self, number: int, decision: Decision) -> bool:
-        """See `Gate.decide`; it is done soon."""
+        """See `Gate.decide`; the other process obeys soon."""
         text = decision.frame.decode("utf-8", "replace")
         self._order({"number": number, "action": decision.action, "frame": text, "delay": decision.delay})
         return True

@@ -1,4 +1,4 @@
-"""Messages on their way that something happens to: breakpoints for a person, faults by a rule."""
+"""Holds or changes passing messages: breakpoints for a person, and faults by rules."""
 
 from __future__ import annotations
 
@@ -26,88 +26,87 @@ from mcp_studio.trace.search import fits
 from mcp_studio.trace.store import TraceStore
 
 MOST_HELD, MOST_BYTES = 100, 64 * MB
-"""Messages that are held at a time, and their bytes; further ones go on."""
+"""The most messages that are held at a time, and their bytes; further messages pass."""
 HOLD = 20.0
-"""Seconds for which a message is held unless a person decides: a request and its answer may both be, and clients give
-up a call after 60.
-"""
+"""Seconds until a held message passes without a decision. A request and its answer may both be held, and clients give
+up a call after 60 seconds."""
 
 
 Note = Callable[[str], None]
-"""Puts a sentence into the trace."""
+"""Records a sentence in the trace."""
 _HANDSHAKE = (*GREETINGS, "notifications/initialized")
 LONGEST = 3_600
-"""Seconds for which a message may be delayed."""
+"""The most seconds that a message may be delayed."""
 FaultKind = Literal["delay", "error", "drop", "cut"]
 Action = Literal["release", "drop", "answer", "cut"]
 
 
 class Decision(NamedTuple):
-    """What becomes of a message."""
+    """What happens to a message."""
 
     action: Action = "release"
     frame: bytes = b""
-    """What goes on in its place, or answers it; empty for the message as it is."""
+    """The frame that replaces the message, or answers it; empty for the unchanged message."""
     delay: float = 0.0
-    """Seconds until then."""
+    """Seconds to wait first."""
 
 
 class Waiting(NamedTuple):
-    """A message that waits for a person."""
+    """A message that waits for a person's decision."""
 
     number: int
-    """Of its entry."""
+    """The number of its entry in the trace."""
     query: str
-    """The breakpoint."""
+    """The breakpoint that matches it."""
     since: float
     until: float
-    """When it goes on by itself; seconds since the epoch, as `since`."""
+    """When the message passes without a decision; epoch seconds, like `since`."""
 
 
-class _Held(NamedTuple):
+class _HeldMessage(NamedTuple):
     waiting: Waiting
     frame: bytes
-    """As it came, with its secrets."""
+    """The unchanged frame, with its secrets."""
     decision: asyncio.Future[Decision]
 
 
-_USUAL: dict[FaultKind, float] = {"delay": 1.0, "error": float(INTERNAL_ERROR), "drop": 0.0, "cut": 0.0}
-"""Values without one: seconds, the code of an error."""
+_DEFAULTS: dict[FaultKind, float] = {"delay": 1.0, "error": float(INTERNAL_ERROR), "drop": 0.0, "cut": 0.0}
+"""The value of a fault that names none: seconds, or the error's code."""
 
 
 class Fault(NamedTuple):
-    """A rule that harms messages."""
+    """A rule that delays, answers or drops messages, or cuts the connection."""
 
     kind: FaultKind
     value: float
-    """Seconds, or the code of the error."""
+    """Seconds, or the error's code."""
     rate: float
-    """Of the messages that the query asks for, from 0 to 1."""
+    """The share of matching messages that the fault affects, from 0 to 1."""
     query: Query
     text: str
-    """As a person wrote it."""
+    """The rule as the person wrote it."""
 
     @classmethod
     def parse(cls, text: str) -> Fault:
-        """A rule as it is written: `KIND[=VALUE][@RATE] [QUERY]`, such as `delay=0.5@0.1 tool:search`.
+        """Parse a rule: `KIND[=VALUE][@RATE] [QUERY]`, such as `delay=0.5@0.1 tool:search`.
 
         Raises:
-            UsageError: it is none.
+            UsageError: the text is no rule.
         """
         head, _, query = text.strip().partition(" ")
         what, _, rate = head.partition("@")
         word, _, value = what.partition("=")
         if kind := next((one for one in get_args(FaultKind) if one == word), None):
             with suppress(ValueError):
-                made = cls(kind, float(value or _USUAL[kind]), float(rate or 1), parse_query(query), text.strip())
+                fault = cls(kind, float(value or _DEFAULTS[kind]), float(rate or 1), parse_query(query), text.strip())
                 most = LONGEST if kind == "delay" else 0
-                if 0 <= made.rate <= 1 and (made.value.is_integer() if kind == "error" else 0 <= made.value <= most):
-                    return made
+                if 0 <= fault.rate <= 1 and (fault.value.is_integer() if kind == "error" else 0 <= fault.value <= most):
+                    return fault
         hint = "KIND[=VALUE][@RATE] [QUERY]: delay=SECONDS, error=CODE, drop or cut, at a rate from 0 to 1."
         raise UsageError(f"`{text}` is no fault.", hint=hint)
 
     def decision(self, frame: bytes) -> Decision | None:
-        """What it makes of a message; None where it is not about such messages."""
+        """What happens to a message; None if the fault cannot apply to it."""
         if self.kind == "error":
             why, identity = "a fault of the tap", id_of(frame)
             return None if identity is None else Decision("answer", error_answer(identity, why, int(self.value)))
@@ -118,7 +117,7 @@ def faults_in(file: Path) -> list[Fault]:
     """The rules in the `[[fault]]` tables of a file: `kind`, `value`, `rate` and `query`.
 
     Raises:
-        UsageError: it cannot be read, or has something else.
+        UsageError: the file cannot be read, or contains something else.
     """
     problems, texts = list[Problem](), list[str]()
     document = read_file(file.expanduser(), problems, required=True)
@@ -134,25 +133,25 @@ def faults_in(file: Path) -> list[Fault]:
 
 
 def error_answer(identity: RequestId, why: str, code: int = INTERNAL_ERROR) -> bytes:
-    """The frame that refuses a request."""
+    """The frame that answers a request with an error."""
     error: dict[str, Json] = {"code": code, "message": why}
     return dumps({"jsonrpc": "2.0", "id": identity, "error": error})
 
 
 def id_of(frame: bytes) -> RequestId | None:
-    """The id of a request; None for a frame that is none."""
+    """The id of a request; None for any other frame."""
     messages = parse(frame).messages
     return messages[0].id if len(messages) == 1 and isinstance(messages[0], Request) else None
 
 
 class Gate:
-    """Judges messages on their way; open, it lets all of them through unseen.
+    """Judges passing messages. An open gate lets all messages pass without a look at them.
 
     Args:
-        redactor: what it takes out of a message is put back where a person has left it alone.
-        faults: the first that strikes counts.
-        seed: the same messages meet the same faults again.
-        patience: seconds for which a message is held.
+        redactor: masks secrets for the person; the gate restores them in the parts that the person has not changed.
+        faults: the rules; the first one that applies counts.
+        seed: with the same seed, the same messages meet the same faults.
+        patience: seconds until a held message passes without a decision.
     """
 
     def __init__(
@@ -164,8 +163,8 @@ class Gate:
         self._queries: tuple[Query, ...] = ()
         self.closed = bool(faults)
         """Whether messages have to be judged."""
-        self._leaving = asyncio.Event()
-        self._held: dict[int, _Held] = {}
+        self._closing = asyncio.Event()
+        self._held: dict[int, _HeldMessage] = {}
 
     @property
     def breakpoints(self) -> tuple[str, ...]:
@@ -174,16 +173,16 @@ class Gate:
 
     @property
     def waiting(self) -> list[Waiting]:
-        """The messages that are held, the oldest first."""
-        return [held.waiting for held in self._held.values()]
+        """The held messages, oldest first."""
+        return [message.waiting for message in self._held.values()]
 
     def set(self, breakpoints: Iterable[str]) -> None:
-        """Hold the messages of these queries from now on; without any, what is held goes on.
+        """Hold the messages that match these queries from now on; no queries release all held messages.
 
-        A handshake is held only by a query that names its method: else no server could be connected meanwhile.
+        A message of the handshake is held only by a query that names its method: otherwise no server could connect.
 
         Raises:
-            QueryError: one is none.
+            QueryError: a query is invalid.
         """
         self._queries = tuple(parse_query(text) for text in breakpoints)
         self.closed = bool(self._faults or self._queries)
@@ -191,75 +190,75 @@ class Gate:
             self._release()
 
     def open(self) -> None:
-        """The connection ends: nothing waits any longer."""
-        self._leaving.set()
+        """Release all messages and end all delays, because the connection ends."""
+        self._closing.set()
         self._release()
 
     def _release(self) -> None:
-        for held in self._held.values():
-            if not held.decision.done():
-                held.decision.set_result(Decision())
+        for message in self._held.values():
+            if not message.decision.done():
+                message.decision.set_result(Decision())
 
     def decide(self, number: int, decision: Decision) -> bool:
-        """What becomes of a message that is held; False where it is not any more."""
-        held = self._held.get(number)
-        if held is None or held.decision.done():
+        """Decide about a held message; False if it is not held any more."""
+        message = self._held.get(number)
+        if message is None or message.decision.done():
             return False
         if decision.action == "release" and (edited := loads_or(decision.frame, exact=True)) is not None:
-            shown, real = (loads_or(frame, exact=True) for frame in (self._redactor.bytes(held.frame), held.frame))
-            decision = decision._replace(frame=b"" if edited == shown else dumps(_restored(edited, shown, real)))
-        held.decision.set_result(decision)
+            view, real = (loads_or(frame, exact=True) for frame in (self._redactor.bytes(message.frame), message.frame))
+            decision = decision._replace(frame=b"" if edited == view else dumps(_restored(edited, view, real)))
+        message.decision.set_result(decision)
         return True
 
     def catch(self, store: TraceStore, entry: WireMessage, frame: bytes, note: Note) -> Awaitable[Decision] | None:
-        """What becomes of a message that was just recorded, which is noted; None where it simply goes on."""
+        """Return the decision about a message that was just recorded, and note it; None if the message passes."""
         way = "→" if entry.direction == "out" else "←"
-        named = " ".join(filter(None, (way, entry.kind, entry.method, entry.target)))
+        label = " ".join(filter(None, (way, entry.kind, entry.method, entry.target)))
         for one, chances in self._faults:
             if fits(store, entry, one.query) and chances[entry.direction].random() < one.rate:
                 if (decision := one.decision(frame)) is not None:
-                    note(f"{named} meets the fault {one.text}")
+                    note(f"{label} meets the fault {one.text}")
                     return self._due(decision)
         queries = [one for one in self._queries if entry.method not in _HANDSHAKE or entry.method in one.text]
         query = next((one for one in queries if fits(store, entry, one)), None)
-        if query is None or self._leaving.is_set():
+        if query is None or self._closing.is_set():
             return None
-        if len(self._held) >= MOST_HELD or sum(len(held.frame) for held in self._held.values()) > MOST_BYTES:
-            note(f"{named} went on: too much is held already")
+        if len(self._held) >= MOST_HELD or sum(len(message.frame) for message in self._held.values()) > MOST_BYTES:
+            note(f"{label} went on: too much is held already")
             return None
         now = time.time()
         waiting = Waiting(entry.number, query.text, now, now + self._patience)
-        held = self._held[entry.number] = _Held(waiting, frame, asyncio.get_running_loop().create_future())
-        note(f"{named} is held: {query.text}")
-        return self._hold(held, note, named)
+        message = self._held[entry.number] = _HeldMessage(waiting, frame, asyncio.get_running_loop().create_future())
+        note(f"{label} is held: {query.text}")
+        return self._hold(message, note, label)
 
-    async def _hold(self, held: _Held, note: Note, named: str) -> Decision:
+    async def _hold(self, held: _HeldMessage, note: Note, label: str) -> Decision:
         try:
             await asyncio.wait((held.decision,), timeout=self._patience)
             decision = await self._due(held.decision.result() if held.decision.done() else Decision())
         finally:
             del self._held[held.waiting.number]
-        told = {"release": "went on", "drop": "was dropped", "answer": "was answered here", "cut": "ended it all"}
+        verbs = {"release": "went on", "drop": "was dropped", "answer": "was answered here", "cut": "ended it all"}
         after = f" after {time.time() - held.waiting.since:.1f} s"
-        changed = f": {decision.frame.decode('utf-8', 'replace')}" if decision.frame else ""
-        note(f"{named} {told[decision.action]}{after}{changed}")
+        content = f": {decision.frame.decode('utf-8', 'replace')}" if decision.frame else ""
+        note(f"{label} {verbs[decision.action]}{after}{content}")
         return decision
 
     async def _due(self, decision: Decision) -> Decision:
-        """The same once its delay is over."""
+        """Return a decision after its delay."""
         if decision.delay > 0:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._leaving.wait(), decision.delay)
+                await asyncio.wait_for(self._closing.wait(), decision.delay)
         return decision
 
 
 def _restored(edited: Json, shown: Json, real: Json) -> Json:
-    """What a person made of a message, with the secrets that they did not see in their places."""
+    """A message as the person edited it, with the masked secrets restored."""
     if edited == shown:
         return real
     if isinstance(edited, dict):
-        masked, known = mapping(shown), mapping(real)
-        return {key: _restored(value, masked.get(key), known.get(key)) for key, value in edited.items()}
+        masked, original = mapping(shown), mapping(real)
+        return {key: _restored(value, masked.get(key), original.get(key)) for key, value in edited.items()}
     rows = items_of(edited), items_of(shown), items_of(real)
     if rows[0] and len(rows[0]) == len(rows[1]):
         return [_restored(*items) for items in zip(*rows, strict=True)]

@@ -1,4 +1,4 @@
-"""What passes between a client that is not ours and a server: into a trace, and on as it came."""
+"""Records the messages between another client and a server in a trace, and passes them on unchanged."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from mcp_studio.transport.sse import SseParser
 from mcp_studio.transport.stdio import WriterClosed, frame_of
 
 Say = Callable[[str], None]
-"""Tells the person something, in a sentence."""
+"""Reports something to the person, as a sentence."""
 Way = Literal["out", "in"]
-"""To the server, or from it."""
+"""The direction: to the server, or from it."""
 Back = Callable[[bytes], Awaitable[object]]
 
 
 class Recorder:
-    """Puts the frames of one connection into a trace, as those of a client of ours are, and has them judged.
+    """Records the frames of one connection, as if a client of ours exchanged them, and has the gate judge them.
 
     Args:
-        say: is told once where recording fails: the connection goes on without it.
+        say: called once if recording fails: the connection continues unrecorded.
     """
 
     def __init__(
@@ -42,35 +42,35 @@ class Recorder:
         self.store, self.gate, self.limits = store, gate, limits
         self.tap = ServerTap(store, redactor, server, limits)
         self.note = self.tap.note
-        """Where it is told what becomes of a message."""
+        """Records what happened to a message."""
         self._say: Say | None = say
 
     def record(self, way: Way, frame: bytes, exchange: int = 0) -> WireMessage | None:
-        """The entry of a frame that passes; `exchange` is that of HTTP."""
-        number = self._safely(self._recorded, way, frame, exchange)
+        """Record a passing frame and return its entry; `exchange` is the number of its HTTP exchange."""
+        number = self._safely(self._record_frame, way, frame, exchange)
         return self.store.entry(number) if number else None
 
     def head(self, facts: HttpRequest | HttpResponse, frame: bytes = b"") -> None:
-        """Record the head of a request or an answer over HTTP, and its body where that is no frame."""
-        told = self.tap.http_request if isinstance(facts, HttpRequest) else self.tap.http_response
-        self._safely(told, facts._replace(body=b"") if frame else facts)
+        """Record the head of an HTTP request or response, and the body unless it is a frame."""
+        record_head = self.tap.http_request if isinstance(facts, HttpRequest) else self.tap.http_response
+        self._safely(record_head, facts._replace(body=b"") if frame else facts)
 
     def judge(self, way: Way, frame: bytes, exchange: int = 0) -> Awaitable[Decision] | None:
-        """Record a frame that has not passed yet: what becomes of it; None where it simply goes on."""
+        """Record a frame before it passes; returns the gate's decision, or None if the frame simply passes."""
         entry = self.record(way, frame, exchange)
         return entry and self.gate.catch(self.store, entry, frame, self.note)
 
     async def settle(
-        self, way: Way, caught: Awaitable[Decision] | None, back: Back, cut: Callable[[], object], exchange: int = 0
+        self, way: Way, hold: Awaitable[Decision] | None, back: Back, cut: Callable[[], object], exchange: int = 0
     ) -> Decision:
-        """Do what was decided about a message that has not passed yet; what goes on is left to the caller.
+        """Carry out the decision about a frame that has not passed yet; the caller passes on what is released.
 
         Args:
-            caught: what `judge` has given for it.
-            back: takes an answer, which goes the other way.
+            hold: the result of `judge` for the frame.
+            back: takes an answer, which goes in the other direction.
             cut: ends the connection.
         """
-        decision = await caught if caught else Decision()
+        decision = await hold if hold else Decision()
         if decision.action == "answer":
             self.record("in" if way == "out" else "out", decision.frame, exchange)
             await back(decision.frame)
@@ -79,22 +79,22 @@ class Recorder:
         return decision
 
     def lost(self, why: str) -> list[bytes]:
-        """Errors that answer every request of the client that has none: nothing else will."""
+        """Errors for all requests that the client has sent and nobody will answer any more."""
         frames = [error_answer(identity, why) for identity in self.tap.unanswered]
         for frame in frames:
             self.record("in", frame)
         return frames
 
-    def _safely(self, act: Callable[..., Any], *given: Any) -> Any:
-        """What goes wrong in here must not cost the client its answer."""
+    def _safely(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Call a function of the recorder; its failure must not cost the client its answer."""
         try:
-            return act(*given) if self._say else None
+            return function(*args) if self._say else None
         except Exception as problem:
-            said, self._say = self._say, None
-            if said:
-                said(f"The tap records no more: {type(problem).__name__}: {problem}. Messages still pass.")
+            say, self._say = self._say, None
+            if say:
+                say(f"The tap records no more: {type(problem).__name__}: {problem}. Messages still pass.")
 
-    def _recorded(self, way: Way, frame: bytes, exchange: int) -> int:
+    def _record_frame(self, way: Way, frame: bytes, exchange: int) -> int:
         parsed, tap = parse(frame, self.limits), self.tap
         if way == "in":
             tap.received(frame, exchange)
@@ -113,18 +113,18 @@ class Recorder:
 
 
 class Unit(NamedTuple):
-    """What holds a frame on the wire."""
+    """The form in which the wire carries a frame."""
 
     end: re.Pattern[bytes] | None
-    """Where it ends; None where all of a body is one."""
-    made: Callable[[bytes, bytes], bytes]
-    """Makes one like this (empty where there is none) with another frame in it."""
+    """Matches the end of a unit; None if the whole body is one unit."""
+    make: Callable[[bytes, bytes], bytes]
+    """Makes a unit with another frame from an existing unit (empty if there is none)."""
 
 
 def frame_in_event(event: bytes) -> bytes:
     """The frame in a server-sent event."""
-    found = next(SseParser(len(event)).feed(event), None)
-    return frame_of(found.data) if found and isinstance(found.data, bytes) else b""
+    message = next(SseParser(len(event)).feed(event), None)
+    return frame_of(message.data) if message and isinstance(message.data, bytes) else b""
 
 
 def _event(event: bytes, frame: bytes) -> bytes:
@@ -134,14 +134,14 @@ def _event(event: bytes, frame: bytes) -> bytes:
 
 BODY = Unit(None, lambda _, frame: frame)
 EVENT = Unit(re.compile(rb"\n\r?\n|\r\r"), _event)
-"""It ends with a blank line (HTML standard, server-sent events)."""
+"""An event ends with a blank line (HTML standard, server-sent events)."""
 LINE = Unit(re.compile(rb"\n"), lambda _, frame: frame.replace(b"\n", b" ") + b"\n")
-"""A newline in a frame is white space to JSON, and would end it."""
+"""A newline in a frame is white space in JSON, but would end the line."""
 
 
 @record(eq=False)
 class Flow:
-    """One direction of a connection: passes bytes on as they come, and then has each frame recorded.
+    """One direction of a connection: passes bytes on as they come, and then records each frame.
 
     While the gate is closed, each unit with a frame is recorded and judged before it passes.
     """
@@ -150,53 +150,53 @@ class Flow:
     way: Way
     unit: Unit
     read: Callable[[bytes], bytes]
-    """Finds the frame in a unit; empty where it holds none."""
+    """Returns the frame in a unit; empty if the unit has none."""
     write: Callable[[bytes], Awaitable[None]]
-    """To the receiver."""
+    """Sends bytes to the receiver."""
     cut: Callable[[], object]
     """Ends the connection."""
     back: Back | None = None
-    """Takes an answer, which goes the other way."""
+    """Takes an answer, which goes in the other direction."""
     exchange: int = 0
-    """That of HTTP."""
+    """The number of the HTTP exchange."""
     lost: bool = False
     """Whether a message was dropped."""
-    _begun: bytearray = field(default_factory=bytearray)
-    """The unit that has begun."""
+    _buffer: bytearray = field(default_factory=bytearray)
+    """The bytes of the unit that has begun."""
     _searched: int = 0
-    """How far it was searched for its end."""
-    _dropped: int = 0
-    """Bytes before it, which have passed: it is larger than a message may be."""
-    _held: bool = False
-    """It passes only when it is whole."""
-    _between: asyncio.Event = field(default_factory=asyncio.Event)
-    """No unit has passed in part."""
+    """How far the buffer has been searched for the end of the unit."""
+    _passed: int = 0
+    """The bytes of the current unit that have left the buffer: the unit is larger than a message may be."""
+    _holding: bool = False
+    """Whether the unit passes only once it is complete."""
+    _boundary: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set while no unit has passed in part."""
     _tasks: Tasks = field(default_factory=lambda: Tasks(lambda *_: None))
 
     def __post_init__(self) -> None:
-        self._between.set()
+        self._boundary.set()
 
     async def feed(self, data: bytes) -> None:
-        """Take the next bytes; returns when they are written, or held."""
-        if not self._begun and not self._dropped:
-            self._held = self.recorder.gate.closed
-        if not self._held:
-            await self._pass(data)  # first: to search and record it takes its time
-        self._begun += data
-        while self.unit.end and (found := self.unit.end.search(self._begun, self._searched)):
+        """Take the next bytes; returns once they are written or held."""
+        if not self._buffer and not self._passed:
+            self._holding = self.recorder.gate.closed
+        if not self._holding:
+            await self._pass(data)  # before searching and recording, which take time
+        self._buffer += data
+        while self.unit.end and (found := self.unit.end.search(self._buffer, self._searched)):
             await self._take(found.end())
-        size = len(self._begun)
+        size = len(self._buffer)
         self._searched = max(0, size - 3)
         if size > self.recorder.limits.message:
-            if self._held:
-                await self._pass(bytes(self._begun))
-            self._dropped, self._searched, self._held, self._begun = self._dropped + size, 0, False, bytearray()
-        if self._held or not (self._begun or self._dropped):
-            self._between.set()
+            if self._holding:
+                await self._pass(bytes(self._buffer))
+            self._passed, self._searched, self._holding, self._buffer = self._passed + size, 0, False, bytearray()
+        if self._holding or not (self._buffer or self._passed):
+            self._boundary.set()
 
     async def finish(self) -> None:
-        """The sender has ended: pass on what is left, and wait for what is held."""
-        await self._take(len(self._begun))
+        """The sender has ended: pass on the rest, and wait for held messages."""
+        await self._take(len(self._buffer))
         try:
             await self._tasks.end(1.0, grace=LONGEST)
         finally:
@@ -204,37 +204,37 @@ class Flow:
 
     async def tear(self) -> None:
         """End the line that has passed in part: the rest of it will not come."""
-        if not self._between.is_set():
-            self._between.set()
+        if not self._boundary.is_set():
+            self._boundary.set()
             await self.write(b"\n")
 
     async def insert(self, frame: bytes, unit: bytes = b"") -> None:
         """Write a unit with this frame between two others."""
-        await self._between.wait()
-        await self.write(self.unit.made(unit, frame) if frame else unit)
+        await self._boundary.wait()
+        await self.write(self.unit.make(unit, frame) if frame else unit)
 
     async def _pass(self, data: bytes) -> None:
-        self._between.clear()
+        self._boundary.clear()
         await self.write(data)
 
     async def _take(self, size: int) -> None:
-        recorder, unit, whole = self.recorder, bytes(self._begun[:size]), self._dropped + size
-        del self._begun[:size]
-        self._searched = self._dropped = 0
+        recorder, unit, whole = self.recorder, bytes(self._buffer[:size]), self._passed + size
+        del self._buffer[:size]
+        self._searched = self._passed = 0
         if large := whole > recorder.limits.message:
             recorder.note(f"a message of {size_text(whole)} went by: it is larger than what is recorded")
         frame = b"" if large else self.read(unit)
-        if not self._held:
+        if not self._holding:
             if frame:
                 recorder.record(self.way, frame, self.exchange)
-        elif frame and (caught := recorder.judge(self.way, frame, self.exchange)):
-            self._tasks.spawn(self._follow(caught, unit))
+        elif frame and (hold := recorder.judge(self.way, frame, self.exchange)):
+            self._tasks.spawn(self._follow(hold, unit))
         else:
             await self.write(unit)
 
-    async def _follow(self, caught: Awaitable[Decision], unit: bytes) -> None:
+    async def _follow(self, hold: Awaitable[Decision], unit: bytes) -> None:
         with suppress(OSError, WriterClosed):  # the receiver has left meanwhile
-            decision = await self.recorder.settle(self.way, caught, self.back or self.write, self.cut, self.exchange)
+            decision = await self.recorder.settle(self.way, hold, self.back or self.write, self.cut, self.exchange)
             self.lost |= decision.action == "drop"
             if decision.action == "release":
                 await self.insert(decision.frame, unit)

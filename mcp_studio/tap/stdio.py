@@ -1,4 +1,4 @@
-"""The tap of a server that is a program: on our standard input and output is its client, and it is our child."""
+"""The tap of a local server: its client is on our standard input and output, and the server is our child process."""
 
 from __future__ import annotations
 
@@ -26,17 +26,18 @@ from mcp_studio.transport.stdio import (
 from mcp_studio.vault.base import beside
 
 _CHUNK = 1 << 16
-_OURS = 1
-"""Exit code where nobody knows that of the server, or the tap has ended it."""
+_UNKNOWN_CODE = 1
+"""The exit code if the server's is unknown, or the tap has ended the server."""
 
 
 async def tap_program(argv: Sequence[str], recorder: Recorder, say: Say) -> int:
     """Start a program, pass on everything between it and our client, and return its exit code once it has ended.
 
-    It gets our whole environment, and the signals that would end us. 128 and its number stands for a signal.
+    The program gets our whole environment, and the signals that would end us. A signal's exit code is 128 and its
+    number.
 
     Raises:
-        Unreachable: it cannot be started.
+        Unreachable: the program cannot be started.
     """
     cwd = os.getcwd()
     try:
@@ -51,7 +52,7 @@ async def tap_program(argv: Sequence[str], recorder: Recorder, say: Say) -> int:
         wires = _Wires(child, recorder, say)
         code = await wires.run()
         recorder.tap.note(f"{recorder.tap.server} {how_it_ended(code)}")
-        return _OURS if code is None or wires.cut else 128 - code if code < 0 else code
+        return _UNKNOWN_CODE if code is None or wires.cut else 128 - code if code < 0 else code
     finally:
         child.release()
         recorder.tap.ended()
@@ -63,7 +64,7 @@ def _pass_on(child: GuardedChild, number: int) -> None:
 
 
 class Writer:
-    """Writes to a file or terminal as `PipeWriter` does to a pipe, in threads: others may share it."""
+    """Writes to a file or terminal as `PipeWriter` does to a pipe, but in threads: other processes may share it."""
 
     def __init__(self, fd: int) -> None:
         self._file = open(fd, "wb", 0)
@@ -77,12 +78,12 @@ class Writer:
 
 
 async def writer_to(sink: int) -> PipeWriter | Writer:
-    """Writes to a pipe, file or terminal, which belongs to it from now on."""
+    """A writer for a pipe, file or terminal; the writer owns the descriptor from now on."""
     return await PipeWriter.open(sink, math.inf) if _is_pipe(sink) else Writer(sink)
 
 
 async def pieces_of(source: int) -> AsyncGenerator[bytes]:
-    """What comes from a pipe, file or terminal, which belongs to this from now on."""
+    """Read a pipe, file or terminal; the generator owns the descriptor from now on."""
     with os.fdopen(source, "rb", 0) as file:
         if not _is_pipe(source):
             while data := await beside(file.read, _CHUNK):
@@ -98,7 +99,7 @@ async def pieces_of(source: int) -> AsyncGenerator[bytes]:
 
 
 def _is_pipe(fd: int) -> bool:
-    """Whether it is ours alone: files and terminals that others may share must not be made to not block."""
+    """Whether it is a pipe, which is ours alone: files and terminals may be shared, and must stay blocking."""
     mode = os.fstat(fd).st_mode
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
@@ -109,45 +110,45 @@ class _Wires:
     def __init__(self, child: GuardedChild, recorder: Recorder, say: Say) -> None:
         self._child, self._recorder, self._say = child, recorder, say
         self.cut = False
-        """Whether a person or a fault has ended the connection."""
-        self._why = ""
-        """What has gone wrong with the tap itself."""
+        """Whether a person or a fault has cut the connection."""
+        self._failure = ""
+        """The failure of the tap itself."""
 
     async def run(self) -> int | None:
-        """Until the program has ended and what it wrote was passed on; its exit code, None where that is not known."""
+        """Run until the program has ended and its output was passed on; returns its exit code, None if unknown."""
         child, recorder, outlet = self._child, self._recorder, os.dup(1)
-        os.dup2(2, 1)  # what else is printed is no answer
+        os.dup2(2, 1)  # prints of ours must not reach the client
         self._to_server = await PipeWriter.open(child.stdin_fd, math.inf)
         self._to_client = await writer_to(outlet)
-        self._asking = Flow(recorder, "out", LINE, _asked, self._to_server.write, self._cut)
-        self._answering = Flow(recorder, "in", LINE, self._printed, self._to_client.write, self._cut)
-        self._asking.back, self._answering.back = self._answering.insert, self._asking.insert
-        logging = Flow(recorder, "in", LINE, self._logged, Writer(os.dup(2)).write, self._cut)
-        streams = (os.dup(0), self._asking), (child.stdout_fd, self._answering), (child.stderr_fd, logging)
+        self._requests = Flow(recorder, "out", LINE, _client_frame, self._to_server.write, self._cut)
+        self._responses = Flow(recorder, "in", LINE, self._server_frame, self._to_client.write, self._cut)
+        self._requests.back, self._responses.back = self._responses.insert, self._requests.insert
+        logging = Flow(recorder, "in", LINE, self._log_line, Writer(os.dup(2)).write, self._cut)
+        streams = (os.dup(0), self._requests), (child.stdout_fd, self._responses), (child.stderr_fd, logging)
         pumps = [asyncio.create_task(self._pump(*stream)) for stream in streams]
         try:
             await asyncio.wait((child.exited,))
             code = child.exited.result()
             recorder.gate.open()
             await asyncio.wait((child.gone,), timeout=LEFTOVERS)
-            # Its output ends with it: a client that reads slowly gets all of it.
+            # The server's output ends when it does; a slow client still gets all of it.
             await asyncio.wait(pumps[1:2], timeout=DRAIN if code is None else None)
             await asyncio.wait(pumps[2:], timeout=DRAIN)
-            if why := self._why or ("the process that guards the server was killed" if code is None else ""):
-                await self._tell(f"The tap failed: {why}. The server's answer is lost.")
+            if why := self._failure or ("the process that guards the server was killed" if code is None else ""):
+                await self._report_failure(f"The tap failed: {why}. The server's answer is lost.")
             return code
         finally:
             for pump in pumps:
                 pump.cancel()
             await asyncio.wait(pumps)
 
-    async def _tell(self, failure: str) -> None:
-        """Answer what the server can answer no more because of us."""
+    async def _report_failure(self, failure: str) -> None:
+        """Answer the requests that the server cannot answer any more because the tap failed."""
         self._say(failure)
         with suppress(OSError, WriterClosed):
-            await self._answering.tear()
+            await self._responses.tear()
             for frame in self._recorder.lost(failure):
-                await self._answering.insert(frame)
+                await self._responses.insert(frame)
 
     async def _pump(self, source: int, flow: Flow) -> None:
         try:
@@ -158,12 +159,12 @@ class _Wires:
                 self._recorder.gate.open()
             await flow.finish()
         except (OSError, WriterClosed):
-            pass  # whoever is at the other end reads no more, which is told by closing this one
-        except Exception as problem:  # the client is told what it costs
-            self._why = f"{type(problem).__name__}: {problem}"
+            pass  # the other end has closed its pipe; closing ours passes that on
+        except Exception as problem:  # the client gets an answer that says so
+            self._failure = f"{type(problem).__name__}: {problem}"
             self._child.stop()
         finally:
-            if flow is self._asking:
+            if flow is self._requests:
                 self._to_server.close()
 
     def _cut(self) -> None:
@@ -172,18 +173,18 @@ class _Wires:
         self._to_client.close()
         self._child.stop()
 
-    def _printed(self, line: bytes) -> bytes:
-        """The frame on a line of the server."""
+    def _server_frame(self, line: bytes) -> bytes:
+        """The frame on a line of the server's standard output."""
         if not (frame := frame_of(line.removesuffix(b"\n"))) and line.strip():
             self._recorder.tap.stray(line.rstrip(b"\n"))
         return frame
 
-    def _logged(self, line: bytes) -> bytes:
-        """None: it is a line of standard error."""
+    def _log_line(self, line: bytes) -> bytes:
+        """Record a line of standard error, which has no frame."""
         self._recorder.tap.stderr(line.rstrip(b"\r\n")[:STDERR_LINE])
         return b""
 
 
-def _asked(line: bytes) -> bytes:
+def _client_frame(line: bytes) -> bytes:
     """The frame on a line of the client."""
     return line.rstrip(b"\r\n") if line.strip() else b""

@@ -1,1 +1,1 @@
-"""Tools as Python functions: those of servers for a program, and those of a program for servers and models."""
+"""Tools as Python functions: a server's tools for a program, and a program's functions for servers and models."""

@@ -1,4 +1,4 @@
-"""Tools that are Python objects of this process: checked, called in time and again, in a queue; and their registry."""
+"""Tools that are Python objects of this process: validation, timeouts, retries and a queue for them; their registry."""
 
 from __future__ import annotations
 
@@ -27,46 +27,45 @@ from mcp_studio.schema.place import pointer
 from mcp_studio.signal import Signal
 
 MOST_WAITING = 1_000
-"""Calls that wait for their turn."""
+"""The most calls that wait in a queue."""
 
 
 class Tool(Protocol):
-    """What can be registered: any object with a name and `call`, which may be a coroutine function.
+    """The interface of a tool: any object with a name and `call`, which may be a coroutine function.
 
-    `description`, `input_schema`, `output_schema` and `cost` (of one call, in whatever is counted) are read where the
-    object has them.
+    `description`, `input_schema`, `output_schema` and `cost` (of one call, in any unit) are optional attributes.
     """
 
     name: str
 
     def call(self, arguments: dict[str, Any], /) -> Any:
-        """Do it. What it raises comes through to the caller."""
+        """Run the tool. The caller gets its exceptions."""
 
 
 @record(frozen=True)
 class CallRules:
     """How tools of this process are called.
 
-    `allow` and `deny` are patterns of names such as `files.*`; what is denied is not called, whatever is allowed.
+    `allow` and `deny` are patterns of names such as `files.*`; a denied tool cannot be called, even if it is allowed
+    too.
     """
 
     validate: bool = False
-    """Put in what the schema has as defaults, and check arguments against it before the call. Not for tools of servers
-    (`ref`): their calls are checked anyway, and their schemas are not the program's own.
-    """
+    """Fill in the schema's defaults and check arguments before the call. Tools of servers (`ref`) are excluded: their
+    calls are checked anyway, and their schemas are foreign."""
     timeout: float | None = None
-    """Seconds for each try; TimeoutError after them. A function in a thread goes on by itself: nothing can end it."""
+    """Seconds for each attempt; then it raises TimeoutError. A function in a thread continues: nothing can stop it."""
     retries: int = 0
-    """Tries after the first one that raised."""
+    """Further attempts after one that raised."""
     allow: tuple[str, ...] = ("*",)
     deny: tuple[str, ...] = ()
     workers: int = 4
-    """Functions that run in threads at once; others wait in a queue."""
+    """How many functions run in threads at once; others wait in a queue."""
 
     def allows(self, name: str) -> bool:
         """Whether a tool may be called, and is described."""
-        some, others = (any(fnmatchcase(name, one) for one in patterns) for patterns in (self.allow, self.deny))
-        return some and not others
+        allowed, denied = (any(fnmatchcase(name, one) for one in patterns) for patterns in (self.allow, self.deny))
+        return allowed and not denied
 
 
 class CallReport(NamedTuple):
@@ -75,28 +74,28 @@ class CallReport(NamedTuple):
     name: str
     ms: float
     error: str = ""
-    """The class of what it raised, and what that says; empty where it raised nothing."""
+    """The class and text of the exception; empty without one."""
     cost: float = 0.0
     tries: int = 1
 
 
 class Queue:
-    """Runs functions in threads, so many at once. What hangs in one holds up no end of the program."""
+    """Runs a limited number of functions in threads. A function that hangs does not keep the program from ending."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._running = 0
         self._jobs: deque[tuple[futures.Future[Any], Callable[[], Any]]] = deque()
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
 
     def submit(self, work: Callable[[], Any]) -> futures.Future[Any]:
-        """Have a function run when it is its turn.
+        """Queue a function.
 
         Raises:
-            UsageError: too many wait already.
+            UsageError: the queue is full.
         """
         future: futures.Future[Any] = futures.Future()
-        with self._turn:
+        with self._lock:
             if len(self._jobs) >= MOST_WAITING:
                 raise UsageError(f"{MOST_WAITING:,} calls wait for their turn already; this one was not begun.")
             self._jobs.append((future, work))
@@ -107,7 +106,7 @@ class Queue:
 
     def _drain(self) -> None:
         while True:
-            with self._turn:
+            with self._lock:
                 if not self._jobs:
                     self._running -= 1
                     return
@@ -115,7 +114,7 @@ class Queue:
             if future.set_running_or_notify_cancel():
                 try:
                     future.set_result(work())
-                except BaseException as problem:  # boundary: whoever waits for it gets it
+                except BaseException as problem:  # boundary: the caller of the future gets it
                     future.set_exception(problem)
 
 
@@ -126,84 +125,84 @@ class ToolObjects:
         self.rules = rules or CallRules()
         self.tools = {tool.name: tool for tool in tools}
         self.reported: Signal[CallReport] = Signal()
-        """Tells of each call: how long it took, what it cost, what went wrong."""
+        """Emitted after each call: its duration, cost and error."""
         self._queue = Queue(self.rules.workers)
 
     def describe(self) -> dict[str, dict[str, Any]]:
         """The tools that may be called: `{name: {"description": …, "input_schema": …}}`."""
-        found = {name: record_of(tool) for name, tool in self.tools.items() if self.rules.allows(name)}
-        return {name: {"description": one.description, "input_schema": one.input_schema} for name, one in found.items()}
+        tools = {name: record_of(tool) for name, tool in self.tools.items() if self.rules.allows(name)}
+        return {name: {"description": one.description, "input_schema": one.input_schema} for name, one in tools.items()}
 
     def call(self, name: str, arguments: Mapping[str, Any] | None = None) -> Any:
-        """Call a tool and wait for what it gives.
+        """Call a tool and wait for its result.
 
         Raises:
-            KeyError: there is none of this name.
-            UsageError: it is not allowed, the arguments do not fit, or it is asynchronous and a loop runs here.
-            TimeoutError: it takes too long, where a timeout is set.
+            KeyError: there is no tool of this name.
+            UsageError: the tool is not allowed, the arguments do not fit, or it is asynchronous and a loop runs here.
+            TimeoutError: the call took longer than the timeout.
             Exception: whatever the tool raises.
         """
         if inspect.iscoroutinefunction(self.tools[name].call):
             return _run(self.acall(name, arguments))
-        tool, given = self._ready(name, arguments)
+        tool, values = self._ready(name, arguments)
         for attempt in self._attempts(tool):
             with attempt:
-                return self._once(tool, given)
+                return self._once(tool, values)
 
-    def _once(self, tool: Tool, given: dict[str, Any]) -> Any:
+    def _once(self, tool: Tool, values: dict[str, Any]) -> Any:
         if self.rules.timeout is None:
-            result = tool.call(given)
+            result = tool.call(values)
         else:
-            future = Queue(1).submit(lambda: tool.call(given))
+            future = Queue(1).submit(lambda: tool.call(values))
             if not futures.wait([future], self.rules.timeout).done:
-                raise _late(tool, self.rules.timeout)
+                raise _timeout_error(tool, self.rules.timeout)
             result = future.result()
         return _run(result) if inspect.isawaitable(result) else result
 
     async def acall(self, name: str, arguments: Mapping[str, Any] | None = None) -> Any:
-        """The same without holding up the loop: coroutines are awaited, functions run in threads, in a queue."""
-        tool, given = self._ready(name, arguments)
+        """Call a tool without blocking the loop: coroutines are awaited, functions run in threads, through a queue."""
+        tool, values = self._ready(name, arguments)
         for attempt in self._attempts(tool):
             with attempt:
-                return await self._awaited(tool, given)
+                return await self._awaited(tool, values)
 
     def submit(self, name: str, arguments: Mapping[str, Any] | None = None) -> futures.Future[Any]:
-        """Put a call into the queue; its future has the result, and can be cancelled until it is its turn.
+        """Queue a call; its future has the result, and can be cancelled until the call begins.
 
         Raises:
-            KeyError: there is none of this name.
-            UsageError: too many wait already.
+            KeyError: there is no tool of this name.
+            UsageError: the queue is full.
         """
         if name not in self.tools:
             raise KeyError(name)
         return self._queue.submit(lambda: self.call(name, arguments))
 
-    async def _awaited(self, tool: Tool, given: dict[str, Any]) -> Any:
+    async def _awaited(self, tool: Tool, values: dict[str, Any]) -> Any:
         deadline = asyncio.timeout(self.rules.timeout)
         try:
             async with deadline:
                 if inspect.iscoroutinefunction(tool.call):
-                    return await tool.call(given)
-                result = await asyncio.wrap_future(self._queue.submit(lambda: tool.call(given)))
+                    return await tool.call(values)
+                result = await asyncio.wrap_future(self._queue.submit(lambda: tool.call(values)))
                 return await result if inspect.isawaitable(result) else result
         except TimeoutError:
             if deadline.expired():
-                raise _late(tool, self.rules.timeout) from None
+                raise _timeout_error(tool, self.rules.timeout) from None
             raise
 
     def _ready(self, name: str, arguments: Mapping[str, Any] | None) -> tuple[Tool, dict[str, Any]]:
-        tool, given = self.tools[name], dict(arguments or {})
+        tool, values = self.tools[name], dict(arguments or {})
         if not self.rules.allows(name):
             raise UsageError(f"The tool {name!r} is not allowed here.", hint="See `allow` and `deny` of the registry.")
         schema = mapping(getattr(tool, "input_schema", None))
         if self.rules.validate and schema and not hasattr(tool, "ref"):
-            given = {**defaults(build(schema)), **given}
-            if found := _problems(schema, given):
+            values = {**defaults(build(schema)), **values}
+            if found := _problems(schema, values):
                 raise UsageError(f"The arguments of {name!r} do not fit its schema: {'; '.join(found)}.")
-        return tool, given
+        return tool, values
 
     def _attempts(self, tool: Tool) -> Iterator[AbstractContextManager[None]]:
-        """As many as the rules allow: what all but the last one raise is passed over."""
+        """As many attempts as the rules allow; exceptions of all but the last one are suppressed."""
         began = time.perf_counter()
         return (self._attempt(tool, began, tries) for tries in range(1, max(0, self.rules.retries) + 2))
 
@@ -225,12 +224,12 @@ class ToolObjects:
 
 
 class Registry(ToolRegistry, ToolObjects):
-    """Tools by their names; those that are Python objects can be called. From any thread.
+    """Tools by name; those that are Python objects can be called. Any thread may use it.
 
     Args:
-        storage: where tags, categories and use are kept; without one they end with the registry.
+        storage: stores tags, categories and use; without one they end with the registry.
         rules: how tools are called.
-        catalog: what servers list, such as `studio.catalog`, to be found too.
+        catalog: the tools of servers, such as `studio.catalog`, to find them too.
     """
 
     def __init__(
@@ -245,18 +244,18 @@ class Registry(ToolRegistry, ToolObjects):
         self.reported.connect(lambda report: self.used(report.name))
 
     def register(self, tool: object, *, category: str = "", tags: Iterable[str] = ()) -> None:
-        """Take up an object with `name` and `call(arguments)`; see `objects.Tool`.
+        """Add an object with `name` and `call(arguments)`; see `Tool`.
 
         Raises:
-            TypeError: it has no name, or nothing to call.
+            TypeError: the object has no name, or nothing to call.
             UsageError: a server's tool, or one that was added by hand, has this name.
-            StorageProblem: it cannot be written.
+            StorageProblem: the storage cannot be written.
         """
-        tool = checked(tool)
-        known = self.get(tool.name)
-        if known is None or getattr(tool, "ref", None) != known.ref:
-            made = record_of(tool)
-            self.add([known.defined(made) if known and known.source == "process" else made])
+        tool = check_tool(tool)
+        former = self.get(tool.name)
+        if former is None or getattr(tool, "ref", None) != former.ref:
+            entry = record_of(tool)
+            self.add([former.defined(entry) if former and former.source == "process" else entry])
             if category:
                 self.categorize([tool.name], category)
             if new := tags_of(tags):
@@ -264,18 +263,18 @@ class Registry(ToolRegistry, ToolObjects):
         self.tools[tool.name] = tool
 
     def unregister(self, name: str) -> None:
-        """Forget a tool of this process.
+        """Remove a tool of this process.
 
         Raises:
-            KeyError: there is none of this name.
+            KeyError: there is no tool of this name.
         """
         del self.tools[name]
-        if (known := self.get(name)) and known.source == "process":
+        if (entry := self.get(name)) and entry.source == "process":
             self.remove([name])
 
 
-def checked(tool: object) -> Tool:
-    """A tool that has what it needs.
+def check_tool(tool: object) -> Tool:
+    """Return an object if it is a tool.
 
     Raises:
         TypeError: it has no name, or nothing to call.
@@ -289,10 +288,10 @@ def checked(tool: object) -> Tool:
 
 
 def record_of(tool: Tool) -> ToolRecord:
-    """What a tool says of itself; its class describes it where it does not."""
-    said = getattr(tool, "description", None)
+    """The record of a tool; a tool without a description is described by its class's docstring."""
+    text = getattr(tool, "description", None)
     return ToolRecord(
-        tool.name, source="process", description=said if isinstance(said, str) else inspect.getdoc(type(tool)) or "",
+        tool.name, source="process", description=text if isinstance(text, str) else inspect.getdoc(type(tool)) or "",
         input_schema=mapping(getattr(tool, "input_schema", None)),
         output_schema=mapping(getattr(tool, "output_schema", None)) or None,
     )  # fmt: skip
@@ -308,14 +307,14 @@ def _run(awaitable: Awaitable[Any]) -> Any:
     raise UsageError("This tool is asynchronous, and a loop is running here: use `await registry.acall(…)`.")
 
 
-def _late(tool: Tool, seconds: float | None) -> TimeoutError:
+def _timeout_error(tool: Tool, seconds: float | None) -> TimeoutError:
     return TimeoutError(f"The tool {tool.name!r} did not answer within {seconds:g} seconds.")
 
 
 def _problems(schema: dict[str, Json], value: dict[str, Any]) -> list[str]:
-    """What is wrong with arguments; the schema is the program's own."""
+    """The problems of arguments, by the program's own schema."""
     from jsonschema.validators import Draft202012Validator, validator_for
 
     checked = validator_for(schema, default=Draft202012Validator)(schema)
-    found = sorted(checked.iter_errors(value), key=lambda one: list(map(str, one.absolute_path)))[:20]
-    return [f"{pointer(*one.absolute_path)} {one.message}".strip()[:500] for one in found]
+    errors = sorted(checked.iter_errors(value), key=lambda one: list(map(str, one.absolute_path)))[:20]
+    return [f"{pointer(*one.absolute_path)} {one.message}".strip()[:500] for one in errors]

@@ -1,4 +1,4 @@
-"""What tools cost a model to read, in tokens: all definitions, or a search and one definition instead."""
+"""The tokens that a model spends on tools: on all definitions, or on a search and one definition instead."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from mcp_studio.protocol.views import ToolView
 
 ENCODING = "o200k_base"
 _BYTES = 4.3
-"""Bytes of a definition for each token of the estimate: 75 tools of six common servers have that many."""
+"""The bytes per token of the estimate, measured on 75 tools of six common servers."""
 _HITS, _ABOUT = 5, 300
-"""What a search gives: so many tools, and so many characters about each."""
+"""The size of a search's answer: the number of tools, and of characters about each."""
 
 
 class Tokenizer(NamedTuple):
-    """What counts."""
+    """Counts the tokens of a text."""
 
     name: str
     tokens: Callable[[str], int]
@@ -30,7 +30,7 @@ class Tokenizer(NamedTuple):
 
 @cache
 def tokenizer() -> Tokenizer:
-    """The tokenizer of the extra `tokens`; without it an estimate, which is called so."""
+    """The tokenizer of the extra `tokens`; without the extra an estimate, whose name says so."""
     try:
         import bpe_openai  # pyright: ignore[reportMissingImports]
 
@@ -42,32 +42,32 @@ def tokenizer() -> Tokenizer:
 
 
 class ToolTokens(NamedTuple):
-    """What one tool costs."""
+    """The tokens of one tool."""
 
     ref: Ref
     whole: int
-    """Its definition, as a model reads it."""
+    """The tokens of its definition, as a model reads it."""
     description: int
     schema: int
 
 
 class Account(NamedTuple):
-    """What all tools cost, and what searching them costs instead."""
+    """The tokens of all tools, and of searching them instead."""
 
     tokenizer: str
-    """What counted."""
+    """The name of the tokenizer."""
     tools: tuple[ToolTokens, ...]
     search: int
-    """The tools that search, one search, and the definition of the tool that it found."""
+    """The tokens of the search tools, of one search, and of the definition of the tool that it finds."""
 
     @property
     def total(self) -> int:
-        """All definitions together."""
+        """The tokens of all definitions."""
         return sum(one.whole for one in self.tools)
 
     @property
     def servers(self) -> dict[str, int]:
-        """The definitions of each server together, the most first."""
+        """The tokens of each server's definitions, the largest first."""
         sums = Counter[str]()
         for one in self.tools:
             sums[one.ref.server] += one.whole
@@ -76,13 +76,13 @@ class Account(NamedTuple):
 
 @cache
 def search_tools() -> dict[str, dict[str, Any]]:
-    """The tools that an agent is given instead of all others, by their names: it finds those, reads one, calls it."""
+    """The tools that an agent gets instead of all others, by name: they find a tool, describe it, and call it."""
     listed = json.loads(Path(__file__).with_name("search_tools.json").read_text("utf-8"))
     return {tool["name"]: tool for tool in listed["tools"]}
 
 
 def account(entries: Iterable[Entry]) -> Account:
-    """What these tools cost: it may take a while for thousands of them."""
+    """Count the tokens of these tools; it takes a while for thousands of them."""
     name, count = tokenizer()
     tools, rows = list[ToolTokens](), list[int]()
     for entry in entries:
@@ -95,8 +95,8 @@ def account(entries: Iterable[Entry]) -> Account:
             rows.append(count(_text(row)))
     own = sum(count(_text(one)) for one in search_tools().values())
     mean = sum(one.whole for one in tools) / len(tools) if tools else 0
-    found = min(_HITS, len(rows)) * sum(rows) / len(rows) if rows else 0
-    return Account(name, tuple(tools), round(own + found + mean))
+    tokens = min(_HITS, len(rows)) * sum(rows) / len(rows) if rows else 0
+    return Account(name, tuple(tools), round(own + tokens + mean))
 
 
 def _text(value: Json) -> str:

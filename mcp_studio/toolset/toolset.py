@@ -31,7 +31,7 @@ from mcp_studio.toolset.function import ToolFunction, function_of, tool_of
 from mcp_studio.toolset.registry import CallRules, ToolObjects, record_of
 
 LONGEST = 64
-"""Characters of a name: the APIs of models take no longer ones."""
+"""The most characters of a name that the APIs of models accept."""
 
 
 class NotConnected(Unreachable):
@@ -39,38 +39,39 @@ class NotConnected(Unreachable):
 
 
 class ToolsetOptions(TypedDict, total=False):
-    """What every toolset can be told."""
+    """The options of every toolset."""
 
     filter: Callable[[ToolRecord], bool] | Sequence[str]
-    """Which tools it has: patterns of names such as `read_*`, or a function that says yes or no."""
+    """The tools of the toolset: patterns of names such as `read_*`, or a function that returns whether to include a
+    tool."""
     prefix: str
-    """What is put before the name of every tool."""
+    """A prefix for the name of every tool."""
     raw: bool
-    """Calls give the whole result as the server sent it, not its text."""
+    """Whether calls return the server's whole result, and not its text."""
     reconnect: bool
-    """A server that has ended is started again by the next call (this is so unless it is False)."""
+    """Whether a call restarts a server that has ended; True by default."""
     timeout: float
     """Seconds for connecting, and for each call."""
 
 
 class Toolset:
-    """What all toolsets do. Use one as `async with … as toolset`, or call `connect` and `disconnect`.
+    """The base of all toolsets. Use one as `async with … as toolset`, or call `connect` and `disconnect`.
 
-    Tools can be called from any loop and thread while the one that connected runs.
+    Tools can be called from any loop and thread while the loop that connected runs.
     """
 
     def __init__(self, **options: Unpack[ToolsetOptions]) -> None:
         self._options = options
         seconds = options.get("timeout")
         self._timeouts = Timeouts(seconds, seconds, seconds, "timeout") if seconds else Timeouts()
-        self._ends: AsyncExitStack | None = None
+        self._exit_stack: AsyncExitStack | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._studio: Studio
         self._approved = True
-        """The program named the server itself, and consents to what it calls there."""
+        """Whether the program consents to all calls: it named the server itself."""
         self._functions: dict[str, ToolFunction] = {}
         self.problems: dict[str, StudioError] = {}
-        """Servers that could not be reached, and why."""
+        """The servers that could not be reached, and why."""
 
     async def __aenter__(self) -> Self:
         await self.connect()
@@ -81,84 +82,84 @@ class Toolset:
 
     @property
     def is_connected(self) -> bool:
-        """Whether its tools can be called."""
-        return self._ends is not None
+        """Whether the tools can be called."""
+        return self._exit_stack is not None
 
     async def connect(self) -> None:
-        """Start or reach what it is about, and read its tools; nothing happens where that was done.
+        """Start or reach the servers, and list their tools; does nothing if the toolset is connected.
 
         Raises:
-            StudioError: it cannot be started or reached.
+            StudioError: a server cannot be started or reached.
         """
-        if self._ends is not None:
+        if self._exit_stack is not None:
             return
-        async with AsyncExitStack() as ends:
+        async with AsyncExitStack() as stack:
             self._loop = asyncio.get_running_loop()
-            await self._open(ends)
-            self._take(await self._listed())
-            self._ends = ends.pop_all()
+            await self._open(stack)
+            self._set_tools(await self._list_tools())
+            self._exit_stack = stack.pop_all()
 
     async def disconnect(self) -> None:
-        """Close it; any number of times."""
-        ends, self._ends = self._ends, None
-        if ends is not None:
-            await ends.aclose()
+        """Disconnect; it may be called more than once."""
+        stack, self._exit_stack = self._exit_stack, None
+        if stack is not None:
+            await stack.aclose()
 
     async def refresh_tools(self) -> list[ToolFunction]:
-        """Read the list of tools again.
+        """List the tools again.
 
         Raises:
-            NotConnected: it is not connected.
+            NotConnected: the toolset is not connected.
         """
-        self._connected()
-        self._take(await self._listed(again=True))
+        self._check_connected()
+        self._set_tools(await self._list_tools(again=True))
         return self.get_tools()
 
     def get_tools(self) -> list[ToolFunction]:
-        """Its tools, as read last.
+        """The tools, as last listed.
 
         Raises:
-            NotConnected: it is not connected.
+            NotConnected: the toolset is not connected.
         """
-        self._connected()
+        self._check_connected()
         return list(self._functions.values())
 
     async def call(self, name: str, arguments: Mapping[str, Any] | None = None) -> Any:
-        """Call a tool by the name that models know, as their answers say it.
+        """Call a tool by the name that models use, as it is in their answers.
 
         Raises:
-            KeyError: it has no such tool.
-            NotConnected: it is not connected.
-            StudioError: it failed; `present.outcomes.ToolError` where the tool itself says so.
+            KeyError: there is no tool of this name.
+            NotConnected: the toolset is not connected.
+            StudioError: the call failed; `present.outcomes.ToolError` if the tool itself says so.
         """
-        self._connected()
+        self._check_connected()
         return await self._functions[name].call(dict(arguments or {}))
 
     def openai_tools(self, api: Literal["chat", "responses"] = "chat") -> list[dict[str, Any]]:
-        """The definitions of its tools for OpenAI's Chat Completions or Responses API."""
+        """The definitions of the tools for OpenAI's Chat Completions or Responses API."""
         tools = self._definitions("parameters")
         return [{"type": "function", **(one if api == "responses" else {"function": one})} for one in tools]
 
     def anthropic_tools(self) -> list[dict[str, Any]]:
-        """The definitions of its tools for Anthropic's Messages API."""
+        """The definitions of the tools for Anthropic's Messages API."""
         return self._definitions("input_schema")
 
     def _definitions(self, key: str) -> list[dict[str, Any]]:
         return [{"name": one.name, "description": one.description, key: one.input_schema} for one in self.get_tools()]
 
-    # ------------------------------------------------------------------ what kinds have of their own
+    # ------------------------------------------------------------------ for subclasses
 
-    async def _open(self, ends: AsyncExitStack) -> None:
-        """Open the studio that it is about, or take it; `ends` closes it."""
+    async def _open(self, stack: AsyncExitStack) -> None:
+        """Set `_studio` to an open studio; `stack` closes what this opens."""
         raise NotImplementedError
 
     def _name(self, record: ToolRecord) -> str:
-        """What models are to call a tool by, before what is put before it and taken out of it."""
+        """The name of a tool before the prefix and the replacement of characters that models do not accept."""
         return record.tool
 
-    async def _listed(self, again: bool = False) -> list[ToolRecord]:
-        """Its tools; read anew where they are to be `again`."""
-        manager, found, self.problems = self._studio.manager, list[ToolRecord](), {}
+    async def _list_tools(self, again: bool = False) -> list[ToolRecord]:
+        """The tools; `again` lists them anew."""
+        manager, tools, self.problems = self._studio.manager, list[ToolRecord](), {}
         for name in manager.names():
             if again and manager.status(name).state == "ready":
                 manager.refresher.again(name)
@@ -168,11 +169,10 @@ class Toolset:
                 continue
             await manager.listed(name)
             entries = self._studio.catalog.listing(name, "tool").entries
-            found += listed_by(name, (entry.view.raw for entry in entries if not entry.excluded))
-        return found
+            tools += listed_by(name, (entry.view.raw for entry in entries if not entry.excluded))
+        return tools
 
     async def _call(self, record: ToolRecord, arguments: dict[str, Any]) -> Any:
-        """Call one."""
         studio, status = self._studio, self._studio.manager.status(record.server)
         if status.state != "ready" and not self._options.get("reconnect", True):
             raise NotConnected(f"{record.server} is {status.state}.") from status.error
@@ -184,45 +184,45 @@ class Toolset:
             raise failure(outcome)
         return outcome.result if self._options.get("raw") else text_of(outcome.result)
 
-    # ------------------------------------------------------------------ what is common
+    # ------------------------------------------------------------------ for all toolsets
 
-    def _connected(self) -> None:
-        if self._ends is None:
+    def _check_connected(self) -> None:
+        if self._exit_stack is None:
             hint = "Use `async with toolset:`, or `await toolset.connect()` first."
             raise NotConnected(f"The {type(self).__name__} is not connected.", hint=hint)
 
-    def _take(self, records: Iterable[ToolRecord]) -> None:
-        chosen = {one.ref: one for one in records if self._wanted(one)}
+    def _set_tools(self, records: Iterable[ToolRecord]) -> None:
+        chosen = {one.ref: one for one in records if self._passes_filter(one)}
         names = usable_names({ref: self._options.get("prefix", "") + self._name(one) for ref, one in chosen.items()})
-        made = [(name, chosen[ref]) for ref, name in names.items()]
-        self._functions = {name: function_of(one, name, partial(self._called, one)) for name, one in made}
+        pairs = [(name, chosen[ref]) for ref, name in names.items()]
+        self._functions = {name: function_of(one, name, partial(self._call_on_loop, one)) for name, one in pairs}
 
-    def _wanted(self, record: ToolRecord) -> bool:
-        wanted = self._options.get("filter", "*")
-        if callable(wanted):
-            return wanted(record)
-        patterns = (wanted,) if isinstance(wanted, str) else wanted
+    def _passes_filter(self, record: ToolRecord) -> bool:
+        accepted = self._options.get("filter", "*")
+        if callable(accepted):
+            return accepted(record)
+        patterns = (accepted,) if isinstance(accepted, str) else accepted
         return any(fnmatchcase(name, one) for one in patterns for name in (record.tool, record.name))
 
-    async def _called(self, record: ToolRecord, arguments: dict[str, Any]) -> Any:
+    async def _call_on_loop(self, record: ToolRecord, arguments: dict[str, Any]) -> Any:
         """Call a tool on the loop that connected."""
-        self._connected()
+        self._check_connected()
         if self._loop is None or self._loop is asyncio.get_running_loop():
             return await self._call(record, arguments)
-        waiting = asyncio.run_coroutine_threadsafe(self._call(record, arguments), self._loop)
-        return await asyncio.wrap_future(waiting)
+        future = asyncio.run_coroutine_threadsafe(self._call(record, arguments), self._loop)
+        return await asyncio.wrap_future(future)
 
 
 class _OneServer(Toolset):
-    """The tools of one server, which the toolset starts or reaches by itself."""
+    """The tools of one server, which the toolset starts or reaches itself."""
 
     def __init__(self, server: ServerConfig, **options: Unpack[ToolsetOptions]) -> None:
         super().__init__(**options)
         self._server = replace(server, secrets=tuple(secret_values(server)), timeouts=self._timeouts)
 
-    async def _open(self, ends: AsyncExitStack) -> None:
+    async def _open(self, stack: AsyncExitStack) -> None:
         config = Config(servers={self._server.name: self._server})
-        self._studio = await ends.enter_async_context(Studio.open(config, Paths.default(), can_ask=False))
+        self._studio = await stack.enter_async_context(Studio.open(config, Paths.default(), can_ask=False))
         status = await self._studio.manager.settle(self._server.name)
         if status.state != "ready":
             raise status.error or Unreachable(f"{self._server.name} is {status.state}.")
@@ -233,11 +233,11 @@ class RemoteToolset(_OneServer):
 
     Args:
         headers: sent with every request; their values are redacted everywhere.
-        transport: `sse` for an older server; else it is found out.
-        name: what the server is called in errors.
+        transport: `sse` for an older server; by default the toolset detects it.
+        name: the name of the server in errors.
 
     Raises:
-        UsageError: it is no URL of a server.
+        UsageError: the URL is invalid.
     """
 
     def __init__(
@@ -256,18 +256,18 @@ class RemoteToolset(_OneServer):
 
 
 class LocalToolset(_OneServer):
-    """The tools of a program that is started, or of Python objects and functions in this process.
+    """The tools of a program that the toolset starts, or of Python objects and functions in this process.
 
     Args:
-        command: the program and its arguments; a text is taken apart as a shell does.
+        command: the program and its arguments; a text is split as a shell does.
         tools: functions, and objects with `name` and `call(arguments)`, instead of a program.
-        env: variables of the program, besides those that every server gets.
-        cwd: the folder that it runs in.
-        name: what the server is called in errors.
+        env: environment variables of the program, besides those that every server gets.
+        cwd: the working folder of the program.
+        name: the name of the server in errors.
 
     Raises:
-        TypeError: one of `tools` is none.
-        UsageError: there is neither a program nor a tool, or there are both.
+        TypeError: one of `tools` is no tool.
+        UsageError: there are neither a program nor tools, or both.
     """
 
     def __init__(
@@ -287,13 +287,13 @@ class LocalToolset(_OneServer):
         super().__init__(server, **options)
         self._objects = ToolObjects(CallRules(timeout=options.get("timeout")), objects)
 
-    async def _open(self, ends: AsyncExitStack) -> None:
+    async def _open(self, stack: AsyncExitStack) -> None:
         if not self._objects.tools:
-            await super()._open(ends)
+            await super()._open(stack)
 
-    async def _listed(self, again: bool = False) -> list[ToolRecord]:
+    async def _list_tools(self, again: bool = False) -> list[ToolRecord]:
         if not self._objects.tools:
-            return await super()._listed(again)
+            return await super()._list_tools(again)
         return [*map(record_of, self._objects.tools.values())]
 
     async def _call(self, record: ToolRecord, arguments: dict[str, Any]) -> Any:
@@ -311,25 +311,25 @@ class LocalToolset(_OneServer):
 class StudioToolset(Toolset):
     """The tools of all servers of a studio, named `mcp__server__tool`, under its policy.
 
-    What is not read-only at a trusted server is asked about, where somebody can answer, and denied where nobody can.
-    Servers that cannot be reached are left out; `problems` says why.
+    A call that is not read-only at a trusted server needs approval, and is denied if nobody can give it. Servers that
+    cannot be reached are left out; `problems` says why.
 
     Args:
-        studio: one that is open, and stays so; without one a studio with what is configured is opened.
-        approved: the program consents to all calls; rules that deny still do.
+        studio: an open studio, which stays open; without one the toolset opens a studio with the configured servers.
+        approved: the program consents to all calls; rules that deny still apply.
     """
 
     def __init__(
         self, studio: Studio | None = None, *, approved: bool = False, **options: Unpack[ToolsetOptions]
     ) -> None:
         super().__init__(**options)
-        self._given, self._approved = studio, approved
+        self._open_studio, self._approved = studio, approved
 
-    async def _open(self, ends: AsyncExitStack) -> None:
-        if (studio := self._given) is None:
+    async def _open(self, stack: AsyncExitStack) -> None:
+        if (studio := self._open_studio) is None:
             paths = Paths.default()
             config = await asyncio.to_thread(load, paths, Path.cwd())
-            studio = await ends.enter_async_context(Studio.open(config, paths, can_ask=False))
+            studio = await stack.enter_async_context(Studio.open(config, paths, can_ask=False))
         self._studio = studio
 
     async def _call(self, record: ToolRecord, arguments: dict[str, Any]) -> Any:
@@ -341,10 +341,10 @@ class StudioToolset(Toolset):
 
 
 def usable_names(wished: Mapping[Ref, str], taken: Collection[str] = ()) -> dict[Ref, str]:
-    """Names that models can use and no two share, nor one with those that are `taken`.
+    """Unique names that models can use; none of them is in `taken`.
 
-    All that would be called the same carry a mark of their own instead, so that none of them stands in the place
-    of another, whichever was there first.
+    Tools that would get the same name get distinct suffixes instead, so that no tool takes the place of another,
+    whichever came first.
     """
 
     def marked(name: str, ref: Ref) -> str:
@@ -360,15 +360,15 @@ def usable_names(wished: Mapping[Ref, str], taken: Collection[str] = ()) -> dict
 
 
 def text_of(result: Json) -> str:
-    """A result as text: texts as they are, other blocks as JSON, one below the other; structured content alone as JSON.
+    """A result as text: texts unchanged, other blocks as JSON, one per line; structured content alone as JSON.
 
-    Foreign text, for programs and models; it is no text for a terminal.
+    The text is foreign: it is for programs and models, not for a terminal.
     """
-    known = mapping(result)
+    answer = mapping(result)
     blocks = [
         text if isinstance(text := mapping(block).get("text"), str) else printable(block)
-        for block in items_of(known.get("content"))
+        for block in items_of(answer.get("content"))
     ]
-    if not blocks and "structuredContent" in known:
-        return printable(known["structuredContent"])
+    if not blocks and "structuredContent" in answer:
+        return printable(answer["structuredContent"])
     return "\n".join(blocks)

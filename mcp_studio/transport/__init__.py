@@ -1,1 +1,1 @@
-"""Ways to a server: child processes under a guard, and HTTP. They carry frames and know nothing of their meaning."""
+"""Ways to a server: child processes under a guard, HTTP and WebSocket. They carry frames and do not interpret them."""

@@ -1,7 +1,7 @@
-"""The bounded HTTP edge: one origin, verified TLS, a deadline per phase, every byte counted, all told to the tap.
+"""The bounded HTTP edge: one origin, verified TLS, a deadline per phase; it counts every byte and reports to the tap.
 
-httpx2 carries the bytes. It is imported when the edge is opened, in a thread: importing it and loading the
-certificates takes tens of milliseconds, and a studio with child processes alone never needs it.
+httpx2 carries the bytes. The edge imports it in a thread when it opens: importing it and loading the certificates takes
+tens of milliseconds, and a studio that only has child processes never needs it.
 """
 
 from __future__ import annotations
@@ -50,23 +50,23 @@ if TYPE_CHECKING:
 
 
 class Progress:
-    """How far one request has got: follows httpx2's trace events, and moves the request's deadline along.
+    """The progress of one request: follows httpx2's trace events, and moves the request's deadline.
 
     Args:
-        head: seconds that the head of the response may take once the request is sent; None is for ever.
-        tunnel: a proxy makes the connection first, by CONNECT.
+        head: seconds to wait for the head of the response once the request is sent; None waits forever.
+        tunnel: whether a proxy makes the connection first, by CONNECT.
     """
 
     def __init__(self, head: float | None, *, tunnel: bool) -> None:
         self.stage: Literal["name", "connect", "sent"] = "name"
         self.beyond_proxy = False
-        """The proxy has made its connection: what fails now is the server's."""
+        """Whether the proxy has made its connection, so that later failures are the server's."""
         self.deadline = asyncio.timeout(None)
         self._head = head
         self._tunnel = tunnel
 
     async def __call__(self, event: str, info: dict[str, Any]) -> None:
-        """One event of httpx2."""
+        """Follow one event of httpx2."""
         if self._tunnel and event == "http11.receive_response_headers.complete":
             self._tunnel, self.beyond_proxy = False, True
         elif event == "http11.send_request_headers.started" and info["request"].method != b"CONNECT":
@@ -76,7 +76,7 @@ class Progress:
             self.deadline.reschedule(asyncio.get_running_loop().time() + self._head)
 
     def too_slow(self, client: Client, connect: float) -> HttpFailure:
-        """The deadline has passed."""
+        """The error of a deadline that has passed."""
         place, seconds = client.place, f"within {connect:g} seconds"
         if self.stage == "sent":
             return HttpLost(
@@ -93,10 +93,10 @@ class Progress:
 
 
 def onward_of(client: Client, answer: Response) -> httpx2.URL | None:
-    """Where to go on, None if the answer is no redirect.
+    """The address of a redirect that is followed; None if the answer is no redirect.
 
     Raises:
-        HttpUnreachable: it leads to another origin, or does not keep method and body.
+        HttpUnreachable: the redirect leads to another origin, or changes method or body.
     """
     location = answer.header("location")
     if answer.status not in (301, 302, 303, 307, 308) or not location:
@@ -105,7 +105,7 @@ def onward_of(client: Client, answer: Response) -> httpx2.URL | None:
     same = onward is not None and client.same_origin(onward)
     if same and answer.status in (307, 308):
         return onward
-    # Its query may hold what is secret.
+    # The query may contain secrets.
     where = "something that is no address" if onward is None else excerpt(str(onward.copy_with(query=None)).encode())
     why = "which drops the message (307 and 308 keep it)" if same else "which is another origin"
     web = onward is not None and onward.scheme in ("http", "https", "ws", "wss")
@@ -118,20 +118,20 @@ def onward_of(client: Client, answer: Response) -> httpx2.URL | None:
 
 _REDIRECTS = 5
 _CREDENTIALS = 5
-"""How many times one request is sent anew with other credentials, whatever these say."""
+"""How often one request is sent again with other credentials, at most."""
 _REFUSAL, _PATIENCE = 64 * 1024, 5.0
-"""Bytes and seconds of a refusal's body that are read before the credentials are asked."""
+"""Bytes and seconds of a refusal's body that are read before the credentials are asked for better ones."""
 _ABANDONED = "abandoned before its end: the connection was closed"
 
 
 @record()
 class _Attempt:
-    """One request, which may go out several times."""
+    """One request, which may be sent several times."""
 
     method: str
     url: httpx2.URL
     credentials: HeaderList = field(default_factory=HeaderList)
-    """What was given for it last, besides the configured headers."""
+    """The last credentials of the request, besides the configured headers."""
     hops: int = 0
     refusals: int = 0
     paused: bool = False
@@ -147,7 +147,7 @@ class Edge:
         self._limits = limits
         self._tap = tap
         self.connect = config.timeouts.connect or limits.connect
-        """Seconds that connecting may take, all phases together."""
+        """Seconds for connecting, all phases together."""
         self.place = ""
         """Host and port, for sentences."""
         self.target = ""
@@ -156,14 +156,14 @@ class Edge:
         self._numbers = itertools.count(1)
         self._headers: HeaderList = []
         self._client: Client | None = None
-        self._known = False
-        """Whether the host's name resolved and nothing has failed since."""
+        self._resolved = False
+        """Whether the host name has resolved and nothing has failed since."""
 
     async def open(self) -> None:
         """Load httpx2 and prepare the connection pool; nothing is sent.
 
         Raises:
-            ConfigError: the URL, a header, or a proxy named by the environment cannot be used.
+            ConfigError: the URL, a header, or the environment's proxy cannot be used.
         """
         headers = configured(self._config)
         client = await asyncio.to_thread(http_client.load, self._config, self._limits, self.connect)
@@ -180,7 +180,7 @@ class Edge:
 
     @property
     def credentials(self) -> bool:
-        """Whether there are credentials to send, configured or from signing in."""
+        """Whether there are credentials to send, configured or from a sign-in."""
         return self._configured or self.make is not None or (self._access is not None and self._access.present)
 
     @asynccontextmanager
@@ -196,19 +196,19 @@ class Edge:
     ) -> AsyncGenerator[Response, None]:
         """Send one request and wait up to `head` seconds for the head of its response (None: as long as it takes).
 
-        It goes to the configured address, or to another `url` that `within` gave.
+        The request goes to the configured address, or to a `url` that `within` returned.
 
-        Redirects are followed within the origin, when they keep the method (307, 308), at most five times. A refusal
-        (401, 403) is shown to the credentials, and sent anew where they find better ones; its connection is given back
-        before, for they may ask a person. After 429 and 503 it is sent once more, when the time that Retry-After names
-        is over, where that is a part of what connecting may take; never with `once`.
+        Redirects within the origin are followed if they keep the method (307, 308), at most five times. A refusal (401,
+        403) is shown to the credentials, and the request is sent again if they find better ones; its connection is
+        released before, because the credentials may ask a person. After 429 and 503 the request is sent once more after
+        the time that Retry-After names, if that is a fraction of the time for connecting; never with `once`.
 
         Raises:
-            HttpUnreachable: it never reached the server, or is redirected elsewhere.
+            HttpUnreachable: the request never reached the server, or is redirected elsewhere.
             HttpLost: the connection ended, or `head` seconds passed.
-            HttpBroken: what came is not HTTP.
+            HttpBroken: the answer is not HTTP.
             LimitExceeded: the headers are larger than `limits.headers`.
-            StudioError: of the credentials, see `Credentials.refused`.
+            StudioError: from the credentials, see `Credentials.refused`.
         """
         at = _Attempt(method, url or self._ready().url, paused=once)
         first = True
@@ -222,21 +222,21 @@ class Edge:
                     yield answer
                     return
             except (asyncio.CancelledError, LimitExceeded) as error:
-                self._ended(answer, error.message if isinstance(error, StudioError) else _ABANDONED)
+                self._report_end(answer, error.message if isinstance(error, StudioError) else _ABANDONED)
                 raise
             finally:
                 await answer.close()
         raise HttpUnreachable(f"{self.place} redirects more than {_REDIRECTS} times.", hint="Check the URL.")
 
     async def _send_again(self, answer: Response, at: _Attempt) -> bool:
-        """Whether to send the request again: better credentials have been found, or the time that was asked is over."""
+        """Whether to send the request again: there are better credentials, or the requested pause is over."""
         if self.make is not None and answer.status == 401 and not at.refusals:
             await answer.settle(_REFUSAL, _PATIENCE)
             at.refusals = 1
             return True
         if self._access is not None and await self._refused(self._access, answer, at):
             return True
-        # 429 and 503 say that nothing was done, and that it may be otherwise soon.
+        # 429 and 503 say that the server did nothing, and may accept the request soon.
         pause = retry_after(answer) if answer.status in (429, 503) and not at.paused else None
         if pause is None or pause > min(self._limits.retry_max, self.connect / 2):
             return False
@@ -247,7 +247,7 @@ class Edge:
         return True
 
     async def _refused(self, access: Credentials, answer: Response, at: _Attempt) -> bool:
-        """Whether credentials that are better than those that were sent have been found."""
+        """Whether there are better credentials than those that were sent."""
         access.seen(str(answer.url), answer.headers)
         nonce = answer.status == 400 and bool(answer.header("dpop-nonce"))
         if (answer.status not in (401, 403) and not nonce) or at.refusals >= _CREDENTIALS:
@@ -267,22 +267,22 @@ class Edge:
         """The address that a server names relative to `base`, if it is on the configured origin.
 
         Raises:
-            HttpUnreachable: it is elsewhere, or no address.
+            HttpUnreachable: the address is on another origin, or invalid.
         """
         client = self._ready()
-        found = client.join(base, reference)
-        if found is None or not reference:
+        url = client.join(base, reference)
+        if url is None or not reference:
             raise HttpUnreachable(f"{self.place} names an endpoint that is no address: {excerpt(reference.encode())}")
-        if not client.same_origin(found):
+        if not client.same_origin(url):
             raise HttpUnreachable(
-                f"{self.place} wants its messages sent to {found.scheme}://{found.netloc.decode('ascii', 'replace')}, "
+                f"{self.place} wants its messages sent to {url.scheme}://{url.netloc.decode('ascii', 'replace')}, "
                 "on another origin; nothing was sent there.",
                 hint="If that is the server you mean, use its address.",
             )
-        return found
+        return url
 
     async def close(self, seconds: float) -> None:
-        """Close all connections, or drop them after so many seconds; any number of times."""
+        """Close all connections, or drop them after `seconds`; it may be called more than once."""
         client, self._client = self._client, None
         if client is None:
             return
@@ -309,7 +309,7 @@ class Edge:
         lines = tuple((text(name), text(value)) for name, value in request.headers.raw)
         self._tap.http_request(HttpRequest(number, at.method, str(at.url), lines))
         if body and first:
-            self._tap.sent(body, number)  # Once: a redirect repeats the frame, the request it carries is the same.
+            self._tap.sent(body, number)  # Once: a redirect repeats the frame, but it is still the same request.
         try:
             response = await self._head(client, request, head)
         except (StudioError, asyncio.CancelledError) as error:
@@ -324,7 +324,7 @@ class Edge:
         return answer
 
     async def _head(self, client: Client, request: httpx2.Request, head: float | None) -> httpx2.Response:
-        """Connect, send, wait for the head: connecting has its own deadline, writing that of `limits.write`."""
+        """Connect, send, and wait for the head: connecting has its own deadline, writing that of `limits.write`."""
         progress = Progress(head, tunnel=client.tunnels)
         try:
             async with asyncio.timeout(self.connect) as progress.deadline:
@@ -333,33 +333,33 @@ class Edge:
                 request.extensions["trace"] = progress
                 return await client.transport.handle_async_request(request)
         except TimeoutError:
-            self._known = progress.stage == "sent"
+            self._resolved = progress.stage == "sent"
             raise progress.too_slow(client, self.connect) from None
         except client.problems as problem:
             if "buffer too long" in str(problem):
                 raise self._headers_too_large() from None
-            self._known = progress.stage == "sent"
-            near = bool(client.proxy) and not self._known and not progress.beyond_proxy
-            place, named = (client.proxy, client.proxy_named) if near else (self.place, "")
+            self._resolved = progress.stage == "sent"
+            near = bool(client.proxy) and not self._resolved and not progress.beyond_proxy
+            place, variable = (client.proxy, client.proxy_named) if near else (self.place, "")
             if client.proxy and type(problem).__name__ == "ProxyError":
-                place, named = self.place, client.proxy_named
-            raise network_failure(problem, place, under_way=self._known, proxy=named) from problem
+                place, variable = self.place, client.proxy_named
+            raise network_failure(problem, place, under_way=self._resolved, proxy=variable) from problem
 
     async def _look_up(self, client: Client) -> None:
-        """Resolve the name that connections go to, unless it did and nothing has failed since."""
-        if not self._known:
+        """Resolve the name that connections go to, unless it has resolved and nothing has failed since."""
+        if not self._resolved:
             try:
                 await look_up(client.peer)
             except (OSError, UnicodeError) as problem:
                 raise no_such_host(client.peer, client.proxy_named) from problem
-        self._known = True
+        self._resolved = True
 
     def _broken(self, answer: Response, problem: Exception) -> HttpFailure:
         error = network_failure(problem, self.place, under_way=True)
-        self._ended(answer, error.message)
+        self._report_end(answer, error.message)
         return error
 
-    def _ended(self, answer: Response, error: str) -> None:
+    def _report_end(self, answer: Response, error: str) -> None:
         if not answer.settled:
             self._tap.http_response(HttpResponse(answer.exchange, answer.status, answer.reason, (), error=error))
 
@@ -372,17 +372,17 @@ class Edge:
 
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 HEADER_VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]*")
-"""What a header can carry."""
+"""The characters that a header value may have."""
 _FRAMING = frozenset({"connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade"})
 
 
-def configured(config: ServerConfig, made: Mapping[str, str] | None = None) -> HeaderList:
-    """The headers of an entry, or those that were made for it, but for those that frame a message: HTTP sets these.
+def configured(config: ServerConfig, generated: Mapping[str, str] | None = None) -> HeaderList:
+    """The headers of an entry, or generated ones, without those that frame a message: HTTP sets these.
 
     Raises:
-        ConfigError: a name or value that HTTP cannot carry; the value is not quoted.
+        ConfigError: HTTP cannot carry a name or value; the error does not quote the value.
     """
-    headers = config.headers if made is None else made
+    headers = config.headers if generated is None else generated
     for name, value in headers.items():
         if not _TOKEN.fullmatch(name) or not HEADER_VALUE.fullmatch(value):
             part = "value" if _TOKEN.fullmatch(name) else "name"
@@ -396,8 +396,8 @@ def configured(config: ServerConfig, made: Mapping[str, str] | None = None) -> H
 
 def merged(*groups: HeaderList) -> HeaderList:
     """One list of headers in which later groups replace equal names of earlier ones."""
-    found: dict[str, tuple[str, str]] = {}
+    fields: dict[str, tuple[str, str]] = {}
     for group in groups:
         for name, value in group:
-            found[name.lower()] = (name, value)
-    return list(found.values())
+            fields[name.lower()] = (name, value)
+    return list(fields.values())

@@ -1,4 +1,4 @@
-"""The guard process of this studio, and the servers that it starts; what runs in it is `guard_program`."""
+"""The guard process of this studio, and the servers that it starts; the guard runs `guard_program`."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import Unreachable
 
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "guard_program.py")
-_HANDING_OVER = 5.0
-"""Seconds that a keeper may take to read its request."""
+_HANDOVER = 5.0
+"""Seconds for a keeper to read its request."""
 
 
 class StartFailure(Exception):
@@ -29,7 +29,7 @@ class StartFailure(Exception):
 class GuardedChild:
     """One server process, with our ends of its pipes (non-blocking) and of its keeper's control socket.
 
-    The pipes belong to whoever asked for the child, the control socket to this object.
+    The caller owns the pipes, this object owns the control socket.
     """
 
     def __init__(self, control: socket.socket, stdin_fd: int, stdout_fd: int, stderr_fd: int) -> None:
@@ -39,13 +39,13 @@ class GuardedChild:
         self.stdout_fd = stdout_fd
         self.stderr_fd = stderr_fd
         self.left = 0
-        """How many processes it left behind when it ended by itself; they were ended."""
+        """How many processes the server left behind when it ended by itself; the keeper ended them."""
         self.started: asyncio.Future[None] = loop.create_future()
-        """Done when the program runs; a `StartFailure` where it does not."""
+        """Done when the program runs; a `StartFailure` if it could not be started."""
         self.exited: asyncio.Future[int | None] = loop.create_future()
-        """The exit code, negative for a signal; None when its keeper was killed and nobody knows."""
+        """The exit code, negative for a signal; None if its keeper was killed, so that the code is unknown."""
         self.gone: asyncio.Future[None] = loop.create_future()
-        """Done when neither it nor any process that it started is left."""
+        """Done when neither the server nor any process that it started is left."""
         self._control = control
         self._text = b""
         loop.add_reader(control, self._read)
@@ -64,7 +64,7 @@ class GuardedChild:
     def _on_report(self, word: str, *values: str) -> None:
         if word == "pid":
             self.pid = int(values[0])
-            if not self.started.done():  # nobody waits any more
+            if not self.started.done():  # the caller may have stopped waiting
                 self.started.set_result(None)
         elif word == "fail" and not self.started.done():
             self.started.set_exception(StartFailure(values[0], int(values[1])))
@@ -74,21 +74,21 @@ class GuardedChild:
             self.left = int(values[0])
 
     def stop(self) -> None:
-        """Have it and all that it started ended: SIGTERM, after a second SIGKILL."""
-        self._tell(b"s")
+        """Stop the server and all that it started: SIGTERM, a second later SIGKILL."""
+        self._send_command(b"s")
 
     def kill(self) -> None:
-        """Have it and all that it started killed."""
-        self._tell(b"k")
+        """Kill the server and all that it started."""
+        self._send_command(b"k")
 
-    def _tell(self, word: bytes) -> None:
+    def _send_command(self, word: bytes) -> None:
         try:
             self._control.send(word)
         except OSError:
-            pass  # the keeper is gone, which `_read` is about to learn
+            pass  # the keeper is gone, as `_read` is about to see
 
     def release(self) -> None:
-        """Close the control socket: the keeper ends whatever is left. Any number of times."""
+        """Close the control socket, so that the keeper ends all that is left; it may be called more than once."""
         if self._control.fileno() < 0:
             return
         self._loop.remove_reader(self._control)
@@ -101,7 +101,7 @@ class GuardedChild:
 
 
 class Guard:
-    """The one guard process of this studio, started when first needed and again when it was killed."""
+    """The one guard process of this studio, started when first needed and again if it was killed."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -113,10 +113,10 @@ class Guard:
         return self._process.pid if self._process is not None else 0
 
     def start(self) -> socket.socket:
-        """Start the process if it does not run yet; it gets ready by itself.
+        """Start the process unless it runs; this does not wait until it is ready.
 
         Raises:
-            Unreachable: child processes cannot be guarded on this system.
+            Unreachable: this system cannot guard child processes.
         """
         if self._socket is not None:
             return self._socket
@@ -146,14 +146,14 @@ class Guard:
 
         Raises:
             StartFailure: the program could not be started.
-            Unreachable: no guard, or no descriptors left.
+            Unreachable: there is no guard, or no descriptors are left.
         """
         request = _request(argv, env, cwd)
         try:
             try:
                 child = _launch(self.start(), request)
             except (BrokenPipeError, ConnectionResetError):
-                # Somebody killed the guard, and its servers went with it.
+                # The guard was killed, and its servers with it.
                 self.stop()
                 child = _launch(self.start(), request)
         except OSError as error:
@@ -168,15 +168,15 @@ class Guard:
         return child
 
     def stop(self) -> None:
-        """Let the guard go; keepers, and the servers with them, live on until their own sockets close."""
+        """Let the guard exit; keepers and their servers live on until their own sockets close."""
         if self._socket is not None and self._process is not None:
             self._socket.close()
-            self._process.wait(_HANDING_OVER)
+            self._process.wait(_HANDOVER)
         self._socket = self._process = None
 
 
 def _launch(guard: socket.socket, request: bytes) -> GuardedChild:
-    """Hand the guard a request; what became of it is told on the child's control socket."""
+    """Hand the guard a request; the child's control socket reports the result."""
     ours: list[int] = []
     theirs: list[int] = []
     control, control_end = socket.socketpair()
@@ -188,7 +188,7 @@ def _launch(guard: socket.socket, request: bytes) -> GuardedChild:
                 theirs.append(ends[1 - ours_is])
                 os.set_blocking(ends[ours_is], False)
             socket.send_fds(guard, [b"+"], [control_end.fileno(), *theirs])
-            control.settimeout(_HANDING_OVER)
+            control.settimeout(_HANDOVER)
             control.sendall(request)
             control.setblocking(False)
         except OSError:
@@ -211,7 +211,7 @@ def _request(argv: Sequence[str], env: Mapping[str, str], cwd: str) -> bytes:
 
 
 guard = Guard()
-"""The one that everything in this program shares."""
+"""The guard that all parts of this program share."""
 
 ALWAYS_PASSED = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
 """The variables of our own environment that every server gets."""
@@ -220,8 +220,8 @@ if sys.platform == "darwin":
 
 
 def child_environment(config: ServerConfig, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """All variables that the server of this entry gets: the default ones, those it inherits by name, those it sets."""
+    """All variables that an entry's server gets: the default ones, those it inherits by name, those it sets."""
     names = (*ALWAYS_PASSED, *config.inherit_env)
-    # A value that starts so is a shell function, which no server needs and old shells would run.
+    # A value that begins like this is a shell function, which no server needs and old shells would run.
     passed = {name: environ[name] for name in names if name in environ and not environ[name].startswith("()")}
     return passed | dict(config.env)

@@ -1,13 +1,13 @@
-"""The guard: owns every server process from its first moment, so that none outlives the studio, however that ends.
+"""The guard: owns every server process from the start, so that none outlives the studio, however the studio ends.
 
-It is a program of its own, started and spoken to by `transport.guard` and never imported by the studio. For each
-server the studio sends one byte with four descriptors: the control socket and the server's standard input, output and
-error. The guard forks a keeper, which reads the request from the control socket, starts the server, adopts everything
-that the server starts in turn, and ends all of it when told to or when the control socket closes.
+`transport.guard` starts this file as a program of its own; the studio never imports it. For each server the studio
+sends one byte with four descriptors: the control socket and the server's standard input, output and error. The guard
+forks a keeper, which reads the request from the control socket, starts the server, adopts all processes that the server
+starts, and ends them when told to or when the control socket closes.
 
-Studio to keeper: the request (4 bytes of length, then NUL-separated: working folder, number of arguments, arguments,
-environment as `NAME=value`), later `s` (stop: SIGTERM, a second later SIGKILL) or `k` (SIGKILL at once).
-Keeper to studio, a line each: `pid N` or `fail STEP ERRNO`, then `exit CODE` (negative: a signal), then `left N`
+From studio to keeper: the request (4 bytes of length, then NUL-separated: working folder, number of arguments,
+arguments, environment as `NAME=value`), later `s` (stop: SIGTERM, a second later SIGKILL) or `k` (SIGKILL at once).
+From keeper to studio, one line each: `pid N` or `fail STEP ERRNO`, then `exit CODE` (negative: a signal), then `left N`
 (processes that the server left behind when it ended by itself). The socket closes when nothing is left.
 """
 
@@ -27,13 +27,13 @@ LINUX = sys.platform == "linux"
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 IGNORED = (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT)
-"""What a terminal or a logout may send: guard and keepers leave when the studio's sockets close, not before."""
+"""The signals that a terminal or a logout may send: guard and keepers exit only when the studio's sockets close."""
 PATIENCE = 1.0
 """Seconds between SIGTERM and SIGKILL."""
 LEFTOVER_PATIENCE = 0.5
-"""The same for what a server leaves behind when it ends by itself."""
+"""The same for processes that a server leaves behind when it ends by itself."""
 GIVE_UP = 10.0
-"""Seconds after the first SIGKILL: what is left then hangs in the kernel, and no signal reaches it."""
+"""Seconds after the first SIGKILL: a process that is left then hangs in the kernel, where no signal reaches it."""
 LIBC = ctypes.CDLL(None)
 
 
@@ -44,10 +44,10 @@ def prctl(option: int, value: int) -> None:
 
 
 class Keeper:
-    """Stands between the studio and one server: starts it, waits for its end or the studio's word, leaves nothing.
+    """Starts one server for the studio, waits for its end or a command, and leaves no process of it behind.
 
-    On Linux it is the subreaper of the server: whoever loses its parent becomes the keeper's child, so to have no
-    child means that nobody is left. Elsewhere only the server's own process group is known.
+    On Linux the keeper is the subreaper of the server: orphaned processes become its children, so that none is left
+    once it has no child. Elsewhere it only knows the server's own process group.
     """
 
     def __init__(self, control: socket.socket, pipes: list[int], life: int) -> None:
@@ -58,7 +58,7 @@ class Keeper:
         self.status: int | None = None
         """The server's exit code, or the negative number of the signal that ended it."""
         self.empty = False
-        """Nobody is left."""
+        """Whether no process is left."""
         # The end of a child wakes `poll` through this pipe.
         self.wake, wake_end = os.pipe()
         os.set_blocking(self.wake, False)
@@ -70,24 +70,24 @@ class Keeper:
             self.poll.register(fd, select.POLLIN)
 
     def run(self) -> None:
-        """The keeper's whole life."""
+        """Run the keeper from start to end."""
         prctl(PR_SET_CHILD_SUBREAPER, 1)
         if not self.start():
             return
         word = self.watch()
-        left = 0
+        alive = 0
         if word != b"k" and not self.empty:
-            left = self.signal_all(signal.SIGTERM)
+            alive = self.signal_all(signal.SIGTERM)
             self.watch(PATIENCE if word else LEFTOVER_PATIENCE)
         give_up = time.monotonic() + GIVE_UP
         while not self.empty and time.monotonic() < give_up:
             self.signal_all(signal.SIGKILL)
-            self.watch(0.02)  # who was born during the walk is found by the next one
-        if left and not word:
-            self.report(f"left {left}")
+            self.watch(0.02)  # the next walk finds processes that were forked during this one
+        if alive and not word:
+            self.report(f"left {alive}")
 
     def start(self) -> bool:
-        """Start the server; tells the studio whether it runs."""
+        """Start the server, report the result to the studio, and return whether it runs."""
         cwd, count, *rest = self.request()
         argv, environ = rest[: int(count)], dict(item.split(b"=", 1) for item in rest[int(count) :])
         keeper = os.getpid()
@@ -110,7 +110,7 @@ class Keeper:
             step = "cwd" if error.filename == cwd else "exec" if error.filename else "fork"
             self.report(f"fail {step} {error.errno}")
             return False
-        except ValueError:  # the name of a variable
+        except ValueError:  # the name of a variable is invalid
             self.report(f"fail exec {errno.EINVAL}")
             return False
         self.server = self.process.pid
@@ -121,7 +121,7 @@ class Keeper:
         return True
 
     def request(self) -> list[bytes]:
-        """The fields of the request. Ends the keeper when the studio is gone before it was complete."""
+        """Read the fields of the request. Exits if the studio goes before the request is complete."""
 
         def exactly(size: int) -> bytes:
             data = self.control.recv(size, socket.MSG_WAITALL)
@@ -132,16 +132,16 @@ class Keeper:
         return exactly(int.from_bytes(exactly(4), "big")).split(b"\0")
 
     def report(self, text: str) -> None:
-        """Tell the studio, if it is still there."""
+        """Send a line to the studio, if it still listens."""
         try:
             self.control.send(text.encode() + b"\n")
         except OSError:
             pass
 
     def watch(self, seconds: float | None = None) -> bytes:
-        """Wait until nobody is left, for so long at most; without `seconds` until the server ends or the studio speaks.
+        """Wait at most `seconds` until no process is left; without `seconds` until the server ends or a command comes.
 
-        Returns the studio's word, `s` or `k`, where that ended the waiting; `k` always does.
+        Returns the command that ended the wait, `s` or `k`; `k` always ends it.
         """
         deadline = time.monotonic() + (seconds or 0.0)
         while True:
@@ -164,7 +164,7 @@ class Keeper:
                 return word
 
     def hear(self) -> bytes:
-        """What the studio says; when it is gone, that it wants everything ended."""
+        """The studio's command; a closed socket counts as `s`."""
         try:
             data = self.control.recv(16)
         except OSError:
@@ -174,7 +174,7 @@ class Keeper:
         return b"k" if b"k" in data else b"s"
 
     def reap(self) -> None:
-        """Take note of who ended."""
+        """Collect the exit codes of ended children."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -188,10 +188,10 @@ class Keeper:
                 self.report(f"exit {self.status}")
 
     def signal_all(self, number: int) -> int:
-        """Send a signal to the server and all its descendants; returns to how many."""
+        """Send a signal to the server and all its descendants; returns how many got it."""
         try:
             members = descendants(os.getpid()) if LINUX else []
-        except OSError:  # no /proc
+        except OSError:  # there is no /proc
             members = []
         for pid in members:
             try:
@@ -210,7 +210,7 @@ class Keeper:
 
 
 def descendants(pid: int) -> list[int]:
-    """The pids of all living descendants, by a walk over /proc."""
+    """The pids of all living descendants, found by a walk over /proc."""
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
@@ -219,24 +219,24 @@ def descendants(pid: int) -> list[int]:
                     text = file.read(1024)
             except OSError:
                 continue
-            # The name in parentheses may itself hold blanks and parentheses.
+            # The name in parentheses may itself contain blanks and parentheses.
             state, parent = text[text.rindex(b")") + 2 :].split(None, 2)[:2]
             if state != b"Z":
                 children.setdefault(int(parent), []).append(int(name))
-    found = [pid]
-    for each in found:
-        found += children.get(each, [])
-    return found[1:]
+    pids = [pid]
+    for each in pids:
+        pids += children.get(each, [])
+    return pids[1:]
 
 
 def main() -> None:
-    """Fork a keeper for every message from the studio, until it closes."""
+    """Fork a keeper for every message from the studio, until the studio closes the socket."""
     for number in IGNORED:
         signal.signal(number, signal.SIG_IGN)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # keepers are not waited for
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the guard does not wait for keepers
     studio = socket.socket(fileno=os.dup(0))
     os.dup2(1, 0)
-    life, life_end = os.pipe()  # keepers hold the reading end: it tells them when the guard itself is killed
+    life, life_end = os.pipe()  # keepers hold the reading end, which shows them that the guard was killed
     while True:
         data, fds, _, _ = socket.recv_fds(studio, 1, 4)
         if not data:

@@ -1,5 +1,7 @@
-"""Headers that are made for each request, for tokens that rotate and for signing: by a program that the server's entry
-names, or by a function of the program that embeds the studio."""
+"""Headers that are generated for each request, for rotating tokens and signatures.
+
+They come from a program that the server's entry names, or from a function of a program that embeds the studio.
+"""
 
 from __future__ import annotations
 
@@ -25,20 +27,20 @@ from mcp_studio.transport.http_errors import HttpUnreachable
 from mcp_studio.transport.stdio import STDERR_LINE, LineReader, cannot_start, how_it_ended, last_words
 
 HeaderFunction = Callable[[RequestContext], Mapping[str, str] | Awaitable[Mapping[str, str]]]
-"""Gives headers for one request; they replace configured ones, and those of a sign-in, of the same name."""
+"""Generates headers for one request; they replace those of the configuration and of a sign-in with the same name."""
 _PATIENCE = 10.0
-"""Seconds that a `headers_command` may take, at most."""
+"""The most seconds that a `headers_command` may take."""
 _LARGEST = 256 * KB
-"""Bytes that it may print."""
+"""The most bytes that it may print."""
 _HINT = 'Try it in a terminal: it has to print {"headers": {"NAME": "VALUE"}}, and may add expires_in or expires_at.'
 
 
 class HeadersCommand:
-    """The `headers_command` of one entry as a `HeaderFunction`: what it printed holds until the end that it states.
+    """The `headers_command` of one entry as a `HeaderFunction`: its output is used until the end that it states.
 
     Args:
-        limits: it may take less time than connecting, so that the reason is told.
-        spawn: starts a task that outlives a request, as the next one may need what comes of it.
+        limits: the command gets less time than connecting, so that its failure is reported and not a timeout.
+        spawn: starts a task that outlives a request, because the next request may need its result.
     """
 
     def __init__(
@@ -49,23 +51,23 @@ class HeadersCommand:
         self._spawn = spawn
         self._cwd = os.path.abspath(config.cwd or ".")
         self.until = math.inf
-        """When that ends, in seconds since 1970; infinity where it states no end."""
+        """When the headers expire, in epoch seconds; infinity if the output states no end."""
         self._headers: dict[str, str] | None = None
         self._problem: HttpUnreachable | None = None
-        self._running: asyncio.Task[None] | None = None
+        self._task: asyncio.Task[None] | None = None
 
     async def __call__(self, context: RequestContext) -> Mapping[str, str]:
-        """What it printed last; it runs anew where that is over, or was refused.
+        """The headers of the last output; the command runs again if they have expired or were refused.
 
         Raises:
-            HttpUnreachable: it could not be started, failed, or printed something else.
+            HttpUnreachable: the command could not be started, failed, or printed something else.
         """
-        known = self._headers
-        if known is None or time.time() >= self.until or set(known.items()) <= set(context.refused):
-            if self._running is None or self._running.done():
+        headers = self._headers
+        if headers is None or time.time() >= self.until or set(headers.items()) <= set(context.refused):
+            if self._task is None or self._task.done():
                 self._headers, self._problem = None, self._failed("was stopped.")
-                self._running = self._spawn(self._renew())
-            await asyncio.wait((self._running,))  # which goes on where this is cancelled
+                self._task = self._spawn(self._renew())
+            await asyncio.wait((self._task,))  # a cancelled caller leaves the task running
         if self._headers is None and self._problem is not None:
             raise self._problem.with_traceback(None)
         return self._headers or {}
@@ -79,9 +81,9 @@ class HeadersCommand:
             self._problem = self._failed("printed what cannot be used.")
 
     async def _run(self) -> bytes:
-        """What it prints."""
+        """Run the command, and return its standard output."""
         argv = self.config.headers_command
-        printed, said, size = list[bytes](), deque[bytes](maxlen=20), 0
+        output, errors, size = list[bytes](), deque[bytes](maxlen=20), 0
         try:
             child = await guard.spawn(argv, child_environment(self.config), self._cwd)
         except StartFailure as failure:
@@ -93,35 +95,35 @@ class HeadersCommand:
             if isinstance(line, Oversize) or size > _LARGEST:
                 child.kill()
             else:
-                printed.append(line)
+                output.append(line)
 
         try:
             os.close(child.stdin_fd)
             out = await LineReader.open(child.stdout_fd, _LARGEST, take)
             err = await LineReader.open(
-                child.stderr_fd, STDERR_LINE, lambda line: said.append(line if isinstance(line, bytes) else line.head)
+                child.stderr_fd, STDERR_LINE, lambda line: errors.append(line if isinstance(line, bytes) else line.head)
             )
             await asyncio.wait((child.exited, out.ended, err.ended), timeout=self._patience)
             out.close()
             err.close()
         finally:
-            ended = child.exited.done()
+            finished = child.exited.done()
             child.release()
-        if not ended or size > _LARGEST or (code := child.exited.result()) is None:
-            what = f"printed more than {_LARGEST // KB} KB" if ended else f"did not end within {self._patience:g} s"
+        if not finished or size > _LARGEST or (code := child.exited.result()) is None:
+            what = f"printed more than {_LARGEST // KB} KB" if finished else f"did not end within {self._patience:g} s"
             raise self._failed(f"{what}.")
         if code:
-            raise self._failed(f"{how_it_ended(code)}; it said last: {last_words(said) or 'nothing'}")
-        return b"\n".join(printed)
+            raise self._failed(f"{how_it_ended(code)}; it said last: {last_words(errors) or 'nothing'}")
+        return b"\n".join(output)
 
     def _failed(self, what: str) -> HttpUnreachable:
         return HttpUnreachable(f"The headers_command of {self.config.name} {what}", hint=_HINT)
 
 
-def _read(printed: bytes) -> tuple[dict[str, str], float]:
-    """The headers that were printed, and when they end."""
-    told = mapping(loads(printed))
-    headers, life, end = mapping(told.get("headers")), told.get("expires_in"), told.get("expires_at")
+def _read(output: bytes) -> tuple[dict[str, str], float]:
+    """The headers in the output, and when they expire."""
+    document = mapping(loads(output))
+    headers, life, end = mapping(document.get("headers")), document.get("expires_in"), document.get("expires_at")
     if not headers or not all(isinstance(value, str) for value in headers.values()):
         raise ValueError
     if life is not None:
@@ -140,22 +142,22 @@ async def make_headers(
     """The headers of one request.
 
     Args:
-        functions: what makes them, the later over the earlier.
-        learn: told each value, which is secret, and which series of secrets it belongs to.
+        functions: generate the headers; later ones replace earlier ones.
+        learn: gets each value, because it is secret, and the series of secrets that it belongs to.
 
     Raises:
-        StudioError: why there are none, in words.
+        StudioError: why there are no headers, in words.
     """
-    found: list[HeaderList] = []
+    lists: list[HeaderList] = []
     for function in functions:
         try:
-            made = function(context)
-            found.append(configured(config, await made if isawaitable(made) else made))
+            result = function(context)
+            lists.append(configured(config, await result if isawaitable(result) else result))
         except StudioError:
             raise
-        except Exception as problem:  # boundary: a function of somebody else's program
+        except Exception as problem:  # boundary: the function belongs to another program
             why = f"{type(problem).__name__}: {problem}"
             raise HttpUnreachable(f"No headers could be made for {config.name}: {why}.") from problem
-        for _, value in found[-1]:
+        for _, value in lists[-1]:
             learn(value, f"headers of {config.name}")
-    return merged(*found)
+    return merged(*lists)

@@ -1,7 +1,7 @@
-"""Streamable HTTP, both eras: a POST for each message, answers as JSON or as a stream of events.
+"""Streamable HTTP of both eras: a POST for each message, and answers as JSON or as a stream of events.
 
 Specification 2025-03-26 to 2025-11-25 (sessions, GET stream, resumption) and 2026-07-28 (stateless, POST only),
-basic/transports. What a message carries is told by `Outgoing.modern`.
+basic/transports. `Outgoing.modern` says which one a message follows.
 """
 
 from __future__ import annotations
@@ -39,26 +39,26 @@ from mcp_studio.transport.http_errors import (
 from mcp_studio.transport.http_response import Response
 from mcp_studio.transport.sse import Cursor
 
-_STEADY = 5.0
-"""A stream that was open for this many seconds was of use, whatever came on it."""
-_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
+_STABLE = 5.0
+"""A stream that stayed open for this many seconds was useful, even if no event came."""
+_TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
 class HttpTransport(HttpConnection):
-    """The transport of one server that is reached by URL; implements `base.Transport`.
+    """The transport of one server at a URL; implements `base.Transport`.
 
     Args:
-        edge: the HTTP edge to use, where it has credentials.
+        edge: the HTTP edge to use, if it has credentials.
     """
 
     def __init__(self, config: ServerConfig, limits: Limits, tap: Tap, edge: Edge | None = None) -> None:
         super().__init__(config, limits, tap, edge)
-        self._listening: asyncio.Task[None] | None = None
-        self._listenable = False
+        self._listener: asyncio.Task[None] | None = None
+        self._may_listen = False
         self._initialized = False
 
     async def open(self, sink: Sink) -> Opened:
-        """Prepare the connections; nothing is sent, so a server that refuses shows with the first message.
+        """Prepare the connections without sending anything: the first message shows whether the server accepts them.
 
         Raises:
             ConfigError: the URL, a header or the environment's proxy cannot be used.
@@ -75,14 +75,14 @@ class HttpTransport(HttpConnection):
         """
         self.check()
         if out.modern and out.method == "notifications/cancelled":
-            return  # Cancelling is closing the response stream there: see `abandon`.
+            return  # The modern era cancels a request by closing its response stream: see `abandon`.
         if out.kind == "request" and out.id is not None:
             if out.method == "initialize":
-                self._begin_anew()
+                self._reset()
             waiting = Waiting(out, out.id)
             await self.post(out, self._run(waiting), waiting)
         else:
-            await self.post(out, self._tell(out))
+            await self.post(out, self._notify(out))
 
     async def send_raw(self, data: bytes, *, newlines: bool = False) -> None:
         """Post a body as it is; see `Transport.send_raw`."""
@@ -92,9 +92,9 @@ class HttpTransport(HttpConnection):
             self._listen()
 
     def negotiated(self, version: str) -> None:
-        """The version is settled: it is sent in headers, and older eras get their GET stream."""
+        """The version is negotiated: headers carry it, and older eras get their GET stream."""
         self.version = version
-        self._listenable = version < FIRST_MODERN
+        self._may_listen = version < FIRST_MODERN
         self._listen()
 
     async def finish(self, share: float) -> None:
@@ -107,39 +107,39 @@ class HttpTransport(HttpConnection):
                 async with asyncio.timeout(share), self.edge.exchange("DELETE", headers, head=None):
                     self.session = ""
             except (TimeoutError, StudioError):
-                pass  # The server may refuse or be gone; the session ends with us all the same.
+                pass  # The server may refuse or be gone; the session ends with us anyway.
         await self.edge.close(share)
 
     # ------------------------------------------------------------------ one message
 
-    def _begin_anew(self) -> None:
+    def _reset(self) -> None:
         self.session = self.version = ""
-        self._initialized = self._listenable = False
-        if self._listening is not None:
-            self._listening.cancel()
-            self._listening = None
+        self._initialized = self._may_listen = False
+        if self._listener is not None:
+            self._listener.cancel()
+            self._listener = None
 
     async def _run(self, waiting: Waiting) -> None:
         try:
-            await self._ask(waiting)
+            await self._request(waiting)
             self._listen()
         except StudioError as error:
             if not waiting.answered or isinstance(error, SessionLost):
                 self.failed(waiting.out, error)
 
-    async def _tell(self, out: Outgoing) -> None:
+    async def _notify(self, out: Outgoing) -> None:
         await self.tell(out)
         if out.method == "notifications/initialized":
             self._initialized = True
             self._listen()
 
-    async def _ask(self, waiting: Waiting) -> None:
-        """Post a request and deliver all that comes until it is answered, on a resumed stream if need be.
+    async def _request(self, waiting: Waiting) -> None:
+        """Post a request and deliver all frames until it is answered, on a resumed stream if necessary.
 
-        It has no deadline of its own once the version is settled: cancel it.
+        There is no deadline once the version is negotiated; the caller cancels the task.
 
         Raises:
-            StudioError: it will not be answered; see `http_errors`.
+            StudioError: the request will not be answered; see `http_errors`.
         """
         cursor = Cursor()
         problem = HttpLost(
@@ -162,8 +162,8 @@ class HttpTransport(HttpConnection):
 
     async def _exchange(self, waiting: Waiting, cursor: Cursor) -> None:
         out = waiting.out
-        # Until the version is settled the exchange is part of connecting. After that the deadline is the request's own,
-        # which progress renews and a question to a person suspends: whoever waits ends it by `abandon`.
+        # Until the version is negotiated the exchange is part of connecting. Then the caller has the deadline, which
+        # progress renews and a question to a person suspends; the caller ends the exchange by `abandon`.
         head = None if self.version else self.edge.connect
         async with self.edge.exchange("POST", self.headers(out), out.frame, head=head) as answer:
             if not 200 <= answer.status < 300:
@@ -183,7 +183,7 @@ class HttpTransport(HttpConnection):
         body = await answer.read(self.limits.message)
         if not body.strip() or (not media_type and body.lstrip()[:1] not in b"{["):
             raise wrong_type(answer, place, body)
-        self.deliver(body.removeprefix(BOM_UTF8), answer.exchange)  # A mark may be overlooked (RFC 8259 8.1).
+        self.deliver(body.removeprefix(BOM_UTF8), answer.exchange)  # A byte order mark may be ignored (RFC 8259 8.1).
         if not waiting.answered:
             raise HttpBroken(
                 f"What {place} sent does not answer the request: {excerpt(body)}",
@@ -194,11 +194,11 @@ class HttpTransport(HttpConnection):
     # ------------------------------------------------------------------ streams opened by GET
 
     def _listen(self) -> None:
-        """Open the stream for the server's own messages, once the handshake is over and whenever it was lost."""
-        if self._listenable and self._initialized and self._listening is None and self.sink is not None:
-            self._listening = self.tasks.spawn(self._hear())
+        """Open the stream for the server's own messages once the handshake is over, and again after it was lost."""
+        if self._may_listen and self._initialized and self._listener is None and self.sink is not None:
+            self._listener = self.tasks.spawn(self._receive())
 
-    async def _hear(self) -> None:
+    async def _receive(self) -> None:
         try:
             await self._follow(Cursor(), None)
         except SessionLost as error:
@@ -206,16 +206,17 @@ class HttpTransport(HttpConnection):
         except StudioError as error:
             self.tap.note(f"No stream for messages that the server sends by itself: {error.message}")
             if isinstance(error, Unreachable):
-                self._listening = None  # The next answered request shows that it is worth another try.
+                self._listener = None  # The next answered request shows that another attempt makes sense.
 
     async def _follow(self, cursor: Cursor, waiting: Waiting | None) -> None:
-        """Keep one stream open by GET: until `waiting` is answered, or without one for as long as the server offers it.
+        """Keep one stream open by GET: until `waiting` is answered, or without it while the server offers the stream.
 
-        It is opened again after the pause the server asked for, at most `limits.reconnects` times without anything new.
+        It is opened again after the pause that the server requests, at most `limits.reconnects` times without new
+        events.
 
         Raises:
             SessionLost: the server no longer knows the session.
-            HttpFailure: it cannot be opened, or not any more; the last reason.
+            HttpFailure: the stream cannot be opened, or not again; this is the last reason.
             LimitExceeded: an event is too large.
         """
         clock = asyncio.get_running_loop().time
@@ -223,7 +224,7 @@ class HttpTransport(HttpConnection):
         tries, pause = 0, cursor.delay(0, self.limits) if waiting is not None else 0.0
         while True:
             await asyncio.sleep(pause)
-            began, seen, wish = clock(), _progress(cursor, waiting), 0.0
+            began, before, wish = clock(), _progress(cursor, waiting), 0.0
             try:
                 async with self.edge.exchange("GET", self.stream_headers(cursor), head=None) as answer:
                     await self._accept(answer, established=established)
@@ -233,13 +234,13 @@ class HttpTransport(HttpConnection):
                 problem: HttpFailure = HttpLost(f"{self.edge.place} ended the stream{unanswered}.")
             except HttpFailure as error:
                 if waiting is not None and isinstance(error, SessionLost):
-                    error.http = None  # It is about the stream: the request itself was not turned away.
-                if not _passing(error):
+                    error.http = None  # The answer concerns the stream: the request itself was not refused.
+                if not _is_transient(error):
                     raise
                 problem, wish = error, error.retry_after
             if waiting is not None and waiting.answered:
                 return
-            useful = clock() - began > _STEADY or _progress(cursor, waiting) > seen
+            useful = clock() - began > _STABLE or _progress(cursor, waiting) > before
             tries = 0 if useful else tries + 1
             if tries > self.limits.reconnects:
                 problem.hint = problem.hint or f"It was opened {tries} times in a row, and nothing new came."
@@ -247,7 +248,7 @@ class HttpTransport(HttpConnection):
             pause = max(cursor.delay(tries, self.limits), min(wish, self.limits.retry_max))
 
     async def _accept(self, answer: Response, *, established: bool) -> None:
-        """Return if this is an event stream, raise what it is otherwise."""
+        """Return if the answer is an event stream; otherwise raise what it is."""
         body = await self.expect_stream(answer)
         if body is None:
             return
@@ -260,16 +261,16 @@ class HttpTransport(HttpConnection):
 
 
 def _progress(cursor: Cursor, waiting: Waiting | None) -> int:
-    """What has to grow for a reconnect to count as useful.
+    """The count that has to grow for a reconnect to count as useful.
 
-    A server may let us poll for an answer with events that carry an id alone; the deadline of the request bounds that.
-    The listening stream has no deadline, so only messages count there.
+    A server may let us poll for an answer by events that only carry an id; the deadline of the request bounds that. The
+    listening stream has no deadline, so that only messages count there.
     """
     return cursor.messages if waiting is None else cursor.events
 
 
-def _passing(error: HttpFailure) -> bool:
-    """Whether trying again can help."""
+def _is_transient(error: HttpFailure) -> bool:
+    """Whether another attempt may succeed."""
     if isinstance(error, SessionLost):
         return False
-    return error.status in _PASSING or (error.status == 0 and isinstance(error, HttpLost | HttpUnreachable))
+    return error.status in _TRANSIENT or (error.status == 0 and isinstance(error, HttpLost | HttpUnreachable))

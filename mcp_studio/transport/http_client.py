@@ -1,4 +1,4 @@
-"""httpx2 as the edge uses it: its transport alone, without its client's redirects, cookies and implicit credentials."""
+"""The part of httpx2 that the edge uses: its transport, without the client's redirects, cookies and credentials."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 
 async def look_up(host: str) -> list[str]:
-    """The addresses of a host.
+    """Resolve the addresses of a host.
 
-    The event loop looks names up in threads that are joined when the loop ends, and a look-up that hangs would hold
-    up quitting for as long. So it is done in a thread that nobody waits for.
+    The event loop resolves names in threads that it joins when it ends, so that a look-up that hangs would delay
+    quitting. This uses a thread that nothing waits for.
 
     Raises:
         OSError: the name does not resolve.
-        UnicodeError: it cannot be a host name.
+        UnicodeError: the name cannot be a host name.
     """
-    found = await beside(socket.getaddrinfo, host, None, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(info[4][0]) for info in found))
+    rows = await beside(socket.getaddrinfo, host, None, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(info[4][0]) for info in rows))
 
 
 # ---------------------------------------------------------------------------------------------------- proxies
@@ -41,12 +41,12 @@ _PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 
 
 class Route(NamedTuple):
-    """A proxy, and which variable named it."""
+    """A proxy, and the variable that names it."""
 
     url: str
-    """With its credentials: never shown."""
+    """The URL with its credentials: never shown."""
     variable: str
-    """Its name in upper case."""
+    """The variable's name in upper case."""
 
     @property
     def place(self) -> str:
@@ -60,10 +60,10 @@ def _place(host: str, port: int) -> str:
 
 
 def route_to(url: str) -> Route | None:
-    """The proxy that the environment names for a URL, None for the direct way; loopback never has one.
+    """The proxy that the environment names for a URL; None for a direct connection, as loopback always has.
 
     Raises:
-        ConfigError: it cannot be used; the proxy's address is not quoted, it may hold a password.
+        ConfigError: the proxy cannot be used; the error does not quote its address, which may contain a password.
     """
     from urllib.request import getproxies, proxy_bypass
 
@@ -82,7 +82,7 @@ def route_to(url: str) -> Route | None:
 
 
 def _problem(route: Route, scheme: str) -> str:
-    """Why a proxy cannot be used; empty where it can."""
+    """Why a proxy cannot be used; empty if it can."""
     try:
         parts = urlsplit(route.url)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -99,10 +99,10 @@ def _unusable(route: Route, why: str) -> ConfigError:
 
 
 def proxy_of(route: Route, context: Callable[[], ssl.SSLContext]) -> httpx2.Proxy:
-    """The same as httpx2 wants it; `context` is for a proxy that is spoken to over TLS itself.
+    """The proxy in httpx2's form; `context` is for a proxy whose own address is https.
 
     Raises:
-        ConfigError: its address cannot be used.
+        ConfigError: the proxy's address cannot be used.
     """
     import httpx2
 
@@ -120,39 +120,39 @@ _PEM = "It should be PEM, which begins with -----BEGIN; of a .p12 or .pfx file: 
 
 
 def context(tls: Tls, *, server: str = "", file: str = "") -> ssl.SSLContext:
-    """The context for connections to one server: the system's authorities, and what its table adds.
+    """The TLS context for connections to one server: the system's authorities, and what its table adds.
 
     Args:
-        server, file: whose table it is and where it stands, for errors.
+        server, file: the server and its file, for errors.
 
     Raises:
-        ConfigError: a file that is missing or not what it should be, a key that does not fit, a wrong password.
+        ConfigError: a file is missing or invalid, a key does not fit, or a password is wrong.
     """
 
     def failed(field: str, message: str, hint: str = _PEM) -> ConfigError:
         key = f"servers.{server}.tls.{field}" if server else f"tls.{field}"
         return ConfigError(message, file=file, key=key, hint=hint)
 
-    made = plain() if tls.insecure else _verified()
+    tls_context = plain() if tls.insecure else _verified()
     if tls.insecure:
-        made.check_hostname = False
-        made.verify_mode = ssl.CERT_NONE
+        tls_context.check_hostname = False
+        tls_context.verify_mode = ssl.CERT_NONE
     elif tls.ca:
         path = Path(tls.ca).expanduser()
         try:
-            _trust(made, path)
+            _trust(tls_context, path)
         except (OSError, ValueError) as problem:
             text = f"{path}, which should hold certificate authorities, cannot be used: {_why(problem)}."
             raise failed("ca", text) from None
     if tls.cert:
-        _show(made, tls, failed)
+        _load_certificate(tls_context, tls, failed)
     elif tls.key:
         raise failed("key", "There is a key for a client certificate, but no certificate.", "Set tls.cert too.")
-    return made
+    return tls_context
 
 
 def plain() -> ssl.SSLContext:
-    """For connections that never come to TLS: it trusts nobody, and costs nothing to make."""
+    """A cheap context for connections without TLS: it trusts no authority."""
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
@@ -161,7 +161,7 @@ def _verified() -> ssl.SSLContext:
 
     try:
         return httpx2.create_ssl_context()
-    except OSError as problem:  # ssl.SSLError is one
+    except OSError as problem:  # ssl.SSLError is an OSError
         name = "SSL_CERT_FILE" if os.environ.get("SSL_CERT_FILE") else "SSL_CERT_DIR"
         raise ConfigError(
             f"The certificate authorities that {name} names cannot be read: {_why(problem)}.",
@@ -169,7 +169,7 @@ def _verified() -> ssl.SSLContext:
         ) from None
 
 
-def _trust(made: ssl.SSLContext, path: Path) -> None:
+def _trust(tls_context: ssl.SSLContext, path: Path) -> None:
     """Add the authorities of a file, in PEM or DER, or of every certificate file in a folder."""
     files = [path]
     if path.is_dir():
@@ -179,10 +179,10 @@ def _trust(made: ssl.SSLContext, path: Path) -> None:
     for found in files:
         with found.open("rb") as file:
             data = file.read(_LARGEST)
-        made.load_verify_locations(cadata=data if data[:1] == b"\x30" else data.decode("ascii", "ignore"))
+        tls_context.load_verify_locations(cadata=data if data[:1] == b"\x30" else data.decode("ascii", "ignore"))
 
 
-def _show(made: ssl.SSLContext, tls: Tls, failed: Callable[..., ConfigError]) -> None:
+def _load_certificate(tls_context: ssl.SSLContext, tls: Tls, failed: Callable[..., ConfigError]) -> None:
     """Load the client certificate and its key."""
     cert = Path(tls.cert).expanduser()
     key = Path(tls.key).expanduser() if tls.key else cert
@@ -190,7 +190,7 @@ def _show(made: ssl.SSLContext, tls: Tls, failed: Callable[..., ConfigError]) ->
         if not os.path.isfile(path):
             raise failed(field, f"{path}, which tls.{field} names, is no file.")
     try:
-        made.load_cert_chain(cert, key, password=lambda: tls.password)
+        tls_context.load_cert_chain(cert, key, password=lambda: tls.password)
     except (OSError, ValueError) as problem:
         text = f"The client certificate {cert} with the key in {key} cannot be used: {_why(problem)}."
         hint = f"The key has to belong to it, and tls.password has to open the key where it is encrypted. {_PEM}"
@@ -208,16 +208,16 @@ def _why(problem: Exception) -> str:
 # ---------------------------------------------------------------------------------------------------- the pool
 
 CONNECTIONS = 128
-"""Requests to one server that can be open at a time."""
+"""The most requests to one server that can be open at a time."""
 _KEEP_ALIVE = 4.0
-"""Below the 5 s after which common servers close idle connections: a request must not meet the closing."""
+"""Common servers close idle connections after 5 s; ours go before, so that no request meets a closing connection."""
 _WRITE = 256 * 1024
 _SCHEMES = {"http": ("http", "https"), "sse": ("http", "https"), "websocket": ("ws", "wss")}
 
 
 @record(frozen=True)
 class Client:
-    """A connection pool for one origin, and what else is needed of httpx2."""
+    """A connection pool for one origin, and the other objects of httpx2 that the edge needs."""
 
     url: httpx2.URL
     """Where requests go, without credentials and fragment."""
@@ -225,33 +225,33 @@ class Client:
     """`user:password` of the configured URL, or nothing."""
     transport: httpx2.AsyncHTTPTransport
     problems: tuple[type[Exception], ...]
-    """What the transport raises when the network or the peer fails."""
+    """The exceptions that the transport raises if the network or the server fails."""
     timeout: dict[str, float | None]
     peer: str
-    """The host that connections go to, the proxy's if there is one."""
+    """The host that connections go to: the proxy's if there is one."""
     proxy: str = ""
-    """Host and port of the proxy in between; empty where there is none."""
+    """Host and port of the proxy; empty without one."""
     proxy_named: str = ""
-    """The variable of the environment that names it."""
+    """The environment variable that names the proxy."""
 
     @property
     def tunnels(self) -> bool:
-        """Whether the proxy leads to the server by CONNECT, and does not see what is said."""
+        """Whether the proxy only opens a tunnel to the server (CONNECT), and does not see the messages."""
         return bool(self.proxy) and self.url.scheme in ("https", "wss")
 
     @property
     def place(self) -> str:
-        """Host and port."""
+        """Host and port of the server."""
         return _place(self.url.host, _port(self.url))
 
     def request(self, method: str, url: httpx2.URL, headers: list[tuple[str, str]], body: bytes) -> httpx2.Request:
-        """A request with exactly these headers, and those that HTTP itself needs."""
+        """A request with exactly these headers, and those that HTTP itself requires."""
         import httpx2
 
         own = [("Host", url.netloc.decode("ascii")), ("User-Agent", f"mcp-studio/{__version__}")]
         own += [("Accept-Encoding", "identity"), ("Connection", "keep-alive")]
-        given = {name.lower() for name, _ in headers}
-        lines = [line for line in own if line[0].lower() not in given] + headers
+        names = {name.lower() for name, _ in headers}
+        lines = [line for line in own if line[0].lower() not in names] + headers
         if body or method == "POST":
             lines.append(("Content-Length", str(len(body))))
         raw = [(name.encode("ascii"), value.encode()) for name, value in lines]
@@ -259,7 +259,7 @@ class Client:
         return httpx2.Request(method, url, headers=raw, stream=stream, extensions={"timeout": self.timeout})
 
     def join(self, base: httpx2.URL, location: str) -> httpx2.URL | None:
-        """Where a `Location` leads, without credentials; None if it is no address."""
+        """The address that a `Location` leads to, without credentials; None if it is invalid."""
         import httpx2
 
         try:
@@ -278,7 +278,7 @@ def _port(url: httpx2.URL) -> int:
 
 
 def _body(data: bytes) -> httpx2.AsyncByteStream:
-    """A body in pieces, so that the write deadline holds for each piece and not for the whole."""
+    """A body in pieces, so that the write deadline applies to each piece and not to the whole."""
     import httpx2
 
     class Body(httpx2.AsyncByteStream):
@@ -290,7 +290,7 @@ def _body(data: bytes) -> httpx2.AsyncByteStream:
 
 
 def load(config: ServerConfig, limits: Limits, connect: float) -> Client:
-    """Import httpx2 and make the pool; slow, meant for a thread.
+    """Import httpx2 and make the pool; slow, so call it in a thread.
 
     Raises:
         ConfigError: the URL or the environment's proxy cannot be used.
@@ -301,9 +301,9 @@ def load(config: ServerConfig, limits: Limits, connect: float) -> Client:
     url = _address(config)
     route = route_to(str(url))
     name, file = config.name, config.source.file
-    # Authorities are loaded only where TLS can come into play; without any, verification refuses everything.
+    # Authorities are loaded only if TLS can be used; without any, verification refuses everything.
     verify = plain() if url.scheme in ("http", "ws") else context(config.tls, server=name, file=file)
-    # A proxy is not the server: it is verified always, and is shown no certificate of ours.
+    # A proxy is not the server: it is always verified, and never sees our client certificate.
     proxy = proxy_of(route, lambda: context(Tls(ca=config.tls.ca), server=name, file=file)) if route else None
     bounds = httpx2.Limits(
         max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS // 8, keepalive_expiry=_KEEP_ALIVE

@@ -1,4 +1,4 @@
-"""What can go wrong with one HTTP exchange, in words: of the network, of TLS, and what a status means in MCP."""
+"""The failures of an HTTP exchange in words: of the network, of TLS, and the meaning of a status in MCP."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from mcp_studio.transport.http_response import Response
 
 EXCERPT = 300
-"""Characters of a body that are quoted in an error."""
+"""The most characters of a body that an error quotes."""
 BODY = 4_000
-"""Characters of a body that an error carries."""
+"""The most characters of a body that an error carries."""
 
 
 class HttpFailure(StudioError):
-    """A request got no usable answer from HTTP.
+    """A request got no usable answer over HTTP.
 
     Attributes:
-        status: the HTTP status, or 0 when none came.
-        retry_after: seconds after which the server wants to be asked again; 0 when it does not say.
+        status: the HTTP status, or 0 if none came.
+        retry_after: seconds after which the server wants to be asked again; 0 if it does not say.
     """
 
     def __init__(
@@ -37,24 +37,23 @@ class HttpFailure(StudioError):
 
     @property
     def status(self) -> int:
-        """The HTTP status, or 0 when none came."""
         return self.http.status if self.http is not None else 0
 
 
 class HttpUnreachable(HttpFailure, Unreachable):
-    """The request never reached the server: nothing of it was carried out."""
+    """The request never reached the server, which did nothing."""
 
 
 class HttpDown(HttpUnreachable):
-    """Nobody answers at the address: the server, or the network on the way to it, may be there a moment later."""
+    """There is no server at the address; it, or the network on the way, may be available later."""
 
 
 class HttpLost(HttpFailure, ConnectionLost):
-    """The exchange ended before the answer was complete; the server may have carried the request out."""
+    """The exchange ended before the answer was complete; the server may have carried out the request."""
 
 
 class SessionLost(HttpLost):
-    """The server no longer knows the session: everything on this connection has to start anew."""
+    """The server no longer knows the session: everything on this connection has to start again."""
 
 
 class HttpBroken(HttpFailure, ProtocolError):
@@ -62,7 +61,7 @@ class HttpBroken(HttpFailure, ProtocolError):
 
 
 class HttpSignIn(HttpFailure, SignInNeeded):
-    """401, or 403 that asks for a scope; `challenge` is the `WWW-Authenticate` header."""
+    """401, or 403 that names a missing scope; `challenge` is the `WWW-Authenticate` header."""
 
     def __init__(self, message: str, *, hint: str = "", http: HttpAnswer | None = None, challenge: str = "") -> None:
         super().__init__(message, hint=hint, http=http)
@@ -92,19 +91,19 @@ _VERIFY = {
     62: ("it is for another host name", _NAME),
     64: ("it is for another address", _NAME),
 }
-"""OpenSSL's codes of verification (x509_vfy.h) that people meet."""
+"""OpenSSL's verification codes (x509_vfy.h) that people meet."""
 _SHOW = "tls.cert and tls.key of its entry (--cert, --cert-key) name a client certificate."
-_OURS = {
+_CLIENT_ALERTS = {
     "CERTIFICATE_REQUIRED": ("requires a client certificate, and none was shown", _SHOW),
     "HANDSHAKE_FAILURE": ("refused the TLS handshake without a reason", f"If it needs a client certificate: {_SHOW}"),
     "BAD_CERTIFICATE": ("does not accept the client certificate", _SHOW),
     "UNKNOWN_CA": ("does not know the authority of the client certificate", "It has to be one that it trusts."),
     "CERTIFICATE_EXPIRED": ("refuses the client certificate: it has expired", "Get a new one for tls.cert."),
 }
-"""Alerts about ourselves (RFC 8446 6.2), without the version that OpenSSL puts before them."""
+"""The server's alerts about our side (RFC 8446 6.2), without the version that OpenSSL puts before them."""
 _OLD = ("knows none of the versions of TLS that are accepted here", "Its TLS may be too old to be safe.")
 _NO_TLS = ("does not speak TLS", "Try http:// instead of https://.")
-_THEIRS = {
+_TLS_REASONS = {
     "PROTOCOL_VERSION": _OLD,
     "UNSUPPORTED_PROTOCOL": _OLD,
     "WRONG_VERSION_NUMBER": _NO_TLS,
@@ -115,21 +114,21 @@ _THEIRS = {
 
 
 def tls_failure(problem: ssl.SSLError, place: str, *, under_way: bool) -> HttpFailure | None:
-    """Put an error of TLS into words; None if it came after the handshake and says nothing of certificates."""
+    """The error of a TLS failure; None if it came after the handshake and is not about certificates."""
     if isinstance(problem, ssl.SSLCertVerificationError):
-        said = problem.verify_message or str(problem)
+        detail = problem.verify_message or str(problem)
         why, hint = _VERIFY.get(problem.verify_code, ("", _TRUST))
-        words = f"{why} ({said})" if why else said
+        words = f"{why} ({detail})" if why else detail
         return HttpUnreachable(f"The TLS certificate of {place} is not accepted: {words}.", hint=hint)
     reason = str(getattr(problem, "reason", None) or "")
     alert = re.sub(r"^(TLSV13_ALERT|TLSV1_ALERT|SSLV3_ALERT|TLSV1|SSLV3)_", "", reason)
-    # Of TLS 1.3 a server tells its mind of our certificate only when the request is on its way: nothing of it was read.
-    if alert not in _OURS and under_way:
+    # With TLS 1.3 a server rejects our certificate only after the request was sent; it has not read the request.
+    if alert not in _CLIENT_ALERTS and under_way:
         return None
-    if known := _OURS.get(alert) or _THEIRS.get(alert):
-        return HttpUnreachable(f"{place} {known[0]}.", hint=known[1])
-    said = (reason or str(problem)).replace("_", " ").lower() or "no reason given"
-    return HttpUnreachable(f"TLS with {place} failed: {said}.", hint="Does this port speak TLS (https://)?")
+    if sentences := _CLIENT_ALERTS.get(alert) or _TLS_REASONS.get(alert):
+        return HttpUnreachable(f"{place} {sentences[0]}.", hint=sentences[1])
+    detail = (reason or str(problem)).replace("_", " ").lower() or "no reason given"
+    return HttpUnreachable(f"TLS with {place} failed: {detail}.", hint="Does this port speak TLS (https://)?")
 
 
 # ---------------------------------------------------------------------------------------------------- network
@@ -139,12 +138,12 @@ _CRASHED = "The server, or what stands before it, may have crashed or been resta
 
 
 def network_failure(problem: BaseException, place: str, *, under_way: bool, proxy: str = "") -> HttpFailure:
-    """Put a network error into words.
+    """The error of a network failure.
 
     Args:
-        place: host and port of whom it happened with.
+        place: host and port of the peer that failed.
         under_way: whether the request had been sent.
-        proxy: the variable that names the proxy, where `place` is one or the way leads through it.
+        proxy: the variable that names the proxy, if `place` is the proxy or is reached through it.
     """
     chain = tuple(_chain(problem))
     names = {type(link).__name__ for link in chain}
@@ -155,30 +154,30 @@ def network_failure(problem: BaseException, place: str, *, under_way: bool, prox
             return failure
     if "ProxyError" in names:
         return _refused_by_proxy(_reason(chain), place, proxy)
-    return _lost(chain, names, place) if under_way else _unmade(chain, place, proxy)
+    return _lost(chain, names, place) if under_way else _no_connection(chain, place, proxy)
 
 
 def no_such_host(name: str, proxy: str = "") -> HttpDown:
-    """The name of the server, or of the proxy to it, means nothing."""
+    """The error of a host name, of the server or its proxy, that does not resolve."""
     whose = f", which {proxy} names," if proxy else ""
     return HttpDown(f"The host name {name}{whose} does not resolve.", hint="Check the spelling and the network.")
 
 
-def _refused_by_proxy(said: str, place: str, proxy: str) -> HttpUnreachable:
-    """The proxy does not make a connection to the server; `said` begins with its status."""
-    named = f" ({proxy})" if proxy else ""
-    if said.startswith("407"):
+def _refused_by_proxy(reason: str, place: str, proxy: str) -> HttpUnreachable:
+    """The error of a proxy that refuses to connect to the server; `reason` begins with its status."""
+    label = f" ({proxy})" if proxy else ""
+    if reason.startswith("407"):
         return HttpUnreachable(
-            f"The proxy{named} requires credentials before it leads to {place}: {said}.",
+            f"The proxy{label} requires credentials before it leads to {place}: {reason}.",
             hint=f"They go into its address: {proxy or 'HTTPS_PROXY'}=http://USER:PASSWORD@HOST:PORT",
         )
     return HttpUnreachable(
-        f"The proxy{named} does not lead to {place}: {said}.", hint="Put the host into NO_PROXY to go there directly."
+        f"The proxy{label} does not lead to {place}: {reason}.", hint="Put the host into NO_PROXY to go there directly."
     )
 
 
-def _unmade(chain: tuple[BaseException, ...], place: str, proxy: str) -> HttpFailure:
-    """No connection came about."""
+def _no_connection(chain: tuple[BaseException, ...], place: str, proxy: str) -> HttpFailure:
+    """The error of a connection that could not be made."""
     where = f"the proxy {place} that {proxy} names" if proxy else place
     for link in chain:
         if isinstance(link, socket.gaierror | UnicodeError):
@@ -191,7 +190,7 @@ def _unmade(chain: tuple[BaseException, ...], place: str, proxy: str) -> HttpFai
 
 
 def _lost(chain: tuple[BaseException, ...], names: set[str], place: str) -> HttpFailure:
-    """The request had been sent; what came back is not an answer."""
+    """The error of a request that was sent and got no complete answer."""
     text = " ".join(str(link) for link in chain)
     if "WriteTimeout" in names:
         return HttpLost(f"{place} does not read what is sent to it.")
@@ -211,7 +210,7 @@ def _lost(chain: tuple[BaseException, ...], names: set[str], place: str) -> Http
 
 
 def _chain(problem: BaseException) -> Iterator[BaseException]:
-    """The error and all that caused it, innermost last; groups are opened."""
+    """The error and its causes, innermost last, including the members of groups."""
     seen: set[int] = set()
     queue = [problem]
     while queue:
@@ -239,7 +238,7 @@ _LONGEST = 400 * 86_400.0
 
 
 def retry_after(answer: Response) -> float | None:
-    """Seconds that a refusal asks to wait; None where it does not say so as a number."""
+    """The seconds that an answer asks to wait; None unless it says so as a number."""
     value = answer.header("retry-after").strip()
     return min(float(value[:12]), _LONGEST) if value.isascii() and value.isdecimal() else None
 
@@ -280,37 +279,37 @@ MEANINGS = {
         "Work that takes long should be answered as an event stream, which keeps gateways patient.",
     ),
 }
-"""What the server says with a status, and what to do."""
+"""By status: what the server means, and what to do."""
 
 
 def meaning(status: int) -> tuple[str, str]:
-    """What any status that is no success says, and what to do."""
+    """The meaning of any failure status, and what to do."""
     if status >= 500:
         return MEANINGS.get(status, ("it failed", "The server's own log says why."))
     return MEANINGS.get(status, ("it does not take the request", "The trace shows what was sent."))
 
 
 def answer_of(answer: Response, body: bytes) -> HttpAnswer:
-    """What HTTP answered, to go with an error."""
+    """The HTTP answer, to attach to an error."""
     text = body[: BODY * 4].decode("utf-8", "replace")
     beginning = text if len(text) <= BODY and len(body) <= BODY * 4 else text[:BODY] + "…"
     return HttpAnswer(answer.status, answer.reason, tuple(answer.headers), beginning)
 
 
 def status_text(status: int, reason: str = "") -> str:
-    """`HTTP status 404 Not Found`, in the server's own words where it has some."""
+    """`HTTP status 404 Not Found`, with the server's own reason if it has one."""
     reason = reason or next((one.phrase for one in HTTPStatus if one == status), "")
     return f"HTTP status {status} {reason[:80]}".rstrip()
 
 
 def refused(answer: Response, place: str, body: bytes) -> HttpFailure:
-    """A status that is no success, and does not ask for a sign-in."""
+    """The error of a failure status that does not require a sign-in."""
     wait = retry_after(answer)
     says, hint = meaning(answer.status)
     if b"HTTP request" in body[:4096] and b"HTTPS" in body[:4096]:
         hint = "Use https:// in the address of this server."
-    page = f" and an HTML page{_titled(body)}" if answer.media_type == "text/html" else ""
-    quoted = f" It says: {said}" if (said := excerpt(body)) and not page else ""
+    page = f" and an HTML page{_title_of(body)}" if answer.media_type == "text/html" else ""
+    quoted = f" It says: {detail}" if (detail := excerpt(body)) and not page else ""
     if wait is not None:
         hint = f"It asks to wait {wait:g} seconds. {hint}"
     status = status_text(answer.status, answer.reason)
@@ -319,9 +318,9 @@ def refused(answer: Response, place: str, body: bytes) -> HttpFailure:
 
 
 def session_lost(answer: Response, place: str, body: bytes) -> SessionLost:
-    """The session is unknown (specification 2025-11-25, basic/transports, Session Management): begin another."""
-    said = "" if answer.media_type == "text/html" else excerpt(body)
-    quoted = f" It says: {said}" if said else ""
+    """The error of an unknown session (specification 2025-11-25, basic/transports, Session Management)."""
+    detail = "" if answer.media_type == "text/html" else excerpt(body)
+    quoted = f" It says: {detail}" if detail else ""
     return SessionLost(
         f"{place} no longer knows the session (HTTP status {answer.status}): it was ended there, or the server was "
         f"started anew.{quoted}",
@@ -332,57 +331,57 @@ def session_lost(answer: Response, place: str, body: bytes) -> SessionLost:
 
 
 def wants_sign_in(answer: Response) -> bool:
-    """Whether other credentials may help: 401, and 403 that names a scope to get. Any other 403 is a refusal."""
+    """Whether other credentials may help: 401, or 403 that names a missing scope. Any other 403 is a refusal."""
     insufficient = _param(answer.header("www-authenticate"), "error") == "insufficient_scope"
     return answer.status == 401 or (answer.status == 403 and insufficient)
 
 
 def sign_in(answer: Response, place: str, body: bytes, *, had_credentials: bool) -> HttpSignIn:
-    """What the server asked for where it needs a sign-in, from `WWW-Authenticate` (RFC 9110 11.6.1, RFC 6750 3)."""
+    """The error of a server that requires a sign-in, from `WWW-Authenticate` (RFC 9110 11.6.1, RFC 6750 3)."""
     challenge, status = answer.header("www-authenticate"), answer.status
     scheme = re.split("[ ,]", challenge, maxsplit=1)[0][:40]
     wants = [f"scheme {scheme}"] if scheme else []
     wants += [
-        f"{name} {found!r}" for name in ("error", "error_description", "scope") if (found := _param(challenge, name))
+        f"{name} {value!r}" for name in ("error", "error_description", "scope") if (value := _param(challenge, name))
     ]
-    asked_for = f" ({', '.join(wants)})" if wants else ""
+    details = f" ({', '.join(wants)})" if wants else ""
     hint = "Give it a header such as Authorization."
     if had_credentials:
         hint = "Check the headers of this server, or what whoever is signed in may do there."
     if scheme.lower() == "basic":
-        hint = "It wants a name and a password: they go into its address, NAME:PASSWORD@ before the host."
+        hint = "It requires a name and a password: put them into its address, NAME:PASSWORD@ before the host."
     if status == 401:
-        verb = "does not accept the credentials it was sent" if had_credentials else "wants you to sign in"
-        message = f"{place} {verb}: HTTP status 401{asked_for}."
+        verb = "does not accept the credentials it was sent" if had_credentials else "requires you to sign in"
+        message = f"{place} {verb}: HTTP status 401{details}."
         if not challenge:
             message += " It does not say how: a WWW-Authenticate header should."
     else:
-        message = f"{place} refuses access: HTTP status {status}{asked_for}."
-        message += f" It says: {said}" if (said := excerpt(body)) else ""
+        message = f"{place} refuses access: HTTP status {status}{details}."
+        message += f" It says: {detail}" if (detail := excerpt(body)) else ""
     return HttpSignIn(message, hint=hint, http=answer_of(answer, body), challenge=challenge)
 
 
 def _param(challenge: str, name: str) -> str:
-    # Cut: a search for a quote that never closes would start anew at every name.
-    found = re.search(rf'(?:^|[\s,]){name}\s*=\s*(?:"([^"]*)"|([^\s,"]+))', challenge[:4096], re.IGNORECASE)
-    return (found[1] or found[2] or "")[:EXCERPT] if found else ""
+    # The cut bounds the search: a quote that never closes would restart it at every name.
+    match = re.search(rf'(?:^|[\s,]){name}\s*=\s*(?:"([^"]*)"|([^\s,"]+))', challenge[:4096], re.IGNORECASE)
+    return (match[1] or match[2] or "")[:EXCERPT] if match else ""
 
 
 def wrong_type(answer: Response, place: str, body: bytes, *, wanted: str = "JSON") -> HttpBroken:
-    """A success whose body is of no type that was asked for."""
-    said, media_type = excerpt(body), answer.media_type
+    """The error of a success whose body has no accepted type."""
+    detail, media_type = excerpt(body), answer.media_type
     if media_type == "text/html":
-        what, hint = f"an HTML page{_titled(body)} instead of {wanted}.", "Is this the address of an MCP endpoint?"
-    elif not said:
+        what, hint = f"an HTML page{_title_of(body)} instead of {wanted}.", "Is this the address of an MCP endpoint?"
+    elif not detail:
         what = "an empty body."
         hint = "A request has to be answered in the body of the response, as JSON or as an event stream."
     else:
         kind = f"content of type {media_type}" if media_type else "content of no stated type"
-        what = f"{kind} instead of {wanted}: {said}"
+        what = f"{kind} instead of {wanted}: {detail}"
         hint = "A response says what it is: Content-Type: application/json or text/event-stream."
     return HttpBroken(f"{place} answered with {what}", hint=hint, http=answer_of(answer, body))
 
 
-def _titled(body: bytes) -> str:
-    found = re.search(rb"<title[^<>]{0,100}>([^<]{1,200})", body[:8192], re.IGNORECASE)
-    return f" (“{excerpt(found[1])}”)" if found else ""
+def _title_of(body: bytes) -> str:
+    match = re.search(rb"<title[^<>]{0,100}>([^<]{1,200})", body[:8192], re.IGNORECASE)
+    return f" (“{excerpt(match[1])}”)" if match else ""

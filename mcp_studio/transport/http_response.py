@@ -18,29 +18,29 @@ if TYPE_CHECKING:
 
 _HINT = "It has to come as it is: nothing else was asked for (Accept-Encoding: identity)."
 PIECE = 64 * 1024
-"""Decoded bytes that are handled at a time."""
+"""The most decoded bytes that are handled at a time."""
 _TURN = 0.005
 
 
 class Breather:
-    """Gives the event loop a turn when one task has run for 5 ms: a peer that floods must not starve the others."""
+    """Lets other tasks run once one task has run for 5 ms: a server that floods us must not starve them."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._last = self._loop.time()
 
     async def __call__(self) -> None:
-        """Call it once per piece of work."""
+        """Call this once per piece of work."""
         if self._loop.time() - self._last > _TURN:
             await asyncio.sleep(0)
             self._last = self._loop.time()
 
 
 class Decoder:
-    """Decodes a body that comes as it is, or compressed although that was not asked for.
+    """Decodes a body that is uncompressed, or compressed although we did not accept that.
 
     Raises:
-        HttpBroken: a `Content-Encoding` that we cannot read.
+        HttpBroken: we cannot read the `Content-Encoding`.
     """
 
     def __init__(self, encoding: str) -> None:
@@ -50,7 +50,7 @@ class Decoder:
         self._inflate = zlib.decompressobj(zlib.MAX_WBITS | 32) if compressed else None
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """The decoded pieces of the next bytes; compressed ones grow to at most `PIECE` bytes each.
+        """Decode the next bytes into pieces; compressed data gives pieces of at most `PIECE` bytes.
 
         Raises:
             HttpBroken: the data is not what its header says.
@@ -69,7 +69,7 @@ class Decoder:
 
 
 class Response:
-    """A response whose head is there: read its body once, by `chunk` or by `read`."""
+    """A response whose head has arrived: read its body once, by `chunk` or by `read`."""
 
     def __init__(
         self,
@@ -79,34 +79,34 @@ class Response:
         problems: tuple[type[Exception], ...],
         failed: Callable[[Response, Exception], HttpFailure],
     ) -> None:
-        """`problems` are the errors of the network, `failed` puts one into words and tells the tap."""
+        """`problems` are the exceptions of the network; `failed` turns one into an error and reports it to the tap."""
         self.exchange = exchange
         self.status = response.status_code
         self.reason = text(response.extensions.get("reason_phrase", b""))
         self.headers: Headers = tuple((text(name), text(value)) for name, value in response.headers.raw)
         self.url = url
-        """Where the response came from, after redirects."""
+        """The address that responded, after redirects."""
         self.upgraded: Any = response.extensions.get("network_stream") if response.status_code == 101 else None
         """After status 101: the connection, now without HTTP (an `httpcore2.AsyncNetworkStream`); else None."""
         self.problems = problems
-        """What reading and writing raise when the network fails."""
+        """The exceptions that reading and writing raise if the network fails."""
         self._failed = failed
         self._stream: Any = response.stream
         self._raw: Any = aiter(self._stream)
         self._decoder: Decoder | None = None
         self._pieces: Iterator[bytes] = iter(())
         self.settled = False
-        """Its connection was given back; what was read of the body is still there."""
+        """Whether the connection was released; the part of the body that was read stays available."""
         self.breathe = Breather()
         """Lets other tasks run; called for every chunk."""
 
     def broken(self, problem: Exception) -> HttpFailure:
-        """A network error of the upgraded connection, in words; the tap is told."""
+        """Turn a network error of the upgraded connection into an error, and report it to the tap."""
         return self._failed(self, problem)
 
     def header(self, name: str) -> str:
-        """All values of a header (named in lower case), joined as HTTP allows; an empty string if it is absent."""
-        return ", ".join(value for found, value in self.headers if found.lower() == name)
+        """All values of a header, joined as HTTP allows; empty if it is absent. `name` is in lower case."""
+        return ", ".join(value for field, value in self.headers if field.lower() == name)
 
     @property
     def media_type(self) -> str:
@@ -138,9 +138,9 @@ class Response:
             self._pieces = self._decoder.feed(raw)
 
     async def settle(self, limit: int, seconds: float) -> bytes:
-        """Read the body to its end, or to these bounds, and give the connection back: for what a person may think over.
+        """Read the body within these bounds and release the connection, for instance before asking a person.
 
-        `chunk` and `read` give what was read.
+        `chunk` and `read` then return what was read.
         """
         body = await self.beginning(limit, seconds)
         await self.close()
@@ -148,7 +148,7 @@ class Response:
         return body
 
     async def beginning(self, limit: int, seconds: float) -> bytes:
-        """About so much of the body as comes in this time; a network error ends it early and is nobody's concern."""
+        """Read about `limit` bytes of the body within `seconds`; a network error only ends this early."""
         body = bytearray()
         try:
             async with asyncio.timeout(seconds):
@@ -159,10 +159,10 @@ class Response:
         return bytes(body)
 
     async def read(self, limit: int) -> bytes:
-        """The whole decoded body.
+        """Read the whole decoded body.
 
         Raises:
-            LimitExceeded: it is larger than `limit`, the bound `message`; reading stops there.
+            LimitExceeded: the body is larger than `limit`, the bound `message`; reading stops there.
             HttpLost: the connection ended before the body did.
             HttpBroken: the body's encoding cannot be read.
         """
@@ -177,14 +177,14 @@ class Response:
         return body.getvalue()
 
     async def close(self) -> None:
-        """Give the connection back, or close it when the body was not read to its end."""
+        """Release the connection, or close it if the body was not read to its end."""
         if self.settled:
             return
         try:
             await self._raw.aclose()
             await self._stream.aclose()
         except self.problems:
-            return  # What was to be closed is gone already.
+            return  # The connection is already gone.
 
 
 def text(data: bytes) -> str:

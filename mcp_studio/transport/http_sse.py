@@ -1,7 +1,7 @@
-"""HTTP+SSE: one GET stream for all that the server says, and a POST for each message to the endpoint it names there.
+"""HTTP+SSE: a GET stream for all messages of the server, and a POST for each of ours to the endpoint that it names.
 
 Specification 2024-11-05, basic/transports, "HTTP with SSE"; later versions keep it for older servers ("Backwards
-Compatibility"). There is nothing to resume: when the stream ends, the session is lost.
+Compatibility"). Nothing can be resumed: when the stream ends, the session is lost.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class SseTransport(HttpConnection):
     """The transport of one server of protocol version 2024-11-05 at a URL; implements `base.Transport`.
 
     Args:
-        edge: the HTTP edge to use, where it has credentials.
+        edge: the HTTP edge to use, if it has credentials.
     """
 
     async def open(self, sink: Sink) -> Opened:
@@ -38,7 +38,7 @@ class SseTransport(HttpConnection):
 
         Raises:
             Unreachable: there is no such stream, it names no endpoint in time, or one on another origin.
-            SignInNeeded: the server wants credentials.
+            SignInNeeded: the server requires credentials.
             ConfigError: the URL, a header or the environment's proxy cannot be used, or the era has no such transport.
         """
         if self.config.era == "modern" or self.config.protocol_version in MODERN_VERSIONS:
@@ -49,7 +49,7 @@ class SseTransport(HttpConnection):
         await self.edge.open()
         await self.hold(sink, self._listen())
         assert self.endpoint is not None
-        # Without its query: what is secret in a URL is known where it is one, and here it is only text.
+        # Without its query: secrets in a URL are redacted where it is known as a URL, and here it is only text.
         self.tap.note(f"messages go to {self.endpoint.copy_with(query=None)}")
         return Opened(self.edge.target)
 
@@ -69,8 +69,8 @@ class SseTransport(HttpConnection):
         try:
             async with edge.exchange("GET", lines, head=edge.connect) as answer:
                 await self._accept(answer)
-                # Counted from here: before, the server may have asked to wait, or a token may have been renewed.
-                naming = loop.call_later(self.edge.connect, self._mute)
+                # The deadline begins here: before, the server may have asked to wait, or a token may have been renewed.
+                deadline = loop.call_later(self.edge.connect, self._no_endpoint)
                 try:
                     parser = SseParser(self.limits.message)
                     while chunk := await answer.chunk():
@@ -78,13 +78,13 @@ class SseTransport(HttpConnection):
                             self._event(event, answer)
                             await answer.breathe()
                 finally:
-                    naming.cancel()
+                    deadline.cancel()
             raise HttpLost(f"{edge.place} ended the stream of events; the session is lost with it.", hint=_STAY)
         except StudioError as error:
             self.end(error)
 
     async def _accept(self, answer: Response) -> None:
-        """Return if this is an event stream, raise what it is otherwise."""
+        """Return if the answer is an event stream; otherwise raise what it is."""
         try:
             body = await self.expect_stream(answer)
             if body is None:
@@ -105,10 +105,10 @@ class SseTransport(HttpConnection):
             self.endpoint = self.edge.within(answer.url, event.data.decode("utf-8", "replace").strip())
             self.opening.set_result(None)
         else:
-            self.tap.received(event.data, answer.exchange)  # Not for us; shown all the same.
+            self.tap.received(event.data, answer.exchange)  # The event is not for us; the trace shows it anyway.
 
-    def _mute(self) -> None:
-        """The stream is open, and nothing on it says where messages go."""
+    def _no_endpoint(self) -> None:
+        """End a connection whose open stream has not named the address for messages."""
         if self.endpoint is None:
             why = f"{self.edge.place} did not name an endpoint for messages within {self.edge.connect:g} seconds."
             self.end(HttpUnreachable(why, hint=_HINT))

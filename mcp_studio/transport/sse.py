@@ -1,7 +1,7 @@
-"""Server-sent events: bytes in, events out; linear in its input and bounded per event.
+"""Server-sent events: parses bytes into events, in linear time and with bounds per event.
 
 The format is that of the HTML standard, "Server-sent events": lines end in CR, LF or CRLF, a blank line ends an event,
-an event that the end of the stream cuts off is dropped.
+and an event that the end of the stream cuts off is dropped.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ class SseEvent:
     """One event that carries data; events without data only move the cursor."""
 
     data: Line
-    """The `data` lines, joined by newlines; of an event that is larger than the limit only its ends."""
+    """The `data` lines, joined by newlines; of an event that exceeds the limit only its beginning and end."""
     kind: str = "message"
     """The `event` field."""
 
 
 @record()
 class Cursor:
-    """How far a stream was read: what resuming it needs."""
+    """How far a stream was read, which resuming it requires."""
 
     last_id: str = ""
-    """The id of the newest complete event, for `Last-Event-ID`; empty where that cannot carry it."""
+    """The id of the newest complete event, for `Last-Event-ID`; empty if that header cannot carry it."""
     retry: float = 1.0
-    """Seconds to wait before reconnecting, as the server asked."""
+    """Seconds to wait before reconnecting, as the server requested."""
     events: int = 0
-    """Complete events so far, also those that only carry an id."""
+    """The number of complete events, including those that only carry an id."""
     messages: int = 0
-    """Events that carried something."""
+    """The number of events that carry data."""
 
     def delay(self, tries: int, limits: Limits) -> float:
-        """Seconds to wait before reconnecting, doubled with every try in vain."""
+        """Seconds to wait before reconnecting; they double with every failed attempt."""
         return min(max(self.retry, limits.retry_min) * 2 ** min(tries, 10), limits.retry_max)
 
 
 class SseParser:
-    """Parses one stream; `limit` is the largest size in bytes of one event, `cursor` is moved along."""
+    """Parses one stream; `limit` is the largest size of one event in bytes. It moves `cursor` along."""
 
     def __init__(self, limit: int, cursor: Cursor | None = None) -> None:
         self.cursor = cursor or Cursor()
@@ -61,17 +61,17 @@ class SseParser:
 
     def _clear(self) -> None:
         self._kind = ""
-        self._begun = self._has_data = False
+        self._has_fields = self._has_data = False
         self._large: Oversize | None = None
-        """A line of data that is larger than a whole event may be."""
+        """A line of data that exceeds the size of a whole event."""
 
     @property
     def held(self) -> int:
-        """Bytes of the event that has begun."""
+        """The bytes of the current event."""
         return self._lines.held + self._data.size
 
     def feed(self, chunk: bytes) -> Iterator[SseEvent]:
-        """Take the next bytes; iterate to the end before the next call."""
+        """Parse the next bytes; the caller has to iterate to the end before the next call."""
         if not chunk:
             return
         if self._after_cr:
@@ -86,7 +86,7 @@ class SseParser:
         if isinstance(line, Oversize):
             name, _, value = line.head.partition(b":")
             if name == b"data":
-                self._begun, self._large = True, Oversize(value.lstrip(b" "), line.tail, line.size)
+                self._has_fields, self._large = True, Oversize(value.lstrip(b" "), line.tail, line.size)
             return None
         if self._first:
             self._first = False
@@ -95,7 +95,7 @@ class SseParser:
             return self._end()
         name, _, value = line.partition(b":")
         if name:
-            self._begun = True
+            self._has_fields = True
             self._field(name, value.removeprefix(b" "))
         return None
 
@@ -117,7 +117,7 @@ class SseParser:
         data, kind = self._large or whole, self._kind or "message"
         resumable = len(self._id) <= _LONGEST_ID and self._id == self._id.strip() and HEADER_VALUE.fullmatch(self._id)
         self.cursor.last_id = self._id if resumable else ""
-        self.cursor.events += self._begun
+        self.cursor.events += self._has_fields
         self.cursor.messages += bool(data)
         self._clear()
         return SseEvent(data, kind) if data else None

@@ -1,4 +1,4 @@
-"""Servers that are programs: frames on standard input and output, one a line (specification, basic/transports)."""
+"""Servers that are local programs: one frame per line on standard streams (specification, basic/transports)."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from mcp_studio.transport.base import Opened, Sink, Tap
 from mcp_studio.transport.guard import GuardedChild, StartFailure, child_environment, guard
 
 SLICE = 0.003
-"""Seconds of lines handled before others on the loop have their turn."""
+"""Seconds of handling lines before other tasks get a turn."""
 
 
 class LineReader(asyncio.Protocol):
-    """Hands over the lines of a pipe."""
+    """Reads a pipe and hands over its lines."""
 
     def __init__(self, limit: int, on_line: Callable[[Line], None]) -> None:
         self._loop = asyncio.get_running_loop()
@@ -35,11 +35,11 @@ class LineReader(asyncio.Protocol):
         self._lines: deque[Line] = deque()
         self._scheduled = self._at_end = False
         self.ended: asyncio.Future[None] = self._loop.create_future()
-        """Done when everything up to the end of the pipe was handed over, or reading was closed."""
+        """Done when all lines up to the end of the pipe were handed over, or the reader was closed."""
 
     @classmethod
     async def open(cls, fd: int, limit: int, on_line: Callable[[Line], None]) -> LineReader:
-        """Read a pipe, which belongs to the reader from now on."""
+        """Read a pipe; the reader owns the descriptor from now on."""
         reader = cls(limit, on_line)
         await asyncio.get_running_loop().connect_read_pipe(lambda: reader, os.fdopen(fd, "rb", 0))
         return reader
@@ -59,13 +59,13 @@ class LineReader(asyncio.Protocol):
             self._hand_over()
 
     def _hand_over(self) -> None:
-        """Hand over lines for one slice of time; if some are left, nothing is read until they had their turn."""
+        """Hand over lines for one slice of time; if some are left, reading pauses until they had their turn."""
         self._scheduled = False
         until = monotonic() + SLICE
         while self._lines:
             try:
                 self._on_line(self._lines.popleft())
-            except Exception as problem:  # it costs this line and none of those behind it
+            except Exception as problem:  # the error costs this line only, and not the later ones
                 self._loop.call_exception_handler({"message": "a line could not be handled", "exception": problem})
             if self._lines and monotonic() > until:
                 self._transport.pause_reading()
@@ -77,7 +77,7 @@ class LineReader(asyncio.Protocol):
             self.ended.set_result(None)
 
     def close(self) -> None:
-        """Read no more. Any number of times."""
+        """Stop reading; it may be called more than once."""
         self._transport.close()
         self._lines.clear()
         self._on_line = lambda line: None
@@ -86,27 +86,27 @@ class LineReader(asyncio.Protocol):
 
 
 class WriterClosed(Exception):
-    """Nothing can be written any more."""
+    """The pipe is closed, so nothing can be written."""
 
 
 class PipeWriter(asyncio.BaseProtocol):
-    """Writes messages to a pipe one after the other, each whole."""
+    """Writes messages to a pipe in turn, each as a whole."""
 
     def __init__(self, patience: float) -> None:
         self._patience = patience
-        self._taken = 0
-        """Bytes that were to be written so far."""
+        self._total = 0
+        """The number of bytes that were passed to `write`."""
         self._empty = asyncio.Event()
-        """All of them are."""
+        """Set when all of them are written."""
         self._empty.set()
         self.stalled = False
-        """Whether writing failed because nobody read for too long."""
+        """Whether writing failed because the other end did not read for too long."""
         self.broken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """Done when the pipe is closed, by either end."""
+        """Done when either end has closed the pipe."""
 
     @classmethod
     async def open(cls, fd: int, patience: float) -> PipeWriter:
-        """Write to a pipe, which belongs to the writer from now on."""
+        """Write to a pipe; the writer owns the descriptor from now on."""
         writer = cls(patience)
         await asyncio.get_running_loop().connect_write_pipe(lambda: writer, os.fdopen(fd, "wb", 0))
         return writer
@@ -127,7 +127,7 @@ class PipeWriter(asyncio.BaseProtocol):
         self._empty.set()
 
     async def write(self, data: bytes) -> None:
-        """Write all of `data`, in the order of the calls; it is completed even if the caller is cancelled.
+        """Write all of `data`, in the order of the calls; writing completes even if the caller is cancelled.
 
         Raises:
             WriterClosed: the pipe is closed, or nothing could be written for `patience` seconds.
@@ -135,7 +135,7 @@ class PipeWriter(asyncio.BaseProtocol):
         if self._transport.is_closing():
             raise WriterClosed
         self._transport.write(data)
-        self._taken += len(data)
+        self._total += len(data)
         while not self._empty.is_set():
             before = self._written
             try:
@@ -150,17 +150,17 @@ class PipeWriter(asyncio.BaseProtocol):
 
     @property
     def _written(self) -> int:
-        return self._taken - self._transport.get_write_buffer_size()
+        return self._total - self._transport.get_write_buffer_size()
 
     def close(self) -> None:
-        """Close the pipe; who waits to write gets WriterClosed. Any number of times."""
+        """Close the pipe; waiting writers get WriterClosed. It may be called more than once."""
         if self._transport.get_write_buffer_size():
             self._transport.abort()
         else:
             self._transport.close()
 
 
-_FROM = {
+_INSTALL_HINTS = {
     "npx": "npx comes with Node.js: https://nodejs.org",
     "node": "node comes with Node.js: https://nodejs.org",
     "npm": "npm comes with Node.js: https://nodejs.org",
@@ -174,7 +174,7 @@ _LAST_CHARACTERS = 1_000
 
 
 def cannot_start(failure: StartFailure, command: str, cwd: str) -> Unreachable:
-    """The sentence, and what to try, for a program that did not start."""
+    """The error of a program that did not start, with a hint."""
     reason = os.strerror(failure.errno)
     if failure.step == "guard":
         return Unreachable(f"The guard process ended while {command} was being started.", hint="Connect again.")
@@ -186,7 +186,7 @@ def cannot_start(failure: StartFailure, command: str, cwd: str) -> Unreachable:
             return Unreachable(f"{command} cannot be run: the interpreter that it names does not exist.")
         return Unreachable(f"There is no file {command}.")
     if failure.errno == errno.ENOENT:
-        hint = _FROM.get(command, "")
+        hint = _INSTALL_HINTS.get(command, "")
         if " " in command.strip():
             hint = "The command is the program alone: what follows it belongs into args."
         return Unreachable(f"There is no command {command} on the PATH.", hint=hint)
@@ -211,26 +211,26 @@ def how_it_ended(code: int | None) -> str:
 
 
 def last_words(lines: Iterable[bytes]) -> str:
-    """The end of what it wrote on standard error, on one line; empty if it wrote nothing."""
-    told = [line.decode("utf-8", "replace").strip() for line in lines]
-    return " | ".join([line for line in told if line][-_LAST_LINES:])[-_LAST_CHARACTERS:]
+    """The last lines on standard error, as one line; empty if there are none."""
+    texts = [line.decode("utf-8", "replace").strip() for line in lines]
+    return " | ".join([line for line in texts if line][-_LAST_LINES:])[-_LAST_CHARACTERS:]
 
 
 VERDICT = 0.5
-"""Seconds to wait for the exit code when a pipe has closed, so that the failure can name it."""
+"""Seconds to wait for the exit code after a pipe has closed, so that the error can name it."""
 DRAIN = 2.0
-"""Seconds for handing over what a server that has ended wrote before."""
+"""Seconds to hand over the remaining output of a server that has ended."""
 LEFTOVERS = 3.0
-"""Seconds for the guard to end what a server left behind."""
+"""Seconds for the guard to end the processes that a server left behind."""
 STDERR_LINE = 16 * 1024
-"""Longest line of standard error that is kept whole, in bytes."""
+"""The most bytes of a line of standard error that are kept."""
 BOM = b"\xef\xbb\xbf"
 _JSON = re.compile(rb'\{\s*(?:["}]|$)|\[\s*(?:[\[{"\]\d-]|true|false|null|$)')
-"""How an object or an array begins: not as `[info] ready` and `{'a': 1}` do, which are printed text."""
+"""Matches the beginning of an object or an array, but not of printed text such as `[info] ready` or `{'a': 1}`."""
 
 
 def frame_of(line: bytes) -> bytes:
-    """The frame on a line of standard output; empty where it is printed text, or nothing."""
+    """The frame on a line of standard output; empty if the line is printed text, or blank."""
     if not line.startswith(b'{"'):
         text = line.strip()
         if text.startswith(BOM):
@@ -247,7 +247,7 @@ class StdioTransport:
     """A server as a child process under the guard.
 
     Args:
-        argv: finds what is started in the place of the entry's command, where that stands inside walls; it may block.
+        argv: returns the command that starts the server inside its sandbox, instead of the entry's command; may block.
     """
 
     def __init__(self, config: ServerConfig, limits: Limits, tap: Tap, argv: Argv | None = None) -> None:
@@ -261,20 +261,20 @@ class StdioTransport:
         self._lost: ConnectionLost | None = None
         self._watch: asyncio.Task[None] | None = None
         self._closing: asyncio.Task[None] | None = None
-        self._last: deque[bytes] = deque(maxlen=20)
+        self._stderr_tail: deque[bytes] = deque(maxlen=20)
 
     async def open(self, sink: Sink) -> Opened:
         """Start the server; it runs when this returns.
 
         Raises:
-            Unreachable: it could not be started; the sentence says why.
+            Unreachable: it could not be started; the error says why.
         """
         config, argv = self._config, (self._config.command, *self._config.args)
         if not config.command:
             raise Unreachable(f"The entry of {config.name} names no command.")
         try:
-            inside = await asyncio.to_thread(self._argv) if self._argv else argv
-            child = await guard.spawn(inside, child_environment(config), self._cwd)
+            command = await asyncio.to_thread(self._argv) if self._argv else argv
+            child = await guard.spawn(command, child_environment(config), self._cwd)
         except StartFailure as failure:
             raise cannot_start(failure, config.command, self._cwd) from None
         self._sink = sink
@@ -292,11 +292,11 @@ class StdioTransport:
 
     async def send(self, out: Outgoing) -> None:
         """Write one frame; see `Transport.send`."""
-        # A newline is only white space to JSON, and the end of the message to this transport.
+        # A newline is only white space in JSON, but would end the message on this transport.
         await self._write(out.frame.replace(b"\n", b" ") if b"\n" in out.frame else out.frame)
 
     async def send_raw(self, data: bytes, *, newlines: bool = False) -> None:
-        """Write one line as it is; see `Transport.send_raw`."""
+        """Write one line unchanged; see `Transport.send_raw`."""
         if b"\n" in data and not newlines:
             raise UsageError(
                 f"The frame has several lines: {self._config.name} would take each of them for a frame of its own.",
@@ -318,13 +318,13 @@ class StdioTransport:
             raise (self._lost or ConnectionLost(f"The connection to {self._config.name} was closed.")) from None
 
     def negotiated(self, version: str) -> None:
-        """Nothing depends on the version here."""
+        """Does nothing: stdio does not depend on the version."""
 
     def abandon(self, request_id: int | str) -> None:
-        """Nothing belongs to one request here."""
+        """Does nothing: no part of the transport belongs to one request."""
 
     async def close(self) -> None:
-        """End the server and everything that it started; returns when that is done, at most a moment past its limit."""
+        """End the server and all its processes; returns when they are gone, or just after the limit."""
         if self._child is None:
             return
         if self._closing is None:
@@ -350,18 +350,18 @@ class StdioTransport:
         if isinstance(line, Oversize):
             line = line.head + f"… {size_text(line.size - len(line.head))} more".encode()
         line = line.removesuffix(b"\r")
-        self._last.append(line[:1_000])
+        self._stderr_tail.append(line[:1_000])
         self._tap.stderr(line)
 
     async def _watch_for_end(self, child: GuardedChild) -> None:
-        """Wait for the server to end, or to close one of its pipes; then tell the sink, with all that is known."""
+        """Wait for the server to end or to close a pipe, then report to the sink all that is known about it."""
         ends = (child.exited, self._stdout.ended, self._stdin.broken)
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         if await _within(VERDICT, child.exited):
             await _within(LEFTOVERS, child.gone)
             await _within(DRAIN, self._stdout.ended, self._stderr.ended)
         self._lost = self._verdict(child)
-        self._tell(child, self._lost.message)
+        self._note_end(child, self._lost.message)
         if self._sink and self._closing is None:
             self._sink.closed(self._lost)
 
@@ -375,16 +375,16 @@ class StdioTransport:
             text = f"{name} has closed its standard input"
         else:
             text = f"{name} has closed its standard output"
-        words = last_words(self._last)
+        words = last_words(self._stderr_tail)
         return ConnectionLost(f"{text}; it said last: {words}" if words else f"{text}.")
 
-    def _tell(self, child: GuardedChild, text: str) -> None:
+    def _note_end(self, child: GuardedChild, text: str) -> None:
         self._tap.note(text)
         if child.left:
             self._tap.note(f"ended {child.left} more of its processes, which it had left behind")
 
     async def _end(self, child: GuardedChild) -> None:
-        """Ask, insist, kill; what cannot wait any more is left to the keeper, who hears of it by `release`."""
+        """Close its input, then stop it, then kill it; `release` leaves whatever still runs to the keeper."""
         try:
             if self._watch:
                 self._watch.cancel()
@@ -398,7 +398,7 @@ class StdioTransport:
                     await _within(VERDICT, child.gone)
             await _within(VERDICT, self._stdout.ended, self._stderr.ended)
             if child.exited.done() and self._lost is None:
-                self._tell(child, f"{self._config.name} was closed: it {how_it_ended(child.exited.result())}")
+                self._note_end(child, f"{self._config.name} was closed: it {how_it_ended(child.exited.result())}")
         finally:
             self._stdout.close()
             self._stderr.close()
@@ -406,6 +406,6 @@ class StdioTransport:
 
 
 async def _within(seconds: float, *futures: asyncio.Future[None] | asyncio.Future[int | None]) -> bool:
-    """Wait for all of them, for so long; tell whether they are done."""
+    """Wait at most `seconds` for these futures; return whether all are done."""
     await asyncio.wait(futures, timeout=seconds)
     return all(future.done() for future in futures)

@@ -1,7 +1,7 @@
 """MCP over a WebSocket: one text frame for each message (RFC 6455, subprotocol `mcp`); any version of MCP.
 
-Not part of the specification but about; it leaves a "custom transport" to be agreed on (basic/transports). HTTP
-carries the handshake through the same edge as everything else; from there on wsproto reads what the server sends.
+It is no part of the specification, which allows custom transports (basic/transports). HTTP carries the handshake
+through the same edge as other requests; then wsproto parses what the server sends.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from mcp_studio.transport.http_response import PIECE, Response
 
 _WRITE = 256 * 1024
 _COURTESY = 1.0
-"""Seconds for answering a close frame: what is told of the end does not wait for a peer that reads nothing."""
+"""Seconds to send a close frame: the report of the end does not wait for a server that does not read."""
 _UNSENT = frozenset({1004, 1005, 1006, 1015})
 """Close codes that never cross the wire (RFC 6455 7.4.1)."""
-_QUIET = 20.0
-"""Seconds between pings; nothing hangs on their answers: a busy server may let us wait."""
+_PING_INTERVAL = 20.0
+"""Seconds between pings. Their answers do not matter: a busy server may send them late."""
 
 
 class WebSocketTransport(HttpConnection):
@@ -48,17 +48,17 @@ class WebSocketTransport(HttpConnection):
         self._socket: Any = None
         """wsproto's state of the connection."""
         self._message = Joiner(limits.message)
-        self._turn = asyncio.Lock()
+        self._write_lock = asyncio.Lock()
         self._control: Any = None
-        """The newest ping or pong that has not left yet."""
-        self._leaving = False
+        """The newest ping or pong that was not sent yet."""
+        self._close_sent = False
 
     async def open(self, sink: Sink) -> Opened:
-        """Shake hands.
+        """Open the WebSocket.
 
         Raises:
-            Unreachable: nobody is there who speaks WebSocket, or the extra that it needs is not installed.
-            SignInNeeded: the server wants credentials.
+            Unreachable: the server does not speak WebSocket, or the extra for it is not installed.
+            SignInNeeded: the server requires credentials.
             ConfigError: the URL, a header or the environment's proxy cannot be used.
         """
         from importlib.util import find_spec
@@ -69,7 +69,7 @@ class WebSocketTransport(HttpConnection):
             )
         await self.edge.open()
         self._run = await self.hold(sink, self._serve())
-        self.tasks.spawn(self._keep())
+        self.tasks.spawn(self._ping())
         return Opened(self.edge.target)
 
     async def send(self, out: Outgoing) -> None:
@@ -81,7 +81,7 @@ class WebSocketTransport(HttpConnection):
         await self.send_raw(out.frame)
 
     async def send_raw(self, data: bytes, *, newlines: bool = False) -> None:
-        """Write one frame as it is; see `Transport.send_raw`."""
+        """Write one frame unchanged; see `Transport.send_raw`."""
         from wsproto.events import BytesMessage, TextMessage
 
         self.check()
@@ -89,15 +89,15 @@ class WebSocketTransport(HttpConnection):
         try:
             event: Any = TextMessage(data=data.decode("utf-8"))
         except UnicodeDecodeError:
-            event = BytesMessage(data=data)  # what is written by hand may be no text
-        # In a task of its own: a caller that is cancelled must not leave half a frame behind.
-        await asyncio.wait((self.tasks.spawn(self._put(event)),))
+            event = BytesMessage(data=data)  # a hand-written frame may be no text
+        # In a task of its own: a cancelled caller must not leave half a frame behind.
+        await asyncio.wait((self.tasks.spawn(self._send_event(event)),))
         self.check()
 
     # ------------------------------------------------------------------ the handshake
 
     async def _serve(self) -> None:
-        """Hold the connection from the handshake to its end."""
+        """Run the connection from the handshake to its end."""
         from wsproto.connection import Connection, ConnectionType
         from wsproto.utilities import generate_nonce
 
@@ -115,7 +115,7 @@ class WebSocketTransport(HttpConnection):
             self.end(error)
 
     async def _accept(self, answer: Response, key: bytes) -> None:
-        """Return if the connection is a WebSocket now, raise what it is otherwise (RFC 6455 4.1)."""
+        """Return if the connection is a WebSocket now; otherwise raise what the answer is (RFC 6455 4.1)."""
         from wsproto.utilities import generate_accept_token
 
         place, status = self.edge.place, answer.status
@@ -143,13 +143,13 @@ class WebSocketTransport(HttpConnection):
 
     # ------------------------------------------------------------------ out
 
-    async def _put(self, event: Any) -> None:
+    async def _send_event(self, event: Any) -> None:
         from wsproto.utilities import LocalProtocolError
 
         try:
             await self._write(event)
         except LocalProtocolError:
-            return  # it is being closed, which whoever reads is about to tell
+            return  # the connection is closing, as the reader is about to report
         except StudioError as error:
             self.end(error)
 
@@ -157,10 +157,10 @@ class WebSocketTransport(HttpConnection):
         """Write one whole message, after those that are being written.
 
         Raises:
-            HttpLost: the connection ended, or nothing was read for `limits.write` seconds.
+            HttpLost: the connection ended, or the server read nothing for `limits.write` seconds.
         """
         assert self._answer is not None
-        async with self._turn:
+        async with self._write_lock:
             frame = self._socket.send(event)
             try:
                 for start in range(0, len(frame), _WRITE):
@@ -168,35 +168,35 @@ class WebSocketTransport(HttpConnection):
             except self._answer.problems as problem:
                 raise self._answer.broken(problem) from problem
 
-    async def _keep(self) -> None:
-        """Keep what stands in between from cutting an idle connection."""
+    async def _ping(self) -> None:
+        """Send pings, so that no proxy cuts an idle connection."""
         from wsproto.events import Ping
 
         while True:
-            await asyncio.sleep(_QUIET)
-            if not self._turn.locked():
+            await asyncio.sleep(_PING_INTERVAL)
+            if not self._write_lock.locked():
                 self._send_control(Ping())
 
     def _send_control(self, event: Any) -> None:
-        """Send a ping or pong; a newer one takes the place of one that has not left."""
+        """Send a ping or pong; a newer one replaces one that was not sent yet."""
         if self._control is None:
             self.tasks.spawn(self._write_control())
         self._control = event
 
     async def _write_control(self) -> None:
-        async with self._turn:
+        async with self._write_lock:
             event, self._control = self._control, None
-        if not self._leaving:
-            await self._put(event)
+        if not self._close_sent:
+            await self._send_event(event)
 
     # ------------------------------------------------------------------ in
 
     async def _read(self, answer: Response) -> None:
-        """Read until the end; returns only when we have taken leave ourselves.
+        """Read until the end; returns only if we have closed the connection ourselves.
 
         Raises:
-            HttpLost: the server closed the connection; says with which code and reason.
-            HttpBroken: it broke the rules of WebSocket.
+            HttpLost: the server closed the connection; the error has the code and reason.
+            HttpBroken: the server broke the rules of WebSocket.
         """
         while True:
             try:
@@ -204,18 +204,18 @@ class WebSocketTransport(HttpConnection):
             except answer.problems as problem:
                 raise answer.broken(problem) from problem
             if not data:
-                if self._leaving:
+                if self._close_sent:
                     return
                 raise HttpLost(f"{self.edge.place} hung up without closing the WebSocket.")
             self._socket.receive_data(data)
             for event in self._socket.events():
                 if await self._event(event):
                     return
-                await answer.breathe()  # Thousands of empty frames fit into one piece.
+                await answer.breathe()  # One piece can contain thousands of empty frames.
             await answer.breathe()
 
     async def _event(self, event: Any) -> bool:
-        """Handle one event; True at the end that we wanted."""
+        """Handle one event; returns True at an end that we requested."""
         from wsproto import events
 
         if isinstance(event, (events.TextMessage, events.BytesMessage)):
@@ -224,10 +224,10 @@ class WebSocketTransport(HttpConnection):
             if event.message_finished:
                 if not is_text:
                     self.tap.note("a message came as a binary frame; it was taken as text")
-                # The handshake was an HTTP exchange; what follows is as little part of one as a line on stdio is.
+                # The handshake was an HTTP exchange; later messages belong to none, like lines on stdio.
                 message = self._message.take()
                 self.too_long(message) if isinstance(message, Oversize) else self.deliver(message, 0)
-        elif isinstance(event, events.Ping) and not self._leaving:
+        elif isinstance(event, events.Ping) and not self._close_sent:
             self._send_control(event.response())
         elif isinstance(event, events.CloseConnection):
             return await self._closed(int(event.code), event.reason or "")
@@ -236,30 +236,30 @@ class WebSocketTransport(HttpConnection):
     # ------------------------------------------------------------------ ends
 
     async def _closed(self, code: int, reason: str) -> bool:
-        """The server has closed the connection, or wsproto ends it for a broken rule; True if we wanted it."""
+        """Handle the end by the server, or by wsproto for a broken rule; returns True if we requested it."""
         from wsproto.connection import ConnectionState
         from wsproto.frame_protocol import CloseReason
 
         place, words = self.edge.place, excerpt(reason.encode())
-        # wsproto reports a broken rule as if the server had closed the connection, and leaves its state as it was.
+        # wsproto reports a broken rule as if the server had closed the connection, and does not change its own state.
         if self._socket.state in (ConnectionState.OPEN, ConnectionState.LOCAL_CLOSING):
-            await self._leave(code)
+            await self._send_close(code)
             raise HttpBroken(f"{place} broke the rules of WebSocket: {words or 'it says no more'}.")
-        if self._leaving:
+        if self._close_sent:
             return True
-        await self._leave(code if 1000 <= code < 5000 and code not in _UNSENT else 1000)
+        await self._send_close(code if 1000 <= code < 5000 and code not in _UNSENT else 1000)
         names = {reason.value: reason.name.replace("_", " ").lower() for reason in CloseReason}
-        said = f"{code} {names.get(code, '')}".rstrip()
-        raise HttpLost(f"{place} closed the connection: {said}.{f' It says: {words}' if words else ''}")
+        detail = f"{code} {names.get(code, '')}".rstrip()
+        raise HttpLost(f"{place} closed the connection: {detail}.{f' It says: {words}' if words else ''}")
 
-    async def _leave(self, code: int) -> None:
-        """Say that the connection is over; only courtesy where its end is known already."""
+    async def _send_close(self, code: int) -> None:
+        """Send a close frame; if the end is known already, this is only a courtesy."""
         from wsproto.events import CloseConnection
         from wsproto.utilities import LocalProtocolError
 
-        if self._leaving:
+        if self._close_sent:
             return
-        self._leaving = True
+        self._close_sent = True
         try:
             async with asyncio.timeout(_COURTESY):
                 await self._write(CloseConnection(code=code))
@@ -267,13 +267,13 @@ class WebSocketTransport(HttpConnection):
             return
 
     def unforeseen(self, out: Outgoing | None, error: StudioError) -> None:
-        """A task has failed, and the connection with it."""
+        """Report the unexpected error of a task, which ends the connection."""
         self.tap.note(error.message)
         self.end(error)
 
     async def finish(self, share: float) -> None:
-        """Take leave and end the connection."""
+        """Close the WebSocket, and end the connection."""
         if self._socket is not None and self._run is not None and not self._run.done():
-            await self._leave(1000)
+            await self._send_close(1000)
             await asyncio.wait((self._run,), timeout=share)
         await super().finish(share)

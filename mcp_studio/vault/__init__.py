@@ -1,1 +1,1 @@
-"""Where secrets are kept: the keyring of the operating system, an encrypted file that was asked for, or memory."""
+"""Storage of secrets: the operating system's keyring, an encrypted file that the person chose, or memory."""

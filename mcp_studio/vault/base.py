@@ -1,4 +1,4 @@
-"""What every vault can do, and why one refuses."""
+"""The interface of every vault, and the errors by which a vault refuses."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from mcp_studio.errors import ConfigError
 from mcp_studio.paths import try_lock
 
 Drawer = Literal["secrets", "tokens"]
-"""Secrets that a person named for `${keyring:NAME}`, and tokens of signing in: no reference reaches a token."""
+"""The secrets that a person named for `${keyring:NAME}`, and the tokens of sign-ins, which no reference can read."""
 AskPassphrase = Callable[[bool], str]
 """Asks a person for the passphrase of the encrypted file, in the caller's thread. True asks for a new one, typed twice.
-An empty answer means that nobody gave one."""
+An empty answer means that nobody entered one."""
 
 PATIENCE = 60.0
-"""Seconds that one call may take: a keyring may be asking the person to unlock it."""
+"""The most seconds that one call may take: a keyring may be asking the person to unlock it."""
 CHOICES = (
     '`[secrets] store = "file"` in config.toml keeps secrets in a file encrypted under a passphrase '
     "(mcp-studio config set secrets.store file), "
     '`store = "memory"` keeps them until the studio ends.'
 )
-"""The other places for secrets, for hints."""
+"""Hints that name the other places for secrets."""
 
 
 class VaultRefused(ConfigError):
-    """Secrets cannot be stored or read there; says why, and what to do about it."""
+    """The vault cannot store or read secrets; the error says why, and what to do about it."""
 
 
 class VaultDamaged(VaultRefused):
-    """What is kept there is not what was written."""
+    """The stored content is not what was written."""
 
 
 class LockHeld(VaultRefused):
@@ -45,23 +45,26 @@ class LockHeld(VaultRefused):
 
 
 class Vault(Protocol):
-    """A place for secrets by their names. Every call blocks, maybe until a person has unlocked something: in a
-    coroutine it belongs into a thread (`beside`). Every call may raise `VaultRefused`."""
+    """Stores secrets by their names.
+
+    Every call may block until a person has unlocked the vault, so that coroutines call it in a thread (`beside`). Every
+    call may raise `VaultRefused`.
+    """
 
     kind: Keeping
     place: str
-    """Where it is, for people: `the Secret Service keyring`."""
+    """The name of the place, for people: `the Secret Service keyring`."""
 
     def get(self, name: str) -> str | None:
-        """The secret, or None where there is none of that name."""
+        """Return a secret, or None if the name has none."""
         ...
 
     def set(self, name: str, value: str) -> None:
-        """Keep a secret in place of what had that name, and make sure that it can be read back."""
+        """Store a secret, replacing the old one, and make sure that it can be read back."""
         ...
 
     def delete(self, name: str) -> bool:
-        """Forget a secret; False where there was none."""
+        """Delete a secret; False if there was none."""
         ...
 
 
@@ -86,13 +89,13 @@ class MemoryVault:
 
 @contextmanager
 def file_lock(file: Path, what: str, patience: float = 30.0) -> Generator[None]:
-    """Hold a lock between processes and threads. Waiting for it blocks; with 0 seconds of patience it is tried once.
+    """Hold a lock against other processes and threads. Waiting blocks; with a patience of 0 seconds it tries once.
 
-    The file stays: deleting it while somebody waits for it would give the lock to two.
+    The file stays: deleting it while another process waits for it would give the lock to both.
 
     Raises:
-        LockHeld: somebody else holds it for longer.
-        OSError: the file cannot be made.
+        LockHeld: another process holds the lock for longer.
+        OSError: the file cannot be created.
     """
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with open(file, "ab", opener=lambda path, flags: os.open(path, flags, 0o600)) as opened:
@@ -110,7 +113,7 @@ T = TypeVar("T")
 
 
 def in_thread(work: Callable[P, T], *args: P.args, **named: P.kwargs) -> Future[T]:
-    """Run something in a thread of its own that nobody waits for when the program ends."""
+    """Run a function in a thread of its own; the program can end without waiting for it."""
     future: Future[T] = Future()
     future.set_running_or_notify_cancel()
 
@@ -127,5 +130,5 @@ def in_thread(work: Callable[P, T], *args: P.args, **named: P.kwargs) -> Future[
 
 
 async def beside(work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
-    """Await something that may wait for a person. Whoever is cancelled does not wait any longer; the work goes on."""
+    """Await a function that may wait for a person. Cancelling the caller ends the wait; the function goes on."""
     return await asyncio.wrap_future(in_thread(work, *args, **named))

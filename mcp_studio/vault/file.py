@@ -1,4 +1,4 @@
-"""Secrets in one file, encrypted under a passphrase and readable by its owner alone."""
+"""Secrets in one file that is encrypted under a passphrase and readable by its owner alone."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from mcp_studio.vault.base import AskPassphrase, Drawer, VaultDamaged, VaultRefu
 FORMAT = "mcp-studio secrets"
 VERSION = 1
 VARIABLE = "MCP_STUDIO_PASSPHRASE"
-"""The environment variable that the passphrase may stand in."""
+"""The environment variable that may contain the passphrase."""
 SHORTEST = 8
-"""Characters of a new passphrase."""
+"""The fewest characters of a new passphrase."""
 COST = {"n": 1 << 16, "r": 8, "p": 2}
-"""What deriving a new key costs: 64 MB of memory, about 0.3 s."""
+"""The cost of deriving a new key: 64 MB of memory, about 0.3 s."""
 _CHECK = b"mcp-studio"
 _NONCE = 12
 _TRIES = 3
 
 Json = dict[str, Any]
 Keys = dict[Path, tuple[Json, bytes]]
-"""How the key of each file is derived, and the key: a person is asked once. The passphrase itself is not stored."""
-_asking = threading.RLock()
+"""The parameters of each file's key, and the key, so that a person enters the passphrase once. It is not stored."""
+_prompt_lock = threading.RLock()
 
 
 def file_in(state: Path) -> Path:
-    """The file, in a folder of its own below the state folder."""
+    """The encrypted file, in a folder of its own below the state folder."""
     return state / "secrets" / "secrets.json"
 
 
 class FileVault:
-    """One drawer of the encrypted file. The first secret makes the file, and asks for a new passphrase."""
+    """One drawer of the encrypted file. Storing the first secret creates the file and asks for a new passphrase."""
 
     kind: Keeping = "file"
 
@@ -66,8 +66,8 @@ class FileVault:
         return True
 
     def _change(self, change: Callable[[dict[str, str]], object]) -> None:
-        """Read, change and write, with no other process in between."""
-        self._load()  # whoever has to type the passphrase does so before others are kept waiting
+        """Read the file, change it and write it, under a lock against other processes."""
+        self._load()  # a person may have to enter the passphrase, which must not happen while the lock is held
         try:
             with file_lock(self._file.with_suffix(".lock"), "the encrypted secrets"):
                 secrets = self._load()
@@ -78,7 +78,7 @@ class FileVault:
             raise self._failed("written", problem) from None
 
     def _load(self) -> dict[str, str]:
-        """All secrets of the file; none where there is no file."""
+        """All secrets of the file; none if there is no file."""
         try:
             text = self._file.read_bytes()
         except FileNotFoundError:
@@ -87,10 +87,10 @@ class FileVault:
             raise self._failed("read", problem) from None
         content = self._content(text)
         kdf = content["kdf"]
-        with _asking:
+        with _prompt_lock:
             for _ in range(_TRIES):
-                known = self._keys.get(self._file)
-                key = known[1] if known and known[0] == kdf else self._derive(self._passphrase(new=False), kdf)
+                entry = self._keys.get(self._file)
+                key = entry[1] if entry and entry[0] == kdf else self._derive(self._passphrase(new=False), kdf)
                 if _decrypt(content["check"], key, b"check", kdf) == _CHECK:
                     self._keys[self._file] = kdf, key
                     secrets = _decrypt(content["sealed"], key, b"sealed", kdf)
@@ -140,9 +140,9 @@ class FileVault:
             raise VaultRefused(f"{self._file} is encrypted under a passphrase, and nobody gave it.", hint=hint)
         return passphrase
 
-    def _failed(self, done: str, problem: OSError) -> VaultRefused:
+    def _failed(self, action: str, problem: OSError) -> VaultRefused:
         reason = problem.strerror or str(problem)
-        return VaultRefused(f"The encrypted file {self._file} cannot be {done}: {reason}.", file=str(self._file))
+        return VaultRefused(f"The encrypted file {self._file} cannot be {action}: {reason}.", file=str(self._file))
 
     def _damaged(self, reason: str) -> VaultDamaged:
         hint = "Put a copy back, or take it away and store the secrets again."
@@ -160,8 +160,8 @@ def _digest(content: Json) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def _bound(purpose: bytes, kdf: Json) -> bytes:
-    """What is authenticated besides: nobody can move a part of the file to another place."""
+def _associated_data(purpose: bytes, kdf: Json) -> bytes:
+    """Data that is authenticated besides the secret, so that nobody can move a part of the file to another place."""
     return purpose + json.dumps([FORMAT, VERSION, kdf], sort_keys=True).encode()
 
 
@@ -169,7 +169,7 @@ def _encrypt(data: bytes, key: bytes, purpose: bytes, kdf: Json) -> str:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
     nonce = os.urandom(_NONCE)
-    return b64encode(nonce + AESGCM(key).encrypt(nonce, data, _bound(purpose, kdf))).decode()
+    return b64encode(nonce + AESGCM(key).encrypt(nonce, data, _associated_data(purpose, kdf))).decode()
 
 
 def _decrypt(text: str, key: bytes, purpose: bytes, kdf: Json) -> bytes | None:
@@ -178,6 +178,6 @@ def _decrypt(text: str, key: bytes, purpose: bytes, kdf: Json) -> bytes | None:
 
     try:
         data = b64decode(text, validate=True)
-        return AESGCM(key).decrypt(data[:_NONCE], data[_NONCE:], _bound(purpose, kdf))
+        return AESGCM(key).decrypt(data[:_NONCE], data[_NONCE:], _associated_data(purpose, kdf))
     except (InvalidTag, ValueError, TypeError):
         return None

@@ -1,4 +1,4 @@
-"""`${keyring:NAME}`: the secrets that a person has named, in the place that the settings name."""
+"""`${keyring:NAME}`: the secrets that a person has named, in the place that the settings choose."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _keys: Keys = {}
 
 
 def open_vault(keeping: Keeping, state: Path, drawer: Drawer = "tokens") -> Vault:
-    """The vault of a kind. Looking for a keyring blocks: in a coroutine it belongs into a thread (`beside`).
+    """Open the vault of a kind. Finding a keyring blocks: coroutines call this in a thread (`beside`).
 
     Args:
-        state: the state folder, for the encrypted file; what is kept in memory belongs to it too.
-        drawer: `secrets` is for what `${keyring:NAME}` may name.
+        state: the state folder, which has the encrypted file; each folder has its own secrets in memory too.
+        drawer: `secrets` holds what `${keyring:NAME}` may name.
 
     Raises:
-        VaultRefused: there is no keyring that can be used: why, and how to get one.
+        VaultRefused: there is no usable keyring; the error says why, and how to get one.
     """
     if keeping == "memory":
         return _memory.setdefault((state, drawer), MemoryVault())
@@ -43,7 +43,7 @@ def open_vault(keeping: Keeping, state: Path, drawer: Drawer = "tokens") -> Vaul
 
 @record()
 class _Store:
-    """Where to look: one for the process, as references are replaced in many places."""
+    """Where named secrets are stored: one place per process, because references are replaced in many parts of it."""
 
     keeping: Keeping = "keyring"
     state: Path | None = None
@@ -54,12 +54,12 @@ _store = _Store()
 
 
 def use(keeping: Keeping, state: Path) -> None:
-    """Look for named secrets in a place of this kind from now on."""
+    """Store and read named secrets in this kind of place from now on."""
     _store.keeping, _store.state = keeping, state
 
 
 def ask_with(ask: AskPassphrase | None) -> None:
-    """Set how a person is asked for the passphrase of the encrypted file."""
+    """Set the function that asks a person for the passphrase of the encrypted file."""
     _store.ask = ask
 
 
@@ -68,16 +68,16 @@ def _state() -> Path:
 
 
 def named() -> Vault:
-    """The vault of named secrets.
+    """Open the vault of named secrets.
 
     Raises:
-        VaultRefused: there is none that can be used, and how to get one.
+        VaultRefused: there is no usable one; the error says how to get one.
     """
     return open_vault(_store.keeping, _state(), "secrets")
 
 
 def place_in_words(keeping: Keeping, state: Path) -> str:
-    """Where secrets and sign-ins are kept; begins with ✗ where they cannot be. Blocks, and unlocks nothing."""
+    """The place of secrets and sign-ins, for people; begins with ✗ if there is none. Blocks, and unlocks nothing."""
     try:
         return open_vault(keeping, state).place
     except VaultRefused as error:
@@ -89,26 +89,26 @@ def _names_file() -> Path:
 
 
 def names() -> dict[str, Keeping]:
-    """The names that a person has kept secrets under, sorted, and the kind of place that each was put in."""
-    found = mapping(read_object(_names_file()).get("names"))  # only lists depend on the file
-    return {name: kept for name, kept in sorted(found.items()) if kept in get_args(Keeping)}
+    """The names under which a person has stored secrets, sorted, and the kind of place of each."""
+    entries = mapping(read_object(_names_file()).get("names"))  # only listings depend on this file
+    return {name: keeping for name, keeping in sorted(entries.items()) if keeping in get_args(Keeping)}
 
 
-def _save_name(name: str, kept: Keeping | None) -> None:
-    """Remember where the secret of a name is; None forgets the name."""
+def _save_name(name: str, keeping: Keeping | None) -> None:
+    """Remember the place of a name's secret; None forgets the name."""
     file = _names_file()
-    known = {key: value for key, value in {**names(), name: kept}.items() if value is not None}
+    entries = {key: value for key, value in {**names(), name: keeping}.items() if value is not None}
     try:
-        write_object(file, {"version": 1, "names": known})
+        write_object(file, {"version": 1, "names": entries})
     except OSError as problem:
         raise ConfigError(f"Cannot be written: {problem.strerror or problem}.", file=str(file)) from None
 
 
 def check_name(name: str) -> str:
-    """The name itself, where a reference to it can be written.
+    """Return a name that a reference can contain.
 
     Raises:
-        ConfigError: it is none for `${keyring:NAME}`.
+        ConfigError: `${keyring:NAME}` cannot contain the name.
     """
     if not _GOOD.fullmatch(name):
         hint = "Letters, digits and . _ - @ make one, and spaces inside, up to 100 of them."
@@ -117,10 +117,10 @@ def check_name(name: str) -> str:
 
 
 def keep(name: str, value: str) -> str:
-    """Keep a secret under a name that `${keyring:NAME}` then stands for, in place of what had it; says where it is.
+    """Store a secret for `${keyring:NAME}`, replacing the old one, and say where.
 
     Raises:
-        ConfigError: the name is none, the secret is empty, or it could not be stored: why, and what else there is.
+        ConfigError: the name is invalid, the secret is empty, or it could not be stored; the error says what to do.
     """
     check_name(name)
     if not value:
@@ -132,47 +132,47 @@ def keep(name: str, value: str) -> str:
 
 
 def move(servers: Iterable[ServerConfig], redactor: Redactor) -> list[ServerConfig]:
-    """The entries with references in the places of their secrets, which are kept now. Blocks.
+    """Store the secrets of entries, and return the entries with references instead. Blocks.
 
     Raises:
-        ConfigError: a secret could not be stored: why, and what else there is; those before stay kept.
+        ConfigError: a secret could not be stored; the error says what to do. The earlier ones stay stored.
     """
-    moved: list[ServerConfig] = []
+    entries: list[ServerConfig] = []
     for server in servers:
         found, free = offers(server), dict[str, str]()
         for name, value in {one.name: one.value for one in found}.items():
             redactor.learn(value)
-            # No list knows of all names: another secret keeps the one that it has.
+            # Nothing lists all names: a name that another secret has is not used.
             further = (name, *(f"{name}-{number}" for number in range(2, 100)))
             free[name] = next(one for one in further if named().get(one) in (None, value))
             keep(free[name], value)
-        moved.append(placed(server, [one._replace(name=free[one.name]) for one in found]))
-    return moved
+        entries.append(placed(server, [one._replace(name=free[one.name]) for one in found]))
+    return entries
 
 
 def remove(name: str) -> bool:
-    """Forget the secret of a name, and the name; False where there was none.
+    """Delete the secret of a name, and the name; False if there was no secret.
 
     Raises:
-        ConfigError: it may still be there.
+        ConfigError: the secret may still be there.
     """
-    there = named().delete(name)
+    deleted = named().delete(name)
     if name in names():
         _save_name(name, None)
-    return there
+    return deleted
 
 
 def lookup(name: str) -> str:
-    """The secret kept under a name. Blocks, maybe until a person has unlocked something.
+    """Read the secret of a name. Blocks, maybe until a person has unlocked the vault.
 
     Raises:
-        ConfigError: nothing usable keeps secrets here, or nothing is kept under that name.
+        ConfigError: there is no usable vault here, or it has no such name.
     """
     return session()(name)
 
 
 def session() -> Callable[[str], str]:
-    """`lookup` for many names: a store that refuses is asked only once."""
+    """`lookup` for many names: a vault that refuses is opened only once."""
     vault: Vault | None = None
     refusal: VaultRefused | None = None
 
@@ -184,7 +184,7 @@ def session() -> Callable[[str], str]:
             vault = vault or named()
             found = vault.get(name)
         except VaultRefused as problem:
-            if not isinstance(problem, VaultDamaged):  # which may be of one name alone
+            if not isinstance(problem, VaultDamaged):  # damage may affect one name alone
                 refusal = problem
             hint = f"{problem.hint} Or use an environment variable instead of ${{keyring:{name}}}.".strip()
             raise type(problem)(problem.message, file=problem.file, hint=hint) from None

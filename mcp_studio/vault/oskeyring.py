@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from keyring.backend import KeyringBackend
 
 SERVICES: dict[Drawer, str] = {"secrets": "mcp-studio", "tokens": "mcp-studio sign-in"}
-"""The service names of our passwords."""
+"""The service names under which our secrets are stored."""
 PLACES = {
     "keyring.backends.SecretService.Keyring": "the Secret Service keyring",
     "keyring.backends.libsecret.Keyring": "the Secret Service keyring",
@@ -26,15 +26,15 @@ PLACES = {
     "keyring.backends.macOS.Keyring": "the macOS keychain",
     "keyring.backends.Windows.WinVaultKeyring": "the Windows Credential Manager",
 }
-"""The only backends that are used: `keyring` itself would also take one that writes clear text."""
+"""The only backends that we use: `keyring` itself would accept one that writes clear text."""
 WINDOWS_LIMIT = 600
-"""Characters of one Windows credential: it takes 2,560 bytes of UTF-16, and a character has up to 4."""
+"""The most characters of one Windows credential, which takes 2,560 bytes of UTF-16: a character has up to 4."""
 _UNLOCK = f"Start it, unlock it, and try again. {CHOICES}"
 _PARTS = re.compile(r"mcp-studio parts 1 ([ab]) ([0-9]{1,4}) ([0-9a-f]{64})\Z")
 
 _backend: KeyringBackend | None = None
-_turn = threading.Lock()
-"""Held while a call runs: of two at once each would show its own dialog for unlocking."""
+_lock = threading.Lock()
+"""Held while a call runs: two calls at once would each show an unlock dialog."""
 
 
 class KeyringVault:
@@ -43,10 +43,10 @@ class KeyringVault:
     kind: Keeping = "keyring"
 
     def __init__(self, drawer: Drawer = "secrets", patience: float = PATIENCE) -> None:
-        """Look for a keyring; `patience` is how many seconds one call may take.
+        """Find a keyring; `patience` is the most seconds that one call may take.
 
         Raises:
-            VaultRefused: why there is none that can be used, and how to get one.
+            VaultRefused: there is no usable keyring; the error says why, and how to get one.
         """
         self._service = SERVICES[drawer]
         self._patience = patience
@@ -62,24 +62,24 @@ class KeyringVault:
         return self._run(lambda: self._delete(name, *_parts(name, self._header(name))))
 
     def _run(self, work: Callable[[], T]) -> T:
-        """One call, with a deadline: a keyring that waits for its dialog cannot be interrupted."""
-        silent = VaultRefused("The keyring does not answer: it may be waiting to be unlocked.", hint=_UNLOCK)
-        if not _turn.acquire(timeout=self._patience):
-            raise silent
+        """Run one call with a deadline: a keyring that shows a dialog cannot be interrupted."""
+        no_answer = VaultRefused("The keyring does not answer: it may be waiting to be unlocked.", hint=_UNLOCK)
+        if not _lock.acquire(timeout=self._patience):
+            raise no_answer
 
         def run() -> T:
             try:
                 return work()
             finally:
-                _turn.release()
+                _lock.release()
 
         try:
             return in_thread(run).result(self._patience)
         except VaultRefused:
             raise
         except TimeoutError:
-            raise silent from None
-        except Exception as problem:  # boundary: keyring lets through what the libraries of the system raise
+            raise no_answer from None
+        except Exception as problem:  # boundary: keyring passes on what the system's libraries raise
             forget()
             if type(problem).__name__ in ("KeyringLocked", "LockedException", "PromptDismissedException"):
                 raise VaultRefused("The keyring is locked, and nobody has unlocked it.", hint=_UNLOCK) from None
@@ -87,13 +87,13 @@ class KeyringVault:
             raise VaultRefused(f"The keyring failed: {reason}.", hint=_UNLOCK) from None
 
     def _get(self, name: str) -> str | None:
-        read = _find().get_password
-        stored = read(self._service, name)
-        found = _PARTS.match(stored or "")
-        if found is None:
+        get = _find().get_password
+        stored = get(self._service, name)
+        marks = _PARTS.match(stored or "")
+        if marks is None:
             return stored
-        whole = "".join(read(self._service, part) or "" for part in _parts(name, found))
-        if _digest(whole) != found[3]:
+        whole = "".join(get(self._service, part) or "" for part in _parts(name, marks))
+        if _digest(whole) != marks[3]:
             raise VaultDamaged(f"`{name}` is incomplete in the keyring.", hint="Store it again, or sign in again.")
         return whole
 
@@ -104,7 +104,7 @@ class KeyringVault:
         limit = WINDOWS_LIMIT if "Windows" in place else sys.maxsize
         stored = value
         if len(value) > limit or _PARTS.match(value):
-            letter = "b" if before and before[1] == "a" else "a"  # the old value stays until the new one is whole
+            letter = "b" if before and before[1] == "a" else "a"  # the old value stays until the new one is complete
             stored = f"mcp-studio parts 1 {letter} {-(-len(value) // limit)} {_digest(value)}"
             for number, part in enumerate(_parts(name, _PARTS.match(stored))):
                 backend.set_password(self._service, part, value[number * limit :][:limit])
@@ -114,10 +114,10 @@ class KeyringVault:
             raise VaultDamaged(f"What {place} kept as `{name}` is not what was written.", hint=CHOICES)
 
     def _delete(self, *names: str) -> bool:
-        there = [name for name in names if _find().get_password(self._service, name) is not None]
-        for name in there:
+        stored = [name for name in names if _find().get_password(self._service, name) is not None]
+        for name in stored:
             _find().delete_password(self._service, name)
-        return bool(there)
+        return bool(stored)
 
     def _header(self, name: str) -> re.Match[str] | None:
         return _PARTS.match(_find().get_password(self._service, name) or "")
@@ -132,7 +132,7 @@ def _digest(value: str) -> str:
 
 
 def forget() -> None:
-    """Look for a keyring anew with the next call."""
+    """Find the keyring again at the next call."""
     global _backend
     _backend = None
 
@@ -142,7 +142,7 @@ def _name(backend: KeyringBackend | None) -> str:
 
 
 def _find() -> KeyringBackend:
-    """The keyring that the person has configured for `keyring`, else the best that is here."""
+    """The keyring that the person has configured for `keyring`, else the best available one."""
     global _backend
     if _backend is None:
         _backend = _configured() or _best()
@@ -169,7 +169,7 @@ def _best() -> KeyringBackend:
     for name in PLACES:
         try:
             usable.append(core.load_keyring(name))
-        except Exception as problem:  # boundary: whatever a library of the system raises means "not here"
+        except Exception as problem:  # boundary: any error of a system library means that its backend is not available
             reasons.append(f"{problem}".rstrip("."))
     if not usable:
         hint = f"Start and unlock one, such as gnome-keyring, KeePassXC or KDE's wallet. {CHOICES}"

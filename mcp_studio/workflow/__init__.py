@@ -1,4 +1,4 @@
-"""Workflows: plans over tools, read from a file, checked, run step by step, kept and compared."""
+"""Workflows: plans over tools that are read from a file, checked, run step by step, stored and compared."""
 
 from mcp_studio.workflow.check import check as check
 from mcp_studio.workflow.durable import DurableRuns as DurableRuns

@@ -1,4 +1,4 @@
-"""What is wrong with a workflow before anything runs: names, order, tools, arguments; and what it would call."""
+"""Checks a workflow before it runs: names, order, tools, arguments; and lists the calls that it would make."""
 
 from __future__ import annotations
 
@@ -25,33 +25,33 @@ from mcp_studio.workflow.expression import Expression, ExpressionError, Name
 from mcp_studio.workflow.model import LOCALS, Step, Workflow, WorkflowProblem
 
 _LISTED = 20
-"""Items of one step whose calls are shown."""
+"""How many items of one step have their calls listed."""
 _MOST = 1_000
 _INPUT = re.compile(r"\$?\{?inputs?\.(\w+)\}?")
-"""An argument that is an input as it is."""
+"""An argument that is exactly one input."""
 Scope = ChainMap[str, Any]
-"""What the names of expressions mean: what the innermost steps know comes first."""
+"""The values of names in expressions; the innermost step's names come first."""
 
 
 def check_names(workflow: Workflow) -> list[WorkflowProblem]:
-    """Names that mean nothing where they stand, and those that nobody uses."""
+    """Find names that are unknown where they are used, and inputs and variables that are never used."""
     return _Names(workflow).problems()
 
 
 async def check(workflow: Workflow, studio: Studio) -> list[WorkflowProblem]:
-    """All that is wrong with it; waits for the servers that it calls."""
-    found = [*workflow.problems, *check_names(workflow)]
-    await settled(studio, workflow.servers)
+    """Find all problems of a workflow; waits for the servers that it calls."""
+    problems = [*workflow.problems, *check_names(workflow)]
+    await settle(studio, workflow.servers)
     for step in workflow.walk():
-        found += _check_call(workflow, studio, step) if step.kind == "call" else ()
-    return sorted(dict.fromkeys(found), key=lambda one: (one.line, one.column))
+        problems += _check_call(workflow, studio, step) if step.kind == "call" else ()
+    return sorted(dict.fromkeys(problems), key=lambda one: (one.line, one.column))
 
 
-async def settled(studio: Studio, servers: Collection[str]) -> None:
-    """Wait until these servers are listed, or cannot be: what tools say of themselves decides what is asked."""
+async def settle(studio: Studio, servers: Collection[str]) -> None:
+    """Wait until these servers have listed their tools or failed: the tools' annotations decide what needs approval."""
     names = {*studio.manager.names()}
-    known = names & {*servers} if len(names) > 1 else names  # the only one, whatever the plan calls it
-    statuses = await asyncio.gather(*map(studio.manager.settle, known))
+    targets = names & {*servers} if len(names) > 1 else names  # a single server is used, whatever the workflow calls it
+    statuses = await asyncio.gather(*map(studio.manager.settle, targets))
     await asyncio.gather(*(studio.manager.listed(one.server) for one in statuses if one.state == "ready"))
 
 
@@ -59,13 +59,13 @@ def tool_ref(studio: Studio, step: Step) -> Ref:
     """The tool that a step calls.
 
     Raises:
-        UsageError: there is no such server, or none is named and there are several.
+        UsageError: there is no such server, or the step names none and there are several.
     """
     name, servers = str(step.raw["call"]), studio.manager.names()
     server, dot, tool = name.partition(".")
     if step.raw.get("server"):
         server, tool = str(step.raw["server"]), name
-    elif len(servers) == 1 and server not in servers:  # the only one stands for whatever the plan calls it
+    elif len(servers) == 1 and server not in servers:  # a single server is the one, whatever the workflow calls it
         whole = Ref("tool", servers[0], name)
         server, tool = servers[0], tool if dot and not studio.catalog.find(whole) else name
     elif not dot:
@@ -75,12 +75,12 @@ def tool_ref(studio: Studio, step: Step) -> Ref:
 
 
 class _Names:
-    """Walks a plan in its order, and knows what each step can name."""
+    """Walks a workflow in its order, and knows which names each step can use."""
 
     def __init__(self, workflow: Workflow) -> None:
         self._workflow = workflow
-        self._found: list[WorkflowProblem] = []
-        self._used: set[tuple[str, str]] = set()
+        self._problems: list[WorkflowProblem] = []
+        self._references: set[tuple[str, str]] = set()
         self._ids = {step.id: step for step in workflow.walk() if step.named}
         self._order = {step.id: at for at, step in enumerate(workflow.walk())}
         sets = (mapping(step.raw["set"]) for step in workflow.walk() if step.kind == "set")
@@ -94,14 +94,14 @@ class _Names:
         for expression, _ in self._workflow.output.expressions if self._workflow.output else ():
             self._names(expression, "", visible)
         file = self._workflow.file
-        known = {("input", name) for name in self._inputs} | {("var", name) for name in self._variables}
-        for kind, name in sorted(known - self._used):
-            said = f"The {'input' if kind == 'input' else 'variable'} {name} is not used."
-            self._found.append(WorkflowProblem(file, "", 0, 0, said, "warning"))
-        return self._found
+        names = {("input", name) for name in self._inputs} | {("var", name) for name in self._variables}
+        for kind, name in sorted(names - self._references):
+            message = f"The {'input' if kind == 'input' else 'variable'} {name} is not used."
+            self._problems.append(WorkflowProblem(file, "", 0, 0, message, "warning"))
+        return self._problems
 
     def _steps(self, steps: Sequence[Step], visible: frozenset[str]) -> frozenset[str]:
-        """Check steps that come one after the other; gives what can be named behind them."""
+        """Check consecutive steps; returns the names that can be used after them."""
         for step in steps:
             visible = self._step(step, visible)
         return visible
@@ -125,20 +125,20 @@ class _Names:
 
     def _names(self, expression: Expression, step: str, visible: frozenset[str]) -> None:
         for name in expression.names:
-            if why := self._wrong(name, step, visible):
+            if why := self._fault(name, step, visible):
                 column = expression.column + name.column - 1
-                self._found.append(WorkflowProblem(self._workflow.file, step, expression.line, column, why))
+                self._problems.append(WorkflowProblem(self._workflow.file, step, expression.line, column, why))
 
-    def _wrong(self, name: Name, step: str, visible: frozenset[str]) -> str:
+    def _fault(self, name: Name, step: str, visible: frozenset[str]) -> str:
         first, *rest = name.path
         if first in ("input", "var"):
             member = rest[0] if rest else ""
-            known = self._inputs.keys() if first == "input" else self._variables
-            self._used |= {(first, member)} if member else {(first, one) for one in known}
-            if not member or member in known or (first == "input" and self._open):
+            members = self._inputs.keys() if first == "input" else self._variables
+            self._references |= {(first, member)} if member else {(first, one) for one in members}
+            if not member or member in members or (first == "input" and self._open):
                 return ""
             what = "There is no input" if first == "input" else "Nothing sets the variable"
-            return f"{what} {member}.{suggestion(member, known)}"
+            return f"{what} {member}.{suggestion(member, members)}"
         if first in visible:
             return ""
         if kinds := [kind for kind, names in LOCALS.items() if first in names]:
@@ -148,23 +148,23 @@ class _Names:
         if any(one.id == step for one in self._ids[first].walk()):
             return f"{first} is not done here: this step is {'the same' if first == step else 'inside it'}."
         if self._order[first] > self._order.get(step, len(self._order)):
-            if step in self._reached(first, set()):
+            if step in self._dependencies(first, set()):
                 return f"{first} and {step} wait for each other: each uses what the other gives."
             return f"{first} is not done here: it comes later."
         return f"What {first} gives is not to be seen here: it is inside a step whose insides are its own."
 
-    def _reached(self, identity: str, seen: set[str]) -> set[str]:
-        """The steps whose results a step uses, directly or not."""
-        for one in self._ids[identity].walk() if identity not in seen else ():
-            seen.add(identity)
+    def _dependencies(self, identity: str, found: set[str]) -> set[str]:
+        """The steps whose results a step uses, directly or indirectly."""
+        for one in self._ids[identity].walk() if identity not in found else ():
+            found.add(identity)
             for name in (name.path[0] for expression in one.expressions() for name in expression.names):
                 if name in self._ids:
-                    seen |= {name} | self._reached(name, seen)
-        return seen
+                    found |= {name} | self._dependencies(name, found)
+        return found
 
 
 def _check_call(workflow: Workflow, studio: Studio, step: Step) -> Iterator[WorkflowProblem]:
-    """What is wrong with a tool and what it would get."""
+    """Find problems of a step's tool and its arguments."""
 
     def problem(message: str, severity: Literal["error", "warning"] = "error") -> WorkflowProblem:
         return WorkflowProblem(workflow.file, step.id, step.line, 1 if step.line else 0, message, severity)
@@ -190,42 +190,42 @@ def _check_call(workflow: Workflow, studio: Studio, step: Step) -> Iterator[Work
 
 
 def _arguments(workflow: Workflow, step: Step, ref: Ref, tool: ToolView) -> Iterator[tuple[str, Any]]:
-    """What does not fit the tool's schema; values of expressions are known only where they are inputs."""
-    given, schema = mapping(step.raw.get("arguments")), mapping(tool.input_schema)
+    """Find arguments that do not fit the tool's schema; of expressions only those that are an input can be checked."""
+    arguments, schema = mapping(step.raw.get("arguments")), mapping(tool.input_schema)
     dynamic = {within for one in (step.value,) if one for _, within in one.expressions}
     properties = mapping(schema.get("properties"))
-    for found in errors(quick(build(schema), given)):
-        path = path_of(found.pointer, given)
-        value = get_or_none(given, path)
+    for problem in errors(quick(build(schema), arguments)):
+        path = path_of(problem.pointer, arguments)
+        value = get_or_none(arguments, path)
         if not (isinstance(value, str) and value in dynamic):
-            yield f"{ref}: {key_of(path) or 'arguments'} {found.message}.", "error"
-    for key in given.keys() - properties.keys():
+            yield f"{ref}: {key_of(path) or 'arguments'} {problem.message}.", "error"
+    for key in arguments.keys() - properties.keys():
         closed = schema.get("additionalProperties", True) is False
         if closed or (properties and "additionalProperties" not in schema):
             yield f"{ref} has no argument {key}.{suggestion(key, properties)}", "error" if closed else "warning"
     types = mapping(mapping(workflow.inputs).get("properties"))
-    for key, value in given.items():
-        found = _INPUT.fullmatch(value) if isinstance(value, str) else None
-        has, wants = (mapping(one).get("type") for one in (types.get(found[1]) if found else None, properties.get(key)))
+    for key, value in arguments.items():
+        match = _INPUT.fullmatch(value) if isinstance(value, str) else None
+        has, wants = (mapping(one).get("type") for one in (types.get(match[1]) if match else None, properties.get(key)))
         if isinstance(has, str) and isinstance(wants, str) and has != wants and (has, wants) != ("integer", "number"):
             yield f"{ref}: {key} must be of type {wants}, and that input is of type {has}.", "error"
 
 
 class PlannedCall(NamedTuple):
-    """A call that a run would make; an expression whose value only the run will know stands as it is written."""
+    """A call that a run would make; an expression without a value before the run stays as it is written."""
 
     path: str
     tool: str
     arguments: Json
     only_if: str = ""
-    """The conditions that decide, where nobody knows their value yet."""
+    """The conditions that the call depends on and whose value only the run will know."""
 
 
 def planned(workflow: Workflow, studio: Studio, inputs: dict[str, Json]) -> list[PlannedCall]:
     """The calls of a run with these inputs, as far as they are known before it.
 
     Raises:
-        UsageError: a step names no server that there is.
+        UsageError: a step names a server that does not exist.
     """
     values = defaults(build(workflow.inputs or {})) | inputs
     return [*islice(_planned(studio, workflow.steps, ChainMap({"input": values, "var": {}}), "", ""), _MOST)]
@@ -233,7 +233,7 @@ def planned(workflow: Workflow, studio: Studio, inputs: dict[str, Json]) -> list
 
 def _planned(studio: Studio, steps: Sequence[Step], scope: Scope, before: str, only_if: str) -> Iterator[PlannedCall]:
     for step in steps:
-        path, inner, condition = f"{before}.{step.id}".lstrip("."), scope, _known(step, scope)
+        path, inner, condition = f"{before}.{step.id}".lstrip("."), scope, _early_value(step, scope)
         if step.kind == "call":
             arguments = step.value.value(scope, partial=True) if step.value else {}
             yield PlannedCall(path, str(tool_ref(studio, step)), arguments, only_if)
@@ -248,19 +248,19 @@ def _planned(studio: Studio, steps: Sequence[Step], scope: Scope, before: str, o
             yield from _planned(studio, step.parts.get("aggregate", ()), scope.new_child(), path, only_if)
         elif step.kind == "choose":
             for key in ("then", "else"):
-                said = f"not ({step.raw['choose']})" if key == "else" else str(step.raw["choose"])
-                why = " and ".join(filter(None, (only_if, "" if condition is not None else said)))
+                text = f"not ({step.raw['choose']})" if key == "else" else str(step.raw["choose"])
+                why = " and ".join(filter(None, (only_if, "" if condition is not None else text)))
                 if condition is None or bool(condition) == (key == "then"):
                     yield from _planned(studio, step.parts.get(key, ()), scope, path, why)
         else:
             if step.kind == "loop":
                 inner = scope.new_child({"iteration": 0, "results": []})
-            for some in step.parts.values():
-                yield from _planned(studio, some, inner, path, only_if)
+            for part in step.parts.values():
+                yield from _planned(studio, part, inner, path, only_if)
 
 
-def _known(step: Step, scope: Scope) -> Json:
-    """The value of a step's condition or items, where it is known before the run."""
+def _early_value(step: Step, scope: Scope) -> Json:
+    """The value of a step's condition or items; None if only the run will know it."""
     try:
         return step.condition.value(scope) if step.condition else None
     except ExpressionError:

@@ -1,6 +1,6 @@
-"""Runs that survive their process: the same plan as a workflow of DBOS, which keeps every step in a database.
+"""Runs that survive their process: each is a workflow of DBOS, which stores every step in a database.
 
-DBOS does all that is about persistence, queues and schedules. What is here says what its steps and children are.
+DBOS handles persistence, queues and schedules; this module defines its steps and child workflows.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from mcp_studio.workflow.records import RunStore
 from mcp_studio.workflow.run import Direct, Job, Run, StepRun, Work, outcome_of, packed, unpacked, unwrapped
 
 _VERSION = "mcp-studio-1"
-"""Of what is written; a process takes up only what was written under the same."""
+"""The version of the stored data; a process resumes only data of its own version."""
 _POLL = 0.05
-"""Seconds between two looks into a queue."""
+"""Seconds between two polls of a queue."""
 _PROCESS = os.urandom(8).hex()
 _RUN = "run-"
-"""How the name of a process begins that runs one workflow."""
+"""The prefix of the name of a process that runs one workflow."""
 _OPEN = ["PENDING", "ENQUEUED"]
 
 
 def sqlite_address(file: Path) -> str:
-    """A file as the address of a database; its folder is there then."""
+    """The address of a database file, whose folder is created."""
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     return f"sqlite:///{file}"
 
@@ -43,13 +43,13 @@ def sqlite_address(file: Path) -> str:
 class DurableRuns:
     """The runs in a database; use it as `async with DurableRuns(...) as runs`. A process has one at a time.
 
-    Each run, item and branch is a workflow of DBOS, and each call a step of that.
+    Each run, item and branch is a workflow of DBOS, and each call is a step of it.
 
     Args:
         database: `sqlite:///FILE` or `postgresql://HOST/NAME`.
-        name: what this process is called there. One that begins under the name of one that ended goes on with what
-            that had begun, so no two that run may have the same; without a name it has one of its own.
-        approved: as for `Run`, of all that is done here. What stands in the database approves nothing.
+        name: the name of this process in the database. A process continues what an earlier process of its name had
+            begun, so two running processes must not share a name; without one it gets a unique name.
+        approved: as for `Run`, for everything that this process does. Nothing in the database can approve anything.
     """
 
     live = True
@@ -64,14 +64,15 @@ class DurableRuns:
         self._studio, self._database, self._approved = studio, database, approved
         self._name, self._loop = name or f"{_RUN}{_PROCESS}", asyncio.get_running_loop()
         self.begun: Signal[Run] = Signal()
-        """A run, or an item or branch of one, is about to go on here."""
+        """This process is about to start or continue a run, or an item or branch of one."""
         self.held: Signal[str] = Signal()
-        """Why something does not go on, in a sentence: a worker has it, or nobody said whether to do it again."""
+        """Why something does not continue, as a sentence: a worker holds it, or nobody decided whether to repeat it."""
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._open: dict[str, StepRun] = {}
-        """What has items or branches that are not done, by run and path: those that are done here come under it."""
-        self._postponed: asyncio.Future[Json] = self._loop.create_future()
-        """Why something was left as it is: it may have been done, and nobody said what to do about it."""
+        self._open_nodes: dict[str, StepRun] = {}
+        """The nodes whose items or branches are running, by run and path: parts that run here get their node as
+        parent."""
+        self._postponement: asyncio.Future[Json] = self._loop.create_future()
+        """Why a run was left as it is: a call may have happened already, and nobody decided whether to repeat it."""
 
     async def __aenter__(self) -> DurableRuns:
         engine = self._dbos.DBOS(config={
@@ -81,16 +82,16 @@ class DurableRuns:
         })  # fmt: skip
 
         async def part(plan: Json) -> Json:
-            return await self._hop(plan)
+            return await self._on_studio_loop(plan)
 
         async def scheduled(when: datetime, plan: Json) -> Json:
-            return await self._hop({**plan, "run": self._dbos.DBOS.workflow_id})
+            return await self._on_studio_loop({**plan, "run": self._dbos.DBOS.workflow_id})
 
         self._part = engine.workflow(max_recovery_attempts=None)(part)
         self._scheduled = engine.workflow(max_recovery_attempts=None)(scheduled)
         try:
             await asyncio.to_thread(engine.launch)
-        except Exception as problem:  # boundary: whatever the drivers of databases raise
+        except Exception as problem:  # boundary: database drivers raise errors of many kinds
             self._dbos.DBOS.destroy()
             why = (str(problem).splitlines() or [type(problem).__name__])[0]
             raise ConfigError(f"The database of runs cannot be opened: {why}") from None
@@ -98,54 +99,54 @@ class DurableRuns:
 
     async def __aexit__(self, *error: object) -> None:
         for task in self._tasks:
-            task.cancel()  # before their calls are: nothing is written of what is left as it is
+            task.cancel()  # before their calls, so that nothing is stored about unfinished work
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await asyncio.to_thread(self._dbos.DBOS.destroy, workflow_completion_timeout_sec=0)
-        self._loop.set_default_executor(ThreadPoolExecutor())  # DBOS has put its own there, and ended that
+        self._loop.set_default_executor(ThreadPoolExecutor())  # DBOS has set and closed its own
 
     async def run(self, workflow: Workflow, inputs: dict[str, Json], identity: str) -> Json:
-        """Begin a run under an id, wait for its end, and give its output.
+        """Start a run under an id, wait for its end, and return its output.
 
         Raises:
-            StudioError: why it failed, also as `resume`.
+            StudioError: why the run failed; see also `resume`.
         """
         plan = self._plan(workflow, inputs, identity)
         with self._dbos.SetWorkflowID(identity):
             return await self._end(await self._dbos.DBOS.start_workflow_async(self._part, plan))
 
     async def resume(self, identity: str) -> Json:
-        """Go on with a run whose process has ended, and with what that process had begun of it; gives its output.
+        """Continue a run whose process has ended, including the parts that process had begun; returns the output.
 
         Raises:
             UsageError: there is no such run, or it has ended.
-            InputNeeded: something may have been done, and nobody said whether it is to be done again.
-            StudioError: why it failed.
+            InputNeeded: a call may have happened already, and nobody decided whether to repeat it.
+            StudioError: why the run failed.
         """
         dbos = self._dbos.DBOS
-        (found,) = await dbos.list_workflows_async(workflow_ids=[identity]) or [None]
-        if found is None or found.status not in _OPEN:
-            what = f"has ended ({found.status.lower()})" if found else "is not in this database"
+        (row,) = await dbos.list_workflows_async(workflow_ids=[identity]) or [None]
+        if row is None or row.status not in _OPEN:
+            what = f"has ended ({row.status.lower()})" if row else "is not in this database"
             hint = "`mcp-studio run --durable` says the id of a run when it begins."
             raise UsageError(f"The run {identity} {what}.", hint=hint)
         children = await dbos.list_workflows_async(
             workflow_id_prefix=f"{identity}:", status="PENDING", load_input=False
         )
-        workers = {one.executor_id for one in children if not one.executor_id.startswith(_RUN)} - {found.executor_id}
-        for name in workers:  # they take it up again by themselves: they may be alive
-            said = f"It waits for the worker {name}, which has begun a part of it: where that has stopped"
-            self.held.emit(f"{said}, start it again by its name.")
+        workers = {one.executor_id for one in children if not one.executor_id.startswith(_RUN)} - {row.executor_id}
+        for name in workers:  # these workers may be alive, and continue their parts themselves
+            text = f"It waits for the worker {name}, which has begun a part of it: where that has stopped"
+            self.held.emit(f"{text}, start it again by its name.")
         for one in children:
             if one.executor_id not in workers:
                 await dbos.resume_workflow_async(one.workflow_id, queue_name=one.queue_name)
         return await self._end(await dbos.resume_workflow_async(identity))
 
     async def recorded(self, identity: str) -> Run:
-        """A run that has ended, to be executed again from what is recorded of it: nothing is called."""
+        """A run that has ended, to be replayed from its stored results: nothing is called."""
         dbos = self._dbos.DBOS
-        found = await dbos.list_workflows_async(workflow_ids=[identity])
-        plan, record = found[0].input["args"][-1], dict[str, tuple[float, Json]]()
-        found += await dbos.list_workflows_async(workflow_id_prefix=f"{identity}:", load_input=False)
-        for one in found:
+        rows = await dbos.list_workflows_async(workflow_ids=[identity])
+        plan, record = rows[0].input["args"][-1], dict[str, tuple[float, Json]]()
+        rows += await dbos.list_workflows_async(workflow_id_prefix=f"{identity}:", load_input=False)
+        for one in rows:
             for step in await dbos.list_workflow_steps_async(one.workflow_id):
                 seconds = (step["completed_at_epoch_ms"] - step["started_at_epoch_ms"]) / 1000
                 record[step["function_name"]] = seconds, step["output"]
@@ -155,19 +156,19 @@ class DurableRuns:
     async def _end(self, handle: Any) -> Json:
         work = asyncio.ensure_future(handle.get_result(polling_interval_sec=_POLL))
         try:
-            await asyncio.wait((work, self._postponed), return_when=asyncio.FIRST_COMPLETED)
-            found = self._postponed.result() if self._postponed.done() else await work
+            await asyncio.wait((work, self._postponement), return_when=asyncio.FIRST_COMPLETED)
+            result = self._postponement.result() if self._postponement.done() else await work
         finally:
             work.cancel()
-        if found["error"]:
-            raise unpacked(found["error"])
-        return found["output"]
+        if result["error"]:
+            raise unpacked(result["error"])
+        return result["output"]
 
     async def schedule(self, workflow: Workflow, cron: str, inputs: dict[str, Json]) -> None:
-        """Have workers run a workflow at the times of a cron line; without one no more.
+        """Have workers run a workflow at the times of a cron line; an empty line ends the schedule.
 
         Raises:
-            UsageError: it is no cron line.
+            UsageError: the cron line is invalid.
         """
         dbos, name = self._dbos.DBOS, workflow.name
         await dbos.delete_schedule_async(name)
@@ -183,10 +184,10 @@ class DurableRuns:
     def _plan(self, workflow: Workflow, inputs: dict[str, Json], identity: str = "") -> dict[str, Json]:
         return {"document": workflow.document, "file": workflow.file, "inputs": inputs, "run": identity}
 
-    # ------------------------------------------------------------------ what DBOS calls
+    # ------------------------------------------------------------------ called by DBOS
 
-    async def _hop(self, plan: Json) -> Json:
-        """Do a part on the loop of the studio: what was queued comes on another one."""
+    async def _on_studio_loop(self, plan: Json) -> Json:
+        """Run a part on the studio's event loop: DBOS runs queued work on another one."""
 
         async def do() -> Json:
             self._tasks.add(task := asyncio.ensure_future(self._do(plan)))
@@ -198,7 +199,7 @@ class DurableRuns:
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(do(), self._loop))
 
     async def _do(self, plan: Json) -> Json:
-        """A whole run, or one item or branch of it; failures are values, since those are kept as they are."""
+        """Run a workflow, or one item or branch of it. Errors are returned as values, which DBOS stores unchanged."""
         workflow = Workflow.of(plan["document"], plan["file"])
         run = Run(workflow, self._studio, plan["inputs"], approved=self._approved, id=plan["run"], engine=self)
         self.begun.emit(run)
@@ -209,29 +210,31 @@ class DurableRuns:
         results = {name: StepResult(**one) for name, one in part["results"].items()}
         scope = Scope({**part["names"], **results, "input": run.inputs})
         steps = [step for identity in part["steps"] if (step := workflow.step(identity))]
-        node = StepRun(path=part["path"], index=0, above=self._open.get(f"{run.id}:{part['above']}"))
+        node = StepRun(path=part["path"], index=0, above=self._open_nodes.get(f"{run.id}:{part['above']}"))
         try:
             await run.listed(steps)
-            ended = {"value": await run.part(node, steps, scope)}
-            return ended | ({"unmet": [run.unmet[0], packed(run.unmet[1])]} if run.unmet else {})
+            outcome = {"value": await run.part(node, steps, scope)}
+            return outcome | ({"unmet": [run.unmet[0], packed(run.unmet[1])]} if run.unmet else {})
         except StudioError as error:
             return {"error": packed(error), "failed": run.blamed.path if run.blamed else node.path}
 
-    # ------------------------------------------------------------------ the engine of its runs
+    # ------------------------------------------------------------------ the engine of these runs
 
     async def perform(self, run: Run, node: StepRun, repeatable: bool, work: Work) -> Json:
-        """Do it as a step. What may not be repeated notes before who does it: if that is not we, it may have been done.
+        """Run a call as a step. Before a call that must not be repeated, the step `begin` stores the process.
+
+        If another process had begun it, the call may have happened already, and a person decides.
 
         Raises:
-            StudioError: it failed, now or before the process ended.
+            StudioError: the call failed, now or before the process ended.
         """
         step: Callable[..., Awaitable[Any]] = self._dbos.DBOS.run_step_async
         if not repeatable and await step({"name": f"begin {node.path}"}, _process) != _PROCESS:
-            # Where it has ended, what is kept of it counts, and this is only known to who looks for that first.
-            work = self._asking(run, node, work)
+            # DBOS first looks for a stored result of the step, so the question comes up only if there is none.
+            work = self._with_question(run, node, work)
         return unwrapped(await step({"name": node.path}, outcome_of, work))
 
-    def _asking(self, run: Run, node: StepRun, work: Work) -> Work:
+    def _with_question(self, run: Run, node: StepRun, work: Work) -> Work:
         async def ask_first() -> Json:
             answer = await run.question(node, f"{node.path} may have been done before its process ended. Do it again?")
             if answer.action == "accept":
@@ -239,29 +242,29 @@ class DurableRuns:
             if answer.action == "decline" and not answer.by.startswith("nobody"):
                 raise StudioError(f"{node.path} may have been done before its process ended, and was not done again.")
             why = f"Whether {node.path} is to be done again is not known: {answer.refusal}."
-            if not self._name.startswith(_RUN):  # a worker, which goes on
+            if not self._name.startswith(_RUN):  # a worker continues with other work
                 self.held.emit(why)
-            elif not self._postponed.done():
-                self._postponed.set_exception(InputNeeded(why, hint="The run stays as it is: it can be resumed."))
-            raise asyncio.CancelledError  # nothing is written: it can be asked again
+            elif not self._postponement.done():
+                self._postponement.set_exception(InputNeeded(why, hint="The run stays as it is: it can be resumed."))
+            raise asyncio.CancelledError  # nothing is stored, so the question can be asked again
 
         return ask_first
 
     async def items(
         self, run: Run, node: StepRun, jobs: Sequence[Job], at_once: int, stop: str
     ) -> list[Json | StudioError]:
-        """One after the other here, or as children: branches in this process, items in a queue."""
+        """Run jobs in turn here, or as child workflows: branches in this process, items in a queue."""
         if at_once == 1 or not jobs:
             return await Direct().items(run, node, jobs, 1, stop)
         dbos = self._dbos.DBOS
-        queue, self._open[f"{run.id}:{node.path}"] = f"mcp-studio-{at_once}", node
+        queue, self._open_nodes[f"{run.id}:{node.path}"] = f"mcp-studio-{at_once}", node
         if jobs[0].node is None:
             once = {"partition_concurrency": at_once, "polling_interval_sec": _POLL}
             await asyncio.to_thread(dbos.register_queue, queue, **once)
         handles: list[Any] = []
         for at, job in enumerate(jobs):
             path = job.node.path.rpartition(".")[0] if job.node else f"{node.path}[{at}]"
-            part = {"path": path, "above": node.path, "steps": [step.id for step in job.steps], **_exported(job)}
+            part = {"path": path, "above": node.path, "steps": [step.id for step in job.steps], **_exports(job)}
             plan = self._plan(run.workflow, run.inputs, run.id) | {"part": part}
             with self._dbos.SetWorkflowID(f"{run.id}:{path}:{job.steps[0].id}"):
                 if job.node:
@@ -269,31 +272,31 @@ class DurableRuns:
                     continue
                 with self._dbos.SetEnqueueOptions(queue_partition_key=f"{run.id}:{node.path}"):
                     handles.append(await dbos.enqueue_workflow_async(queue, self._part, plan))
-        found: list[Json | StudioError] = []
+        items: list[Json | StudioError] = []
         for job, handle in zip(jobs, handles, strict=True):
-            ended = await handle.get_result(polling_interval_sec=_POLL)
-            value = unpacked(ended["error"]) if "error" in ended else ended["value"]
-            if isinstance(value, StudioError) and not any(isinstance(one, StudioError) for one in found):
-                run.blamed = StepRun(path=ended["failed"], error=value)
-            if "unmet" in ended:
-                run.unmet = run.unmet or (ended["unmet"][0], unpacked(ended["unmet"][1]))
-            run.ended(node, job.node, value)
-            found.append(value)
-        del self._open[f"{run.id}:{node.path}"]
-        return found
+            outcome = await handle.get_result(polling_interval_sec=_POLL)
+            value = unpacked(outcome["error"]) if "error" in outcome else outcome["value"]
+            if isinstance(value, StudioError) and not any(isinstance(one, StudioError) for one in items):
+                run.blamed = StepRun(path=outcome["failed"], error=value)
+            if "unmet" in outcome:
+                run.unmet = run.unmet or (outcome["unmet"][0], unpacked(outcome["unmet"][1]))
+            run.note_end(node, job.node, value)
+            items.append(value)
+        del self._open_nodes[f"{run.id}:{node.path}"]
+        return items
 
 
 async def _process() -> str:
     return _PROCESS
 
 
-def _exported(job: Job) -> dict[str, Json]:
-    """What the steps of a job can name, and do name."""
+def _exports(job: Job) -> dict[str, Json]:
+    """The names and results in a job's scope that its steps use."""
     steps = (step for top in job.steps for step in top.walk())
     paths = [name.path for step in steps for expression in step.expressions() for name in expression.names]
-    used = {path[0] for path in paths} | {"var"}
+    roots = {path[0] for path in paths} | {"var"}
     names, results = dict[str, Json](), dict[str, Json]()
-    for name in used & job.scope.keys() - {"input"}:
+    for name in roots & job.scope.keys() - {"input"}:
         value = job.scope[name]
         if isinstance(value, StepResult):
             raw = value.raw if any(path[:1] == (name,) and "raw" in path[1:2] for path in paths) else None

@@ -1,4 +1,4 @@
-"""Expressions over inputs, results and variables: parsed with `ast`, walked within bounds, and never run by Python."""
+"""Expressions over inputs, results and variables: parsed with `ast`, evaluated by us within bounds, never by Python."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from mcp_studio.limits import DEFAULT, MB
 from mcp_studio.record import record
 
 LONGEST = 4_000
-"""Characters of an expression."""
+"""The most characters of an expression."""
 _DEEPEST = 60
 _STEPS = 1_000_000
-"""Nodes that one evaluation may visit, those of a comprehension counted for each item."""
+"""The most nodes that one evaluation may visit; a comprehension counts its nodes for each item."""
 _TEXT = 8 * MB
 _VALUES = DEFAULT.values
 _BITS = 4_096
-"""Of an integer."""
+"""The most bits of an integer."""
 _RANGE = 100_000
 SPELLINGS = {"inputs": "input", "vars": "var", "steps": "step"}
-"""Names that can be written in another way. `step.forecast` is what `forecast` is."""
+"""Other spellings of names. `step.forecast` means the same as `forecast`."""
 
 
 class ExpressionError(StudioError):
-    """An expression that cannot be read, or has no value; `column` counts from 1."""
+    """An expression that cannot be parsed, or has no value; `column` counts from 1."""
 
     def __init__(self, message: str, column: int = 1) -> None:
         super().__init__(message)
@@ -40,7 +40,7 @@ class ExpressionError(StudioError):
 
 
 class _Missing(ExpressionError):
-    """It names something that is not there."""
+    """The expression names something that does not exist."""
 
 
 _FACTS = ("result", "raw", "text", "state", "error")
@@ -48,19 +48,19 @@ _FACTS = ("result", "raw", "text", "state", "error")
 
 @record(eq=False)
 class StepResult:
-    """What a step that has ended is in an expression: its value, and some facts beside it."""
+    """A finished step in an expression: its value, and some facts besides."""
 
     result: Json = None
-    """Structured content, else text that is JSON as what it says, else text."""
+    """The structured content, else the value of text that is JSON, else the text."""
     raw: Json = None
-    """The result of the tool as it came."""
+    """The tool's result, unchanged."""
     text: str = ""
     state: str = "done"
     error: str | None = None
 
 
 class Name(NamedTuple):
-    """A name that an expression uses, with the members behind it, as in `input.city.name`."""
+    """A name in an expression with its members, as in `input.city.name`."""
 
     path: tuple[str, ...]
     column: int
@@ -72,9 +72,9 @@ _WRITTEN = re.compile(
 
 
 def _prepared(found: re.Match[str]) -> str:
-    """`$name` as `name`, and members that are words of Python, each of the same length so that columns stay right.
+    """Replace `$name` by `name` and escape members that are Python keywords, at the same length, so that columns stay.
 
-    Python reads mathematical letters as plain ones (PEP 3131), and so takes none of them for its own words.
+    The escape is a mathematical letter, which Python reads as the plain one (PEP 3131) but never as part of a keyword.
     """
     if word := found[2]:
         return "." + "".join(chr(0x1D41A + ord(char) - 97) if "a" <= char <= "z" else char for char in word)
@@ -85,13 +85,13 @@ class Expression:
     """One expression.
 
     Raises:
-        ExpressionError: it cannot be read, or is longer, deeper or other than allowed.
+        ExpressionError: the text cannot be parsed, is too long or too deep, or uses syntax that is not allowed.
     """
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.line = self.column = 0
-        """Where it begins in its file, once that is known."""
+        """The position in its file; 0 until the file's reader sets it."""
         if len(text) > LONGEST:
             raise ExpressionError(f"It has {len(text):,} characters; {LONGEST:,} are allowed.")
         source = f"({_WRITTEN.sub(_prepared, text)})"
@@ -107,20 +107,20 @@ class Expression:
         self._check(self._tree, 0, frozenset())
 
     def value(self, scope: Mapping[str, Any]) -> Json:
-        """What it is, where names mean what `scope` has for them.
+        """Evaluate the expression, with the values of names in `scope`.
 
         Raises:
-            ExpressionError: it has no value, or exceeds a bound.
+            ExpressionError: the expression has no value, or exceeds a bound.
         """
         return plain(_Walk(self, scope).visit(self._tree))
 
     def column_of(self, node: ast.AST) -> int:
-        """Where a part begins, from 1, in the text as it was written; on later lines from their beginning."""
+        """The column of a node in the original text, from 1; on later lines counted from their beginning."""
         line, offset = getattr(node, "lineno", 1), getattr(node, "col_offset", 1)
         return len(self._lines[line - 1][:offset].decode()) + (line > 1)
 
     def _check(self, node: ast.AST, depth: int, own: frozenset[str]) -> None:
-        """See that it is made of what is allowed, and note its names; `own` are those of comprehensions."""
+        """Check that a node has only allowed parts, and collect its names but for `own`, which comprehensions bind."""
         if depth > _DEEPEST:
             raise ExpressionError(f"It is nested deeper than {_DEEPEST} levels.", self.column_of(node))
         if not isinstance(node, _ALLOWED) or (isinstance(node, ast.Constant) and type(node.value) not in _CONSTANTS):
@@ -143,7 +143,7 @@ class Expression:
         for child in inner:
             if not isinstance(child, (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)):
                 self._check(child, depth + 1, own)
-            elif type(child) not in (*_OPERATORS, *_COMPARED, ast.And, ast.Or, ast.Not, ast.Load, ast.Store, ast.USub):
+            elif type(child) not in (*_OPERATORS, *_COMPARE, ast.And, ast.Or, ast.Not, ast.Load, ast.Store, ast.USub):
                 raise ExpressionError(f"`{ast.unparse(node)}` has an operator that is not known.", self.column_of(node))
 
     def _check_call(self, node: ast.Call) -> None:
@@ -158,7 +158,7 @@ class Expression:
 
 
 def _path(node: ast.AST) -> tuple[str, ...]:
-    """The names of a dotted path; empty where it is none."""
+    """The names of a dotted path; empty for any other node."""
     if isinstance(node, ast.Name):
         return (node.id,)
     before = _path(node.value) if isinstance(node, ast.Attribute) else ()
@@ -169,12 +169,12 @@ class _Walk:
     """One evaluation."""
 
     def __init__(self, expression: Expression, scope: Mapping[str, Any]) -> None:
-        self._expression, self._scope, self._left = expression, scope, _STEPS
+        self._expression, self._scope, self._budget = expression, scope, _STEPS
 
     def visit(self, node: ast.AST) -> Any:
-        """The value of a part; a step is given as such."""
-        self._left -= 1
-        if self._left < 0:
+        """Evaluate a node; the value of a step's name is its `StepResult`."""
+        self._budget -= 1
+        if self._budget < 0:
             raise ExpressionError(f"It takes more than {_STEPS:,} steps.", self._expression.column_of(node))
         try:
             return self.visitors[type(node)](self, node)
@@ -237,7 +237,7 @@ class _Walk:
         left = self._plain(node.left)
         for sign, part in zip(node.ops, node.comparators, strict=True):
             right = self._plain(part)
-            if not _COMPARED[type(sign)](left, right):
+            if not _COMPARE[type(sign)](left, right):
                 return False
             left = right
         return True
@@ -258,7 +258,7 @@ class _Walk:
         items = _is(self._plain(part.iter), list, dict)
         try:
             for item in items:
-                self._scope = ChainMap({name: item}, outer)  # type: ignore[arg-type]  # it is only read
+                self._scope = ChainMap({name: item}, outer)  # type: ignore[arg-type]  # the map is only read
                 if all(self._plain(test) for test in part.ifs):
                     found.append(self._plain(node.elt))
         finally:
@@ -274,12 +274,12 @@ class _Walk:
 
 
 def plain(value: Any) -> Json:
-    """A value as JSON: of a step that is its result."""
+    """A value as JSON: a step's is its result."""
     return value.result if isinstance(value, StepResult) else value
 
 
 def _member(value: Any, name: Json) -> Json:
-    """A member or item; of a step `result`, `raw` and so on, and else what stands in its result."""
+    """A member or item of a value; a step has `result`, `raw` and so on, and the members of its result."""
     if isinstance(value, StepResult):
         return getattr(value, name) if name in _FACTS else _member(value.result, name)
     if not isinstance(name, str):
@@ -294,10 +294,10 @@ def _member(value: Any, name: Json) -> Json:
 
 
 def bounded(value: Json) -> Json:
-    """The value, where it is JSON of a size that can be handled.
+    """Return a value that is JSON of acceptable size.
 
     Raises:
-        ValueError: it is too large, too deep, or no number.
+        ValueError: the value is too large, too deep, or contains a number that is not finite.
     """
     room, values, level, depth = _TEXT, _VALUES, [value], 0
     while level:
@@ -307,7 +307,7 @@ def bounded(value: Json) -> Json:
                 room -= len(item)
             elif isinstance(item, (dict, list)):
                 values -= len(item)
-                if values < 0:  # before it is walked: what holds itself twice, over and over, is huge
+                if values < 0:  # check before visiting them: a value that repeatedly contains itself twice is huge
                     break
                 inner += item if isinstance(item, list) else (*item, *item.values())
             elif isinstance(item, float) and not math.isfinite(item):
@@ -339,14 +339,14 @@ def _number(value: Json) -> Any:
     return _refuse(f"{_kind(value)} is no number") if isinstance(value, bool) else _is(value, int, float)
 
 
-def _alike(name: str, doing: Callable[[Any, Any], Json], *kinds: type) -> Callable[[Json, Json], Json]:
-    """An operator of two numbers, or of two values of one of some further kinds."""
+def _alike(name: str, operation: Callable[[Any, Any], Json], *kinds: type) -> Callable[[Json, Json], Json]:
+    """An operator for two numbers, or for two values of the same one of further types."""
 
     def operate(left: Json, right: Json) -> Json:
         same = type(left) is type(right) and isinstance(left, kinds)
         if not same and any(isinstance(one, bool) or not isinstance(one, (int, float)) for one in (left, right)):
             raise TypeError(f"{_kind(left)} {name} {_kind(right)}")
-        return doing(left, right)
+        return operation(left, right)
 
     return operate
 
@@ -364,7 +364,7 @@ _OPERATORS: dict[type[ast.AST], Callable[[Json, Json], Json]] = {
     ast.Mult: _alike("*", operator.mul), ast.Div: _alike("/", operator.truediv),
     ast.FloorDiv: _alike("//", operator.floordiv), ast.Mod: _alike("%", operator.mod),
 }  # fmt: skip
-_COMPARED: dict[type[ast.AST], Callable[[Json, Json], Json]] = {
+_COMPARE: dict[type[ast.AST], Callable[[Json, Json], Json]] = {
     ast.Eq: _equal, ast.NotEq: lambda left, right: not _equal(left, right),
     ast.Lt: _alike("<", operator.lt, str), ast.LtE: _alike("<=", operator.le, str),
     ast.Gt: _alike(">", operator.gt, str), ast.GtE: _alike(">=", operator.ge, str),
@@ -375,7 +375,7 @@ _WORDS: dict[str, Json] = {"true": True, "false": False, "null": None}
 
 
 def as_text(value: Json) -> str:
-    """A value in the middle of text: text as it is, all else as JSON."""
+    """A value as part of a text: a text unchanged, everything else as JSON."""
     return value if isinstance(value, str) else dumps(value).decode()
 
 
@@ -435,38 +435,39 @@ FUNCTIONS: dict[str, tuple[Callable[..., Json], int, int]] = {
     "startswith": (lambda text, start: _is(text, str).startswith(_is(start, str)), 2, 2),
     "endswith": (lambda text, end: _is(text, str).endswith(_is(end, str)), 2, 2),
 }
-"""Name -> what it does, and how many arguments it takes."""
+"""By name: the function, and the least and most arguments that it takes."""
 _ALLOWED = (*_Walk.visitors, ast.Slice, ast.comprehension)
 
 
-# Values with expressions in them
+# Values that contain expressions
 
 _HOLE = re.compile(r"\$\{([^{}]*)\}")
 _SIGIL = re.compile(r"\$[A-Za-z_]")
 
 
 class Template:
-    """A JSON value in whose texts are expressions: `$input.city` alone is a value, `${input.city}` is part of a text.
+    """A JSON value whose texts contain expressions: `$input.city` alone is a value, `${input.city}` is part of a text.
 
-    A text that is to begin with a dollar sign begins with two of them.
+    A text that begins with a dollar sign is written with two of them.
 
     Raises:
-        ExpressionError: one of its expressions cannot be read; `text` of the error is the text that it stands in.
+        ExpressionError: an expression cannot be parsed; the error's detail has the `text`, and `within` which text it
+            is.
     """
 
     def __init__(self, raw: Json) -> None:
         self.raw = raw
         self.expressions: list[tuple[Expression, str]] = []
-        """Each with the text that it stands in."""
-        self._made = self._compiled(raw)
+        """Each expression with the text that contains it."""
+        self._tree = self._compiled(raw)
 
     def value(self, scope: Mapping[str, Any], *, partial: bool = False) -> Json:
-        """The value, with what its expressions are in a scope; where it may be `partial` those without a value stay.
+        """The value with its expressions evaluated; `partial` leaves those that have no value as they are written.
 
         Raises:
-            ExpressionError: one of them has no value.
+            ExpressionError: an expression has no value.
         """
-        return _filled(self._made, scope, partial)
+        return _filled(self._tree, scope, partial)
 
     def _compiled(self, raw: Json) -> Any:
         if isinstance(raw, dict):
@@ -484,32 +485,32 @@ class Template:
 
     def _expression(self, text: str, within: str) -> Expression:
         try:
-            found = Expression(text)
+            expression = Expression(text)
         except ExpressionError as error:
             error.detail |= {"within": within, "text": text}
             if text is within:
                 error.hint = "Text that begins with a dollar sign is written with two: `$$`."
             raise
-        self.expressions.append((found, within))
-        return found
+        self.expressions.append((expression, within))
+        return expression
 
 
 class _Text(NamedTuple):
-    """Text with expressions in it."""
+    """A text that contains expressions."""
 
     parts: list[str | Expression]
 
 
-def _filled(made: Any, scope: Mapping[str, Any], partial: bool) -> Json:
-    if isinstance(made, Expression):
+def _filled(tree: Any, scope: Mapping[str, Any], partial: bool) -> Json:
+    if isinstance(tree, Expression):
         try:
-            return made.value(scope)
+            return tree.value(scope)
         except ExpressionError:
             if partial:
-                return f"${{{made.text.lstrip('$')}}}"
+                return f"${{{tree.text.lstrip('$')}}}"
             raise
-    if isinstance(made, _Text):
-        return bounded("".join(as_text(_filled(part, scope, partial)) for part in made.parts))
-    if isinstance(made, dict):
-        return {key: _filled(value, scope, partial) for key, value in made.items()}
-    return [_filled(value, scope, partial) for value in made] if isinstance(made, list) else made
+    if isinstance(tree, _Text):
+        return bounded("".join(as_text(_filled(part, scope, partial)) for part in tree.parts))
+    if isinstance(tree, dict):
+        return {key: _filled(value, scope, partial) for key, value in tree.items()}
+    return [_filled(value, scope, partial) for value in tree] if isinstance(tree, list) else tree

@@ -1,4 +1,4 @@
-"""What a workflow file says: read, compared with its schema, and made into steps."""
+"""Reads a workflow file, compares it with its schema, and builds its steps."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ OnError = Literal["stop", "skip", "fallback"]
 _LARGEST = 8 * MB
 _DEEPEST = 30
 _MOST = 10_000
-"""Steps of a workflow."""
+"""The most steps of a workflow."""
 
-_ID = {"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$", "description": "Expressions name its result by it."}
+_ID = {"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$", "description": "The name of its result in expressions."}
 _EXPRESSION = {"type": "string", "minLength": 1}
 _STEPS = {"type": "array", "minItems": 1, "items": {"type": "object"}}
-_ON_ERROR = {"enum": ["stop", "skip", "fallback"], "description": "What a step that fails does to the run."}
+_ON_ERROR = {"enum": ["stop", "skip", "fallback"], "description": "What happens when a step fails."}
 _COMMON: dict[str, Json] = {
     "id": _ID,
-    "title": {"type": "string", "description": "What it does, for people."},
+    "title": {"type": "string", "description": "A title for people."},
     "on_error": _ON_ERROR,
-    "fallback": {"description": "Its value where it fails; it may have expressions in it."},
-    "timeout": {"type": "number", "exclusiveMinimum": 0, "description": "Seconds, those of a call for each attempt."},
+    "fallback": {"description": "Its value if it fails; may contain expressions."},
+    "timeout": {"type": "number", "exclusiveMinimum": 0, "description": "Seconds; of a call for each attempt."},
 }
 _KINDS: dict[StepKind, dict[str, Json]] = {
     "call": {
         "call": {"type": "string", "minLength": 1, "description": "The tool, as SERVER.TOOL."},
-        "server": {"type": "string", "description": "Its server, apart from its name."},
+        "server": {"type": "string", "description": "The server, if `call` has only the name."},
         "arguments": {"type": "object", "description": "$input.city is a value, ${input.city} part of a text."},
-        "retries": {"type": "integer", "minimum": 0, "maximum": 20, "description": "Of a tool that may be repeated."},
+        "retries": {"type": "integer", "minimum": 0, "maximum": 20, "description": "For tools that may be repeated."},
         "backoff": {"type": "number", "minimum": 0, "maximum": 60, "description": "Seconds; doubled each time (0.5)."},
-        "cache": {"type": "boolean", "description": "The same call has the same result in one run."},
+        "cache": {"type": "boolean", "description": "Make equal calls only once in a run."},
     },
     "parallel": {
         "parallel": {**_STEPS, "description": "Steps that run at the same time."},
@@ -55,41 +55,41 @@ _KINDS: dict[StepKind, dict[str, Json]] = {
     },
     "choose": {
         "choose": {**_EXPRESSION, "description": "The condition."},
-        "then": {**_STEPS, "description": "What is done where it is true."},
-        "else": {**_STEPS, "description": "What is done where it is not."},
+        "then": {**_STEPS, "description": "The steps if it is true."},
+        "else": {**_STEPS, "description": "The steps if it is false."},
     },
     "each": {
-        "each": {"type": ["string", "array"], "description": "The items; `item` and `index` name one of them."},
-        "do": {**_STEPS, "description": "What is done with each."},
-        "concurrency": {"type": "integer", "minimum": 1, "maximum": 1000, "description": "So many at once (1)."},
-        "aggregate": {"type": "object", "description": "A step that makes one value of `results`."},
+        "each": {"type": ["string", "array"], "description": "The items; steps name one by `item` and `index`."},
+        "do": {**_STEPS, "description": "The steps for each item."},
+        "concurrency": {"type": "integer", "minimum": 1, "maximum": 1000, "description": "Items at the same time (1)."},
+        "aggregate": {"type": "object", "description": "A step that combines `results`."},
     },
     "loop": {
-        "loop": {**_EXPRESSION, "description": "Goes on while this is true; knows `iteration` and `results`."},
-        "do": {**_STEPS, "description": "What is done in each round."},
-        "maximum": {"type": "integer", "minimum": 1, "maximum": 1_000_000, "description": "More rounds fail (100)."},
-        "keep": {"type": "integer", "minimum": 0, "maximum": 100_000, "description": "Newest `results` (1000)."},
+        "loop": {**_EXPRESSION, "description": "Repeats while this is true; may use `iteration`, `results`."},
+        "do": {**_STEPS, "description": "The steps of each round."},
+        "maximum": {"type": "integer", "minimum": 1, "maximum": 1_000_000, "description": "The most rounds (100)."},
+        "keep": {"type": "integer", "minimum": 0, "maximum": 100_000, "description": "Size of `results` (1000)."},
     },
     "set": {"set": {"type": "object", "description": "Variables and their values."}},
     "assert": {
-        "assert": {**_EXPRESSION, "description": "What has to be true."},
-        "message": {"type": "string", "description": "What it means that it is not."},
+        "assert": {**_EXPRESSION, "description": "The condition that has to be true."},
+        "message": {"type": "string", "description": "The error if it is false."},
     },
-    "wait": {"wait": {"type": "string", "minLength": 1, "description": "What a person is to approve."}},
-    "do": {"do": {**_STEPS, "description": "Steps, one after the other."}},
+    "wait": {"wait": {"type": "string", "minLength": 1, "description": "The text that a person has to approve."}},
+    "do": {"do": {**_STEPS, "description": "Steps in sequence."}},
 }
 _TOP: dict[str, Json] = {
     "name": {"type": "string"},
     "description": {"type": "string"},
     "inputs": {"type": "object", "description": "A JSON Schema of an object."},
-    "on_error": {**_ON_ERROR, "description": "For all steps that say nothing else (stop)."},
+    "on_error": {**_ON_ERROR, "description": "The default for all steps (stop)."},
     "steps": _STEPS,
-    "output": {"description": "What the run gives; without it, the value of the last step."},
+    "output": {"description": "The output; by default the value of the last step."},
     "$schema": {"type": "string"},
 }
 _PARTS = ("parallel", "then", "else", "do")
 LOCALS: dict[str, tuple[str, ...]] = {"each": ("item", "index"), "loop": ("iteration", "results")}
-"""What the steps inside one of these kinds know besides."""
+"""The names that steps inside these kinds can use besides."""
 
 
 def schema() -> dict[str, Json]:
@@ -97,10 +97,10 @@ def schema() -> dict[str, Json]:
     step: Json = {"$ref": "#/$defs/step"}
 
     def shown(properties: Mapping[str, Json]) -> dict[str, Json]:
-        made = {key: dict(value) for key, value in properties.items()}
-        for key in made.keys() & {*_PARTS, "steps"}:
-            made[key]["items"] = step
-        return made | ({"aggregate": step} if "aggregate" in made else {})
+        parts = {key: dict(value) for key, value in properties.items()}
+        for key in parts.keys() & {*_PARTS, "steps"}:
+            parts[key]["items"] = step
+        return parts | ({"aggregate": step} if "aggregate" in parts else {})
 
     def closed(properties: Mapping[str, Json], *required: str) -> dict[str, Json]:
         shape = {"type": "object", "additionalProperties": False}
@@ -124,7 +124,7 @@ def _form(kind: StepKind | None) -> Form:
 
 
 class WorkflowProblem(NamedTuple):
-    """Something wrong with a workflow, and where; `line` and `column` count from 1, and are 0 where nobody knows."""
+    """A problem of a workflow, and its position; `line` and `column` count from 1, and are 0 if unknown."""
 
     file: str
     step: str
@@ -140,38 +140,38 @@ class WorkflowProblem(NamedTuple):
 
 @record(eq=False)
 class Step:
-    """One step of a plan, with the steps inside it."""
+    """One step of a workflow, with the steps inside it."""
 
     id: str
     kind: StepKind
     line: int
     raw: dict[str, Json]
     named: bool
-    """The id is its own, and no number; expressions can name it."""
+    """Whether the file gives the step a valid id, so that expressions can name it."""
     on_error: OnError
     condition: Expression | Template | None
-    """Of choose, loop and assert; the items of each."""
+    """The condition of choose, loop and assert; the items of each."""
     value: Template | None
-    """Arguments of a call, variables that are set, what a person is to approve, the message of an assert."""
+    """The arguments of a call, the variables of a set, the text of a wait, the message of an assert."""
     fallback: Template | None
     parts: dict[str, tuple[Step, ...]]
     """The steps inside it, by key: parallel, then, else, do, aggregate."""
 
     @property
     def title(self) -> str:
-        """What it is, for people."""
-        said = self.raw.get("title") or self.raw[self.kind]
-        return said if isinstance(said, str) else " ".join((self.kind, *(said if self.kind == "set" else ())))
+        """The step's title, for people."""
+        text = self.raw.get("title") or self.raw[self.kind]
+        return text if isinstance(text, str) else " ".join((self.kind, *(text if self.kind == "set" else ())))
 
     def walk(self) -> Iterator[Step]:
-        """It and all steps inside it, in their order."""
+        """The step and all steps inside it, in order."""
         yield self
         for steps in self.parts.values():
             for step in steps:
                 yield from step.walk()
 
     def expressions(self) -> Iterator[Expression]:
-        """Its own, without those of steps inside it."""
+        """The step's own expressions, without those of steps inside it."""
         for one in (self.condition, self.value, self.fallback):
             if isinstance(one, Expression):
                 yield one
@@ -181,25 +181,25 @@ class Step:
 
 @record(eq=False)
 class Workflow:
-    """A plan over tools; with errors among its problems it does not run."""
+    """A plan over tools; a workflow whose problems include errors cannot run."""
 
     name: str
     description: str = ""
     inputs: dict[str, Json] | None = None
-    """The JSON Schema of its inputs; None where it takes none."""
+    """The JSON Schema of the inputs; None if the workflow takes none."""
     steps: tuple[Step, ...] = ()
     output: Template | None = None
     file: str = ""
     document: Json = None
-    """As it was read."""
+    """The parsed file."""
     problems: tuple[WorkflowProblem, ...] = ()
 
     @classmethod
     def load(cls, path: Path | str) -> Workflow:
-        """Read a TOML or JSON file; what is wrong in it is among the `problems`.
+        """Read a TOML or JSON file; mistakes in it are among the `problems`.
 
         Raises:
-            ConfigError: it cannot be read, or is neither.
+            ConfigError: the file cannot be read, or is neither.
         """
         file = str(path)
         try:
@@ -217,38 +217,38 @@ class Workflow:
 
     @classmethod
     def of(cls, document: Json, file: str = "", text: str = "") -> Workflow:
-        """A workflow from what its file says; `text` is that file, to say where something stands."""
-        return _Reading(file, text, document).workflow()
+        """Build a workflow from its parsed file; `text` is the file's text, to find the positions of problems."""
+        return _Reader(file, text, document).workflow()
 
     @property
     def errors(self) -> tuple[WorkflowProblem, ...]:
-        """Why it does not run."""
+        """The problems because of which the workflow cannot run."""
         return tuple(one for one in self.problems if one.severity == "error")
 
     def walk(self) -> Iterator[Step]:
-        """All steps, in their order."""
+        """All steps, in order."""
         for step in self.steps:
             yield from step.walk()
 
     @property
     def servers(self) -> set[str]:
-        """What it calls the servers of its tools; of a tool without one, the tool."""
+        """The names that the workflow uses for its tools' servers; for a tool without a server, the tool's name."""
         calls = (step.raw for step in self.walk() if step.kind == "call")
         return {str(raw.get("server") or str(raw["call"]).partition(".")[0]) for raw in calls}
 
     def step(self, identity: str) -> Step | None:
-        """The step of an id."""
+        """The step with an id."""
         return next((step for step in self.walk() if step.id == identity), None)
 
 
-class _Reading:
-    """Makes steps of one document. Texts are looked up in the file in the order in which they stand there."""
+class _Reader:
+    """Builds the steps of one document. It searches texts in the file in the order in which the file has them."""
 
     def __init__(self, file: str, text: str, document: Json) -> None:
         self._file, self._text, self._document = file, text, document
         self._problems: list[WorkflowProblem] = []
-        self._found: dict[str, int] = {}
-        """Where a text was found last."""
+        self._positions: dict[str, int] = {}
+        """The last found offset of each text."""
         self._ids: Counter[str] = Counter()
         self._count = 0
         self._on_error: OnError = "stop"
@@ -256,34 +256,35 @@ class _Reading:
     def workflow(self) -> Workflow:
         top = mapping(self._document)
         self._compare(top, None, "", 1)
-        wished = top.get("on_error")
-        self._on_error = wished if wished in ("stop", "skip", "fallback") else "stop"
+        on_error = top.get("on_error")
+        self._on_error = on_error if on_error in ("stop", "skip", "fallback") else "stop"
         inputs = top.get("inputs")
         if isinstance(inputs, dict) and not ({"properties", "$ref", "additionalProperties"} & inputs.keys()):
             line, _ = self._place("inputs")
             hint = 'A JSON Schema is wanted: properties.city = { type = "string" }.'
-            self._wrong("", line, 1, f"inputs has no properties. {hint}")
+            self._report("", line, 1, f"inputs has no properties. {hint}")
             inputs = None
         steps = self._steps(top.get("steps"), "steps", 0)
         output = self._template(top["output"], "output") if "output" in top else None
         for name, times in self._ids.items():
             if times > 1:
-                self._wrong(name, self._place(name)[0], 1, f"{times} steps have the id {name}.")
-        name, said = (value if isinstance(value := top.get(key), str) else "" for key in ("name", "description"))
+                self._report(name, self._place(name)[0], 1, f"{times} steps have the id {name}.")
+        name, about = (value if isinstance(value := top.get(key), str) else "" for key in ("name", "description"))
         return Workflow(
-            name or Path(self._file).stem, said, mapping(inputs) or None, steps, output, self._file, self._document,
+            name or Path(self._file).stem, about, mapping(inputs) or None, steps, output, self._file, self._document,
             tuple(self._problems),
         )  # fmt: skip
 
-    def _wrong(self, step: str, line: int, column: int, message: str) -> None:
+    def _report(self, step: str, line: int, column: int, message: str) -> None:
         self._problems.append(WorkflowProblem(self._file, step, line, column if line else 0, message))
 
     def _place(self, text: str, begin: int = 0, *, take: bool = True) -> tuple[int, int]:
-        """Line and column of the next place from `begin` on where a text stands, which is not found again if it is to
-        `take` it; 0 where there is none.
+        """The position of the next occurrence of a text after `begin` and after the last one found; 0 if there is none.
+
+        `take` remembers the occurrence, so that it is not found again.
         """
         first = text.split("\n", 1)[0] if text else " "
-        begin = max(begin, self._found.get(text, -1) + 1)
+        begin = max(begin, self._positions.get(text, -1) + 1)
         quoted = [(at, 1) for mark in "\"'" if (at := self._text.find(f"{mark}{first}{mark}", begin)) >= 0]
         escaped = dumps(text).decode()
         ways = quoted or [(at, skip) for form, skip in ((escaped, 1), (first, 0))
@@ -292,57 +293,57 @@ class _Reading:
             return 0, 0
         at, skip = min(ways)
         if take:
-            self._found[text] = at
+            self._positions[text] = at
         before = self._text[: at + skip]
         return before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
 
     def _compare(self, raw: dict[str, Json], kind: StepKind | None, step: str, line: int) -> bool:
-        """Whether it has the right keys, with values of the right types."""
-        known = _COMMON.keys() | _KINDS[kind].keys() if kind else _TOP.keys()
+        """Whether an object has the right keys, with values of the right types; reports what is wrong."""
+        keys = _COMMON.keys() | _KINDS[kind].keys() if kind else _TOP.keys()
         before = len(self._problems)
-        for key in raw.keys() - known:
-            at, column = self._place(key, self._found.get(step, 0))
-            self._wrong(step, at or line, column or 1, f"{key} is not known here.{suggestion(key, known)}")
+        for key in raw.keys() - keys:
+            at, column = self._place(key, self._positions.get(step, 0))
+            self._report(step, at or line, column or 1, f"{key} is not known here.{suggestion(key, keys)}")
         for problem in errors(quick(_form(kind), raw)):
             where = key_of(path_of(problem.pointer, raw))
-            self._wrong(step, line, 1, f"{where} {problem.message}.")
+            self._report(step, line, 1, f"{where} {problem.message}.")
         return len(self._problems) == before
 
     def _steps(self, raw: Json, place: str, depth: int) -> tuple[Step, ...]:
         if depth > _DEEPEST:
-            self._wrong(place, 0, 0, f"Steps are nested deeper than {_DEEPEST} levels.")
+            self._report(place, 0, 0, f"Steps are nested deeper than {_DEEPEST} levels.")
             return ()
-        made = (self._step(one, f"{place}[{at}]", depth) for at, one in enumerate(items_of(raw)))
-        return tuple(step for step in made if step is not None)
+        steps = (self._step(one, f"{place}[{at}]", depth) for at, one in enumerate(items_of(raw)))
+        return tuple(step for step in steps if step is not None)
 
     def _step(self, value: Json, place: str, depth: int) -> Step | None:
         raw, self._count = mapping(value), self._count + 1
-        given = raw.get("id")
+        label = raw.get("id")
         kinds: list[StepKind] = [
             kind for kind in _KINDS if kind in raw and not (kind == "do" and ({"each", "loop"} & raw.keys()))
         ]
-        name = given if isinstance(given, str) and re.fullmatch(_ID["pattern"], given) else place
+        name = label if isinstance(label, str) and re.fullmatch(_ID["pattern"], label) else place
         main = raw.get(kinds[0]) if kinds else None
-        shown = given if name == given else main if isinstance(main, str) else ""
-        line = self._place(shown, take=shown != main)[0] if shown else 0
+        text = label if name == label else main if isinstance(main, str) else ""
+        line = self._place(text, take=text != main)[0] if text else 0
         if self._count > _MOST:
-            wrong = self._wrong if self._count == _MOST + 1 else None
+            wrong = self._report if self._count == _MOST + 1 else None
             return wrong and wrong(name, line, 1, f"There are more than {_MOST} steps.")
         if len(kinds) != 1:
             what = "has several kinds: " + ", ".join(kinds) if kinds else "has no kind: " + ", ".join(_KINDS)
-            return self._wrong(name, line, 1, f"The step {what}.")
+            return self._report(name, line, 1, f"The step {what}.")
         kind = kinds[0]
         if not self._compare(raw, kind, name, line):
             return None
-        if isinstance(given, str) and name != given:
-            self._wrong(name, line, 1, f"{given!r} is no id: letters, digits and _ are, with no digit first.")
-        if named := name == given:
+        if isinstance(label, str) and name != label:
+            self._report(name, line, 1, f"{label!r} is no id: letters, digits and _ are, with no digit first.")
+        if named := name == label:
             self._ids[name] += 1
             if name in ("input", "inputs", "var", "vars", "step", "steps", "item", "index", "iteration", "results"):
-                self._wrong(name, line, 1, f"No step can be called {name}: that is something else in expressions.")
-        return self._made(raw, kind, name if named else f"{kind}-{self._count}", named, line, depth)
+                self._report(name, line, 1, f"No step can be called {name}: that is something else in expressions.")
+        return self._built(raw, kind, name if named else f"{kind}-{self._count}", named, line, depth)
 
-    def _made(self, raw: dict[str, Json], kind: StepKind, name: str, named: bool, line: int, depth: int) -> Step:
+    def _built(self, raw: dict[str, Json], kind: StepKind, name: str, named: bool, line: int, depth: int) -> Step:
         condition: Expression | Template | None = None
         values: dict[str, Template | None] = {}
         parts: dict[str, tuple[Step, ...]] = {}
@@ -361,7 +362,7 @@ class _Reading:
         usual: OnError = "fallback" if fallback else "stop" if self._on_error == "fallback" else self._on_error
         on_error: OnError = raw.get("on_error", usual)
         if on_error == "fallback" and fallback is None:
-            self._wrong(name, line, 1, "on_error is fallback, and there is no fallback.")
+            self._report(name, line, 1, "on_error is fallback, and there is no fallback.")
         return Step(
             name, kind, line, raw, named, on_error, condition, next(iter(values.values()), None), fallback, parts
         )
@@ -369,34 +370,37 @@ class _Reading:
     def _expression(self, text: str, step: str) -> Expression | None:
         line, column = self._place(text)
         try:
-            found = Expression(text)
+            expression = Expression(text)
         except ExpressionError as error:
-            return self._wrong(step, line, column + error.column - 1, error.message)
-        found.line, found.column = line, column
-        return found
+            return self._report(step, line, column + error.column - 1, error.message)
+        expression.line, expression.column = line, column
+        return expression
 
     def _template(self, raw: Json, step: str) -> Template | None:
         try:
-            found = Template(raw)
+            template = Template(raw)
         except ExpressionError as error:
             line, column = self._place(within := error.detail["within"])
             start = max(within.find(error.detail["text"]), 0)
-            return self._wrong(step, line, column + start + error.column - 1, f"{error.message} {error.hint}".rstrip())
+            return self._report(step, line, column + start + error.column - 1, f"{error.message} {error.hint}".rstrip())
         places: dict[str, tuple[int, int]] = {}
-        for expression, within in found.expressions:
+        for expression, within in template.expressions:
             line, column = places.get(within) or places.setdefault(within, self._place(within))
             expression.line, expression.column = line, column + max(within.find(expression.text), 0)
-        return found
+        return template
 
 
 def value_of(result: Any) -> tuple[Json, str]:
-    """What the result of a tool is in expressions: structured content, else text that is JSON as that; and its text."""
-    known = mapping(result)
-    blocks = (mapping(block).get("text") for block in items_of(known.get("content")))
+    """The value of a tool's result in expressions, and its text.
+
+    The value is the structured content, else the value of text that is JSON, else the text.
+    """
+    answer = mapping(result)
+    blocks = (mapping(block).get("text") for block in items_of(answer.get("content")))
     text = "\n".join(one for one in blocks if isinstance(one, str))
-    if "structuredContent" in known:
-        return known["structuredContent"], text
+    if "structuredContent" in answer:
+        return answer["structuredContent"], text
     try:
         return loads(text), text
     except (ValueError, LimitExceeded):
-        return text or known.get("content"), text
+        return text or answer.get("content"), text

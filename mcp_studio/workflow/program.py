@@ -1,4 +1,4 @@
-"""What `run`, `worker` and `workflow` do, for the command line: it has the words and prints, the plan is ours."""
+"""The verbs `run`, `worker` and `workflow`: the command line parses and prints, this module does the work."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _CHECK = "mcp-studio workflow check FILE|schema|runs|show RUN|diff RUN RUN"
 
 
 class Teller(Protocol):
-    """Who prints, and gives exit codes."""
+    """Prints, and returns exit codes."""
 
     more: dict[str, Json]
 
@@ -49,7 +49,7 @@ class Teller(Protocol):
         ...
 
     def done(self, result: Json = None) -> int:
-        """End well."""
+        """End successfully."""
         ...
 
     def fail(self, error: StudioError, detail: dict[str, Json] | None = None) -> int:
@@ -61,11 +61,11 @@ class Program:
     """One command.
 
     Args:
-        options: the values of each that was given.
-        inputs: those of `--args`.
+        options: the values of each option that is present.
+        inputs: the inputs of `--args`.
 
     Raises:
-        StudioError: its file cannot be read.
+        StudioError: the workflow's file cannot be read.
     """
 
     def __init__(
@@ -73,8 +73,8 @@ class Program:
     ) -> None:
         self._verb, self._words, self._options, self._inputs, self._out = verb, words, options, inputs, out
         self._workflow: Workflow | None = None
-        self._before: dict[str, Json] | None = None
-        """With what the run is compared."""
+        self._snapshot: dict[str, Json] | None = None
+        """The snapshot that the run is compared with."""
         self.connects = verb != "workflow" or (words[:1] == ["check"] and "--offline" not in options)
         if verb == "run" and "--resume" not in options:
             if not words:
@@ -85,39 +85,39 @@ class Program:
 
     @property
     def servers(self) -> set[str]:
-        """What the workflow calls the servers of its tools."""
+        """The names that the workflow uses for its tools' servers."""
         return self._workflow.servers if self._workflow else {""}
 
     async def run(self, studio: Studio) -> int:
-        """Do it, and give the exit code."""
+        """Run the command, and return its exit code."""
         if self._verb == "workflow":
-            return await self._check(studio, self._workflow) if self._workflow else self._kept(studio.redactor)
+            return await self._check(studio, self._workflow) if self._workflow else self._show(studio.redactor)
         if file := self._value("--compare"):
-            self._before = read_snapshot(Path(file))
+            self._snapshot = read_snapshot(Path(file))
         if self._workflow is None:
             return await self._durable(studio, None, {})
         return await self._run(studio, self._workflow)
 
     async def _check(self, studio: Studio, workflow: Workflow) -> int:
-        found = await check(workflow, studio) if self.connects else [*workflow.problems, *check_names(workflow)]
-        self._out.data(*(f"{one.severity}: {one}" for one in found))
-        facts: Json = [one._asdict() for one in found]
-        if wrong := sum(one.severity == "error" for one in found):
+        problems = await check(workflow, studio) if self.connects else [*workflow.problems, *check_names(workflow)]
+        self._out.data(*(f"{one.severity}: {one}" for one in problems))
+        facts: Json = [one._asdict() for one in problems]
+        if wrong := sum(one.severity == "error" for one in problems):
             return self._out.fail(StudioError(f"{plural(wrong, 'error')} in {workflow.file}."), {"result": facts})
         self._out.note("no errors")
         return self._out.done(facts)
 
-    def _kept(self, redactor: Redactor) -> int:
-        """The schema, and runs that are kept."""
+    def _show(self, redactor: Redactor) -> int:
+        """Print the schema, or stored runs."""
         out, store = self._out, RunStore(Paths.default().state / "runs", redactor)
         match self._words:
             case ["schema"]:
                 return self._output(schema())
             case ["runs"]:
-                found = [{**one, "steps": len(one["steps"])} for one in store.all()]
+                runs = [{**one, "steps": len(one["steps"])} for one in store.all()]
                 keys = ("id", "began", "workflow", "state", "error")
-                rows = [tuple(_cell(one.get(key)) for key in keys) for one in found]
-                return out.listing(rows, found, empty="no runs")
+                rows = [tuple(_cell(one.get(key)) for key in keys) for one in runs]
+                return out.listing(rows, runs, empty="no runs")
             case ["show", identity]:
                 return self._output(store.find(identity))
             case ["diff", before, after]:
@@ -141,7 +141,7 @@ class Program:
         return await self._reported(run, store.follow(run))
 
     async def _reported(self, run: Run, work: Awaitable[None]) -> int:
-        """Do the run, write what is wanted of it, and print what it gave."""
+        """Run the workflow, write the requested reports, and print the output."""
         options, out, report = self._options, self._out, Report(run)
         await work
         out.more["run"] = run.id
@@ -151,19 +151,19 @@ class Program:
         if why := run.why:
             why.hint = "--yes approves what would be asked about." if isinstance(run.error, InputNeeded) else why.hint
             return out.fail(why)
-        if self._before is not None:
+        if self._snapshot is not None:
             ignore = Ignore(options.get("--ignore", []), usual="--strict" not in options)
-            return self._differences(report.compare(self._before, ignore))
+            return self._differences(report.compare(self._snapshot, ignore))
         return self._output(run.output)
 
     def _value(self, option: str) -> str:
         return (self._options.get(option) or [""])[-1]
 
     def _read(self, workflow: Workflow) -> dict[str, Json]:
-        """The inputs of the words.
+        """Parse the inputs on the command line.
 
         Raises:
-            UsageError: some of them mean nothing.
+            UsageError: an input cannot be read.
         """
         form, value = build(workflow.inputs or {"type": "object"}), self._inputs
         for pair in self._words[1:]:
@@ -174,28 +174,28 @@ class Program:
         return value
 
     async def _durable(self, studio: Studio, workflow: Workflow | None, inputs: dict[str, Json]) -> int:
-        options, out, works = self._options, self._out, self._verb == "worker"
-        name = self._value("--name") or socket.gethostname() if works else ""
+        options, out, is_worker = self._options, self._out, self._verb == "worker"
+        name = self._value("--name") or socket.gethostname() if is_worker else ""
         database = self._value("--database") or sqlite_address(studio.paths.state / "workflows.sqlite")
         async with DurableRuns(studio, database, name, approved="--yes" in options) as runs:
             runs.held.connect(out.note)
             runs.begun.connect(lambda run: run.changed.connect(partial(self._narrate, run)) and None)
-            if works:
+            if is_worker:
                 out.note(f"{name} works on what is queued, until Ctrl-C")
                 await asyncio.Event().wait()
             if workflow is None:
                 identity = out.more["run"] = self._value("--resume")
-                return await self._ended(runs, runs.resume(identity), identity)
+                return await self._finish(runs, runs.resume(identity), identity)
             if "--schedule" in options:
                 await runs.schedule(workflow, cron := self._value("--schedule"), inputs)
                 out.note("`mcp-studio worker` runs it at these times" if cron else "it is no more scheduled")
                 return out.done()
             identity = out.more["run"] = urandom(6).hex()
             out.note(f"`mcp-studio run --resume {identity}` goes on with it where it is interrupted")
-            return await self._ended(runs, runs.run(workflow, inputs, identity), identity)
+            return await self._finish(runs, runs.run(workflow, inputs, identity), identity)
 
-    async def _ended(self, runs: DurableRuns, work: Awaitable[Json], identity: str) -> int:
-        """Print what a durable run gives; where a report is wanted, from what is recorded of all that took part."""
+    async def _finish(self, runs: DurableRuns, work: Awaitable[Json], identity: str) -> int:
+        """Print the output of a durable run; reports come from the records of all processes."""
         if not {"--junit", "--record", "--compare"} & self._options.keys():
             return self._output(await work)
         try:
@@ -203,7 +203,7 @@ class Program:
         except (InputNeeded, UsageError):
             raise
         except StudioError:
-            pass  # it is recorded
+            pass  # the error is in the database
         run = await runs.recorded(identity)
         return await self._reported(run, run.execute())
 
@@ -226,7 +226,7 @@ class Program:
 
 
 def _cell(value: Json) -> str:
-    """A value of a table: numbers are moments."""
+    """The text of a table cell; floats are timestamps."""
     if isinstance(value, float):
         return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(value))
     return "" if value is None else str(value)

@@ -1,4 +1,4 @@
-"""What runs did: the newest are kept in a folder; for CI, a snapshot that can be compared, or JUnit."""
+"""Records of runs: the newest are stored in a folder; for CI there are comparable snapshots, and JUnit reports."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from mcp_studio.safetext import safe
 from mcp_studio.trace.diff import USUAL, Difference, Ignore, diff
 from mcp_studio.workflow.run import ENDED, AssertFailed, Run, StepRun
 
-_KEPT = 100
+_MOST_RUNS = 100
 _LARGEST = 4 * MB
 _MOST = 10_000
-"""Calls and asserts of one run that a report has."""
+"""The most calls and asserts of one run in a report."""
 
 
 class RunStore:
-    """The newest runs, a file each. A disk that refuses costs what would have been kept and nothing else.
+    """Stores the newest runs, one file each. If the disk refuses, only the record is lost.
 
-    What is no coroutine blocks and belongs into a thread.
+    Methods that are no coroutines block, and belong in a thread.
     """
 
     def __init__(self, folder: Path, redactor: Redactor) -> None:
         self._folder, self._redactor = folder, redactor
 
     def keep(self, run: Run) -> bool:
-        """Keep a run as it is now, without secrets; of one that is too large only how its steps ended.
+        """Store a run without its secrets; of a run that is too large only the states of its steps.
 
-        One that was refused before anything was done is not kept, and of one that was resumed only the end.
+        A run that was refused before it did anything is not stored, and a resumed run replaces its earlier record.
         """
         refused = run.error is not None and run.error.exit_code in (UsageError.exit_code, InputNeeded.exit_code)
         if refused and not any(node.state == "done" or node.counts for node in run.root.walk()):
@@ -48,28 +48,28 @@ class RunStore:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             write_object(self._folder / f"{run.root.began * 1000:.0f}-{run.id}.json", loads(self._redactor.bytes(data)))
             files = self._files()
-            for old in [*(file for file in files[1:] if file.stem.endswith(f"-{run.id}")), *files[_KEPT:]]:
+            for old in [*(file for file in files[1:] if file.stem.endswith(f"-{run.id}")), *files[_MOST_RUNS:]]:
                 old.unlink(missing_ok=True)
         except OSError:
             return False
         return True
 
     async def follow(self, run: Run) -> None:
-        """Run it to its end, however that comes, and keep it."""
+        """Run a workflow to its end, even by cancellation, and store it."""
         try:
             await run.execute()
         finally:
             await asyncio.shield(asyncio.to_thread(self.keep, run))
 
     def all(self) -> list[dict[str, Json]]:
-        """The runs that are kept, newest first."""
-        return [found for file in self._files() if (found := read_object(file))]
+        """The stored runs, newest first."""
+        return [record for file in self._files() if (record := read_object(file))]
 
     def find(self, identity: str) -> dict[str, Json]:
-        """The run whose id begins so; `last` is the newest.
+        """The run whose id begins with this text; `last` is the newest.
 
         Raises:
-            UsageError: there is none, or several are.
+            UsageError: no run matches, or several do.
         """
         files = [file for file in self._files() if file.stem.partition("-")[2].startswith(identity)]
         files = self._files()[:1] if identity == "last" else files
@@ -79,8 +79,8 @@ class RunStore:
         return read_object(files[0])
 
     def _files(self) -> list[Path]:
-        found = [file for file in self._folder.glob("*-*.json") if file.stem.partition("-")[0].isdigit()]
-        return sorted(found, key=lambda file: (int(file.stem.partition("-")[0]), file.stem), reverse=True)
+        files = [file for file in self._folder.glob("*-*.json") if file.stem.partition("-")[0].isdigit()]
+        return sorted(files, key=lambda file: (int(file.stem.partition("-")[0]), file.stem), reverse=True)
 
 
 def _without_values(value: Json) -> Json:
@@ -91,10 +91,10 @@ def _without_values(value: Json) -> Json:
 
 
 def read_snapshot(file: Path) -> dict[str, Json]:
-    """What a report recorded of a run.
+    """Read the snapshot of a run that a report has written.
 
     Raises:
-        UsageError: it is not there, or no snapshot of a run.
+        UsageError: the file does not exist, or is no snapshot of a run.
     """
     value = read_object(file)
     if value.get("version") != 1 or "calls" not in value:
@@ -103,14 +103,14 @@ def read_snapshot(file: Path) -> dict[str, Json]:
 
 
 class Report:
-    """Follows a run: its calls with what they gave, and its asserts."""
+    """Follows a run, and collects its calls with their results, and its asserts."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
         self.cases: list[StepRun] = []
         """Asserts, and steps that failed."""
         self.calls: dict[str, Json] = {}
-        """By their places in the run: tool, arguments, and output or error."""
+        """By path in the run: tool, arguments, and output or error."""
         run.changed.connect(self._changed)
 
     def _changed(self, node: StepRun) -> None:
@@ -124,29 +124,29 @@ class Report:
             self.cases.append(node)
 
     def snapshot(self) -> dict[str, Json]:
-        """What the servers answered, to be compared with that of another run; without secrets."""
+        """The run's calls and output without secrets, to compare with another run's."""
         run = self._run
-        calls = dict(sorted(self.calls.items(), key=lambda one: _numbered(one[0])))
+        calls = dict(sorted(self.calls.items(), key=lambda one: _sort_key(one[0])))
         value = {"version": 1, "workflow": run.workflow.name, "state": run.state, "output": run.output, "calls": calls}
         return loads(run.studio.redactor.bytes(dumps(value)))
 
     def record(self, file: Path) -> None:
-        """Write that into a file.
+        """Write the snapshot into a file.
 
         Raises:
-            StudioError: it cannot be written.
+            StudioError: the file cannot be written.
         """
         _write(file, pretty(self.snapshot()).encode())
 
     def compare(self, before: dict[str, Json], ignore: Ignore = USUAL) -> tuple[Difference, ...]:
-        """Where this run differs from the snapshot of another."""
+        """The differences between another run's snapshot and this run."""
         return diff({**before, "workflow": ""}, {**self.snapshot(), "workflow": ""}, ignore)
 
     def junit(self, file: Path) -> None:
-        """Write the asserts, and the steps that failed, as JUnit XML; without any of them the run as a whole.
+        """Write asserts and failed steps as JUnit XML; if there are none, the run as a whole.
 
         Raises:
-            StudioError: it cannot be written.
+            StudioError: the file cannot be written.
         """
         run = self._run
         cases = self.cases or [run.root]
@@ -158,12 +158,12 @@ class Report:
         suite = ElementTree.SubElement(top, "testsuite", {key: safe(value, 200) for key, value in facts.items()})
         for case in cases:
             title = case.step.title if case.step else "the run ends well"
-            known = {"classname": case.path or run.workflow.name, "name": title, "time": f"{case.ms / 1000:.3f}"}
-            node = ElementTree.SubElement(suite, "testcase", {key: safe(text, 400) for key, text in known.items()})
+            attributes = {"classname": case.path or run.workflow.name, "name": title, "time": f"{case.ms / 1000:.3f}"}
+            node = ElementTree.SubElement(suite, "testcase", {key: safe(text, 400) for key, text in attributes.items()})
             if case.error:
-                said = safe(run.studio.redactor.text(case.error.message), 4_000)
+                message = safe(run.studio.redactor.text(case.error.message), 4_000)
                 kind = "failure" if isinstance(case.error, AssertFailed) else "error"
-                ElementTree.SubElement(node, kind, {"message": said}).text = said
+                ElementTree.SubElement(node, kind, {"message": message}).text = message
         ElementTree.indent(top)
         _write(file, ElementTree.tostring(top, encoding="utf-8", xml_declaration=True))
 
@@ -175,6 +175,6 @@ def _write(file: Path, data: bytes) -> None:
         raise StudioError(f"{file} cannot be written: {problem.strerror or problem}.") from None
 
 
-def _numbered(path: str) -> list[tuple[int, str]]:
-    """A place in the order of the run: `cities[9]` before `cities[10]`."""
+def _sort_key(path: str) -> list[tuple[int, str]]:
+    """The sort key of a path in the run: `cities[9]` comes before `cities[10]`."""
     return [(int(part), "") if part.isdigit() else (0, part) for part in re.split(r"([0-9]+)", path)]

@@ -1,4 +1,4 @@
-"""One run of a workflow: its steps as a tree with states, and every call one of the studio, under its policy."""
+"""One run of a workflow: its steps as a tree with states; every call goes through the studio and its policy."""
 
 from __future__ import annotations
 
@@ -28,76 +28,76 @@ from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.signal import Signal
 from mcp_studio.studio import Studio
 from mcp_studio.trace.message import Span
-from mcp_studio.workflow.check import Scope, check_names, settled, tool_ref
+from mcp_studio.workflow.check import Scope, check_names, settle, tool_ref
 from mcp_studio.workflow.expression import Expression, StepResult
 from mcp_studio.workflow.model import Step, Workflow, value_of
 
 RunState = Literal["pending", "running", "waiting", "done", "failed", "skipped", "cancelled"]
-"""`waiting` for a person. A step is `skipped` that failed while the run went on, or that was not chosen."""
+"""`waiting`: for a person. `skipped`: the step failed and the run went on, or the step was not chosen."""
 ENDED: tuple[RunState, ...] = ("done", "failed", "skipped", "cancelled")
 ROUNDS = 50
-"""Rounds and items of one step whose own steps stay visible: the newest, and as many that failed."""
+"""How many rounds or items of one step keep their steps: the newest, and as many failed ones."""
 _CACHED = 1_000
 _CHECK = "`mcp-studio workflow check` shows all."
 _LARGE = 256 * KB
-"""Bytes of a result that is read in a thread."""
+"""A result with more bytes than this is parsed in a thread."""
 
 
 class AssertFailed(StudioError):
-    """An assert that is not true."""
+    """An assert whose condition is false."""
 
 
 @record(eq=False)
 class StepRun:
-    """One execution of one step, or of one item or round of it; `run.changed` tells whenever it is another."""
+    """One execution of a step, or of one item or round of it; `run.changed` reports each change."""
 
     step: Step | None = None
     """None for the whole run, and for an item or round of the step above it."""
     path: str = ""
-    """Where it is in the run: `cities[3].forecast`; empty for the whole run."""
+    """The path in the run: `cities[3].forecast`; empty for the whole run."""
     index: int | None = None
-    """Which item or round it is, from 0."""
+    """The number of the item or round, from 0."""
     state: RunState = "pending"
     inputs: Json = None
-    """Arguments of a call, variables that were set, the item."""
+    """The arguments of a call, the variables of a set, or the item."""
     output: Json = None
     error: StudioError | None = None
     began: float = 0.0
-    """Seconds since 1970."""
+    """Epoch seconds."""
     ms: float = 0.0
     attempts: int = 0
-    """How often it was called."""
+    """How many calls the step has made."""
     call: Call | None = None
-    """The call, also once it has ended."""
+    """The last call of the step; it stays after the call has ended."""
     above: StepRun | None = None
-    """What it is part of."""
+    """The node that this one is part of; None once it has ended."""
     span: Span | None = None
-    """Its span in the trace, from when it begins; `set` and a round of one step have none."""
+    """The node's span in the trace once it has begun; `set`, and rounds with a single step, have none."""
     children: list[StepRun] = field(default_factory=list["StepRun"])
     counts: Counter[RunState] = field(default_factory=Counter[RunState])
-    """How many items or rounds have ended how; of many only the newest are among the `children`."""
+    """The number of ended items or rounds by state; only some of them stay in `children`."""
     total: int | None = None
-    """How many items there are."""
+    """The number of items."""
 
     @property
     def line(self) -> str:
-        """What is known of it, on a line: how its items ended, and why it failed. Foreign text."""
+        """The node in one line: how its items ended, and why it failed. Foreign text."""
         many = ", ".join(f"{count:,} {state}" for state, count in self.counts.items())
         return f"{many} {self.error.message if self.error else ''}".strip()
 
     @property
     def place(self) -> Span | None:
-        """The span under which the trace has what is done for it."""
+        """The span that contains the node's work in the trace."""
         return self.span or (self.above.place if self.above else None)
 
     def walk(self) -> Iterator[StepRun]:
-        """It and all that is visible below it."""
+        """The node and all nodes below it."""
         yield self
         for child in self.children:
             yield from child.walk()
 
     def as_json(self) -> dict[str, Json]:
-        """As it is exported; of values their JSON."""
+        """The node for export."""
         call = self.call
         facts: dict[str, Json] = {
             "step": self.step.id if self.step else None, "kind": self.step.kind if self.step else None,
@@ -114,33 +114,34 @@ Work = Callable[[], Awaitable[Json]]
 
 
 class Job(NamedTuple):
-    """One of several things that may be done at the same time: an item, or a branch."""
+    """One of several jobs that may run at the same time: an item, or a branch."""
 
     steps: Sequence[Step]
     scope: Scope
     do: Work
-    """Does them here."""
+    """Runs the steps in this process."""
     node: StepRun | None = None
-    """What is to be seen of it, where that is there before."""
+    """The job's node, if it exists before the job begins."""
 
 
 class Engine(Protocol):
-    """How calls and items are done: here and now, or as steps and children of something that survives us."""
+    """Executes calls and items: in this process, or as steps and child workflows that survive it."""
 
     live: bool
-    """Something is done, which the trace tells."""
+    """Whether calls are made, which the trace records; a replay makes none."""
 
     async def perform(self, run: Run, node: StepRun, repeatable: bool, work: Work) -> Json:
-        """Do one call, or ask one question, and give what it gives."""
+        """Make one call or ask one question, and return the result."""
         ...
 
     async def items(
         self, run: Run, node: StepRun, jobs: Sequence[Job], at_once: int, stop: str
     ) -> list[Json | StudioError]:
-        """Do all jobs, and give their values, or why they failed, in their order; of those left out nothing.
+        """Run all jobs; returns their values or errors in order, and None for jobs that were not run.
 
         Args:
-            stop: at the first `failure`, or at the first `success`, no further job is done, and those that run end.
+            stop: after the first `failure` or the first `success` no further job begins, and running jobs are
+                cancelled.
         """
         ...
 
@@ -149,8 +150,8 @@ class Run:
     """A run of a workflow in a studio.
 
     Args:
-        approved: what would be asked about is allowed, and steps that wait go on; rules that deny still do.
-        earlier: an earlier run of the same workflow, as `as_json` gives it, whose results before `start` stay.
+        approved: calls that would need approval are allowed, and waiting steps go on; rules that deny still apply.
+        earlier: an earlier run of the same workflow (`as_json`), whose results are reused for the steps before `start`.
         start: the step to begin with.
 
     Raises:
@@ -176,83 +177,82 @@ class Run:
         self.workflow, self.studio = workflow, studio
         self.inputs: dict[str, Json] = defaults(build(workflow.inputs or {})) | dict(inputs or {})
         self.changed: Signal[StepRun] = Signal()
-        """A step is another than before; the run as a whole where it is `root`."""
+        """A step has changed; `root` stands for the whole run."""
         self.root = StepRun()
         self.failed: StepRun | None = None
-        """The first step whose failure ended the run, or the first assert that was not true."""
+        """The first step whose failure ended the run, or the first assert that failed."""
         self.output: Json = None
         self.approved = approved
         self._engine: Engine = engine or Direct()
         self._start = self._top(start) if start else None
         self._earlier = mapping(earlier)
         self._vars: list[dict[str, Json]] = []
-        """The variables after each step of the plan's first level."""
+        """The variables after each top-level step."""
         self.unmet: tuple[str, StudioError] | None = None
-        """Where an assert was not true and the run went on, and what it said: the first of them."""
+        """The path and error of the first assert that failed without ending the run."""
         self.blamed: StepRun | None = None
-        """The step whose failure comes up from step to step, or came last."""
+        """The step whose failure is being raised through the steps above it, or was raised last."""
         self._cache: dict[bytes, Json] = {}
         self._go = asyncio.Event()
         self._go.set()
         self._task: asyncio.Task[None] | None = None
-        # A run that is looked for in the trace by its id is found in the requests too, where they name their trace.
+        # The id begins the trace id too, so that a search of the trace for the id also finds the requests that carry
+        # it.
         self._trace = self.id.ljust(32, "0") if {*self.id} <= {*"0123456789abcdef"} else os.urandom(16).hex()
         self.root.children = self.nodes(workflow.steps, self.root)
 
-    # ------------------------------------------------------------------ from outside
+    # ------------------------------------------------------------------ for callers
 
     @property
     def state(self) -> RunState:
-        """How the run as a whole is."""
         return self.root.state
 
     @property
     def error(self) -> StudioError | None:
-        """Why it failed."""
         return self.root.error
 
     @property
     def why(self) -> StudioError | None:
-        """The same, with the step that failed."""
+        """The error, with the step that failed."""
         if (error := self.error) is None or self.failed is None:
             return error
-        found = renamed(error, StudioError)
-        found.message = f"Step {self.failed.path}: {error.message}"
-        found.exit_code, found.detail = error.exit_code, error.detail
-        return found
+        cause = renamed(error, StudioError)
+        cause.message = f"Step {self.failed.path}: {error.message}"
+        cause.exit_code, cause.detail = error.exit_code, error.detail
+        return cause
 
     @property
     def paused(self) -> bool:
-        """No further step begins."""
+        """Whether no further step begins."""
         return not self._go.is_set()
 
     def start(self) -> asyncio.Task[None]:
-        """Run it as a task of the studio."""
+        """Start the run as a task of the studio."""
         self._task = self.studio.spawn(self.execute())
         return self._task
 
     def pause(self) -> None:
-        """Begin no further step; what runs comes to its end."""
+        """Begin no further step; running steps finish."""
         self._go.clear()
         self.changed.emit(self.root)
 
     def resume(self) -> None:
-        """Go on."""
+        """Let further steps begin."""
         self._go.set()
         self.changed.emit(self.root)
 
     def cancel(self) -> None:
-        """End it, and the calls that run; their servers are told."""
+        """Cancel the run and its running calls; their servers are notified."""
         if self._task is not None:
             self._task.cancel()
 
     async def execute(self) -> None:
-        """Run it to its end, which `state`, `output` and `error` tell.
+        """Run the workflow to its end; `state`, `output` and `error` have the outcome.
 
-        Cancelling the waiter cancels it.
+        Cancelling the calling task cancels the run.
         """
         root = self.root
-        with suppress(StudioError), self._doing(root):
+        with suppress(StudioError), self._execution(root):
             if wrong := next((one for one in check_names(self.workflow) if one.severity == "error"), None):
                 raise ConfigError(str(wrong), file=self.workflow.file, hint=_CHECK)
             await self._check_inputs()
@@ -266,7 +266,7 @@ class Run:
         self.failed = self.blamed if root.error and self.blamed and self.blamed.error is root.error else None
 
     def as_json(self) -> dict[str, Json]:
-        """The run as it is kept and exported."""
+        """The run, for storage and export."""
         return {
             "version": 1, "id": self.id, "workflow": self.workflow.name, "file": self.workflow.file, "error": None,
             "failed": self.failed.path if self.failed else None, "vars": list(self._vars), **self.root.as_json(),
@@ -283,24 +283,24 @@ class Run:
             raise UsageError(f"The inputs of {self.workflow.name} are not right: {listed}.")
 
     async def listed(self, steps: Sequence[Step]) -> None:
-        """Wait until the servers are listed that steps call: what tools say of themselves decides what is asked."""
+        """Wait until the servers of these steps are listed: the tools' annotations decide what needs approval."""
         calls = [one for step in steps for one in step.walk() if one.kind == "call"]
-        await settled(self.studio, [tool_ref(self.studio, step).server for step in calls])
+        await settle(self.studio, [tool_ref(self.studio, step).server for step in calls])
 
     async def _level(self, scope: Scope) -> Json:
-        """The steps of the first level; those before the one to start with have their earlier results."""
-        last, kept = None, self._start or 0
+        """Run the top-level steps; those before the step to start with take their earlier results."""
+        last, start = None, self._start or 0
         earlier, states = mapping(self._earlier).get("steps") or [], mapping(self._earlier).get("vars") or []
         for at, node in enumerate(self.root.children):
-            if at < kept:
-                last = self._keep(node, mapping(earlier[at]) if at < len(earlier) else {}, scope)
+            if at < start:
+                last = self._reuse(node, mapping(earlier[at]) if at < len(earlier) else {}, scope)
                 scope["var"] = dict(states[at]) if at < len(states) else {}
             else:
                 last = await self.step(node, scope)
             self._vars.append(dict(scope["var"]))
         return last
 
-    def _keep(self, node: StepRun, earlier: dict[str, Json], scope: Scope) -> Json:
+    def _reuse(self, node: StepRun, earlier: dict[str, Json], scope: Scope) -> Json:
         if node.step is None or earlier.get("state") not in ("done", "skipped"):
             raise UsageError(f"The earlier run did not come past {node.path}, so it cannot begin behind that.")
         node.state, node.output, node.ms = earlier["state"], earlier.get("output"), earlier.get("ms", 0.0)
@@ -311,17 +311,17 @@ class Run:
         return node.output
 
     async def sequence(self, nodes: Sequence[StepRun], scope: Scope) -> Json:
-        """Do steps one after the other; the value is that of the last one."""
+        """Run steps in turn; returns the value of the last one."""
         value: Json = None
         for node in nodes:
             value = await self.step(node, scope)
         return value
 
     async def step(self, node: StepRun, scope: Scope) -> Json:
-        """Do one step.
+        """Run one step.
 
         Raises:
-            StudioError: it failed, and that ends what it is part of.
+            StudioError: the step failed, and so does the step that contains it.
         """
         step = node.step
         assert step is not None
@@ -331,7 +331,7 @@ class Run:
         result = StepResult()
         try:
             async with asyncio.timeout(None if step.kind == "call" else step.raw.get("timeout")):
-                await self._DO[step.kind](self, node, step, scope, result)
+                await self._EXECUTORS[step.kind](self, node, step, scope, result)
             node.output = result.result
             self._end(node, "done")
         except asyncio.CancelledError:
@@ -345,7 +345,7 @@ class Run:
         return result.result
 
     def _fail(self, node: StepRun, step: Step, scope: Scope, error: StudioError, result: StepResult) -> None:
-        """Note a failure; it goes on where the step says so."""
+        """Record a failure; raises it unless the step says that the run goes on."""
         node.error, result.error = error, error.message
         if step.kind == "assert":
             self.unmet = self.unmet or (node.path, error)
@@ -366,8 +366,8 @@ class Run:
         key = dumps([ref.server, ref.name, arguments]) if step.raw.get("cache") else b""
         if (raw := self._cache.get(key)) is None:
             tool = tool_of(self.studio.catalog.find(ref))
-            repeatable = self.studio.caller.policy.profile(ref, tool, self.studio.manager.config(ref.server).trust)
-            again = repeatable.repeatable
+            profile = self.studio.caller.policy.profile(ref, tool, self.studio.manager.config(ref.server).trust)
+            again = profile.repeatable
             raw = await self._engine.perform(
                 self, node, again, lambda: self._attempts(node, step, ref, arguments, again)
             )
@@ -378,31 +378,31 @@ class Run:
         result.result, result.text = await asyncio.to_thread(value_of, raw) if large else value_of(raw)
 
     async def _attempts(self, node: StepRun, step: Step, ref: Ref, arguments: dict[str, Json], again: bool) -> Json:
-        """Call until it succeeds, as often as the step allows and the tool may be repeated."""
-        pause, left = step.raw.get("backoff", 0.5), step.raw.get("retries", 0) if again else 0
+        """Call until the call succeeds, as often as the step allows and the tool may be repeated."""
+        pause, retries = step.raw.get("backoff", 0.5), step.raw.get("retries", 0) if again else 0
         while True:
-            outcome = await self._called(node, step, ref, arguments)
+            outcome = await self._attempt(node, step, ref, arguments)
             if isinstance(outcome, Succeeded):
                 return outcome.result
-            if not left or isinstance(outcome, (Denied, Cancelled)):
+            if not retries or isinstance(outcome, (Denied, Cancelled)):
                 raise failure(outcome)
             await asyncio.sleep(pause)
-            pause, left = min(2 * pause, 60.0), left - 1
+            pause, retries = min(2 * pause, 60.0), retries - 1
 
-    async def _called(self, node: StepRun, step: Step, ref: Ref, arguments: dict[str, Json]) -> Any:
+    async def _attempt(self, node: StepRun, step: Step, ref: Ref, arguments: dict[str, Json]) -> Any:
         studio, seconds = self.studio, step.raw.get("timeout")
         timeouts = Timeouts(None, seconds, seconds, "timeout") if seconds else Timeouts()
         call = studio.caller.call_tool(ref, arguments, origin="program", approved=self.approved, timeouts=timeouts)
         call.under = node.span.number if node.span else 0
         studio.registry.used(str(ref))
         node.call, node.attempts = call, node.attempts + 1
-        disconnect = call.changed.connect(lambda one: self._asked(node, one))
+        disconnect = call.changed.connect(lambda one: self._show_state(node, one))
         try:
             return await call.join()
         finally:
             disconnect()
 
-    def _asked(self, node: StepRun, call: Call) -> None:
+    def _show_state(self, node: StepRun, call: Call) -> None:
         state: RunState = "waiting" if call.asking else "running"
         if call.outcome is None and (node.state != state or call.progress):
             node.state = state
@@ -414,10 +414,10 @@ class Run:
         result.result = await self._engine.perform(self, node, True, lambda: self.ask(node, text))
 
     async def ask(self, node: StepRun, text: str) -> Json:
-        """Wait for approval; gives what the person says about it.
+        """Wait for approval; returns the person's note.
 
         Raises:
-            InputNeeded: it was not given.
+            InputNeeded: nobody approved.
         """
         if self.approved:
             return {"by": "beforehand", "note": ""}
@@ -427,12 +427,12 @@ class Run:
         return {"by": answer.by or "you", "note": answer.note}
 
     async def question(self, node: StepRun, text: str) -> Answer:
-        """Ask a person for approval, whatever was approved beforehand."""
+        """Ask a person for approval, even if everything was approved in advance."""
         node.state = "waiting"
         self.changed.emit(node)
         subject = f"{self.workflow.name}: {node.path}"
-        asked = InputRequest("approval", "", text, subject=subject, reasons=(text,))
-        answer = await self.studio.inbox.ask(asked)
+        request = InputRequest("approval", "", text, subject=subject, reasons=(text,))
+        answer = await self.studio.inbox.ask(request)
         node.state = "running"
         return answer
 
@@ -443,8 +443,8 @@ class Run:
     async def _assert(self, node: StepRun, step: Step, scope: Scope, result: StepResult) -> None:
         assert isinstance(step.condition, Expression)
         if not step.condition.value(scope):
-            said = str(step.value.value(scope)) if step.value else "This is not so"
-            raise AssertFailed(f"{said}: {step.condition.text}")
+            message = str(step.value.value(scope)) if step.value else "This is not so"
+            raise AssertFailed(f"{message}: {step.condition.text}")
         result.result = True
 
     async def _do(self, node: StepRun, step: Step, scope: Scope, result: StepResult) -> None:
@@ -454,29 +454,29 @@ class Run:
         assert isinstance(step.condition, Expression)
         chosen = "then" if step.condition.value(scope) else "else"
         node.inputs, count = chosen, len(step.parts["then"])
-        taken, left = node.children[:count], node.children[count:]
+        branch, rest = node.children[:count], node.children[count:]
         if chosen == "else":
-            taken, left = left, taken
-        for one in left:
+            branch, rest = rest, branch
+        for one in rest:
             self._end(one, "skipped")
-        result.result = await self.sequence(taken, scope)
+        result.result = await self.sequence(branch, scope)
 
     async def _parallel(self, node: StepRun, step: Step, scope: Scope, result: StepResult) -> None:
-        """Branches at the same time, each with variables of its own."""
+        """Run branches at the same time, each with its own variables."""
         merge, branches = step.raw.get("merge", "all"), step.parts["parallel"]
         scopes = [_inner(scope) for _ in branches]
         pairs = zip(node.children, branches, scopes, strict=True)
         jobs = [Job((branch,), inner, partial(self.step, child, inner), child) for child, branch, inner in pairs]
         stop = {"all": "failure", "first": "success"}.get(merge, "")
-        found = await self._engine.items(self, node, jobs, len(jobs), stop)
-        wrong = [one for one in found if isinstance(one, StudioError)]
+        items = await self._engine.items(self, node, jobs, len(jobs), stop)
+        wrong = [one for one in items if isinstance(one, StudioError)]
         values: dict[str, Json] = {}
-        for branch, child, value in zip(branches, node.children, found, strict=True):
+        for branch, child, value in zip(branches, node.children, items, strict=True):
             if child.state in ("done", "skipped"):
                 values[branch.id] = value
             scope[branch.id] = StepResult(value if child.state == "done" else None, state=child.state)
-        needed = {"all": len(branches), "first": 1}.get(merge, len(branches) // 2 + 1)
-        if len(values) < needed:
+        enough = {"all": len(branches), "first": 1}.get(merge, len(branches) // 2 + 1)
+        if len(values) < enough:
             raise wrong[0] if wrong else StudioError("Too few branches have succeeded.")
         result.result = next(iter(values.values())) if merge == "first" else values
 
@@ -513,7 +513,7 @@ class Run:
         result.result = list(newest)
 
     async def round(self, node: StepRun, steps: Sequence[Step], scope: Scope, at: int) -> Json:
-        """Do the steps inside one round, or for one item."""
+        """Run the steps of one round or item."""
         child = StepRun(path=f"{node.path}[{at}]", index=at, inputs=scope.get("item"), above=node)
         node.children.append(child)
         try:
@@ -524,14 +524,14 @@ class Run:
                 node.children = _newest(node.children)
 
     async def part(self, node: StepRun, steps: Sequence[Step], scope: Scope) -> Json:
-        """Do the steps of one round, item or branch."""
+        """Run the steps of one round, item or branch."""
         node.children = self.nodes(steps, node)
-        with self._doing(node):
+        with self._execution(node):
             node.output = await self.sequence(node.children, scope)
         return node.output
 
-    def ended(self, node: StepRun, branch: StepRun | None, value: Json | StudioError) -> None:
-        """Learn how an item or branch ended that was done elsewhere."""
+    def note_end(self, node: StepRun, branch: StepRun | None, value: Json | StudioError) -> None:
+        """Record the end of an item or branch that another engine has run."""
         state: RunState = "failed" if isinstance(value, StudioError) else "done"
         if branch is not None:
             branch.error, branch.output = (value, None) if isinstance(value, StudioError) else (None, value)
@@ -542,16 +542,16 @@ class Run:
     # ------------------------------------------------------------------ states
 
     def nodes(self, steps: Sequence[Step], parent: StepRun) -> list[StepRun]:
-        """What is to be done, before it is; of `each` and `loop` nobody knows how often."""
+        """The nodes of steps that have not begun; `each` and `loop` get theirs as they run."""
         before = f"{parent.path}." if parent.path else ""
-        made = [StepRun(step, before + step.id, above=parent) for step in steps]
-        for node, step in zip(made, steps, strict=True):
+        nodes = [StepRun(step, before + step.id, above=parent) for step in steps]
+        for node, step in zip(nodes, steps, strict=True):
             if step.kind not in ("each", "loop"):
                 node.children = self.nodes([one for key in _ORDER for one in step.parts.get(key, ())], node)
-        return made
+        return nodes
 
     @contextmanager
-    def _doing(self, node: StepRun) -> Generator[None]:
+    def _execution(self, node: StepRun) -> Generator[None]:
         self._begin(node)
         try:
             yield
@@ -569,35 +569,35 @@ class Run:
             params: dict[str, Json] = {"run": self.id, "path": node.path}
             if self.studio.config.settings.traceparent:
                 params["_meta"] = {"traceparent": versions.fresh(self._trace).text}
-            # Without its number: the trace remembers names.
+            # The name has no number: the trace remembers every name.
             node.span = self.studio.trace.begin(f"workflow/{kind}", name or self.workflow.name, params, node.place)
         self.changed.emit(node)
 
     def _end(self, node: StepRun, state: RunState) -> None:
-        node.state, node.above = state, None  # nothing more comes under it
+        node.state, node.above = state, None  # no further node refers to its parent
         if node.began:
             node.ms = (time.time() - node.began) * 1000
         if node.span is not None:
-            ended: Json = {"error": {"message": node.error.message}} if node.error else {"result": {"state": state}}
+            answer: Json = {"error": {"message": node.error.message}} if node.error else {"result": {"state": state}}
             outcome = "cancelled" if state == "cancelled" else "error" if node.error else "ok"
-            self.studio.trace.end(node.span, outcome, ended)
+            self.studio.trace.end(node.span, outcome, answer)
         self.changed.emit(node)
 
     def _top(self, identity: str) -> int:
-        """Where the step of the first level stands that is this one or has it inside."""
+        """The index of the top-level step that is, or contains, the step with this id."""
         for at, step in enumerate(self.workflow.steps):
             if any(one.id == identity for one in step.walk()):
                 return at
         raise UsageError(f"{self.workflow.name} has no step {identity}.")
 
-    _DO: ClassVar[dict[str, Callable[[Run, StepRun, Step, Scope, StepResult], Awaitable[None]]]] = {
+    _EXECUTORS: ClassVar[dict[str, Callable[[Run, StepRun, Step, Scope, StepResult], Awaitable[None]]]] = {
         "call": _call, "parallel": _parallel, "choose": _choose, "each": _each, "loop": _loop, "set": _set,
         "assert": _assert, "wait": _wait, "do": _do,
     }  # fmt: skip
 
 
 async def outcome_of(work: Work) -> Json:
-    """What work comes to, as JSON: a value or an error."""
+    """Run work; returns its value or error as JSON."""
     try:
         return {"value": await work()}
     except StudioError as error:
@@ -605,12 +605,12 @@ async def outcome_of(work: Work) -> Json:
 
 
 def packed(error: StudioError) -> dict[str, Json]:
-    """A failure as JSON."""
+    """An error as JSON."""
     return {"message": error.message, "hint": error.hint, "exit_code": error.exit_code}
 
 
 def unpacked(error: Json) -> StudioError:
-    """A failure from its JSON."""
+    """The error from its JSON."""
     found = StudioError(str(error["message"]), hint=str(error["hint"]))
     found.exit_code = int(error["exit_code"])
     return found
@@ -620,7 +620,7 @@ def unwrapped(outcome: Json) -> Json:
     """The value of an outcome.
 
     Raises:
-        StudioError: it is a failure.
+        StudioError: the outcome is an error.
     """
     if "error" in outcome:
         raise unpacked(outcome["error"])
@@ -628,40 +628,38 @@ def unwrapped(outcome: Json) -> Json:
 
 
 class _Enough(Exception):
-    """No further job is wanted."""
+    """No further job is needed."""
 
 
 class Direct:
-    """Does everything here and now.
+    """Executes everything in this process.
 
     Args:
-        record: what was done elsewhere, by its place in the run: how many seconds it took, and the outcome. It is done
-            once more from that alone.
+        record: the stored results of an earlier run, by path: seconds and outcome. With a record nothing is called.
     """
 
     def __init__(self, record: Mapping[str, tuple[float, Json]] | None = None) -> None:
         self._record, self.live = record or {}, record is None
 
     async def perform(self, run: Run, node: StepRun, repeatable: bool, work: Work) -> Json:
-        """Do it."""
         if self.live:
             return await work()
         if node.path not in self._record:
             raise StudioError(f"{node.path} was not done.")
         seconds, outcome = self._record[node.path]
-        for one in (node, run.root):  # as long as it took then; the run as long as all of it
+        for one in (node, run.root):  # the node takes as long as it did then, and the run as long as all of its nodes
             one.began -= seconds
         return unwrapped(outcome)
 
     async def items(
         self, run: Run, node: StepRun, jobs: Sequence[Job], at_once: int, stop: str
     ) -> list[Json | StudioError]:
-        """So many at the same time as the step allows."""
-        stop = stop if self.live or at_once == 1 else ""  # all that is recorded
+        """Run as many jobs at a time as the step allows."""
+        stop = stop if self.live or at_once == 1 else ""  # a replay needs every result
         found: list[Json | StudioError] = [None] * len(jobs)
         waiting = iter(range(len(jobs)))
 
-        async def some() -> None:
+        async def work() -> None:
             for at in waiting:
                 try:
                     found[at] = await jobs[at].do()
@@ -673,23 +671,23 @@ class Direct:
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(min(at_once, len(jobs))):
-                    group.create_task(some())
+                    group.create_task(work())
         except* _Enough:
             pass
         return found
 
 
 def _inner(scope: Scope, **names: Json) -> Scope:
-    """What one of several that run at the same time knows: its variables are its own."""
+    """The scope of one of several parts that run at the same time, with its own variables."""
     return scope.new_child({**names, "var": dict(scope["var"])})
 
 
 def _newest(children: list[StepRun]) -> list[StepRun]:
-    """Those that have not ended, the newest that have, and the newest that failed."""
+    """The children that have not ended, the newest that have, and the newest that failed."""
     failed = [one for one in children if one.state == "failed"][-ROUNDS:]
     ended = [one for one in children if one.state in ENDED][-ROUNDS:]
-    shown = {*map(id, failed), *map(id, ended)}
-    return [one for one in children if one.state not in ENDED or id(one) in shown]
+    recent = {*map(id, failed), *map(id, ended)}
+    return [one for one in children if one.state not in ENDED or id(one) in recent]
 
 
 _ORDER = ("parallel", "then", "else", "do")

@@ -259,8 +259,8 @@ def account(**facts: object) -> Account:
         ({"expires": 1_000.0, "refreshable": False}, "expired 2 minutes ago", False),
         ({"expires": 1_120.0}, "just expired, is renewed when used", True),
         ({"expires": 1_119.5, "refreshable": False}, "just expired", False),
-        ({"expires": 0.0}, "no end is known, renewed when refused", True),
-        ({"expires": 0.0, "refreshable": False}, "no end is known", True),
+        ({"expires": 0.0}, "no expiry is known, renewed when refused", True),
+        ({"expires": 0.0, "refreshable": False}, "no expiry is known", True),
     ],
 )
 def test_until_when_is_said_in_words(facts: dict[str, object], words: str, usable: bool) -> None:
@@ -270,5 +270,5 @@ def test_until_when_is_said_in_words(facts: dict[str, object], words: str, usabl
 
 def test_all_that_is_known_is_told_with_moments_that_can_be_read() -> None:
     found = dict(accounts.account_rows(account(), 1_120.0))
-    assert found["client"] == "id, registered dynamically" and found["revocation"] == "offered"
+    assert found["client"] == "id, registered dynamically" and found["revocation"] == "supported"
     assert accounts.as_json(account())["expires"] == "1970-01-01T01:16:40Z"

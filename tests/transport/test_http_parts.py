@@ -22,7 +22,7 @@ from mcp_studio.transport import http_errors
 from mcp_studio.transport import http_errors as network_errors
 from mcp_studio.transport.edge import configured
 from mcp_studio.transport.http_connection import (
-    answered,
+    answered_ids,
     encode_value,
     error_frame,
     modern_headers,
@@ -52,16 +52,16 @@ NESTED = {"content": [{"id": 99, "text": '","id":98}'}], "error": None}
     ],
 )
 def test_the_requests_that_a_frame_answers_are_found(message: Any, ids: tuple[int | str, ...]) -> None:
-    assert answered(parse(json.dumps(message).encode())) == ids
+    assert answered_ids(parse(json.dumps(message).encode())) == ids
 
 
 @pytest.mark.parametrize("frame", [b"", b"{", b"nonsense", b'{"a":1,"id":1,', b"[" * 5000, b"\xff\xfe", b"9" * 5000])
 def test_broken_frames_answer_nothing(frame: bytes) -> None:
-    assert answered(parse(frame)) == ()
+    assert answered_ids(parse(frame)) == ()
 
 
 def test_an_unreadable_answer_counts_for_the_id_it_shows_because_the_core_says_what_is_wrong_with_it() -> None:
-    assert answered(parse(b'{"jsonrpc":"2.0","id":1,"result":{"cut')) == (1,)
+    assert answered_ids(parse(b'{"jsonrpc":"2.0","id":1,"result":{"cut')) == (1,)
 
 
 def test_an_error_body_is_made_to_answer_its_request() -> None:

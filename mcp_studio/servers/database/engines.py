@@ -1,6 +1,6 @@
-"""Databases of four kinds: how each is opened so that it refuses by itself to write.
+"""The four kinds of databases, each opened so that the database itself refuses to write.
 
-Every operation has a connection of its own, so that nothing that one call sets lasts until the next.
+Every operation has a connection of its own, so that no setting of one call lasts until the next.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from mcp_studio.redact import Redactor
 from mcp_studio.servers.toolserver import cancelled
 
 SECONDS = 30.0
-"""Seconds that one statement may take."""
+"""The most seconds that one statement may take."""
 _CONNECT = 10
 _VALUE = 16 * MB
-"""Bytes of one value that SQLite makes."""
+"""The most bytes of a value that SQLite creates."""
 Parameters = Sequence[Any] | dict[str, Any] | None
 
 
@@ -32,30 +32,30 @@ class Engine:
     """One database.
 
     Args:
-        name: what the connection is called.
+        name: the name of the connection.
         address: its URL or file.
-        writable: `execute` may change it.
+        writable: whether `execute` may change it.
         redactor: knows the secrets in the address.
     """
 
     kind: ClassVar[str]
     mark: ClassVar[str] = "?"
-    """What stands for a parameter in its SQL."""
+    """The placeholder of a parameter in its SQL."""
     quote: ClassVar[str] = '"'
     schema: ClassVar[str] = ""
-    """SQL that gives the schema of a table that is named without one."""
+    """SQL that returns the schema of a table that is named without one."""
     tables: ClassVar[str] = (
         "SELECT table_schema, table_name, lower(replace(table_type, 'BASE ', '')) FROM information_schema.tables"
         " WHERE table_schema NOT IN ('information_schema', 'pg_catalog', 'mysql', 'performance_schema', 'sys')"
         " ORDER BY table_schema, table_name"
     )
-    """SQL that gives schema, name and kind of each table."""
+    """SQL that returns schema, name and kind of each table."""
     columns: ClassVar[str]
-    """SQL that gives name, type, nullable, default and primary key of each column; parameters: schema and table."""
+    """SQL that returns name, type, nullable, default and primary key of each column; parameters: schema and table."""
     explain: ClassVar[str] = "EXPLAIN "
-    """What comes before a statement."""
+    """The prefix of a statement that explains."""
     risk: ClassVar[str] = ""
-    """SQL that gives a row where its role can do more than the database can refuse."""
+    """SQL that returns a row if the role can do more than the database can refuse."""
 
     def __init__(self, name: str, address: str, writable: bool, redactor: Redactor) -> None:
         self.name, self.address, self.writable = name, address, writable
@@ -68,37 +68,37 @@ class Engine:
 
     @contextmanager
     def opened(self, writing: bool = False) -> Generator[Any]:
-        """A connection in a transaction that changes something only if it was opened for `writing`.
+        """A connection in a transaction, which can change the database only with `writing`.
 
         Raises:
-            StudioError: the database cannot be reached, or refuses; says why in its own words, without secrets.
+            StudioError: the database cannot be reached, or refuses; the error has its words, without secrets.
         """
         try:
-            with closing(self._connect(writing)) as database, self._watched(database) as overdue:
+            with closing(self._connect(writing)) as database, self._watched(database) as interruption:
                 try:
                     yield database
                 except self._driver.Error:
-                    if why := overdue():
+                    if why := interruption():
                         raise StudioError(why) from None
                     raise
-                if why := overdue():  # a function that was interrupted may give something all the same
+                if why := interruption():  # an interrupted function may return a result all the same
                     raise StudioError(why)
                 if writing:
                     database.commit()
         except (self._driver.Error, OSError) as problem:
-            said = str(problem.args[-1] if problem.args else problem).strip()
-            said = self._redactor.text(said.replace(self.address, self.name))[:2_000]
-            raise StudioError(f"{self.kind} at {self.name}: {said.rstrip('.')}.") from None
+            text = str(problem.args[-1] if problem.args else problem).strip()
+            text = self._redactor.text(text.replace(self.address, self.name))[:2_000]
+            raise StudioError(f"{self.kind} at {self.name}: {text.rstrip('.')}.") from None
 
     @contextmanager
     def _watched(self, database: Any) -> Generator[Callable[[], str]]:
-        """Interrupt what takes too long, or what nobody waits for any more; gives what asks why."""
-        ended, why, left, began = threading.Event(), list[str](), cancelled(), time.monotonic()
+        """Interrupt a statement that takes too long or whose call was cancelled; yields a function that returns why."""
+        finished, why, gone, began = threading.Event(), list[str](), cancelled(), time.monotonic()
 
         def watch() -> None:
-            while not ended.wait(0.1):
-                if left() or time.monotonic() - began > SECONDS:
-                    why.append("The call was cancelled." if left() else f"It took more than {SECONDS:.0f} seconds.")
+            while not finished.wait(0.1):
+                if gone() or time.monotonic() - began > SECONDS:
+                    why.append("The call was cancelled." if gone() else f"It took more than {SECONDS:.0f} seconds.")
                     with suppress(self._driver.Error, OSError):
                         self._interrupt(database)
                     return
@@ -108,7 +108,7 @@ class Engine:
         try:
             yield lambda: "".join(why)
         finally:
-            ended.set()
+            finished.set()
             watcher.join()
 
     def _load(self) -> Any:
@@ -138,23 +138,23 @@ class Engine:
         cursor.execute(sql, parameters or ())
 
     def stop(self, database: Any) -> None:
-        """Come before a cursor is left whose rows have not all been fetched."""
+        """Called before a cursor is closed whose rows were not all fetched."""
 
     def change(self, database: Any, sql: str, parameters: Parameters) -> int:
-        """Execute one statement; gives how many rows it concerned, -1 where that is not known."""
+        """Execute one statement; returns how many rows it affected, -1 if unknown."""
         return database.execute(sql, parameters or ()).rowcount
 
     def type_of(self, column: Sequence[Any]) -> str:
-        """The type of a column of a cursor's description."""
+        """The type of a column in a cursor's description."""
         return str(column[1] or "").lower()
 
     def named(self, table: str) -> str:
-        """A table's name, perhaps with its schema, as it is written in SQL."""
+        """A table's name, perhaps with its schema, quoted for SQL."""
         return ".".join(f"{self.quote}{part.replace(self.quote, self.quote * 2)}{self.quote}"
                         for part in filter(None, table.partition(".")[::2]))  # fmt: skip
 
     def rows(self, sql: str, *parameters: Any) -> list[Sequence[Any]]:
-        """All rows of a statement of ours."""
+        """All rows of one of our own statements."""
         with self.opened() as database, self.selected(database, sql, parameters) as cursor:
             return list(cursor.fetchall())
 
@@ -171,21 +171,22 @@ _PRAGMAS = {"table_info", "table_xinfo", "table_list", "index_list", "index_info
 
 
 def _reads(action: int, first: str | None, second: str | None, *_: str | None) -> int:
-    """What SQLite may do for a statement that reads."""
+    """The authorizer of SQLite for statements that read."""
     fine = action in _READING and second != "load_extension"
     fine |= action == sqlite3.SQLITE_PRAGMA and first in _PRAGMAS
-    # So SQLite calls the declaration of a virtual table; a real update of this table needs a pragma that is refused.
+    # SQLite authorizes declaring a virtual table like this; really updating this table requires a pragma that is
+    # refused.
     fine |= action == sqlite3.SQLITE_UPDATE and first == "sqlite_master"
     return sqlite3.SQLITE_OK if fine else sqlite3.SQLITE_DENY
 
 
 def _stays(action: int, *_: str | None) -> int:
-    """What SQLite may do for a statement that writes: all but touching another file."""
+    """The authorizer of SQLite for statements that write: it only forbids other files."""
     return sqlite3.SQLITE_DENY if action == sqlite3.SQLITE_ATTACH else sqlite3.SQLITE_OK
 
 
 class Sqlite(Engine):
-    """A file of SQLite: opened read-only, with an authorizer that allows nothing but reading."""
+    """A file of SQLite: opened read-only, with an authorizer that only allows reading."""
 
     kind, explain = "SQLite", "EXPLAIN QUERY PLAN "
     tables = (
@@ -244,7 +245,7 @@ class DuckDb(Engine):
 
 
 class Postgres(Engine):
-    """PostgreSQL: a read-only transaction, and a cursor of the database, which takes queries and nothing else."""
+    """PostgreSQL: a read-only transaction, and a server-side cursor, which only accepts queries."""
 
     kind, mark = "PostgreSQL", "%s"
     schema = "SELECT current_schema()"
@@ -269,7 +270,7 @@ class Postgres(Engine):
     def _connect(self, writing: bool) -> Any:
         database = self._driver.connect(self.address, connect_timeout=_CONNECT)
         database.read_only = not writing
-        # This also takes the transaction's snapshot, after which nothing can make it a writing one.
+        # This also takes the transaction's snapshot, after which nothing can make the transaction writable.
         database.execute("SELECT set_config('statement_timeout', %s, true)", [f"{SECONDS:.0f}s"])
         return database
 
@@ -280,7 +281,7 @@ class Postgres(Engine):
         return database.cursor("" if sql.startswith(self.explain) else "reading")
 
     def _select(self, database: Any, cursor: Any, sql: str, parameters: Parameters) -> None:
-        # No cursor of the database takes EXPLAIN; prepared, it is one statement too.
+        # A server-side cursor does not accept EXPLAIN; preparing also ensures a single statement.
         prepared = {"prepare": True} if sql.startswith(self.explain) else {}
         cursor.execute(sql, parameters or None, **prepared)
 
@@ -293,7 +294,7 @@ class Postgres(Engine):
 
 
 class MySql(Engine):
-    """MySQL and MariaDB: a read-only transaction, and only what the database itself can explain."""
+    """MySQL and MariaDB: a read-only transaction, and only statements that the database can explain."""
 
     kind, mark, quote = "MySQL", "%s", "`"
     schema = "SELECT DATABASE()"
@@ -317,7 +318,7 @@ class MySql(Engine):
         parts = urlsplit(self.address)
         more: dict[str, Any] = dict(parse_qsl(parts.query))
         if "unix_socket" in more or parts.hostname in ("localhost", "127.0.0.1", "::1"):
-            more = {"ssl_disabled": True, **more}  # reading all certificates takes 60 ms
+            more = {"ssl_disabled": True, **more}  # loading all certificates takes 60 ms
         plain = partial(unquote, errors="replace")
         database = self._driver.connect(
             host=parts.hostname, port=parts.port or 3306, user=plain(parts.username or ""),
@@ -340,7 +341,7 @@ class MySql(Engine):
         cursor.execute(sql, parameters or None)
 
     def stop(self, database: Any) -> None:
-        self._interrupt(database)  # otherwise closing it fetches them all
+        self._interrupt(database)  # otherwise closing the cursor fetches all rows
 
     def change(self, database: Any, sql: str, parameters: Parameters) -> int:
         return database.cursor().execute(sql, parameters or None)
@@ -357,10 +358,10 @@ _SUFFIXES = {".sqlite": Sqlite, ".sqlite3": Sqlite, ".db": Sqlite, ".duckdb": Du
 
 
 def engine(name: str, address: str, writable: bool, redactor: Redactor) -> Engine:
-    """A database by its address: a file, or a URL.
+    """The engine of a database's address: a file, or a URL.
 
     Raises:
-        UsageError: it is none, or its driver is missing.
+        UsageError: the address is invalid, or its driver is missing.
     """
     scheme, colon, rest = address.partition("://")
     found = _SCHEMES.get(scheme.lower()) if colon else _SUFFIXES.get(Path(address).suffix.lower())

@@ -14,7 +14,7 @@ from math import isfinite
 from typing import Annotated, Any, NotRequired
 
 from pydantic import Field, WithJsonSchema
-from typing_extensions import TypedDict  # pydantic wants this one before Python 3.12
+from typing_extensions import TypedDict  # pydantic requires this one before Python 3.12
 
 from mcp_studio.catalog.catalog import suggestion
 from mcp_studio.config.expand import Expander
@@ -30,9 +30,9 @@ from mcp_studio.vault.keyring import lookup
 
 _ROWS = 1_000
 _BYTES = MB
-"""Of the rows of one answer."""
+"""The most bytes of the rows in one answer."""
 _VALUE = 64 * KB
-"""Characters of one value that are shown."""
+"""The most characters of one value in an answer."""
 _TABLES = 1_000
 _STORED = {int: "integer", float: "real", str: "text"}
 _SCHEME = "database://"
@@ -41,11 +41,11 @@ _TEMPLATE: dict[str, Json] = {
     "mimeType": "application/json",
 }  # fmt: skip
 _INSTRUCTIONS = """\
-Databases that can be read. list_connections names them, and how parameters are written in the SQL of each (`?` or \
-`%s`); a connection may be left out where there is one only. Answers are bounded and say so (`truncated`).
+Databases that can be read. list_connections names them and the placeholder of parameters in the SQL of each (`?` or \
+`%s`); `connection` is optional if there is only one. Answers are bounded, and `truncated` says so.
 """
 
-Connection = Annotated[str, Field(description="Its name; may be left out where there is one")]
+Connection = Annotated[str, Field(description="The connection's name; optional if there is only one")]
 Statement = Annotated[str, Field(min_length=1, max_length=100_000, description="One statement")]
 _SCALARS = ["string", "number", "boolean", "null"]
 Value = Annotated[Any, WithJsonSchema({"type": [*_SCALARS, "array"], "items": {"type": _SCALARS}})]
@@ -55,7 +55,7 @@ Given = Annotated[
 ]
 Limit = Annotated[int, Field(ge=1, le=_ROWS)]
 TableName = Annotated[str, Field(description="`table` or `schema.table`")]
-Cut = Annotated[str, Field(description="Why there may be more than this; empty where there is not")]
+Cut = Annotated[str, Field(description="Why the answer is incomplete; empty if it is complete")]
 
 
 class Known(TypedDict):
@@ -63,7 +63,7 @@ class Known(TypedDict):
 
     name: str
     kind: str
-    placeholder: Annotated[str, Field(description="What stands for a parameter in its SQL")]
+    placeholder: Annotated[str, Field(description="The placeholder of a parameter in its SQL")]
     writable: bool
     warning: NotRequired[str]
 
@@ -83,7 +83,7 @@ class Table(TypedDict):
 
 
 class Tables(TypedDict):
-    """What is in a database."""
+    """The tables of a database."""
 
     tables: list[Table]
     truncated: Cut
@@ -100,21 +100,21 @@ class Column(TypedDict):
 
 
 class Description(TypedDict):
-    """A table."""
+    """A table and its columns."""
 
     table: str
     columns: list[Column]
 
 
 class Kind(TypedDict):
-    """One column of a result."""
+    """The name and type of a column in a result."""
 
     name: str
     type: str
 
 
 class Rows(TypedDict):
-    """A result."""
+    """The rows of a result."""
 
     columns: list[Kind]
     rows: list[list[Any]]
@@ -123,30 +123,30 @@ class Rows(TypedDict):
 
 
 class Plan(TypedDict):
-    """How a database would execute a statement."""
+    """The plan by which a database would execute a statement."""
 
     content: str
     ms: float
 
 
 class Changed(TypedDict):
-    """What a statement has done."""
+    """The effect of a statement."""
 
-    rows: Annotated[int, Field(description="Rows that were changed; -1 where the database does not say")]
+    rows: Annotated[int, Field(description="Rows that were changed; -1 if the database does not say")]
     ms: float
 
 
 class DatabaseTools:
-    """The tools, on some databases."""
+    """The tools of the database server."""
 
     def __init__(self, engines: Iterable[Engine]) -> None:
         self.engines = {one.name: one for one in engines}
 
     def engine(self, name: str) -> Engine:
-        """A database by its name.
+        """The database with a name.
 
         Raises:
-            StudioError: there is none, or it is not said which.
+            StudioError: there is no such database, or no name and several databases.
         """
         if not name and len(self.engines) == 1:
             return next(iter(self.engines.values()))
@@ -157,32 +157,32 @@ class DatabaseTools:
 
     @tool("List the connections")
     def list_connections(self) -> Connections:
-        """The databases that can be asked, and what each needs to know of its own."""
-        found = list[Known]()
+        """List the databases, and what each of them requires."""
+        rows = list[Known]()
         for one in self.engines.values():
-            known = Known(name=one.name, kind=one.kind, placeholder=one.mark, writable=one.writable)
+            entry = Known(name=one.name, kind=one.kind, placeholder=one.mark, writable=one.writable)
             try:
                 if one.risk and one.rows(one.risk):
-                    known["warning"] = (
+                    entry["warning"] = (
                         "Its role may do more than read and write tables: functions of the database reach files of its"
                         " computer. Connect as a role with SELECT alone."
                     )
             except StudioError as problem:
-                known["warning"] = problem.message
-            found.append(known)
-        return Connections(connections=found)
+                entry["warning"] = problem.message
+            rows.append(entry)
+        return Connections(connections=rows)
 
     @tool("List the tables")
     def list_tables(self, connection: Connection = "") -> Tables:
-        """The tables and views of a database."""
-        found = self.engine(connection)
-        rows = found.rows(f"{found.tables} LIMIT {_TABLES + 1}")
+        """List the tables and views of a database."""
+        engine = self.engine(connection)
+        rows = engine.rows(f"{engine.tables} LIMIT {_TABLES + 1}")
         tables = [Table(schema=str(schema), name=str(name), kind=str(kind)) for schema, name, kind in rows[:_TABLES]]
         return Tables(tables=tables, truncated=f"ended after {_TABLES:,} tables" if len(rows) > _TABLES else "")
 
     @tool("Describe a table")
     def describe_table(self, table: TableName, connection: Connection = "") -> Description:
-        """The columns of a table or view."""
+        """Describe the columns of a table or view."""
         columns = [
             Column(name=str(name), type=str(kind), nullable=bool(null), default=None if default is None
                    else str(default), primary_key=bool(key))
@@ -196,48 +196,48 @@ class DatabaseTools:
     def query(
         self, sql: Statement, parameters: Given = None, connection: Connection = "", limit: Limit = _ROWS
     ) -> Rows:  # fmt: skip
-        """The rows that a statement gives. Nothing is changed, whatever it says: the database itself refuses that."""
-        return self._asked(self.engine(connection), sql, parameters, limit)
+        """Return the rows of a statement. The database itself refuses every change, whatever the statement says."""
+        return self._rows_of(self.engine(connection), sql, parameters, limit)
 
     @tool("Explain a query")
     def explain(self, sql: Statement, parameters: Given = None, connection: Connection = "") -> Plan:
-        """How the database would execute a statement."""
-        found = self.engine(connection)
-        plan = self._asked(found, f"{found.explain}{sql}", parameters, _ROWS)
-        rows = (row[-1:] if found.kind == "SQLite" else row for row in plan["rows"])
+        """Show how the database would execute a statement."""
+        engine = self.engine(connection)
+        plan = self._rows_of(engine, f"{engine.explain}{sql}", parameters, _ROWS)
+        rows = (row[-1:] if engine.kind == "SQLite" else row for row in plan["rows"])
         lines = ("\t".join("" if value is None else str(value) for value in row) for row in rows)
         return Plan(content="\n".join(lines), ms=plan["ms"])
 
     @tool("Look at some rows")
     def sample(self, table: TableName, connection: Connection = "", limit: Limit = 10) -> Rows:
-        """Some rows of a table."""
-        found = self.engine(connection)
-        return self._asked(found, f"SELECT * FROM {found.named(table)} LIMIT {limit}", None, limit)
+        """Return some rows of a table."""
+        engine = self.engine(connection)
+        return self._rows_of(engine, f"SELECT * FROM {engine.named(table)} LIMIT {limit}", None, limit)
 
     @tool("Change a database", changes=True, destroys=True)
     def execute(self, sql: Statement, parameters: Given = None, connection: Connection = "") -> Changed:
-        """Execute a statement that changes something, as a whole or not at all. The person is asked first."""
-        found, began = self.engine(connection), time.monotonic()
-        if not found.writable:
-            raise StudioError(f"{found.name} can only be read.", hint=f"Start the server with --write {found.name}.")
-        with found.opened(writing=True) as database:
-            rows = found.change(database, sql, parameters)
+        """Execute a statement that changes something, as a whole or not at all. The person has to approve it first."""
+        engine, began = self.engine(connection), time.monotonic()
+        if not engine.writable:
+            raise StudioError(f"{engine.name} can only be read.", hint=f"Start the server with --write {engine.name}.")
+        with engine.opened(writing=True) as database:
+            rows = engine.change(database, sql, parameters)
         return Changed(rows=rows, ms=_ms(began))
 
-    def _asked(self, found: Engine, sql: str, parameters: Parameters, limit: int) -> Rows:
+    def _rows_of(self, engine: Engine, sql: str, parameters: Parameters, limit: int) -> Rows:
         began, rows, room, cut = time.monotonic(), list[list[Any]](), _BYTES, ""
-        with found.opened() as database, found.selected(database, sql, parameters) as cursor:
-            columns = [Kind(name=str(one[0]), type=found.type_of(one)) for one in cursor.description or ()]
+        with engine.opened() as database, engine.selected(database, sql, parameters) as cursor:
+            columns = [Kind(name=str(one[0]), type=engine.type_of(one)) for one in cursor.description or ()]
             while (row := cursor.fetchone()) is not None:
                 values = list(map(_plain, row))
-                room -= len(repr(values))  # about as long as its JSON
+                room -= len(repr(values))  # the JSON has about this length
                 if len(rows) == limit or room < 0:
                     cut = f"ended after {len(rows):,} rows" + (f", {size_text(_BYTES)}" if room < 0 else "")
-                    found.stop(database)
+                    engine.stop(database)
                     break
                 rows.append(values)
         for at, column in enumerate(columns):
-            if not column["type"]:  # SQLite types values and not columns
+            if not column["type"]:  # SQLite has types of values, not of columns
                 column["type"] = next((_STORED.get(type(row[at]), "blob") for row in rows if row[at] is not None), "")
         return Rows(columns=columns, rows=rows, truncated=cut, ms=_ms(began))
 
@@ -247,8 +247,8 @@ def _ms(began: float) -> float:
 
 
 def _plain(value: Any) -> Any:
-    """A value of a database as JSON, cut where it is long."""
-    kind = type(value)  # most values are of these
+    """A database value as JSON, cut if it is long."""
+    kind = type(value)  # most values are of these types
     if kind is int or value is None or (kind is str and len(value) <= _VALUE) or (kind is float and isfinite(value)):
         return value
     if isinstance(value, str) and len(value) > _VALUE:
@@ -268,29 +268,29 @@ def _plain(value: Any) -> Any:
 
 
 class _Handlers:
-    """What is not a tool: the schemas as resources, and the question before a change."""
+    """The handlers besides the tools: schemas as resources, and the approval of a change."""
 
     def __init__(self, tools: DatabaseTools) -> None:
         self._tools = tools
 
     async def approve(self, turn: Turn) -> None:
-        """Ask the person whether a database may be changed, where the client lets us.
+        """Ask the person to approve a change of a database, if the client supports that.
 
         Raises:
-            StudioError: no.
+            StudioError: the person did not approve.
         """
-        params, given = turn.request.params, mapping(turn.request.params.get("arguments"))
+        params, arguments = turn.request.params, mapping(turn.request.params.get("arguments"))
         if not str(params.get("name")).endswith("execute") or "elicitation" not in turn.capabilities:
             return
-        message = f"Change the database {given.get('connection') or 'that is served'}?\n\n{given.get('sql')}"
-        if values := given.get("parameters"):
+        message = f"Change the database {arguments.get('connection') or 'that is served'}?\n\n{arguments.get('sql')}"
+        if values := arguments.get("parameters"):
             message += f"\n\nParameters: {printable(values, indent=None)}"
         wish: dict[str, Json] = {"message": message[:10_000], "requestedSchema": {"type": "object", "properties": {}}}
         if (await turn.ask("elicitation/create", wish)).get("action") != "accept":
             raise StudioError("The person did not allow it. Nothing was changed.")
 
     async def list_resources(self, turn: Turn) -> Answer:
-        """The schema of each database."""
+        """List the schemas of the databases."""
         return {"resources": [
             {"uri": f"{_SCHEME}{one}", "name": one, "title": f"Tables of {one}", "mimeType": "application/json"}
             for one in self._tools.engines
@@ -300,7 +300,7 @@ class _Handlers:
         return {"resourceTemplates": [_TEMPLATE]}
 
     async def read(self, turn: Turn) -> Answer:
-        """The tables of a database, or the columns of one."""
+        """Read the tables of a database, or the columns of one table."""
         uri = str(turn.request.params.get("uri"))
         connection, _, table = uri.removeprefix(_SCHEME).partition("/")
         try:
@@ -316,16 +316,16 @@ class _Handlers:
 
 
 def build(connections: Iterable[str], writable: Iterable[str] = (), names: str = "plain") -> ToolServer:
-    """The server of some databases.
+    """Build the server of some databases.
 
     Args:
         connections: `NAME=ADDRESS` each; secrets as `${keyring:NAME}` or `${VARIABLE}`.
-        writable: names of those that may be changed.
-        names: `harness` puts `db_` before the names of tools.
+        writable: the names of databases that may be changed.
+        names: `harness` puts `db_` before the names of the tools.
 
     Raises:
-        UsageError: a connection is none.
-        ConfigError: a secret is not there.
+        UsageError: a connection is invalid.
+        ConfigError: a secret does not exist.
     """
     redactor, engines, writable = Redactor(), dict[str, Engine](), set(writable)
     for text in connections:
@@ -353,10 +353,10 @@ def build(connections: Iterable[str], writable: Iterable[str] = (), names: str =
 
 
 def start(connections: Iterable[str], writable: Iterable[str], names: str, port: int | None) -> int:
-    """Serve until the client leaves (stdio) or the process is told to end (HTTP); gives the exit code.
+    """Serve until the client leaves (stdio) or the process is told to end (HTTP); returns the exit code.
 
     Args:
-        port: of 127.0.0.1, 0 for any free one; None is standard input and output.
+        port: a port of 127.0.0.1, 0 for any free one; None is standard input and output.
 
     Raises:
         StudioError: as `build`.

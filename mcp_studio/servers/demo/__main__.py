@@ -1,6 +1,6 @@
 """`python -m mcp_studio.servers.demo`: serve the bookshop on stdin and stdout, or on loopback with `--http PORT`.
 
-Here are its lists, resources, prompts and completions; what its tools do stands in `tools`.
+This module has its lists, resources, prompts and completions; `tools` has its tools.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from mcp_studio.servers.toolserver import Refused, ToolServer, Turn, run
 Arguments = dict[str, str]
 Message = dict[str, Any]
 LIMIT = 100
-"""The most values that one answer may hold."""
+"""The most values of one completion."""
 
 
 def _says(role: str, block: Block | str) -> Message:
@@ -75,11 +75,11 @@ FILLERS: dict[str, Callable[[Shop, Arguments], list[Message]]] = {
     "hello": _hello, "recommend": _recommend, "review": _review, "gift": _gift, "show_and_tell": _show_and_tell,
     "invitation": _invitation,
 }  # fmt: skip
-"""What makes the messages of a prompt, by its name."""
+"""The functions that make the messages of prompts, by name."""
 
 
 def complete(shop: Shop, owner: str, argument: str, value: str, known: dict[str, Json]) -> dict[str, Any]:
-    """Values for an argument of a prompt or template that go on from `value`; `known` are the others' values."""
+    """Complete an argument of a prompt or template that begins with `value`; `known` has the other arguments."""
     typed = value.casefold()
     words = dict.fromkeys(_values(shop, owner, argument, known))
     starting = [word for word in words if word.casefold().startswith(typed)]
@@ -108,7 +108,7 @@ def _values(shop: Shop, owner: str, argument: str, known: dict[str, Json]) -> It
 
 
 def page(member: str, items: list[dict[str, Any]], turn: Turn, size: int) -> Result:
-    """The page of `items` that is asked for, as a list result whose list is called `member`.
+    """The requested page of `items`, as a list result whose list is called `member`.
 
     Raises:
         Refused: the cursor is not one of ours.
@@ -131,7 +131,7 @@ of failure, and ask_* ask you back. Nothing is kept when the server stops.
 
 
 class Demo:
-    """The shop and the handlers for every request."""
+    """The shop and the handlers of every request."""
 
     def __init__(self) -> None:
         self.shop = Shop()
@@ -153,16 +153,16 @@ class Demo:
         }  # fmt: skip
 
     def _state(self, uri: str) -> int:
-        """The clock alone changes without a call, while somebody watches it."""
+        """The state of a resource. Only the clock changes without a call, while a client watches it."""
         return self.shop.tick() if uri == resources.CLOCK else 0
 
     def tools(self) -> list[dict[str, Any]]:
-        """The tools of the moment."""
+        """The current tools."""
         return LISTS["tools"] + LISTS["guests"] if self.shop.guest else LISTS["tools"]
 
     async def list_tools(self, turn: Turn) -> Result:
         """tools/list, 25 to a page."""
-        # What checks arguments is loaded now, so that the first call is quick.
+        # The validator is loaded now, so that the first call is quick.
         asyncio.get_running_loop().run_in_executor(None, problems, {}, {})
         return page("tools", self.tools(), turn, 25)
 
@@ -198,7 +198,7 @@ class Demo:
             raise Refused(INVALID_PARAMS if turn.modern else -32002, problem.message, {"uri": uri}) from None
 
     def prompts(self) -> list[dict[str, Any]]:
-        """The prompts of the moment."""
+        """The current prompts."""
         return LISTS["prompts"] + LISTS["reading"] if self.shop.reading else LISTS["prompts"]
 
     async def list_prompts(self, turn: Turn) -> Result:

@@ -1,4 +1,4 @@
-"""What results are made of, and `lists.json`: the entries of every list as they go over the wire."""
+"""The parts of results, and `lists.json`: the entries of every list as they cross the wire."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def media(kind: str, data: bytes, mime: str) -> Block:
 
 
 def embedded(uri: str, mime: str, body: str | bytes) -> Block:
-    """A resource whose content travels inside the result."""
+    """A resource whose content is part of the result."""
     return {"type": "resource", "resource": contents(uri, mime, body)}
 
 
 def link(uri: str, name: str, description: str, mime: str) -> Block:
-    """A pointer to a resource that the client may read."""
+    """A link to a resource that the client may read."""
     return {"type": "resource_link", "uri": uri, "name": name, "description": description, "mimeType": mime}
 
 
@@ -52,12 +52,12 @@ def result(*blocks: Block | str, structured: dict[str, Any] | None = None) -> Re
 
 
 def failure(words: str) -> Result:
-    """A result that says that the tool failed (`isError`)."""
+    """A result that reports a failure of the tool (`isError`)."""
     return {"content": [text(words)], "isError": True}
 
 
 def problems(schema: Schema, value: Any) -> list[str]:
-    """What is wrong with arguments, one sentence each."""
+    """The problems of arguments, one sentence each."""
     from jsonschema import Draft202012Validator
 
     found = Draft202012Validator(schema).iter_errors(value)

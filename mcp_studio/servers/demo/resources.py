@@ -1,4 +1,4 @@
-"""Resources with fixed addresses: signs, files, and what changes."""
+"""Resources with fixed addresses: signs, files, and changing ones."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _lines(books: list[Book]) -> str:
 
 
 def _named(shop: Shop, uri: str) -> str:
-    """The text of what one of the templates names."""
+    """The text of a resource that a template describes."""
     path, _, query = uri.partition("?")
     match [unquote(part) for part in path.split("/")]:
         case ["shop:", "", "books", book]:
@@ -84,7 +84,7 @@ HOSTILE = {
     "markup": "[bold red]not bold[/] [@click=app.quit]quit[/] [link=https://example.com]link[/link]",
     "line separators": "one\u2028two\u2029three\x0bfour\x0cfive\x85six",
 }
-"""What a server should not be able to do to a terminal, by name."""
+"""Text by which a server may try to attack a terminal, by kind."""
 
 
 def long_text(kilobytes: int) -> str:
@@ -199,7 +199,7 @@ READERS: dict[str, Callable[[Shop], str | bytes]] = {
     PAGE: lambda _: LONG_PAGE,
     "shop://locked": lambda _: _locked(),
 }
-"""What reads a resource, by its address."""
+"""The functions that read resources, by address."""
 
 
 def listed(shop: Shop) -> list[dict[str, Any]]:
@@ -221,7 +221,7 @@ def read(shop: Shop, uri: str) -> dict[str, Any]:
     """The content of a resource.
 
     Raises:
-        ShopError: it is the address of nothing that is there.
+        ShopError: there is no resource at this address.
     """
     for entry in LISTS["resources"]:
         if entry["uri"] == uri:

@@ -1,4 +1,4 @@
-"""The bookshop: books, till and sales in memory. Plain Python, nothing of the protocol."""
+"""The bookshop: books, till and sales in memory. Plain Python that knows nothing about the protocol."""
 
 from __future__ import annotations
 
@@ -37,28 +37,28 @@ class ShopError(StudioError):
 
 
 class Shop:
-    """One bookshop. Tools, resources and prompts all look at the same one, so a change shows everywhere."""
+    """One bookshop. Tools, resources and prompts share it, so that a change shows everywhere."""
 
     def __init__(self) -> None:
         self._ticked = 0.0
         self.reset()
 
     def reset(self) -> None:
-        """Open again with the first stock and an empty till."""
+        """Open again with the initial stock and an empty till."""
         self._books = {book.id: book for book in BOOKS}
         self.takings = 0.0
         """Euros in the till."""
         self.sales = 0
         """Copies sold."""
         self.ticks = 0
-        """How often the clock ticked."""
+        """The number of ticks of the clock."""
         self.guest = False
-        """A guest with a tool of their own is in the shop."""
+        """Whether a guest with a tool of their own is in the shop."""
         self.reading = False
-        """A reading is announced, with a prompt for its invitation."""
+        """Whether a reading is announced, which has a prompt for its invitation."""
 
     def tick(self) -> int:
-        """Look at the clock, which stands still where nobody has looked for a while, and give how often it ticked."""
+        """Return the clock's ticks; the clock stands still while nobody looks at it."""
         passed = time.monotonic() - self._ticked
         if passed >= TICK:
             self._ticked += passed
@@ -79,7 +79,7 @@ class Shop:
         """The book with that id.
 
         Raises:
-            ShopError: there is none.
+            ShopError: there is no such book.
         """
         try:
             return self._books[book_id]
@@ -87,7 +87,7 @@ class Shop:
             raise ShopError(f"There is no book with the id {book_id!r}. list_books shows all ids.") from None
 
     def add(self, title: str, author: str, genre: str, price: float, year: int, stock: int) -> Book:
-        """Put a new book on its shelf and return it with the id it got."""
+        """Put a new book on its shelf and return it with its id."""
         stem = re.sub(r"[^a-z0-9]+", "-", title.casefold()).strip("-") or "book"
         number = 1
         while (book_id := stem if number == 1 else f"{stem}-{number}") in self._books:
@@ -114,7 +114,7 @@ class Shop:
         return self.set_stock(book_id, book.stock - copies)
 
     def remove(self, book_id: str) -> Book:
-        """Take a book out of the shop for good."""
+        """Remove a book from the shop for good."""
         book = self.book(book_id)
         del self._books[book_id]
         return book

@@ -1,4 +1,4 @@
-"""Tasks of both eras: `bind_edition` becomes one where the client can follow it.
+"""Tasks of both eras: a call of `bind_edition` becomes one if the client can follow it.
 
 Up to 2025-11-25 tasks are part of the core, in 2026-07-28 an extension.
 """
@@ -26,19 +26,19 @@ from mcp_studio.servers.demo.content import COLOUR, QUESTIONS, Args, Result
 from mcp_studio.servers.toolserver import Refused, ToolServer, Turn
 
 TTL = 600.0
-"""Seconds for which finished work is kept."""
+"""Seconds for which finished work is stored."""
 POLL = 0.5
-"""Seconds between two questions that the bindery wishes."""
+"""The seconds between two polls that the bindery suggests."""
 _MOST = 200
 
 
 @dataclass(eq=False, slots=True)
 class Binding:
-    """Some copies being bound, one after the other; half of the way in the colour may have to be asked."""
+    """Copies that are bound one after the other; half-way through, the bindery may ask for the colour."""
 
     copies: int
     pace: float
-    """Seconds a copy."""
+    """Seconds per copy."""
     asks: bool
     id: str = field(default_factory=lambda: os.urandom(12).hex())
     created: float = field(default_factory=time.time)
@@ -48,7 +48,7 @@ class Binding:
 
     @property
     def _worked(self) -> float:
-        """Seconds of work so far: the time that it waited for an answer does not count."""
+        """Seconds of work so far, without the time of waiting for an answer."""
         half = self.copies * self.pace / 2
         if not self.asks:
             return time.time() - self.created
@@ -58,7 +58,7 @@ class Binding:
 
     @property
     def bound(self) -> int:
-        """Copies that are done."""
+        """The number of finished copies."""
         return self.copies if not self.pace else min(self.copies, int(self._worked / self.pace))
 
     @property
@@ -72,28 +72,28 @@ class Binding:
 
     @property
     def message(self) -> str:
-        """What it says of itself."""
+        """The status message."""
         if self.status == "input_required":
             return COLOUR
         return f"{self.bound} of {self.copies} copies bound"
 
     @property
     def left(self) -> float:
-        """Seconds until it is done, if nothing is asked."""
+        """The remaining seconds of work."""
         return max(0.0, self.copies * self.pace - self._worked)
 
     def answer(self, colour: str) -> None:
-        """Take the colour; work goes on."""
+        """Accept the colour; the work continues."""
         if not self.colour:
             self.colour, self.answered = colour if colour in ("red", "green", "blue") else "plain", time.time()
 
     def words(self) -> str:
-        """What came of it."""
+        """The result of the work."""
         cover = f" in {self.colour}" if self.colour else ""
         return f"{self.copies} copies are bound{cover}."
 
     def shape(self, *, modern: bool) -> dict[str, Any]:
-        """It as a task on the wire."""
+        """The task as it crosses the wire."""
         ttl, poll = ("ttlMs", "pollIntervalMs") if modern else ("ttl", "pollInterval")
         return {
             "taskId": self.id, "status": self.status, "statusMessage": self.message,
@@ -103,7 +103,7 @@ class Binding:
 
 
 class Bindery:
-    """All work, of all clients: who knows the id of a task may ask for it."""
+    """The work of all clients: whoever knows the id of a task may ask for it."""
 
     def __init__(self) -> None:
         self._work: dict[str, Binding] = {}
@@ -119,12 +119,12 @@ class Bindery:
         return work
 
     def find(self, identity: object) -> Binding | None:
-        """The work of that id, as long as it is kept."""
+        """The work with an id, as long as it is stored."""
         work = self._work.get(identity) if isinstance(identity, str) else None
         return work if work is not None and time.time() < work.created + TTL else None
 
     def all(self) -> list[Binding]:
-        """All work that is kept."""
+        """All stored work."""
         return [work for work in self._work.values() if self.find(work.id)]
 
 
@@ -133,7 +133,7 @@ def _iso(seconds: float) -> str:
 
 
 class TaskDesk:
-    """Answers `tasks/…`, and begins the calls that become tasks."""
+    """Answers `tasks/…`, and starts the calls that become tasks."""
 
     def __init__(self, server: ToolServer) -> None:
         self._bindery = Bindery()
@@ -145,7 +145,7 @@ class TaskDesk:
         }  # fmt: skip
 
     def begin(self, turn: Turn, args: Args) -> Result | None:
-        """Make a call a task where it may become one."""
+        """Turn a call into a task, if the client asks for one."""
         if not (_declared(turn) if turn.modern else isinstance(turn.request.params.get("task"), dict)):
             return None
         work = self._bindery.begin(args.get("copies", 5), args.get("seconds_per_copy", 1), args.get("ask", False))
@@ -153,7 +153,7 @@ class TaskDesk:
         return {"resultType": "task", **shape} if turn.modern else {"task": shape}
 
     async def get(self, turn: Turn) -> Result:
-        """tasks/get; in the extension with what is asked, or with the result."""
+        """tasks/get; in the extension with the open question, or with the result."""
         work = self._find(turn)
         shape = work.shape(modern=turn.modern)
         if turn.modern and shape["status"] == "input_required":
@@ -171,7 +171,7 @@ class TaskDesk:
         return {} if turn.modern else work.shape(modern=False)
 
     async def update(self, turn: Turn) -> Result:
-        """tasks/update: what was asked is answered (extension)."""
+        """tasks/update: the client answers the question (extension)."""
         work = self._find(turn, modern=True)
         given = mapping(turn.request.params.get("inputResponses"))
         if "colour" in given:
@@ -179,7 +179,7 @@ class TaskDesk:
         return {}
 
     async def result(self, turn: Turn) -> Result:
-        """tasks/result: asks what has to be asked, and blocks until the work is over (core)."""
+        """tasks/result: asks the open question, and blocks until the work is over (core)."""
         work = self._find(turn, modern=False)
         meta = {META_TASK: {"taskId": work.id}}
         while work.status in ("working", "input_required"):
@@ -197,7 +197,7 @@ class TaskDesk:
         return {"tasks": [work.shape(modern=False) for work in self._bindery.all()]}
 
     def _find(self, turn: Turn, *, modern: bool | None = None) -> Binding:
-        """The work that a request is about, which is of one era alone where that is said."""
+        """The work that a request is about; `modern` restricts the request to one era."""
         if modern is not None:
             _only(turn, modern=modern)
         if turn.modern and not _declared(turn):
@@ -218,7 +218,7 @@ def _only(turn: Turn, *, modern: bool) -> None:
 
 
 def _answered(work: Binding, answer: Json) -> None:
-    """Take an answer; whoever cancels the question cancels the work, whoever declines leaves the cover plain."""
+    """Take an answer: cancelling the question cancels the work, declining it leaves the cover plain."""
     given = mapping(answer)
     if given.get("action", "cancel") == "cancel":
         work.cancelled = True
@@ -227,5 +227,5 @@ def _answered(work: Binding, answer: Json) -> None:
 
 
 def _declared(turn: Turn) -> bool:
-    """Whether the client says that it follows extension tasks."""
+    """Whether the client declares that it can follow extension tasks."""
     return EXTENSION_TASKS in mapping(turn.capabilities.get("extensions"))

@@ -1,6 +1,6 @@
-"""What the tools do; what they are called and take stands in `lists.json`.
+"""The implementation of the tools; `lists.json` has their names and arguments.
 
-The form_* tools answer with the arguments as they came.
+The form_* tools return their arguments unchanged.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ class Tools:
         self._desk = desk
 
     async def echo(self, turn: Turn, args: Args) -> Result:
-        """What every form_* tool does."""
+        """Implements every form_* tool."""
         shown = json.dumps(args, indent=2, ensure_ascii=False)
         return content.result(f"Received:\n{shown}", structured={"received": args})
 
     # ------------------------------------------------------------------ the shop
 
     async def _changed(self, *uris: str, list_too: bool = False) -> None:
-        """Tell everybody that resources have changed, and with them the catalogue."""
+        """Announce that resources have changed, and the catalogue with them."""
         for uri in (*uris, CATALOGUE):
             await self._server.announce("resources/updated", uri)
         if list_too:
@@ -89,7 +89,7 @@ class Tools:
     async def search_trade_list(self, turn: Turn, args: Args) -> Result:
         return content.result(f"Three other shops were asked for {args['title']!r}. None of them has it.")
 
-    # ------------------------------------------------------------------ what takes its time
+    # ------------------------------------------------------------------ slow tools
 
     async def take_stock(self, turn: Turn, args: Args) -> Result:
         counts: dict[str, int] = {}
@@ -146,7 +146,7 @@ class Tools:
             _write(f"{number}: {words}")
         return content.result(f"Wrote {lines} lines to stderr.")
 
-    # ------------------------- what asks back: the person (elicitation), the model (sampling), the client (roots)
+    # ------------------------------------------------------------------ requests to the person, the model, the client
 
     async def order_book(self, turn: Turn, args: Args) -> Result:
         book = self._shop.book(args["id"])
@@ -157,7 +157,7 @@ class Tools:
         return content.result(f"Ordered {given.get('copies', 1)} of {book.title!r} for {given.get('name', 'nobody')}.")
 
     async def ask_every_field(self, turn: Turn, args: Args) -> Result:
-        # Titled choices, choices of several, and defaults for all kinds came with 2025-11-25.
+        # Titled choices, multiple choices, and defaults of all kinds came with 2025-11-25.
         newer = turn.modern or turn.peer.version >= "2025-11-25"
         form = QUESTIONS["everything since 2025-11-25" if newer else "everything"]
         answer = await _form(turn, "everything", "Please fill in what you like.", form)
@@ -210,7 +210,7 @@ class Tools:
         names = "\n".join(f"{root.get('uri')}  {root.get('name') or ''}".rstrip() for root in roots)
         return content.result(names or "No roots.")
 
-    # ------------------------------------------------------------------ what a result can be
+    # ------------------------------------------------------------------ kinds of results
 
     async def show_markdown(self, turn: Turn, args: Args) -> Result:
         return content.result(resources.MARKDOWN)
@@ -264,7 +264,7 @@ class Tools:
         chosen = resources.HOSTILE if kind == "everything" else {kind: resources.HOSTILE[kind]}
         return content.result("\n".join(f"{name}: {attempt}" for name, attempt in chosen.items()))
 
-    # ------------------------------------------------------------------ what fails, and lists that change
+    # ------------------------------------------------------------------ failures, and lists that change
 
     async def fail_as_tool(self, turn: Turn, args: Args) -> Result:
         raise StudioError(args.get("reason", "The shop is closed on Sundays."))
@@ -326,7 +326,7 @@ async def _form(turn: Turn, key: str, message: str, schema: Schema) -> dict[str,
 
 
 def _told(answer: dict[str, Json]) -> str:
-    """What a person answered, as text."""
+    """A person's answer, as text."""
     if answer.get("action") == "accept":
         return f"You accepted and wrote:\n{json.dumps(answer.get('content') or {}, indent=2, ensure_ascii=False)}"
     return "You declined." if answer.get("action") == "decline" else "You cancelled."

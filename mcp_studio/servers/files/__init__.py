@@ -1,1 +1,1 @@
-"""The filesystem server: the files of some folders, and nothing outside of them."""
+"""The filesystem server: serves the files of some folders, and nothing outside of them."""

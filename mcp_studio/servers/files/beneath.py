@@ -1,7 +1,7 @@
-"""Folders that are served, and nothing outside of them.
+"""The folders that are served, and safe access to paths below them.
 
-A path is walked name by name, each opened relative to the descriptor of the folder before it; links are read and
-followed here and never by the kernel. So what was checked is what is opened, whoever renames what meanwhile.
+A path is walked name by name, and each name is opened relative to the descriptor of its folder; this code follows
+links, never the kernel. So the checked file is the opened file, even if somebody renames things meanwhile.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from mcp_studio.errors import StudioError
 
 Kind = Literal["file", "directory", "link", "other"]
 DEEPEST = 100
-"""Names of one path, after its links are followed."""
+"""The most names of one path, after its links are followed."""
 ENTRIES = 100_000
-"""Entries of one folder that are looked at."""
+"""The most entries of one folder that are read."""
 _LINKS = 40
 _THROUGH = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
 _LIST = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
@@ -45,17 +45,17 @@ _REASONS = {
 
 
 def shown(path: str) -> str:
-    """A path as text that any encoding has; names that are no UTF-8 have marks in them."""
+    """A path as valid Unicode; bytes that are no UTF-8 become replacement marks."""
     return os.fsencode(path).decode("utf-8", "replace")
 
 
 def uri_of(path: str) -> str:
-    """A path as `file://` address, which also says names that are no UTF-8."""
+    """A path as `file://` address, which can also express names that are no UTF-8."""
     return f"file://{quote(os.fsencode(path))}"
 
 
 def path_of(text: str) -> str:
-    """The path that a `file://` address says; anything else is one. One with a host has a NUL, which no path has."""
+    """The path of a `file://` address, or the text itself. An address with a host gives NUL, which no path contains."""
     if not text.startswith("file://"):
         return text
     host, slash, rest = text.removeprefix("file://").partition("/")
@@ -66,25 +66,25 @@ class Place(NamedTuple):
     """A name in a folder that was reached without leaving a root."""
 
     folder: int
-    """Descriptor of the folder."""
+    """The descriptor of the folder."""
     name: str
-    """`.` where that folder itself is meant: a root, or what was named by `..`."""
+    """`.` for the folder itself: a root, or a path that ends in `..`."""
     path: str
-    """Where that is, without links."""
+    """The path of the place, without links."""
 
     def open(self, flags: int = os.O_RDONLY, mode: int = 0o666) -> int:
-        """Open what has the name now, unless that is a link."""
-        # Not blocking: the open of a pipe that nobody writes to would never end.
+        """Open the file with this name, unless it is a link."""
+        # Not blocking: opening a pipe without a writer would never end.
         flags |= os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
         return os.open(self.name, flags, mode, dir_fd=self.folder)
 
     def stat(self) -> os.stat_result:
-        """What has the name now: a link is a link."""
+        """The status of the file with this name; of a link the link's own."""
         return os.stat(self.name, dir_fd=self.folder, follow_symlinks=False)
 
     @contextmanager
     def listed(self) -> Generator[int]:
-        """A descriptor of the folder that has the name."""
+        """A descriptor of the folder with this name."""
         folder = os.open(self.name, _LIST, dir_fd=self.folder)
         try:
             yield folder
@@ -96,7 +96,7 @@ class Roots:
     """The folders that are served.
 
     Args:
-        folders: their paths; what is no folder is left out.
+        folders: their paths; those that are no folders are ignored.
     """
 
     def __init__(self, folders: Iterable[str]) -> None:
@@ -110,11 +110,12 @@ class Roots:
 
         Args:
             path: absolute, or below the first root; or its `file://` address.
-            follow: a link that is the last name is followed.
-            create: folders on the way that are not there are made.
+            follow: whether to follow a link that is the last name.
+            create: whether to create missing folders on the way.
 
         Raises:
-            StudioError: it is outside of the roots, or what is done there fails; says which and why.
+            StudioError: the path is outside of the roots, or an operation in the block fails; the error says which and
+                why.
         """
         try:
             place = self._walk(path, follow, create)
@@ -123,19 +124,19 @@ class Roots:
             finally:
                 os.close(place.folder)
         except OSError as error:
-            said, hint = _REASONS.get(error.errno or 0, (f"{{}}: {error.strerror or error}.", ""))
-            raise StudioError(said.format(_quoted(path)), hint=hint) from None
+            message, hint = _REASONS.get(error.errno or 0, (f"{{}}: {error.strerror or error}.", ""))
+            raise StudioError(message.format(_quoted(path)), hint=hint) from None
 
     def _walk(self, path: str, follow: bool, create: bool) -> Place:
         links = 0
         root, names = self._locate(path)
-        waiting = deque(names)
+        queue = deque(names)
         folders, trail = [_root(root)], list[str]()
         try:
-            while waiting:
+            while queue:
                 if len(folders) > DEEPEST:
                     raise StudioError(f"{_quoted(path)} has more than {DEEPEST} names.")
-                name = waiting.popleft()
+                name = queue.popleft()
                 if name == "..":
                     if not trail:
                         raise self._outside(path)
@@ -143,7 +144,7 @@ class Roots:
                     trail.pop()
                     continue
                 target = None
-                if waiting:
+                if queue:
                     folder, target = _step(folders[-1], name, create)
                     if folder is not None:
                         folders.append(folder)
@@ -160,12 +161,12 @@ class Roots:
                         folders, trail = [_root(root)], []
                     else:
                         names = _names(target)
-                    waiting.extendleft(reversed(names))
+                    queue.extendleft(reversed(names))
             return Place(folders.pop(), ".", os.path.join(root, *trail))
         finally:
             _close(folders)
 
-    def _locate(self, path: str, asked: str = "") -> tuple[str, list[str]]:
+    def _locate(self, path: str, original: str = "") -> tuple[str, list[str]]:
         """The root of a path, and the names below it."""
         path = path_of(path)
         try:
@@ -180,7 +181,7 @@ class Roots:
             return self.paths[0], _names(path)
         within = [one for one in self._real if path == one or path.startswith(one.rstrip("/") + "/")]
         if not within:
-            raise self._outside(asked or path)
+            raise self._outside(original or path)
         root = max(within, key=len)
         return self._real[root], _names(path[len(root) :])
 
@@ -204,7 +205,7 @@ def _close(folders: list[int]) -> None:
 
 
 def _link(folder: int, name: str) -> str | None:
-    """Where a link leads; None where the name is no link, or nothing."""
+    """The target of a link; None if the name is no link, or does not exist."""
     try:
         return os.readlink(name, dir_fd=folder)
     except OSError as error:
@@ -214,7 +215,7 @@ def _link(folder: int, name: str) -> str | None:
 
 
 def _step(folder: int, name: str, create: bool) -> tuple[int | None, str | None]:
-    """Go into a folder; or where it leads, if the name is a link."""
+    """Open a folder; if the name is a link, return its target instead."""
     try:
         return os.open(name, _THROUGH, dir_fd=folder), None
     except FileNotFoundError:
@@ -235,16 +236,16 @@ def _quoted(path: str) -> str:
 
 
 class Found(NamedTuple):
-    """Something below a folder."""
+    """An entry below a folder."""
 
     path: str
-    """Relative to that."""
+    """The path relative to that folder."""
     name: str
     depth: int
-    """1 for what is in it."""
+    """1 for an entry of the folder itself."""
     kind: Kind
     folder: int
-    """Descriptor of the folder that it is in, as long as the walk has not gone on."""
+    """The descriptor of the entry's folder, valid until the walk continues."""
 
     def open(self) -> int:
         """A descriptor of the file, which is no link."""
@@ -252,17 +253,17 @@ class Found(NamedTuple):
 
 
 def entries(folder: int) -> list[os.DirEntry[str]]:
-    """What is in a folder, by name."""
-    with os.scandir(folder) as found:
-        return sorted(islice(found, ENTRIES), key=attrgetter("name"))
+    """The entries of a folder, by name."""
+    with os.scandir(folder) as entries:
+        return sorted(islice(entries, ENTRIES), key=attrgetter("name"))
 
 
 def below(folder: int, depth: int, wanted: Callable[[str], bool], path: str = "", level: int = 1) -> Iterator[Found]:
-    """Everything below a folder, each folder before what is in it; links are never followed.
+    """Walk over everything below a folder, each folder before its entries; links are never followed.
 
     Args:
         depth: how many folders deep.
-        wanted: tells from the path whether something, and all that is in it, counts.
+        wanted: returns whether to include a path and everything below it.
     """
     for entry in entries(folder):
         here = path + entry.name
@@ -281,7 +282,7 @@ def below(folder: int, depth: int, wanted: Callable[[str], bool], path: str = ""
 
 
 def kind_of(mode: int) -> Kind:
-    """What something is, by its mode."""
+    """The kind of a file, by its mode."""
     return (
         "link" if stat.S_ISLNK(mode)
         else "directory" if stat.S_ISDIR(mode)

@@ -1,4 +1,4 @@
-"""What is in one file: parts of it, edits with their difference, and writing that is whole or not at all."""
+"""The content of one file: parts of it, edits with their difference, and atomic writing."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from mcp_studio.protocol.lines import size_text
 from mcp_studio.servers.files.beneath import Place, shown
 
 LARGEST = 10 * MB
-"""Bytes of one answer, and of one file that is written."""
+"""The most bytes of one answer, and of one file that is written."""
 _SMALL = 64 * KB
 _COMPARED = 5_000
-"""Lines that are compared, and of a difference."""
+"""The most lines that are compared, and that a difference has."""
 _CONTEXT = 3
 _HEADER = re.compile(r"^@@ -(\d+)(.*) \+(\d+)(.*) @@$", re.MULTILINE)
 
@@ -33,24 +33,24 @@ class Part(NamedTuple):
 
     data: bytes
     first_line: int = 0
-    """1 for the first; 0 where it was not asked for lines."""
+    """The number of the first line, from 1; 0 if the request was not for lines."""
     more: bool = False
-    """More was asked for than an answer has."""
+    """Whether the request was for more than an answer holds."""
 
     @property
     def last_line(self) -> int:
-        """The last line in it."""
+        """The number of the last line."""
         return self.first_line + self.data.count(b"\n") - (self.data[-1:] in (b"\n", b""))
 
 
 @contextmanager
 def opened(place: Place) -> Generator[BinaryIO]:
-    """A file, to be read.
+    """Open a file to read it.
 
     Raises:
         StudioError: it is no regular file.
     """
-    _check_regular(place.path, place.stat())  # before it is opened: that may do something to a device
+    _check_regular(place.path, place.stat())  # before opening it, which may have an effect on a device
     with os.fdopen(place.open(), "rb") as file:
         _check_regular(place.path, os.fstat(file.fileno()))
         yield file
@@ -64,10 +64,10 @@ def _check_regular(path: str, status: os.stat_result) -> None:
 
 
 def whole(path: str, file: BinaryIO) -> bytes:
-    """All of a file.
+    """The whole content of a file.
 
     Raises:
-        StudioError: it is larger than an answer may be.
+        StudioError: the file is larger than an answer may be.
     """
     data = file.read(_SMALL)  # as most files are: making room for 10 MB takes longer than reading them
     data += file.read(LARGEST + 1 - _SMALL) if len(data) == _SMALL else b""
@@ -79,29 +79,29 @@ def whole(path: str, file: BinaryIO) -> bytes:
 
 
 def some_bytes(file: BinaryIO, offset: int, length: int) -> Part:
-    """Bytes from `offset`; a length of 0 is up to the end."""
+    """The bytes from `offset`; a length of 0 reads to the end."""
     file.seek(offset)
     data = file.read(min(length or LARGEST, LARGEST))
     return Part(data, more=len(data) == LARGEST)
 
 
 def lines(file: BinaryIO, first: int, last: int) -> Part:
-    """Lines `first` to `last`, 0 for the end."""
+    """The lines `first` to `last`; 0 is the end."""
     for _ in range(first - 1):
         while (line := file.readline(MB)) and not line.endswith(b"\n"):
             continue
         if not line:
             return Part(b"", first)
-    found, room = list[bytes](), LARGEST
-    while not last or len(found) <= last - first:
+    lines, room = list[bytes](), LARGEST
+    while not last or len(lines) <= last - first:
         line = file.readline(room + 1)
         if len(line) > room:
-            return Part(b"".join(found) or line[:room], first, True)
+            return Part(b"".join(lines) or line[:room], first, True)
         if not line:
             break
-        found.append(line)
+        lines.append(line)
         room -= len(line)
-    return Part(b"".join(found), first)
+    return Part(b"".join(lines), first)
 
 
 def last_lines(file: BinaryIO, count: int) -> Part:
@@ -109,17 +109,17 @@ def last_lines(file: BinaryIO, count: int) -> Part:
     size, block = file.seek(0, os.SEEK_END), 64 * KB
     while True:
         start = file.seek(max(0, size - block))
-        found = BytesIO(file.read(block)).readlines()
-        if start == 0 or len(found) > count or block == LARGEST:
-            return Part(b"".join(found[-count:]), more=start > 0 and len(found) <= count)
+        lines = BytesIO(file.read(block)).readlines()
+        if start == 0 or len(lines) > count or block == LARGEST:
+            return Part(b"".join(lines[-count:]), more=start > 0 and len(lines) <= count)
         block = min(4 * block, LARGEST)
 
 
 def text_of(path: str, data: bytes, *, cut: bool = False) -> str:
-    """Bytes as text. `cut`: it may begin and end within a character.
+    """Bytes as text. `cut` says that they may begin and end within a character.
 
     Raises:
-        StudioError: they are no UTF-8.
+        StudioError: the bytes are no UTF-8.
     """
     try:
         return data.decode("utf-8", "replace" if cut else "strict")
@@ -129,10 +129,10 @@ def text_of(path: str, data: bytes, *, cut: bool = False) -> str:
 
 
 def bytes_of(content: str, encoding: str) -> bytes:
-    """What is to be written.
+    """The bytes to write.
 
     Raises:
-        StudioError: it cannot be decoded, or is too large.
+        StudioError: the content cannot be decoded, or is too large.
     """
     try:
         data = base64.b64decode(content, validate=True) if encoding == "base64" else content.encode()
@@ -143,13 +143,13 @@ def bytes_of(content: str, encoding: str) -> bytes:
     return data
 
 
-def replaced(edit: str, text: str, old: str, new: str, every: bool) -> str:
-    """A text with a replacement. `every`: in all places; otherwise there has to be one.
+def replace(edit: str, text: str, old: str, new: str, every: bool) -> str:
+    """Replace a text: in all places with `every`, otherwise in the only place.
 
     Raises:
-        StudioError: the old text is not there, or is there several times.
+        StudioError: the old text is missing, or occurs several times.
     """
-    if "\r\n" in text and "\r" not in old + new:  # a model seldom sees the line ends
+    if "\r\n" in text and "\r" not in old + new:  # models rarely see line ends
         old, new = old.replace("\n", "\r\n"), new.replace("\n", "\r\n")
     count = text.count(old)
     if count == 0:
@@ -164,36 +164,36 @@ def replaced(edit: str, text: str, old: str, new: str, every: bool) -> str:
 
 
 def difference(name: str, before: str, after: str) -> str:
-    """What changed, as a unified diff."""
+    """The changes as a unified diff."""
     old, new = before.split("\n"), after.split("\n")
     same = _same(old, new)
     end = _same(old[same:][::-1], new[same:][::-1])
     if max(len(old), len(new)) - same - end > _COMPARED:
         return f"More than {_COMPARED:,} lines lie between the first change and the last: they are not compared.\n"
-    # Comparing costs the square of the lines: only those around the changes are, whose numbers count from there.
+    # Comparing takes quadratic time: only the lines around the changes are compared, and the line numbers adjusted.
     start, rest = max(0, same - _CONTEXT), max(0, end - _CONTEXT)
-    found = difflib.unified_diff(
+    lines = difflib.unified_diff(
         old[start : len(old) - rest], new[start : len(new) - rest], f"a/{shown(name)}", f"b/{shown(name)}",
         n=_CONTEXT, lineterm="",
     )  # fmt: skip
-    text = "\n".join(islice(found, _COMPARED))[:MB]
+    text = "\n".join(islice(lines, _COMPARED))[:MB]
     return _HEADER.sub(lambda at: f"@@ -{int(at[1]) + start}{at[2]} +{int(at[3]) + start}{at[4]} @@", text)
 
 
 def _same(old: list[str], new: list[str]) -> int:
-    """How many lines are the same at the beginning."""
+    """The number of equal lines at the beginning."""
     pairs = enumerate(zip(old, new, strict=False))
     return next((at for at, (left, right) in pairs if left != right), min(len(old), len(new)))
 
 
 def write(place: Place, data: bytes, before: os.stat_result | None = None) -> bool:
-    """Write a whole file; returns whether there was none.
+    """Write a whole file; returns whether it is new.
 
     Args:
-        before: the file as it was when it was read, which has to be the one that is replaced.
+        before: the status of the file when it was read; a file that has changed since is not replaced.
 
     Raises:
-        StudioError: it has been changed since, or is no file.
+        StudioError: the file has changed since, or is no file.
     """
     now: os.stat_result | None = None
     with suppress(FileNotFoundError):
@@ -201,46 +201,46 @@ def write(place: Place, data: bytes, before: os.stat_result | None = None) -> bo
         _check_regular(place.path, now)
     if before is not None and (now is None or signature(now) != signature(before)):
         raise StudioError(f"`{shown(place.path)}` was changed meanwhile.", hint="Read it again, and edit that.")
-    with made_whole(place, now, replace=True) as file:
+    with atomic_file(place, now, replace=True) as file:
         file.write(data)
     return now is None
 
 
 @contextmanager
-def made_whole(place: Place, like: os.stat_result | None, *, replace: bool) -> Generator[BinaryIO]:
-    """A new file that gets its name when all is written: nobody ever sees half of it, whenever this process ends.
+def atomic_file(place: Place, like: os.stat_result | None, *, replace: bool) -> Generator[BinaryIO]:
+    """A new file that gets its name once it is complete, so that nobody ever sees half of it.
 
-    It is not forced to the disk before: that would cost many times the writing, and guard against a power cut alone.
+    It is not synced to the disk: that would take many times as long, and only protect against a power cut.
 
     Args:
-        like: a file whose permissions it gets.
+        like: a file whose permissions the new one gets.
     """
-    made, mode = place._replace(name=f".{secrets.token_hex(8)}.part"), like.st_mode & 0o777 if like else 0o666
-    with os.fdopen(made.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+    temporary, mode = place._replace(name=f".{secrets.token_hex(8)}.part"), like.st_mode & 0o777 if like else 0o666
+    with os.fdopen(temporary.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
         try:
             yield file
             file.flush()
             if like:
                 os.fchmod(file.fileno(), mode)
-            put(made, place, replace=replace)
+            put(temporary, place, replace=replace)
         except BaseException:
-            os.unlink(made.name, dir_fd=made.folder)
+            os.unlink(temporary.name, dir_fd=temporary.folder)
             raise
 
 
-def put(made: Place, place: Place, *, replace: bool) -> None:
-    """Give a file its name, which is in the same filesystem.
+def put(temporary: Place, place: Place, *, replace: bool) -> None:
+    """Give a file its final name in the same filesystem.
 
     Raises:
-        FileExistsError: there is one of that name, and it is not to be replaced.
+        FileExistsError: a file has that name, and `replace` is false.
     """
     if replace:
-        os.rename(made.name, place.name, src_dir_fd=made.folder, dst_dir_fd=place.folder)
-    else:  # a rename would replace what came meanwhile
-        os.link(made.name, place.name, src_dir_fd=made.folder, dst_dir_fd=place.folder, follow_symlinks=False)
-        os.unlink(made.name, dir_fd=made.folder)
+        os.rename(temporary.name, place.name, src_dir_fd=temporary.folder, dst_dir_fd=place.folder)
+    else:  # a rename would replace a file that was created meanwhile
+        os.link(temporary.name, place.name, src_dir_fd=temporary.folder, dst_dir_fd=place.folder, follow_symlinks=False)
+        os.unlink(temporary.name, dir_fd=temporary.folder)
 
 
 def signature(status: os.stat_result) -> tuple[int, ...]:
-    """What tells one state of a file from another."""
+    """A value that differs between states of a file."""
     return status.st_ino, status.st_size, status.st_mtime_ns

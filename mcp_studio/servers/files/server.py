@@ -19,25 +19,25 @@ _LISTED = 500
 _COMPLETIONS = 100
 _TEMPLATE: dict[str, Json] = {"uriTemplate": "file://{+path}", "name": "file", "title": "Any file of the roots"}
 _INSTRUCTIONS = """\
-Files of some folders: list_directory without a path is the first of them. Paths are absolute or below that one. \
-Answers are bounded and say so (`truncated`); edit_file with dry_run shows what would change.
+Files of some folders: list_directory without a path lists the first of them. Paths are absolute or below that one. \
+Answers are bounded, and `truncated` says so; edit_file with dry_run shows what would change.
 """
 
 
 class FileServer:
-    """The handlers of all that is not a tool.
+    """The handlers besides the tools.
 
     Args:
-        roots: folders of the command line; None serves those that the client names.
+        roots: the folders of the command line; None serves those that the client names.
     """
 
     def __init__(self, roots: Iterable[str] | None) -> None:
         self.tools = FileTools(Roots(roots or ()))
-        self._asks = roots is None
-        self._known = False
+        self._uses_client_roots = roots is None
+        self._roots_known = False
 
     def add_to(self, server: ToolServer) -> None:
-        """Register them."""
+        """Register the handlers."""
         server.prepare, server.state = self.prepare, self._state
         server.noticed["notifications/roots/list_changed"] = self._forget_roots
         server.handlers |= {
@@ -47,31 +47,31 @@ class FileServer:
         server.greeting["capabilities"] = {"tools": {}, "resources": {"subscribe": True}, "completions": {}}
 
     async def prepare(self, turn: Turn) -> None:
-        """Know the client's roots, where those count; in the stateless era that is a round trip of its own.
+        """Request the client's roots if they are served; in the stateless era each call requests them.
 
         Raises:
-            StudioError: it has none.
+            StudioError: the client has no roots.
         """
-        if not self._asks or (self._known and not turn.modern):
+        if not self._uses_client_roots or (self._roots_known and not turn.modern):
             return
         if "roots" not in turn.capabilities:
             raise StudioError("No folder is served, and your client has no roots.", hint="Start it with --root FOLDER.")
         found = (await turn.ask("roots/list", {})).get("roots")
         uris = [mapping(root).get("uri") for root in found] if isinstance(found, list) else []
         self.tools.roots = Roots(path_of(uri) for uri in uris if isinstance(uri, str) and uri.startswith("file://"))
-        self._known = True
+        self._roots_known = True
 
     async def _ready(self, turn: Turn) -> None:
-        """The same for requests that no question may answer: in the stateless era they have what a call got to know."""
+        """The same for requests that cannot ask the client; in the stateless era they use the last call's roots."""
         if not turn.modern:
             with suppress(StudioError):
                 await self.prepare(turn)
 
     def _forget_roots(self) -> None:
-        self._known = False
+        self._roots_known = False
 
     async def _list(self, turn: Turn) -> Answer:
-        """The files right in the roots; the template has all others."""
+        """List the files directly in the roots; the template covers all others."""
         await self._ready(turn)
         return {"resources": [one for root in self.tools.roots.paths for one in self._files(root)][:_LISTED]}
 
@@ -84,7 +84,7 @@ class FileServer:
                     if one.is_file(follow_symlinks=False) and (path := os.path.join(root, one.name))
                 ]
         except StudioError:
-            return []  # it is gone for now
+            return []  # the root is currently missing
 
     async def _templates(self, turn: Turn) -> Answer:
         return {"resourceTemplates": [_TEMPLATE]}
@@ -108,21 +108,21 @@ class FileServer:
         return {"contents": [contents]}
 
     async def _complete(self, turn: Turn) -> Answer:
-        """Paths for the template."""
+        """Complete paths of the template."""
         await self._ready(turn)
         typed = str(mapping(turn.request.params.get("argument")).get("value", ""))
         folder, _, start = typed.rpartition("/")
         try:
-            with self.tools.roots.at(f"{folder}/") as place, place.listed() as found:
-                names = [shown(one.name) + "/" * one.is_dir(follow_symlinks=False) for one in entries(found)]
+            with self.tools.roots.at(f"{folder}/") as place, place.listed() as handle:
+                names = [shown(one.name) + "/" * one.is_dir(follow_symlinks=False) for one in entries(handle)]
             values = [f"{folder}/{name}" for name in names if name.startswith(start)]
-        except StudioError:  # above the roots, or not there
+        except StudioError:  # the folder is above the roots, or does not exist
             values = [f"{root}/" for root in self.tools.roots.paths if root.startswith(typed)]
         more = len(values) > _COMPLETIONS
         return {"completion": {"values": [*values[:_COMPLETIONS]], "total": len(values), "hasMore": more}}
 
     def _state(self, uri: str) -> tuple[int, ...]:
-        """What a resource is compared by."""
+        """The state of a resource, to detect changes."""
         try:
             with self.tools.roots.at(uri) as place:
                 return signature(place.stat())
@@ -131,12 +131,12 @@ class FileServer:
 
 
 def build(roots: Iterable[str] | None, *, read_only: bool = False, names: str = "") -> ToolServer:
-    """A server of some folders.
+    """Build a server of some folders.
 
     Args:
-        roots: None serves those that the client names.
-        read_only: without the tools that change something.
-        names: which of `PREFIXES` its tools have; empty is `plain`.
+        roots: None serves the folders that the client names.
+        read_only: whether to leave out the tools that change something.
+        names: a key of `PREFIXES` for the names of the tools; empty is `plain`.
     """
     files = FileServer(roots)
     server = ToolServer("mcp-studio-files", "Files", _INSTRUCTIONS)
@@ -146,14 +146,14 @@ def build(roots: Iterable[str] | None, *, read_only: bool = False, names: str = 
 
 
 def start(roots: list[str], read_only: bool, names: str, port: int | None) -> int:
-    """Serve until the client leaves (stdio) or the process is told to end (HTTP); gives the exit code.
+    """Serve until the client leaves (stdio) or the process is told to end (HTTP); returns the exit code.
 
     Args:
-        roots: folders; without any those that the client names are served, which only works on stdio.
-        port: of 127.0.0.1, 0 for any free one; None is standard input and output.
+        roots: the folders; without any the client's are served, which only works on stdio.
+        port: a port of 127.0.0.1, 0 for any free one; None is standard input and output.
 
     Raises:
-        UsageError: a folder is none, or there is none where one is needed.
+        UsageError: a root is no folder, or there is none and one is needed.
     """
     if os.open not in os.supports_dir_fd:
         raise UsageError("This system cannot open files relative to a folder, which serving files safely needs.")

@@ -18,91 +18,91 @@ from typing import Annotated, Literal, NotRequired
 
 import regex
 from pydantic import Field
-from typing_extensions import TypedDict  # pydantic wants this one before Python 3.12
+from typing_extensions import TypedDict  # pydantic requires this one before Python 3.12
 
 from mcp_studio.errors import StudioError
 from mcp_studio.limits import KB, MB
 from mcp_studio.protocol.lines import size_text
-from mcp_studio.servers.files import content as one
+from mcp_studio.servers.files import content as contents
 from mcp_studio.servers.files.beneath import Found, Kind, Place, Roots, below, entries, kind_of, shown, uri_of
 from mcp_studio.servers.files.content import LARGEST
 from mcp_studio.servers.toolserver import report, tool
 
 PREFIXES = {"plain": "", "harness": "fs_"}
-"""What the names of tools begin with, by `--names`."""
+"""The prefix of the tools' names, by `--names`."""
 _DEPTH = 32
 _VISITS = 200_000
-"""Entries that one call looks at."""
+"""The most entries that one call visits."""
 _SECONDS = 30.0
-"""Seconds that one call may look."""
+"""The most seconds that one call may search."""
 _RESULTS = 1_000
 _AT_ONCE = 50
 _LINE = 500
-"""Characters of a line that a search shows."""
+"""The most characters of a line that a search shows."""
 _PATTERN = 5_000
-"""Characters of a regular expression."""
+"""The most characters of a regular expression."""
 _PATIENCE = 1.0
-"""Seconds for one pattern on one file."""
+"""The most seconds for one pattern on one file."""
 _COPIED = 1_024 * MB
 _NOISE = (".git", "node_modules")
 _TOKEN = r"(\*\*/|\*\*|\*|\?|\[!?[^\]/\\]+\]|\{[^{}/]+\})"
-"""What means something in a glob."""
-_GLOB = "`*` and `?` within a name, `**` over folders, {a,b}, [a-z]; without a slash about the last name alone"
+"""The parts of a glob with a meaning."""
+_GLOB = "`*` and `?` within a name, `**` over folders, {a,b}, [a-z]; without a slash it matches the last name only"
 
 FilePath = Annotated[str, Field(description="Absolute, below the first root, or a file:// address")]
 FolderPath = Annotated[str, Field(description="As for files; empty for the first root")]
 Encoding = Literal["text", "base64"]
 Count = Annotated[int, Field(ge=0)]
 Limit = Annotated[int, Field(ge=1, le=10_000)]
-Globs = Annotated[tuple[str, ...], Field(max_length=_AT_ONCE, description="Globs of what is left out")]
-Ended = Annotated[str, Field(description="Why there may be more than this; empty where there is not")]
+Globs = Annotated[tuple[str, ...], Field(max_length=_AT_ONCE, description="Globs of files and folders to leave out")]
+Ended = Annotated[str, Field(description="Why the answer is incomplete; empty if it is complete")]
 
 
 class Reading(TypedDict):
-    """What was read."""
+    """The content that was read."""
 
     path: str
     size: Annotated[int, Field(description="Bytes of the whole file")]
     content: str
     first_line: NotRequired[int]
     last_line: NotRequired[int]
-    truncated: Annotated[bool, Field(description="More was asked for than fits into an answer")]
+    truncated: Annotated[bool, Field(description="The answer does not hold all that was requested")]
 
 
 class Unread(TypedDict):
-    """Why a file was not read."""
+    """The reason why a file was not read."""
 
     path: str
     error: str
 
 
 class Readings(TypedDict):
-    """What was read of several files."""
+    """The contents of several files."""
 
     files: list[Reading | Unread]
 
 
 class Change(TypedDict):
-    """What was changed."""
+    """A change."""
 
     path: str
-    source: NotRequired[Annotated[str, Field(description="Where it was before, or what was copied")]]
+    source: NotRequired[Annotated[str, Field(description="The old path, or the path that was copied")]]
     size: NotRequired[int]
     created: NotRequired[bool]
-    written: NotRequired[Annotated[bool, Field(description="Not only tried (dry_run)")]]
+    written: NotRequired[Annotated[bool, Field(description="False for a dry run")]]
     diff: NotRequired[str]
 
 
 class Replacement(TypedDict):
     """One edit."""
 
-    old: Annotated[str, Field(min_length=1, description="Text that is there once, with its blanks and line ends")]
+    old: Annotated[str, Field(min_length=1, description="Text that occurs once, with its blanks and line ends")]
     new: str
-    every: NotRequired[Annotated[bool, Field(description="Replace it wherever it is")]]
+    every: NotRequired[Annotated[bool, Field(description="Replace it everywhere")]]
 
 
 class Entry(TypedDict):
-    """Something in a folder."""
+    """An entry of a folder."""
 
     path: str
     kind: Kind
@@ -111,14 +111,14 @@ class Entry(TypedDict):
 
 
 class Listing(TypedDict):
-    """What is in a folder."""
+    """The entries of a folder."""
 
     entries: list[Entry]
     truncated: bool
 
 
 class Tree(TypedDict):
-    """What is below a folder."""
+    """Everything below a folder."""
 
     path: str
     tree: str
@@ -128,7 +128,7 @@ class Tree(TypedDict):
 
 
 class Match(TypedDict):
-    """Something that was found."""
+    """One match."""
 
     path: str
     kind: Kind
@@ -137,24 +137,24 @@ class Match(TypedDict):
 
 
 class Matches(TypedDict):
-    """What was found."""
+    """The matches of a search."""
 
     matches: list[Match]
-    skipped: Annotated[int, Field(description="Files that are too large, binary, or not to be read")]
+    skipped: Annotated[int, Field(description="Files that are too large, binary or unreadable")]
     truncated: Ended
 
 
 class Info(Entry):
-    """What is known of a file or folder."""
+    """The facts about a file or folder."""
 
     uri: str
     mode: str
     mime_type: str
-    target: NotRequired[Annotated[str, Field(description="Where the link leads")]]
+    target: NotRequired[Annotated[str, Field(description="The target of the link")]]
 
 
 class FileTools:
-    """The tools, on the roots of the moment."""
+    """The tools, on the current roots."""
 
     def __init__(self, roots: Roots) -> None:
         self.roots = roots
@@ -166,33 +166,33 @@ class FileTools:
     ) -> Reading:  # fmt: skip
         """Read a file of at most 10 MB, or a part of one of any size.
 
-        A part is the first lines (head), the last (tail), the lines from start_line to end_line (the first is 1), or
-        length bytes from offset.
+        A part is the first lines (head), the last lines (tail), the lines from start_line to end_line (counted from 1),
+        or length bytes from offset.
         """
         if sum(map(bool, (head, tail, start_line or end_line, offset or length))) > 1:
             raise StudioError("Choose one of head, tail, start_line with end_line, and offset with length.")
-        with self.roots.at(path) as place, one.opened(place) as file:
+        with self.roots.at(path) as place, contents.opened(place) as file:
             size = os.fstat(file.fileno()).st_size
             part = (
-                one.lines(file, max(start_line, 1), head or end_line) if head or start_line or end_line
-                else one.last_lines(file, tail) if tail
-                else one.some_bytes(file, offset, length) if offset or length
-                else one.Part(one.whole(place.path, file))
+                contents.lines(file, max(start_line, 1), head or end_line) if head or start_line or end_line
+                else contents.last_lines(file, tail) if tail
+                else contents.some_bytes(file, offset, length) if offset or length
+                else contents.Part(contents.whole(place.path, file))
             )  # fmt: skip
         text = (
             base64.b64encode(part.data).decode() if encoding == "base64"
-            else one.text_of(place.path, part.data, cut=bool(offset or length) or part.more)
+            else contents.text_of(place.path, part.data, cut=bool(offset or length) or part.more)
         )  # fmt: skip
-        made = Reading(path=shown(place.path), size=size, content=text, truncated=part.more)
+        reading = Reading(path=shown(place.path), size=size, content=text, truncated=part.more)
         if part.first_line:
-            made["first_line"], made["last_line"] = part.first_line, part.last_line
-        return made
+            reading["first_line"], reading["last_line"] = part.first_line, part.last_line
+        return reading
 
     @tool("Read several files", quick=True)
     def read_files(
         self, paths: Annotated[list[FilePath], Field(min_length=1, max_length=_AT_ONCE)], encoding: Encoding = "text"
     ) -> Readings:
-        """Read several files of together at most 10 MB. What cannot be read says why and keeps no other from it."""
+        """Read several files of at most 10 MB together. A file that cannot be read fails alone, with a reason."""
         found, room = list[Reading | Unread](), LARGEST
         for path in paths:
             try:
@@ -207,10 +207,10 @@ class FileTools:
 
     @tool("Write a file", changes=True, destroys=True, repeatable=True)
     def write_file(self, path: FilePath, content: str, encoding: Encoding = "text") -> Change:
-        """Write a whole file of at most 10 MB in one step, which replaces one that is there. Folders are made."""
-        data = one.bytes_of(content, encoding)
+        """Write a whole file of at most 10 MB in one step, replacing an existing file. Missing folders are created."""
+        data = contents.bytes_of(content, encoding)
         with self.roots.at(path, create=True) as place:
-            created = one.write(place, data)
+            created = contents.write(place, data)
         return Change(path=shown(place.path), size=len(data), created=created)
 
     @tool("Edit a file", changes=True, destroys=True)
@@ -219,32 +219,32 @@ class FileTools:
         dry_run: Annotated[bool, Field(description="Only show the difference")] = False,
     ) -> Change:  # fmt: skip
         """Replace texts in a file, all or none, and show the difference."""
-        with self.roots.at(path) as place, one.opened(place) as file:
+        with self.roots.at(path) as place, contents.opened(place) as file:
             status = os.fstat(file.fileno())
-            before = after = one.text_of(place.path, one.whole(place.path, file))
+            before = after = contents.text_of(place.path, contents.whole(place.path, file))
             for number, edit in enumerate(edits, 1):
-                after = one.replaced(f"Edit {number}", after, edit["old"], edit["new"], edit.get("every", False))
+                after = contents.replace(f"Edit {number}", after, edit["old"], edit["new"], edit.get("every", False))
             if not dry_run:
-                one.write(place, one.bytes_of(after, "text"), status)
-        return Change(path=shown(place.path), written=not dry_run, diff=one.difference(place.name, before, after))
+                contents.write(place, contents.bytes_of(after, "text"), status)
+        return Change(path=shown(place.path), written=not dry_run, diff=contents.difference(place.name, before, after))
 
     @tool("List a folder", quick=True)
     def list_directory(self, path: FolderPath = "", limit: Limit = _RESULTS) -> Listing:
-        """What is in a folder, by name."""
-        listed = list[Entry]()
+        """List the entries of a folder, by name."""
+        listing = list[Entry]()
         with self.roots.at(path) as place, place.listed() as folder:
             found = entries(folder)
             for entry in found[:limit]:
                 with suppress(FileNotFoundError):
-                    listed.append(_entry(os.path.join(place.path, entry.name), entry.stat(follow_symlinks=False)))
-        return Listing(entries=listed, truncated=len(found) > limit)
+                    listing.append(_entry(os.path.join(place.path, entry.name), entry.stat(follow_symlinks=False)))
+        return Listing(entries=listing, truncated=len(found) > limit)
 
     @tool("Show a tree")
     def directory_tree(
         self, path: FolderPath = "", depth: Annotated[int, Field(ge=1, le=_DEPTH)] = 3, exclude: Globs = _NOISE,
         limit: Limit = _RESULTS,
     ) -> Tree:  # fmt: skip
-        """Files and folders below a folder, indented; folders end with a slash. Links are shown, not followed."""
+        """Show files and folders below a folder, indented; folders end with a slash. Links are shown, not followed."""
         walk, rows, counts = _Walk("Looking at", exclude), list[str](), Counter[str]()
         with self.roots.at(path) as place, place.listed() as folder, _patience():
             for found in walk.over(folder, depth):
@@ -262,13 +262,13 @@ class FileTools:
         self, path: FolderPath = "", glob: Annotated[str, Field(description=_GLOB)] = "**", text: str = "",
         is_regex: bool = False, ignore_case: bool = False, exclude: Globs = _NOISE, limit: Limit = 200,
     ) -> Matches:  # fmt: skip
-        """Files and folders whose path fits a glob; with a text, the lines of such files that have it."""
-        wanted, walk, matches, skipped = _glob(glob), _Walk("Searching", exclude), list[Match](), 0
+        """Find files and folders whose path matches a glob; with a text, find the lines in them that contain it."""
+        names, walk, matches, skipped = _glob(glob), _Walk("Searching", exclude), list[Match](), 0
         flags = regex.MULTILINE | (regex.IGNORECASE if ignore_case else 0)
-        pattern = _compiled(text if is_regex else regex.escape(text), flags) if text else None
+        pattern = _compile(text if is_regex else regex.escape(text), flags) if text else None
         with self.roots.at(path) as place, place.listed() as folder, _patience():
             for found in walk.over(folder, _DEPTH):
-                if (pattern and found.kind != "file") or not wanted.fullmatch(found.path, timeout=_PATIENCE):
+                if (pattern and found.kind != "file") or not names.fullmatch(found.path, timeout=_PATIENCE):
                     continue
                 full = shown(os.path.join(place.path, found.path))
                 if pattern is None:
@@ -284,28 +284,28 @@ class FileTools:
 
     @tool("Describe a file", quick=True)
     def get_file_info(self, path: FilePath) -> Info:
-        """Kind, size, times, permissions and type of a file or folder; of a link, where it leads."""
+        """Describe kind, size, times, permissions and type of a file or folder; for a link also its target."""
         with self.roots.at(path, follow=False) as place:
             status = place.stat()
-            made = Info(**_entry(place.path, status), uri=uri_of(place.path), mode=stat.filemode(status.st_mode),
+            info = Info(**_entry(place.path, status), uri=uri_of(place.path), mode=stat.filemode(status.st_mode),
                         mime_type=mime_of(place.path))  # fmt: skip
-            if made["kind"] == "link":
-                made["target"] = shown(os.readlink(place.name, dir_fd=place.folder))
-        return made
+            if info["kind"] == "link":
+                info["target"] = shown(os.readlink(place.name, dir_fd=place.folder))
+        return info
 
     @tool("Move or rename", changes=True)
     def move_file(self, source: FilePath, destination: FilePath) -> Change:
-        """Move or rename a file, folder or link. What is at the destination stays, and the move fails."""
+        """Move or rename a file, folder or link. If the destination exists, the move fails."""
         with self.roots.at(source, follow=False) as old, self.roots.at(destination, follow=False, create=True) as new:
             if _free(old, new) == "directory":
                 os.rename(old.name, new.name, src_dir_fd=old.folder, dst_dir_fd=new.folder)
             else:
-                one.put(old, new, replace=False)
+                contents.put(old, new, replace=False)
         return Change(path=shown(new.path), source=shown(old.path))
 
     @tool("Copy", changes=True)
     def copy_file(self, source: FilePath, destination: FilePath) -> Change:
-        """Copy a file or folder of at most 1 GB to a place where nothing is yet. Links in a folder stay links."""
+        """Copy a file or folder of at most 1 GB to a path that does not exist yet. Links in a folder stay links."""
         with self.roots.at(source) as old, self.roots.at(destination, follow=False, create=True) as new:
             copied = _Copy()
             if _free(old, new) == "directory":
@@ -317,21 +317,21 @@ class FileTools:
     @tool("Delete", changes=True, destroys=True)
     def delete_file(
         self, path: FilePath,
-        recursive: Annotated[bool, Field(description="Also a folder that is not empty, with all in it")] = False,
+        recursive: Annotated[bool, Field(description="Also delete a folder that is not empty, with all in it")] = False,
     ) -> Change:  # fmt: skip
-        """Delete a file, a link (not what it leads to), or a folder. There is no way back."""
+        """Delete a file, a link (not its target), or a folder. This cannot be undone."""
         with self.roots.at(path, follow=False) as place:
             if _kind(place) != "directory":
                 os.unlink(place.name, dir_fd=place.folder)
             elif recursive:
-                shutil.rmtree(place.name, dir_fd=place.folder)  # which follows no link either
+                shutil.rmtree(place.name, dir_fd=place.folder)  # rmtree follows no links either
             else:
                 os.rmdir(place.name, dir_fd=place.folder)
         return Change(path=shown(place.path))
 
 
 def mime_of(path: str) -> str:
-    """What a file is by its name."""
+    """The MIME type of a file, by its name."""
     return mimetypes.guess_type(path)[0] or "application/octet-stream"
 
 
@@ -341,14 +341,14 @@ def _entry(path: str, status: os.stat_result) -> Entry:
 
 
 def _kind(place: Place) -> Kind:
-    """What is at a place, which is something in a root."""
+    """The kind of a place, which has to be inside a root."""
     if place.name == ".":
         raise StudioError(f"`{shown(place.path)}` is a root, or named by `..`.", hint="Name something in a root.")
     return kind_of(place.stat().st_mode)
 
 
 def _free(old: Place, new: Place) -> Kind:
-    """The kind of what is moved; refuse to put it where something is, or into itself."""
+    """Return the kind of the source; refuse an existing destination, and one inside the source."""
     kind = _kind(old)
     if new.path.startswith(f"{old.path}/"):
         raise StudioError(f"`{shown(old.path)}` cannot be put into itself.")
@@ -365,7 +365,7 @@ class _Copy:
 
     def file(self, old: Place, new: Place) -> None:
         """Copy a file."""
-        with one.opened(old) as file, one.made_whole(new, os.fstat(file.fileno()), replace=False) as copy:
+        with contents.opened(old) as file, contents.atomic_file(new, os.fstat(file.fileno()), replace=False) as copy:
             while chunk := file.read(MB):
                 self.size += copy.write(chunk)
                 report(self.size, f"Copying {shown(old.name)}")
@@ -373,15 +373,15 @@ class _Copy:
                     raise StudioError(f"More than {size_text(_COPIED)} are not copied.")
 
     def folder(self, old: Place, new: Place) -> None:
-        """Copy a folder; it gets its name when all is in it."""
-        made = new._replace(name=f".{secrets.token_hex(8)}.part")
-        os.mkdir(made.name, dir_fd=made.folder)
+        """Copy a folder, which gets its name once it is complete."""
+        temporary = new._replace(name=f".{secrets.token_hex(8)}.part")
+        os.mkdir(temporary.name, dir_fd=temporary.folder)
         try:
-            with old.listed() as source, made.listed() as target:
+            with old.listed() as source, temporary.listed() as target:
                 self._inside(source, target, old.path, 1)
-            os.rename(made.name, new.name, src_dir_fd=made.folder, dst_dir_fd=new.folder)
+            os.rename(temporary.name, new.name, src_dir_fd=temporary.folder, dst_dir_fd=new.folder)
         except BaseException:
-            shutil.rmtree(made.name, dir_fd=made.folder)
+            shutil.rmtree(temporary.name, dir_fd=temporary.folder)
             raise
 
     def _inside(self, source: int, target: int, path: str, depth: int) -> None:
@@ -394,8 +394,8 @@ class _Copy:
                 os.symlink(os.readlink(entry.name, dir_fd=source), entry.name, dir_fd=target)
             elif entry.is_dir(follow_symlinks=False):
                 os.mkdir(entry.name, dir_fd=target)
-                with old.listed() as inner, new.listed() as made:
-                    self._inside(inner, made, old.path, depth + 1)
+                with old.listed() as inner, new.listed() as copies:
+                    self._inside(inner, copies, old.path, depth + 1)
             else:
                 self.file(old, new)
 
@@ -405,14 +405,14 @@ class _Walk:
 
     def __init__(self, what: str, exclude: tuple[str, ...]) -> None:
         self.ended = ""
-        """Which bound ended it."""
+        """The bound that ended the walk; empty if none did."""
         self._what = what
-        self._left_out = _glob(*exclude)
-        # Asking the clock costs more than comparing names does: only what can go back over a name needs it.
+        self._excluded = _glob(*exclude)
+        # Checking a timeout costs more than comparing names: only a pattern that can backtrack needs one.
         self._seconds = _PATIENCE if "*" in "".join(exclude) else None
 
     def over(self, folder: int, depth: int) -> Iterator[Found]:
-        """What is below a folder."""
+        """The entries below a folder."""
         began, count = time.monotonic(), 0
         for found in below(folder, depth, self._wanted):
             count += 1
@@ -424,7 +424,7 @@ class _Walk:
             yield found
 
     def _wanted(self, path: str) -> bool:
-        return not self._left_out.fullmatch(path, timeout=self._seconds)
+        return not self._excluded.fullmatch(path, timeout=self._seconds)
 
 
 @contextmanager
@@ -435,7 +435,7 @@ def _patience() -> Generator[None]:
         raise StudioError("A pattern takes too long.", hint="Use a simpler one.") from None
 
 
-def _compiled(pattern: str, flags: int) -> regex.Pattern[str]:
+def _compile(pattern: str, flags: int) -> regex.Pattern[str]:
     if len(pattern) > _PATTERN:
         raise StudioError(f"The pattern has more than {_PATTERN:,} characters.")
     try:
@@ -445,22 +445,22 @@ def _compiled(pattern: str, flags: int) -> regex.Pattern[str]:
 
 
 def _glob(*globs: str) -> regex.Pattern[str]:
-    """Globs as one regular expression; without any it matches nothing."""
-    simple, written = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}, list[str]()
+    """Globs as one regular expression; without globs it matches nothing."""
+    simple, parts = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}, list[str]()
     for glob in globs:
-        written.append("|" if written else "")
+        parts.append("|" if parts else "")
         for token in regex.split(_TOKEN, glob if "/" in glob else f"**/{glob}"):
             if token[:1] == "[" and len(token) > 1:
-                written.append(token.replace("[!", "[^"))
+                parts.append(token.replace("[!", "[^"))
             elif token[:1] == "{" and len(token) > 1:
-                written.append(f"(?:{'|'.join(map(regex.escape, token[1:-1].split(',')))})")
+                parts.append(f"(?:{'|'.join(map(regex.escape, token[1:-1].split(',')))})")
             else:
-                written.append(simple.get(token) or regex.escape(token))
-    return _compiled("".join(written) or "(?!)", regex.DOTALL)
+                parts.append(simple.get(token) or regex.escape(token))
+    return _compile("".join(parts) or "(?!)", regex.DOTALL)
 
 
 def _lines_with(found: Found, pattern: regex.Pattern[str], most: int) -> list[tuple[int, str]] | None:
-    """The lines of a file that have something; None where it is too large, binary, or not to be read."""
+    """The lines of a file that match; None if the file is too large, binary, or cannot be read."""
     try:
         with os.fdopen(found.open(), "rb") as file:
             data = file.read(LARGEST + 1) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else b"\0"

@@ -1,1 +1,1 @@
-"""A server that answers as a recorded one did."""
+"""The mock server, which answers as a recorded server did."""

@@ -1,4 +1,4 @@
-"""One client of a mock: takes its messages, and has the recorded ones sent with the ids and tokens of now."""
+"""One client of a mock: takes its messages, and sends the recorded ones with the client's ids and tokens."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from mcp_studio.trace.message import GREETINGS, LISTEN
 
 _NEEDS = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
 _LONGEST = 3_600.0
-_HELD = 1_000
+_MOST_HELD = 1_000
 
 
 class Pace(NamedTuple):
-    """How long answers take: as recorded, or so many seconds each."""
+    """The delay of answers: as recorded, or a fixed number of seconds."""
 
     seconds: float | None = None
 
     def pause(self, recorded: float) -> float:
-        """Seconds to wait where so many passed in the recording."""
+        """The seconds to wait where the recording has a pause of `recorded` seconds."""
         return min(max(recorded, 0.0), _LONGEST) if self.seconds is None else 0.0
 
 
@@ -43,7 +43,7 @@ class Peer:
     """Plays a tape to one client.
 
     Args:
-        note: says something to whoever started the mock.
+        note: says something to the person who started the mock.
     """
 
     def __init__(self, tape: Tape, greeting: Greeting, pace: Pace, note: Callable[[str], None]) -> None:
@@ -56,38 +56,38 @@ class Peer:
         """The newest recorded request that was played."""
         self._ids = itertools.count(1)
         self._running: dict[RequestId, asyncio.Task[None]] = {}
-        self._asked: dict[RequestId, asyncio.Event] = {}
+        self._questions: dict[RequestId, asyncio.Event] = {}
         self._later: set[asyncio.Task[None]] = set()
         self._features: frozenset[str] = frozenset()
         self._initialized = asyncio.Event()
-        self._listening: dict[RequestId, tuple[Json, Put]] = {}
-        """The subscriptions that news go to (2026-07-28), with the ids that they had in the recording."""
-        self._held: deque[dict[str, Json]] = deque(maxlen=_HELD)
-        """News of subscriptions that nobody has made yet."""
+        self._subscriptions: dict[RequestId, tuple[Json, Put]] = {}
+        """The client's subscriptions (2026-07-28), with the ids that they have in the recording."""
+        self._backlog: deque[dict[str, Json]] = deque(maxlen=_MOST_HELD)
+        """Messages for subscriptions that the client has not made yet."""
         self.aside: Put = nowhere
-        """Sends what belongs to no request that is open."""
+        """Sends messages that belong to no open request."""
 
     # ------------------------------------------------------------------ in
 
     def take(self, message: Message, put: Put) -> asyncio.Task[None] | None:
-        """Take a message; a request is answered in a task of its own, which is returned."""
+        """Take a message; a request is answered in its own task, which is returned."""
         if isinstance(message, Request):
             task = asyncio.create_task(self._answer(message, put))
             self._running[message.id] = task
             task.add_done_callback(lambda _: self._running.pop(message.id, None))
             return task
         if isinstance(message, Notification):
-            self._told(message)
-        elif isinstance(message, (Response, Failure)) and message.id in self._asked:
-            self._asked[message.id].set()
+            self._on_notification(message)
+        elif isinstance(message, (Response, Failure)) and message.id in self._questions:
+            self._questions[message.id].set()
         return None
 
     def close(self) -> None:
-        """The client is gone."""
+        """End all work, because the client has left."""
         for task in (*self._running.values(), *self._later):
             task.cancel()
 
-    def _told(self, message: Notification) -> None:
+    def _on_notification(self, message: Notification) -> None:
         if message.method == "notifications/initialized":
             self._initialized.set()
         elif message.method == "notifications/cancelled":
@@ -102,23 +102,23 @@ class Peer:
         version = mapping(params.get("_meta")).get(META_VERSION)
         if isinstance(version, str):
             self._features = frozenset(mapping(mapping(params.get("_meta")).get(META_CAPABILITIES)))
-        found = self._found(request, version if isinstance(version, str) else "")
-        if isinstance(found, Take):
+        answer = self._find(request, version if isinstance(version, str) else "")
+        if isinstance(answer, Take):
             try:
-                await self._play(found, request, put)
+                await self._play(answer, request, put)
             finally:
-                self._listening.pop(request.id, None)
-        elif found is not None:
-            await put({"jsonrpc": "2.0", "id": request.id, **found})
+                self._subscriptions.pop(request.id, None)
+        elif answer is not None:
+            await put({"jsonrpc": "2.0", "id": request.id, **answer})
 
-    def _found(self, request: Request, version: str) -> Take | dict[str, Json] | None:
-        """What to play, or the answer itself; None where the recorded server never answered."""
+    def _find(self, request: Request, version: str) -> Take | dict[str, Json] | None:
+        """The take to play, or the answer itself; None if the recorded server never answered."""
         method, params, greeting = request.method, request.params, self._greeting
         if method == "initialize":
             self._features = client_features(params)
-            return self._greeted(greeting.initialize(params))
+            return self._greeting_answer(greeting.initialize(params))
         if method == "server/discover" and (not version or version in greeting.modern or not greeting.modern):
-            return self._greeted(greeting.discover())
+            return self._greeting_answer(greeting.discover())
         if version and version not in greeting.modern:
             return greeting.unsupported(version)
         if method == "ping":
@@ -126,11 +126,11 @@ class Peer:
         takes = [one for one in self._tape.takes(method, params) if one.answer] or self._tape.takes(method, params)
         takes = [one for one in takes if one.modern == bool(version)] or takes
         if takes:
-            return self._chosen(method, takes)
-        return greeting.listing(method) or self._improvised(request) or self._unknown(request)
+            return self._choose(method, takes)
+        return greeting.listing(method) or self._improvise(request) or self._unknown(request)
 
-    def _chosen(self, method: str, takes: list[Take]) -> Take:
-        """Of a list what it was at this point of the recording; of anything else one after the other."""
+    def _choose(self, method: str, takes: list[Take]) -> Take:
+        """Choose a take: for a list its state at this point of the recording, for any other method the next one."""
         if method in LISTS:
             end = self._tape.next_move(self._reached)
             return next((take for take in reversed(takes) if take.number < end), takes[0])
@@ -140,19 +140,19 @@ class Peer:
         self._reached = max(self._reached, take.number)
         return take
 
-    def _greeted(self, found: int | dict[str, Json]) -> Take | dict[str, Json]:
+    def _greeting_answer(self, found: int | dict[str, Json]) -> Take | dict[str, Json]:
         return self._tape.take(found) if isinstance(found, int) else found
 
-    def _improvised(self, request: Request) -> Take | dict[str, Json] | None:
-        """What is answered without a recording of just this: settings of the connection, and the stream of news."""
-        method, known, offers = request.method, self._tape.requests, self._greeting.offers
+    def _improvise(self, request: Request) -> Take | dict[str, Json] | None:
+        """Answer without a recording of the request: settings of the connection, and subscriptions."""
+        method, requests, offers = request.method, self._tape.requests, self._greeting.offers
         if method == "logging/setLevel" and "logging" in offers:
             return {"result": {}}
         if method in ("resources/subscribe", "resources/unsubscribe") and mapping(offers.get("resources")):
             return {"result": {}}
         if method == "tasks/list" and "tasks" in offers:
             return {"result": {"tasks": []}}
-        return self._tape.take(known[LISTEN][0]) if method == LISTEN and LISTEN in known else None
+        return self._tape.take(requests[LISTEN][0]) if method == LISTEN and LISTEN in requests else None
 
     def _unknown(self, request: Request) -> dict[str, Json]:
         method = request.method
@@ -166,17 +166,17 @@ class Peer:
     # ------------------------------------------------------------------ playing
 
     async def _play(self, take: Take, request: Request, put: Put) -> None:
-        """What the server said and asked, the answer, and what came after it."""
+        """Play the server's messages and requests, the answer, and the messages after it."""
         tape, listens = self._tape, request.method == LISTEN
         last = tape.time(take.number)
         events = tape.events.get(take.number, [])
         before = [one for one in events if listens or not take.answer or one < take.answer]
         for number in before:
-            last = await self._say(number, last, request, put)
+            last = await self._play_message(number, last, request, put)
         if listens:
-            self._listening[request.id] = tape.message(take.number).get("id"), put
-            held, self._held = self._held, deque(maxlen=_HELD)
-            for message in held:
+            self._subscriptions[request.id] = tape.message(take.number).get("id"), put
+            backlog, self._backlog = self._backlog, deque(maxlen=_MOST_HELD)
+            for message in backlog:
                 await self._news(message)
         if not take.answer:
             if not listens:
@@ -197,14 +197,14 @@ class Peer:
             self._later.add(task)
             task.add_done_callback(self._later.discard)
 
-    async def _say(self, number: int, last: float, request: Request, put: Put) -> float:
-        """One message of the server; the time in the recording at which it goes on."""
+    async def _play_message(self, number: int, last: float, request: Request, put: Put) -> float:
+        """Play one message of the server; returns the time in the recording at which the play continues."""
         tape = self._tape
         await asyncio.sleep(self._pace.pause(tape.time(number) - last))
         message = tape.message(number)
         if not tape.asks(number):
-            if (told := self._rewritten(message, request)) is not None:
-                await put(told)
+            if (notification := self._rewritten(message, request)) is not None:
+                await put(notification)
             return tape.time(number)
         need = _NEEDS.get(tape.method(number), "")
         if need and need not in self._features:
@@ -215,21 +215,21 @@ class Peer:
 
     async def _ask(self, message: dict[str, Json], put: Put) -> None:
         identity = f"mock-{next(self._ids)}"
-        answered = self._asked[identity] = asyncio.Event()
+        answer = self._questions[identity] = asyncio.Event()
         try:
             await put({**message, "id": identity})
-            await answered.wait()
+            await answer.wait()
         finally:
-            del self._asked[identity]
+            del self._questions[identity]
 
     async def _afterwards(self, numbers: list[int], last: float, request: Request) -> None:
         if request.method == GREETINGS[0]:
             await self._initialized.wait()
         for number in numbers:
-            last = await self._say(number, last, request, self._news)
+            last = await self._play_message(number, last, request, self._news)
 
     def _rewritten(self, message: dict[str, Json], request: Request) -> dict[str, Json] | None:
-        """A notification for the client of now; None where it is not for it."""
+        """A notification for this client; None if the client does not want it."""
         if message.get("method") == "notifications/progress":
             token = mapping(request.params.get("_meta")).get("progressToken")
             params = mapping(message.get("params"))
@@ -237,19 +237,19 @@ class Peer:
         return _subscribed(message, request.id) if request.method == LISTEN else message
 
     async def _news(self, message: dict[str, Json]) -> None:
-        """Send what belongs to no request that is open: to those who have subscribed to it, where it was such."""
+        """Send a message that belongs to no open request; a subscription's goes to its subscribers."""
         meta = mapping(mapping(message.get("params")).get("_meta"))
         if META_SUBSCRIPTION not in meta:
             return await self.aside(message)
-        there = [one for one, (recorded, _) in self._listening.items() if recorded == meta[META_SUBSCRIPTION]]
-        if not there:
-            self._held.append(message)
-        for identity in there:
-            await self._listening[identity][1](_subscribed(message, identity))
+        subscribers = [one for one, (recorded, _) in self._subscriptions.items() if recorded == meta[META_SUBSCRIPTION]]
+        if not subscribers:
+            self._backlog.append(message)
+        for identity in subscribers:
+            await self._subscriptions[identity][1](_subscribed(message, identity))
 
 
 def _subscribed(message: dict[str, Json], identity: RequestId) -> dict[str, Json]:
-    """A message of a subscription with the id that this has now."""
+    """A message of a subscription with the client's subscription id."""
     for member in ("params", "result"):
         body = mapping(message.get(member))
         if META_SUBSCRIPTION in (meta := mapping(body.get("_meta"))):
@@ -258,7 +258,7 @@ def _subscribed(message: dict[str, Json], identity: RequestId) -> dict[str, Json
 
 
 def _of_era(answer: dict[str, Json], *, modern: bool) -> dict[str, Json]:
-    """A result with, or without, what its era wants of it."""
+    """A result in the form of its era."""
     if not isinstance(answer.get("result"), dict):
         return answer
     result = cast("dict[str, Json]", answer["result"])

@@ -1,4 +1,4 @@
-"""Opening a recording and serving it."""
+"""Opens a recording and serves it."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _INTERRUPTED = 130
 
 
 def run(recording: str, sessions: Path, server: str, port: int | None, seconds: float | None, quiet: bool) -> int:
-    """Serve until the client leaves, or it is ended.
+    """Serve until the client leaves, or the process is ended.
 
     Args:
         recording: a bundle, a file, or a session's name.
         sessions: the folder of sessions.
-        server: which server of it; empty where it has one.
-        port: over HTTP on this port of 127.0.0.1, 0 for any free one; None is standard input and output.
-        seconds: for each answer; None takes as long as it was recorded.
+        server: the name of a server in the recording; empty if it has only one.
+        port: a port of 127.0.0.1 for HTTP, 0 for any free one; None is standard input and output.
+        seconds: the delay of each answer; None takes the recorded time.
 
     Raises:
         StudioError: there is no such recording or server, or the port is taken.
@@ -44,7 +44,7 @@ def run(recording: str, sessions: Path, server: str, port: int | None, seconds: 
     try:
         tape = Tape(played.columns, reader.body, name)
         greeting = Greeting(tape, name)
-        _tell(played, tape, greeting, name, note)
+        _introduce(played, tape, greeting, name, note)
         return _serve(port, lambda: Peer(tape, greeting, Pace(seconds), note), note)
     except KeyboardInterrupt:
         return _INTERRUPTED
@@ -53,10 +53,10 @@ def run(recording: str, sessions: Path, server: str, port: int | None, seconds: 
 
 
 def chosen(recording: Recording, name: str) -> str:
-    """The server that is meant.
+    """The server to mock.
 
     Raises:
-        UsageError: there is none, or several and none is named.
+        UsageError: there is no such server, or there are several and none is named.
     """
     servers = asked_servers(recording.columns)
     if name and name not in servers:
@@ -94,9 +94,9 @@ def _end(task: asyncio.Task[int] | None, ended: list[int], code: int) -> None:
         task.cancel()
 
 
-def _tell(recording: Recording, tape: Tape, greeting: Greeting, server: str, note: Callable[[str], None]) -> None:
-    asked = sum(map(len, tape.requests.values()))
-    note(f"mock of {server}: {asked:,} recorded requests, protocol {', '.join(greeting.versions)}")
+def _introduce(recording: Recording, tape: Tape, greeting: Greeting, server: str, note: Callable[[str], None]) -> None:
+    count = sum(map(len, tape.requests.values()))
+    note(f"mock of {server}: {count:,} recorded requests, protocol {', '.join(greeting.versions)}")
     if greeting.made_up:
         note("the recording does not say how the server introduced itself: that is made up")
     reader = recording.reader()

@@ -1,4 +1,4 @@
-"""What one recorded server was asked, what it answered, and what it said meanwhile."""
+"""The recorded requests to one server, its answers, and its other messages."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _MOVES_NOTHING = (*LISTS, *UNTIMED, "ping")
 _ROUND = ("inputResponses",)
 _EXACTLY = Ignore(usual=False)
 _LARGE = 100_000
-"""Characters of params that are compared with others."""
+"""The most characters of params that are compared with others."""
 _COMPARED = 500
-"""Recorded requests that are compared with one that is not quite as they were."""
+"""The most recorded requests that an unknown request is compared with."""
 _VALUES = 2_000_000
-"""JSON values of one recorded message; one with more is not played."""
+"""The most JSON values of a recorded message; one with more is not played."""
 
 
 class Take(NamedTuple):
@@ -46,14 +46,14 @@ class Take(NamedTuple):
 
     number: int
     answer: int
-    """The number of its answer; 0 where it had none."""
+    """The number of its answer; 0 if there is none."""
     modern: bool
     version: str
-    """The version that it was stamped with (2026-07-28)."""
+    """The version in its metadata (2026-07-28)."""
 
 
 class Near(NamedTuple):
-    """The recorded request that is most like one that was never made."""
+    """The recorded request that is most similar to an unknown one."""
 
     params: Json
     differences: int
@@ -63,7 +63,7 @@ class Tape:
     """The recording of one server; reads bodies when they are needed, in one thread.
 
     Args:
-        body: gives the body of an entry.
+        body: returns the body of an entry.
     """
 
     def __init__(self, columns: Columns, body: Callable[[int], bytes], server: str) -> None:
@@ -74,7 +74,7 @@ class Tape:
         self.requests: dict[str, list[int]] = {}
         """The numbers of the requests of each method."""
         self.events: dict[int, list[int]] = {}
-        """What the server said or asked during a request, and between it and the next one."""
+        """The server's messages during a request, and between it and the next one."""
         self._index()
         moves = (numbers for method, numbers in self.requests.items() if method not in _MOVES_NOTHING)
         self._moves = sorted(chain.from_iterable(moves))
@@ -82,18 +82,18 @@ class Tape:
     # ------------------------------------------------------------------ finding
 
     def takes(self, method: str, params: dict[str, Json]) -> list[Take]:
-        """The recorded requests that are this one, in their order; empty where it was never made.
+        """The recorded requests that equal this one, in order; empty if there are none.
 
-        One that is the same but for its secrets counts, and after those one that brings other answers to what the
-        recorded server asked for.
+        A request that only differs in secrets counts as equal; if there is none, so does one that brings other answers
+        to the recorded server's questions.
         """
         group = self._group(method, _target(method, params))
         key = _key(params)
         if (found := group.get(key)) is not None:
             return found
-        wanted = plain(params)
-        for known, takes in islice(group.items(), _COMPARED if len(key) <= 2 * _LARGE else 0):
-            if len(known) <= _LARGE and not diff(json.loads(known), wanted, _EXACTLY):
+        own = plain(params)
+        for text, takes in islice(group.items(), _COMPARED if len(key) <= 2 * _LARGE else 0):
+            if len(text) <= _LARGE and not diff(json.loads(text), own, _EXACTLY):
                 return takes
         if "inputResponses" not in params:
             return []
@@ -105,14 +105,14 @@ class Tape:
         return []
 
     def nearest(self, method: str, params: dict[str, Json]) -> Near | None:
-        """The recorded request of a method that is most like one."""
-        wanted = plain(params)
+        """The most similar recorded request of the same method."""
+        own = plain(params)
         target = _target(method, params)
         every = chain(self._group(method, target), self._group(method, ""))
         most = _COMPARED if len(_key(params)) <= 2 * _LARGE else 0
         keys = [key for key in islice(every, most) if len(key) <= _LARGE]
-        found = [Near(known, len(diff(known, wanted, _EXACTLY))) for known in map(json.loads, keys)]
-        return min(found, key=lambda near: near.differences, default=None)
+        nears = [Near(other, len(diff(other, own, _EXACTLY))) for other in map(json.loads, keys)]
+        return min(nears, key=lambda near: near.differences, default=None)
 
     def all(self, method: str) -> list[Take]:
         """All recorded requests of a method."""
@@ -125,14 +125,14 @@ class Tape:
         return Take(number, self._columns.link[number - self._columns.first], era_of(version) == "modern", version)
 
     def next_move(self, number: int) -> float:
-        """The first request after another that may change what the server lists."""
+        """The number of the next request that may change the server's lists."""
         place = bisect_right(self._moves, number)
         return self._moves[place] if place < len(self._moves) else inf
 
     # ------------------------------------------------------------------ reading
 
     def message(self, number: int) -> dict[str, Json]:
-        """The message that an entry is; empty where it cannot be read."""
+        """The message of an entry; empty if it cannot be read."""
         if not 0 <= number - self._columns.first < len(self._columns):
             return {}
         try:
@@ -145,7 +145,7 @@ class Tape:
         return mapping(self.message(number).get("params"))
 
     def result(self, take: Take) -> dict[str, Json]:
-        """The result that a request had; empty where it had none."""
+        """The result of a request; empty if it had none."""
         return mapping(self.message(take.answer).get("result")) if take.answer else {}
 
     def time(self, number: int) -> float:
@@ -153,7 +153,7 @@ class Tape:
         return self._columns.time[number - self._columns.first]
 
     def link(self, number: int) -> int:
-        """What answers a request; 0 where nothing does."""
+        """The number of a request's answer; 0 if there is none."""
         return self._columns.link[number - self._columns.first]
 
     def asks(self, number: int) -> bool:
@@ -168,7 +168,7 @@ class Tape:
 
     def _index(self) -> None:
         columns = self._columns
-        waiting: dict[int, bool] = {}
+        pending: dict[int, bool] = {}
         newest = 0
         for row in range(len(columns)):
             if columns.server[row] != self._server:
@@ -177,48 +177,48 @@ class Tape:
             if kind == _OURS:
                 method = columns.methods.texts[columns.method[row]]
                 self.requests.setdefault(method, []).append(number)
-                # What never had an answer is taken to be over when the next request goes out.
-                waiting = {one: answered for one, answered in waiting.items() if answered}
-                waiting[number] = bool(columns.link[row])
+                # A request that never got an answer counts as finished when the next request is sent.
+                pending = {one: has_answer for one, has_answer in pending.items() if has_answer}
+                pending[number] = bool(columns.link[row])
                 newest = newest if method == LISTEN and newest else number
             elif kind >> 4 == _IN and kind & 15 in _ANSWERS:
-                waiting.pop(columns.link[row], None)
+                pending.pop(columns.link[row], None)
             elif kind >> 4 == _IN and kind & 15 in (_REQUEST, _NOTIFICATION):
-                if owner := self._owner(number, waiting, newest):
+                if owner := self._owner(number, pending, newest):
                     self.events.setdefault(owner, []).append(number)
 
-    def _owner(self, number: int, waiting: Iterable[int], newest: int) -> int:
-        """The request that something came with."""
+    def _owner(self, number: int, pending: Iterable[int], newest: int) -> int:
+        """The request that a message belongs to."""
         columns, row = self._columns, number - self._columns.first
-        if (parent := columns.parents.get(number, 0)) in waiting:
+        if (parent := columns.parents.get(number, 0)) in pending:
             return parent
         method = columns.methods.texts[columns.method[row]]
-        there = [one for one in waiting if self.method(one) != LISTEN or method.endswith("/acknowledged")]
-        if method == "notifications/progress" and len(there) > 1:
+        candidates = [one for one in pending if self.method(one) != LISTEN or method.endswith("/acknowledged")]
+        if method == "notifications/progress" and len(candidates) > 1:
             token = self.params(number).get("progressToken")
-            same = [one for one in there if mapping(self.params(one).get("_meta")).get("progressToken") == token]
-            there = same or there
+            same = [one for one in candidates if mapping(self.params(one).get("_meta")).get("progressToken") == token]
+            candidates = same or candidates
         elif columns.exchange[row]:
-            same = [one for one in there if columns.exchange[one - columns.first] == columns.exchange[row]]
-            there = same or there
-        return there[-1] if there else newest
+            same = [one for one in candidates if columns.exchange[one - columns.first] == columns.exchange[row]]
+            candidates = same or candidates
+        return candidates[-1] if candidates else newest
 
     def _group(self, method: str, target: str) -> dict[str, list[Take]]:
-        """The recorded requests of a method about a target, by what they were; all of the method where none is.
+        """The recorded requests of a method and target, by their params; if the target is unknown, all of the method.
 
-        A target that is cut or redacted in the columns is so still found among all others.
+        So a target that is cut or redacted in the columns is still found.
         """
-        known = self._groups.get((method, target))
-        if known is not None:
-            return known
-        if not (numbers := self._about(method, target)):
+        group = self._groups.get((method, target))
+        if group is not None:
+            return group
+        if not (numbers := self._numbers_of(method, target)):
             return self._group(method, "") if target else {}
-        known = self._groups[method, target] = {}
+        group = self._groups[method, target] = {}
         for number in numbers:
-            known.setdefault(_key(self.params(number)), []).append(self.take(number))
-        return known
+            group.setdefault(_key(self.params(number)), []).append(self.take(number))
+        return group
 
-    def _about(self, method: str, target: str) -> list[int]:
+    def _numbers_of(self, method: str, target: str) -> list[int]:
         columns, numbers = self._columns, self.requests.get(method, [])
         if not target:
             return numbers
@@ -232,7 +232,7 @@ def _target(method: str, params: dict[str, Json]) -> str:
 
 
 def plain(params: dict[str, Json], drop: tuple[str, ...] = ()) -> dict[str, Json]:
-    """Params without what belongs to a connection, and without members that say nothing."""
+    """Params without the parts that belong to a connection, and without empty members."""
     empty: tuple[Json, ...] = (None, {}, {"arguments": {}})
     return {
         key: value
@@ -246,13 +246,13 @@ def _key(params: dict[str, Json], drop: tuple[str, ...] = ()) -> str:
 
 
 def asked_servers(columns: Columns) -> dict[str, int]:
-    """The servers of a recording, and how many requests each was sent."""
-    found: dict[int, int] = {}
+    """The servers of a recording, and the number of requests that each got."""
+    counts: dict[int, int] = {}
     for row in range(len(columns)):
         if columns.kind[row] == _OURS:
-            found[columns.server[row]] = found.get(columns.server[row], 0) + 1
+            counts[columns.server[row]] = counts.get(columns.server[row], 0) + 1
     texts = columns.servers.texts
-    return {texts[number]: count for number, count in found.items()}
+    return {texts[number]: count for number, count in counts.items()}
 
 
 _FEATURES = {
@@ -263,14 +263,14 @@ _LISTED = {
     "tools/list": ("tools", "tools/call", "name"), "prompts/list": ("prompts", "prompts/get", "name"),
     "resources/list": ("resources", "resources/read", "uri"), "resources/templates/list": ("resourceTemplates", "", ""),
 }  # fmt: skip
-"""Lists, the member that holds their items, and the requests and their parameter that items are made of."""
+"""By list: the member that holds its items, and the requests and parameter from which items are made."""
 
 
 class Greeting:
     """Answers the handshake and the discovery of one tape.
 
     Args:
-        name: what the server was called.
+        name: the name of the recorded server.
     """
 
     def __init__(self, tape: Tape, name: str) -> None:
@@ -281,38 +281,38 @@ class Greeting:
             for take in tape.all("initialize")
             if (result := tape.result(take)).get("protocolVersion")
         }
-        """The versions that were agreed on by handshake, and the request that did."""
+        """By version: the recorded handshake that agreed on it."""
         self.discovered = [take.number for take in tape.all("server/discover") if tape.result(take)]
-        """The requests for discovery that had a result."""
+        """The discovery requests that had a result."""
         modern = dict.fromkeys(version for method in tape.requests for version in _stamped(tape, method))
         self.modern = tuple(version for version in modern if version in MODERN_VERSIONS) if self.discovered else ()
-        """The stateless versions that it was spoken to in."""
+        """The stateless versions that requests to the server used."""
         self.made_up = not self.handshakes and not self.discovered
-        """The recording does not say how the server introduced itself."""
-        known = max((*self.handshakes.values(), *self.discovered), default=0)
-        self.offers = mapping(tape.result(tape.take(known)).get("capabilities")) if known else {}
-        """The capabilities that it last told of."""
+        """Whether the recording has no introduction of the server."""
+        number = max((*self.handshakes.values(), *self.discovered), default=0)
+        self.offers = mapping(tape.result(tape.take(number)).get("capabilities")) if number else {}
+        """The capabilities that the server declared last."""
         if self.made_up:
             self.modern = tuple(version for version in modern if version in MODERN_VERSIONS)
 
     @property
     def versions(self) -> tuple[str, ...]:
-        """All versions that it speaks."""
+        """All versions that the server speaks."""
         return (*self.handshakes, *self.modern) or (LATEST_HANDSHAKE,)
 
     def initialize(self, params: dict[str, Json]) -> int | dict[str, Json]:
-        """The recorded handshake that fits best, by its number; else the message with the answer."""
-        wanted = str(params.get("protocolVersion", ""))
+        """The number of the recorded handshake that fits best; else a message with the answer."""
+        requested = str(params.get("protocolVersion", ""))
         if self.handshakes:
-            return self.handshakes.get(wanted) or self.handshakes[max(self.handshakes)]
+            return self.handshakes.get(requested) or self.handshakes[max(self.handshakes)]
         if self.modern:
-            return self.unsupported(wanted)
-        version = wanted if wanted in HANDSHAKE_VERSIONS else LATEST_HANDSHAKE
+            return self.unsupported(requested)
+        version = requested if requested in HANDSHAKE_VERSIONS else LATEST_HANDSHAKE
         info: dict[str, Json] = {"name": self._name, "version": "recorded"}
         return {"result": {"protocolVersion": version, "capabilities": self._capabilities(), "serverInfo": info}}
 
     def discover(self) -> int | dict[str, Json]:
-        """The recorded discovery by its number; else the message with the answer."""
+        """The number of the recorded discovery; else a message with the answer."""
         if self.discovered:
             return self.discovered[-1]
         if self.modern:
@@ -323,23 +323,23 @@ class Greeting:
         return {"error": {"code": -32601, "message": "Method not found: server/discover"}}
 
     def unsupported(self, wanted: str) -> dict[str, Json]:
-        """What a version is answered with that was not recorded."""
+        """The answer to a version that was not recorded."""
         data: dict[str, Json] = {"supported": list(self.versions), "requested": wanted}
         return {"error": {"code": UNSUPPORTED_VERSION, "message": "Unsupported protocol version", "data": data}}
 
     def listing(self, method: str) -> dict[str, Json] | None:
-        """A list that was not recorded, made of what was asked for; None where it was recorded, or is no list."""
+        """A list that was not recorded, made from recorded requests; None if it was recorded, or is no list."""
         if method not in _LISTED or method in self._tape.requests or not self.made_up:
             return None
-        member, asked, key = _LISTED[method]
-        names = dict.fromkeys(self._tape.params(take.number).get(key) for take in self._tape.all(asked))
+        member, request_method, key = _LISTED[method]
+        names = dict.fromkeys(self._tape.params(take.number).get(key) for take in self._tape.all(request_method))
         items: list[Json] = [_item(name, member, key) for name in names if isinstance(name, str)]
         return {"result": {member: items}}
 
     def _capabilities(self) -> dict[str, Json]:
-        asked = tuple(self._tape.requests)
+        methods = tuple(self._tape.requests)
         return {
-            feature: {} for feature, starts in _FEATURES.items() if any(method.startswith(starts) for method in asked)
+            feature: {} for feature, starts in _FEATURES.items() if any(method.startswith(starts) for method in methods)
         }
 
 
@@ -349,13 +349,13 @@ def _item(name: str, member: str, key: str) -> dict[str, Json]:
 
 
 def _stamped(tape: Tape, method: str) -> list[str]:
-    """The versions that requests of a method were stamped with; the first and the last few are enough to know."""
+    """The versions of a method's requests; the first and last few are enough."""
     numbers = tape.requests[method]
     return [version for number in (*numbers[:3], *numbers[-3:]) if (version := tape.take(number).version)]
 
 
 def client_features(params: dict[str, Json]) -> frozenset[str]:
-    """What a client says that it can be asked for."""
+    """The features that a client declares."""
     return frozenset(mapping(params.get("capabilities")))
 
 
@@ -363,17 +363,17 @@ _LINES = 5
 
 
 def unknown(tape: Tape, method: str, params: dict[str, Json]) -> tuple[str, Json]:
-    """The message and the data of the error."""
+    """The message and the data of the error for a request that was not recorded."""
     subject = params.get(NAMED.get(method, ""))
     what = f"{method} {subject}" if isinstance(subject, str) else method
     near = tape.nearest(method, params)
     if near is None:
         return f"The recording has no {what}", None
-    # It is told on a terminal and in an answer: what a client sends may be secret.
+    # The message appears on a terminal and in an answer: a client's params may contain secrets.
     redactor = Redactor()
     before, now = (loads(redactor.bytes(dumps(one))) for one in (near.params, plain(params)))
-    found = diff(before, now, Ignore(usual=False))
-    lines = [difference_line(one, 60) for one in found[:_LINES]]
-    more = f" and {len(found) - _LINES} more" if len(found) > _LINES else ""
+    changes = diff(before, now, Ignore(usual=False))
+    lines = [difference_line(one, 60) for one in changes[:_LINES]]
+    more = f" and {len(changes) - _LINES} more" if len(changes) > _LINES else ""
     text = f"The recording has no {what} like this; from the nearest it differs in: {'; '.join(lines)}{more}"
     return text, {"nearest": before}

@@ -300,7 +300,7 @@ class CatalogPane(Pane, scope="catalog"):
             elsewhere = ", ".join(f"{count:,} in {TITLES[kind][0]}" for kind, count in self._elsewhere(text).items())
             here = f"Nothing matches here{f', but {elsewhere}: enter goes there' if elsewhere else ''}."
             return f"{here} Esc ends the filter; {self.app.key_of('search')} searches everything."
-        return servers.nothing(self.app.studio, self.kind, self.app.key_of("new_server"), self.server)
+        return servers.empty_text(self.app.studio, self.kind, self.app.key_of("new_server"), self.server)
 
     def _note(self, text: str, count: int, rows: Sequence[Row]) -> None:
         entries = [row.entry for row in rows if isinstance(row, Item)]

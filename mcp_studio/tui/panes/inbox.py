@@ -66,7 +66,7 @@ class InboxController:
         count = self._inbox.waiting(request.server)
         which = f"1 of {count} pending requests" if count > 1 else ""
         old = f"{units.seconds(time.monotonic() - request.asked)} ago"
-        return " · ".join(filter(None, (which, old, questions.left(request))))
+        return " · ".join(filter(None, (which, old, questions.time_left(request))))
 
     # Opening
 

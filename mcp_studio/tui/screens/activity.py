@@ -135,8 +135,8 @@ def _rows(studio: Studio, key: str) -> Iterator[Row]:
 
 def _requests(studio: Studio) -> Iterator[Row]:
     for request in studio.inbox.pending:
-        right = " · ".join(filter(None, (age(time.monotonic() - request.asked), questions.left(request))))
-        text = f"{request.subject or request.server}  {questions.asks(request)}  {request.note}"
+        right = " · ".join(filter(None, (age(time.monotonic() - request.asked), questions.time_left(request))))
+        text = f"{request.subject or request.server}  {questions.summary(request)}  {request.note}"
         title = f"{questions.KINDS[request.kind]}{', opened' if request.opened else ''}"
         yield Row(("request", request.number), title, text, right, (glyphs().waiting, "accent"), request)
 
@@ -174,7 +174,7 @@ def _progress(progress: Progress | None) -> str:
 def _pages(studio: Studio) -> Iterator[Row]:
     for page in studio.inbox.pages:
         old = age(time.monotonic() - page.asked)
-        yield Row(("page", page.number), page.server, questions.asks(page), old, (glyphs().off, "dim"))
+        yield Row(("page", page.number), page.server, questions.summary(page), old, (glyphs().off, "dim"))
 
 
 def _rules(studio: Studio) -> Iterator[Row]:

@@ -200,7 +200,7 @@ class SignInDialog(Dialog[Answer]):
     def look(self) -> None:
         if not self.is_attached:
             return
-        left = questions.left(self._request) if self._request is not None else ""
+        left = questions.time_left(self._request) if self._request is not None else ""
         insecure = connections.INSECURE if self._config.tls.insecure else ""
         about = " · ".join(filter(None, (safe(self._config.url, 1_000), left, insecure)))
         self.query_one("#about", Static).update(Content(about))

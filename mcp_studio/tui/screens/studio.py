@@ -137,7 +137,7 @@ def _parts(studio: Studio, kept: str, now: str) -> Parts:
     config, paths, manager, trace = studio.config, studio.paths, studio.manager, studio.trace
     reads = studio.caller.reads
     folder, settings = paths.state / "trace", config.settings
-    on_disk = units.recorded(*used(folder), settings.record, settings.record_bytes, settings.record_age)
+    on_disk = units.storage_line(*used(folder), settings.record, settings.record_bytes, settings.record_age)
     insecure = (name for name in manager.names() if manager.config(name).tls.insecure)
     sections: dict[str, list[tuple[str, str]]] = {
         "Not used from the configuration": [(str(problem), "$text-error") for problem in config.problems],

@@ -176,7 +176,7 @@ class Card(Vertical):
         block = self.block
         if head := blocks.headline(block):
             yield Static(Content(head), classes="card--head")
-        if hint := blocks.how(block):
+        if hint := blocks.key_hints(block):
             yield Static(Content(hint), classes="card--hint")
         if self._with_image:
             yield ImageView(partial(blocks.decode, block), rows_most=_IMAGE_ROWS)
