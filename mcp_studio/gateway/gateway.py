@@ -36,9 +36,9 @@ _READY = 10.0
 """Seconds for servers to become ready before clients get a list."""
 _PROTOCOL = "io.modelcontextprotocol/"
 _PATIENCE = 10.0
-"""Seconds for a client to name its roots."""
+"""Seconds for a client to tell its roots."""
 _PARKED = 200
-"""Calls that wait for answers from clients of the stateless era."""
+"""Calls that wait for clients of the stateless era to come back with answers."""
 
 
 class Gateway:
