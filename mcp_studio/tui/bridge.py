@@ -51,10 +51,10 @@ class Bridge:
         }
         for store, changes in signals.items():
             for change in changes:
-                change.connect(partial(self._add, store))
+                change.connect(partial(self._note, store))
             self._note(store)
 
-    def _add(self, store: Store, which: object = None) -> None:
+    def _note(self, store: Store, which: object = None) -> None:
         self._changed.add(store)
         if self.waiting is None:
             loop = asyncio.get_running_loop()

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from mcp_studio.vault.base import AskPassphrase
 
 _MOST = 200_000
-"""Characters of a crash report at most."""
+"""Characters of a crash report."""
 _LARGEST_LOG = 1_000_000
 
 
@@ -51,7 +51,7 @@ def run(config: Config, paths: Paths) -> int:
 
 
 class Box(NamedTuple):
-    """A border on the screen, measured in cells."""
+    """A border on the screen, in cells."""
 
     left: int
     top: int

@@ -128,7 +128,7 @@ class TaskDialog(Dialog[bool]):
         if task is None:
             self.dismiss(False)
             return
-        result = self.app.studio.caller.filter.result(task.server, task.result)
+        result = self.app.studio.caller.filter.shown(task.server, task.result)
         self._shown_task = task = replace(task, result=result)
         self.query_one("#result", Button).disabled = not task.done
         self.query_one("#cancel", Button).disabled = task.done
@@ -188,5 +188,5 @@ def _facts(task: Task) -> Iterable[tuple[str, str]]:
     yield "kind", "core, 2025-11-25" if task.kind == "core" else "extension, 2026-07-28"
     yield "age", age(now - task.started)
     yield "heard", f"{age(now - task.seen)} ago" if task.seen else ""
-    yield "expiry", "" if task.gone else expiry
+    yield "kept", "" if task.gone else expiry
     yield "polled", f"every {units.duration(task.poll * 1000)}" if task.poll and not task.done else ""
