@@ -303,8 +303,8 @@ class ResultPane(Pane, scope="result"):
             problems.append(f"{units.plural(more, 'more problem')}: see the trace (5)")
         yield from ((f"{glyphs().warning} {safe(problem, 300)}", "$state-busy") for problem in problems)
         yield from ((safe(note, 300), "$quiet") for note in outcome.notes[:_PROBLEMS])
-        if place := outcomes.kept(outcome):
-            yield place, "$quiet"
+        if kept := outcomes.kept(outcome):
+            yield kept, "$quiet"
         manager, name = self.app.studio.manager, call.ref.server
         if name in manager.names() and wants_handshake(outcome, manager.status(name)):
             what = 'The server still sends requests of its own: era = "legacy" makes it work (palette: legacy era).'

@@ -97,10 +97,10 @@ class TaskList(VirtualList[Task]):
 
     def _draw_task(self, task: Task, width: int, selected: bool) -> Line:
         mark, look = sign(task)
-        name, text = safe(task.ref.name if task.ref else task.id, 200), words(task, self.app.key_of("pending"))
+        name, said = safe(task.ref.name if task.ref else task.id, 200), words(task, self.app.key_of("pending"))
         server = f" {safe(task.server, 20)}" if width > 40 else ""
         end = [(f"{server} {age(time.time() - task.started)}", "dim")]
-        return spread([(f"{mark} ", look), (name, ""), (f"  {text}", "dim")], end, width)
+        return spread([(f"{mark} ", look), (name, ""), (f"  {said}", "dim")], end, width)
 
 
 # One task
@@ -180,13 +180,13 @@ def details(task: Task) -> Content:
 
 
 def _facts(task: Task) -> Iterable[tuple[str, str]]:
-    now, expiry = time.time(), "without end"
+    now, kept = time.time(), "without end"
     if task.expires is not None:
-        expiry = f"for {age(task.expires - now)} more" if task.expires > now else "no longer"
+        kept = f"for {age(task.expires - now)} more" if task.expires > now else "no longer"
     yield "for", safe(task.subject, 200)
     yield "id", safe(task.id, 200)
     yield "kind", "core, 2025-11-25" if task.kind == "core" else "extension, 2026-07-28"
     yield "age", age(now - task.started)
     yield "heard", f"{age(now - task.seen)} ago" if task.seen else ""
-    yield "kept", "" if task.gone else expiry
+    yield "kept", "" if task.gone else kept
     yield "polled", f"every {units.duration(task.poll * 1000)}" if task.poll and not task.done else ""

@@ -31,7 +31,7 @@ _BAD = 0.05
 """The share of errors from which on the row has the colour of errors; below it, it has the colour of warnings."""
 TITLES = ("Name", "Count", "Errors", "Avg", "p50", "p95", "p99")
 _WIDTH, _LABEL = 7, 16
-"""Cells of a column with numbers, and of the label before a bar."""
+"""Cells of a column with figures, and of the bounds in front of a bar."""
 
 
 class StatRow(NamedTuple):
