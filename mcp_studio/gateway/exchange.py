@@ -154,7 +154,7 @@ class Exchange:
         """What it takes to go on, when the client comes back."""
         return json.dumps({"id": self.id, "answers": self.answers, "again": self.repeatable})
 
-    # ------------------------------------------------------------------ told by the studio
+    # ------------------------------------------------------------------ news of the studio
 
     def log(self, level: str, logger: str, data: Json) -> None:
         """Send a log message to the client while the call runs, if the client wants its level."""
@@ -165,10 +165,10 @@ class Exchange:
             self._tell_soon()
 
     def ask(self, request: InputRequest, begins_anew: bool) -> bool:
-        """Put a question to the client; False where it cannot answer such.
+        """Put a question to the client; returns False if the client cannot answer this kind.
 
         Args:
-            begins_anew: the call may be made again from its beginning after this question.
+            begins_anew: whether the call may begin anew after this question.
         """
         kind = "elicitation" if request.kind == "approval" else request.kind
         if not can(capabilities(self._ctx), kind):

@@ -26,7 +26,7 @@ _HOPS = frozenset(
 )
 """Headers about a single connection (RFC 9110 7.6.1), and headers that the tap makes itself."""
 _CLIENTS = 500
-"""Sessions and connections that the tap tells apart at a time."""
+"""Sessions and connections that have a recorder of their own at the same time."""
 
 
 async def start(client: Client, recorder: Callable[[], Recorder], port: int, ready: Callable[[str], None]) -> None:

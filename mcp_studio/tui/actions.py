@@ -266,9 +266,9 @@ ACTIONS: tuple[Action, ...] = (
 )
 
 _OPEN = {("colon", "main"), ("slash", "servers"), ("slash", "catalog"), ("slash", "trace")}
-"""Keys that open a field, and where: there what is typed next belongs to the field. In it they are letters."""
+"""Keys that open a field, with their scope. The text typed after them belongs to the field; in it they are letters."""
 UNBOUND = "no_key"
-"""Stands in bindings of actions that have no key until the person gives them one."""
+"""The key in bindings of actions that have none, until the person gives them one."""
 _NAMES = {
     "question_mark": "?", "exclamation_mark": "!", "slash": "/", "plus": "+", "left_square_bracket": "[",
     "right_square_bracket": "]", "escape": "esc", "pageup": "pgup", "pagedown": "pgdn", "colon": ":",

@@ -134,12 +134,12 @@ def read_back(file: Path, before: str, most: int) -> str:
         with file.open("rb") as stream:  # the editor may have replaced the file
             data = stream.read(most + 1)
         if len(data) > most:
-            raise NoEditor(f"What was written is larger than {most:,} bytes (limit field_file).")
+            raise NoEditor(f"The new text is larger than {most:,} bytes (limit field_file).")
         after = data.decode("utf-8", "surrogatepass").removeprefix("\ufeff")
     except OSError as problem:
         raise NoEditor(f"The file that was edited cannot be read: {problem.strerror or problem}.") from None
     except UnicodeDecodeError:
-        raise NoEditor("What was written is no UTF-8 text.") from None
+        raise NoEditor("The new text is not UTF-8.") from None
     bare = after.removesuffix("\n").removesuffix("\r")
     return after if before.endswith("\n") or bare.endswith("\n") or not after.endswith("\n") else bare
 

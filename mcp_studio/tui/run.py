@@ -74,10 +74,10 @@ def boxes(columns: int, rows: int) -> list[Box]:
 
 @contextmanager
 def first_frame(*, plain: bool) -> Generator[None]:
-    """Draw borders before Textual is imported, for a third of a second would be blank; Textual draws over them.
+    """Draw borders before Textual is imported, because the screen would be blank for a third of a second.
 
-    Keys that come meanwhile wait for Textual as they are. The terminal is given back here where the studio ends before
-    Textual has it.
+    Textual draws over the borders. Keys that come meanwhile wait for Textual unchanged. If the studio ends before
+    Textual takes the terminal over, this function restores the terminal.
     """
     terminal = sys.__stderr__  # the stream that Textual draws on
     if terminal is None or not terminal.isatty() or sys.platform == "win32":

@@ -321,8 +321,8 @@ class Items:
         if (field.max_items is not None and items >= field.max_items) or field.item(items) is None:
             form.refuse(f"There are {items} items: more are not allowed.")
             return
-        behind = row.kind == "item" and row.path[:-1] == holder
-        self._go_into(form.model.add(holder, field, int(row.path[-1]) + 1 if behind else items))
+        after_row = row.kind == "item" and row.path[:-1] == holder
+        self._go_into(form.model.add(holder, field, int(row.path[-1]) + 1 if after_row else items))
 
     def _go_into(self, path: Path) -> None:
         """Go to the first row of a new part, and select its text, so that typing replaces it."""

@@ -148,7 +148,7 @@ class FormModel:
         self.form = form
         self.root = form.top
         self.history = History()
-        self._asked = False
+        self._shows_missing = False
         self._checked: tuple[SchemaProblem, ...] = ()
         self._settled: dict[tuple[int, int, int | None], tuple[Field, Json, Field]] = {}
         """A cache: without it, a key press in a list of a thousand unions takes 150 ms."""
@@ -281,7 +281,7 @@ class FormModel:
 
     def ask(self) -> None:
         """Show missing values at every place from now on, as after an attempt to send."""
-        self._asked = True
+        self._shows_missing = True
         self._row_problems = None
 
     def unreadable(self) -> tuple[SchemaProblem, ...]:
@@ -309,7 +309,7 @@ class FormModel:
             waiting = {pointer(*path) for path in self.pending}
             checked = (problem for problem in self._checked if problem.pointer not in waiting)
             index = {**self._index, **self._inner} if self.rows else {}
-            touched = None if self._asked else self._state.touched
+            touched = None if self._shows_missing else self._state.touched
             self._row_problems = RowProblems((*self.problems(), *checked), index, self.value, touched)
         return self._row_problems
 
@@ -561,8 +561,8 @@ def _carried(value: object, into: Field, former: object) -> Json:
         same = {key: item for key, item in before.items() if key in names and takes(names[key], item)}
         if isinstance(former, dict):
             return {**cast("dict[str, Json]", former), **same}
-        begun = mapping(fields.starter(into))
-        return {key: same.get(key, begun.get(key)) for key in names if key in same or key in begun}
+        blank = mapping(fields.starter(into))
+        return {key: same.get(key, blank.get(key)) for key in names if key in same or key in blank}
     if former is not ABSENT:
         return cast("Json", former)
     return cast("Json", value) if value is not ABSENT and takes(into, cast("Json", value)) else fields.starter(into)

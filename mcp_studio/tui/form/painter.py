@@ -349,7 +349,7 @@ class _Value:
             pieces.append((text, "strong" if index == chosen else ""))
         return pieces
 
-    # What has rows inside
+    # Values with rows inside
 
     def _folding(self, has: bool) -> list[Piece]:
         """A part that opens and closes: not a field, but the heading of its contents."""

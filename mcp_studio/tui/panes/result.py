@@ -152,7 +152,7 @@ class ResultPane(Pane, scope="result"):
             tab.display = available[tab.id or ""]
         found = blocks.blocks_of(result)
         # A text block that is only JSON is shown as a tree first.
-        is_data = has and (not found or (said := found[0].text.strip())[:1] + said[-1:] in ("{}", "[]"))
+        is_data = has and (not found or (text := found[0].text.strip())[:1] + text[-1:] in ("{}", "[]"))
         best = "query" if self._pinned else "table" if available["table"] else "structured" if is_data else "text"
         wanted = self._tabs.get(self._key, best)
         self.tabs_line.active = wanted if available[wanted] else "text"

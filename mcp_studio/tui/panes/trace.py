@@ -174,9 +174,9 @@ class TracePane(Pane, scope="trace"):
         shown, table.empty = f"{total:,}", _EMPTY if self._session is None else _EMPTY_PAST
         parts: list[str] = []
         if query is not None:
-            behind = query.done < _DONE
-            parts += [query.error or f"{int(100 * query.done)}% searched"] if query.error or behind else []
-            shown, table.empty = f"{table.row_count:,} of {total:,}", _SEARCHING if behind else _NONE
+            searching = query.done < _DONE
+            parts += [query.error or f"{int(100 * query.done)}% searched"] if query.error or searching else []
+            shown, table.empty = f"{table.row_count:,} of {total:,}", _SEARCHING if searching else _NONE
         parts += [shown, f"{dropped:,} dropped"] if dropped else [shown]
         folds = "unfolds" if table.folded else "folds" if query is None and not table.folds else ""
         parts += [f"{key('toggle_item')} {folds} lists"] if folds else []

@@ -44,7 +44,7 @@ class Approval(RequestDialog):
     def __init__(
         self, request: InputRequest, times: Callable[[InputRequest], str], edit: Callable[[], None] | None = None
     ) -> None:
-        if not request.server:  # no call waits here, but a step of a workflow, and its message is the question
+        if not request.server:  # no call waits, but a step of a workflow, and its message is what it asks
             self.choices = (Choice("accept", "Go on", "primary", Answer("accept")), *self.choices[1:])
         super().__init__(request, times)
         self.title = f"Run {safe(request.subject, 70)}?" if request.server else safe(request.subject, 70)

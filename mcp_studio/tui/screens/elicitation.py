@@ -133,7 +133,7 @@ class Elicitation(RequestDialog):
 
     @work(exclusive=True)
     async def action_accept(self) -> None:
-        """Send what is filled in, once it fits what was requested."""
+        """Send the values if they fit the requested schema."""
         problems = self._view.unreadable or self._view.problems
         if not problems:
             problems = await self.app.studio.checker.check(self.request.schema, self._view.value)

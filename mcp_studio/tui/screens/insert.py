@@ -201,11 +201,11 @@ class InsertFile(InsertDialog[str]):
 def shape(field: Field) -> Shape:
     """The shape that the schema of a field asks for; text if it asks for none."""
     schema = mapping(field.schema)
-    asked = str(schema.get("contentEncoding", "")).casefold()
+    encoding = str(schema.get("contentEncoding", "")).casefold()
     format = field.format.casefold() if isinstance(field, Text) else str(schema.get("format", ""))
-    if "base64url" in (asked, format):
+    if "base64url" in (encoding, format):
         return "base64url"
-    if asked == "base64" or format in ("byte", "binary", "base64"):
+    if encoding == "base64" or format in ("byte", "binary", "base64"):
         return "base64"
     return "data" if format in ("uri", "uri-reference", "url", "data-uri", "data-url") else "text"
 

@@ -151,16 +151,16 @@ class Exchanges(Dialog[None]):
         self._view = TextView()
 
     def body(self) -> Iterable[Widget]:
-        if said := " ".join(filter(None, (self._step.detail, self._step.hint))):
-            yield Static(Content(safe(said, 2_000)), classes="gap")
+        if text := " ".join(filter(None, (self._step.detail, self._step.hint))):
+            yield Static(Content(safe(text, 2_000)), classes="gap")
         yield Findable(self._view)
 
     def on_mount(self) -> None:
         signs, texts = glyphs(), list[str]()
         for one in self._step.exchanges:
-            sent = f"{signs.sent} {one.method} {one.url}\n{one.request.rstrip()}"
+            request = f"{signs.sent} {one.method} {one.url}\n{one.request.rstrip()}"
             status = f"{signs.received} {one.status or 'no answer'} after {units.duration(one.ms)}"
-            texts.append(f"{one.purpose}\n\n{sent}\n\n{status}\n{one.response.rstrip()}")
+            texts.append(f"{one.purpose}\n\n{request}\n\n{status}\n{one.response.rstrip()}")
         self._view.show("\n\n".join(texts))
         self._view.focus()
 

@@ -208,7 +208,7 @@ class ServerForm(Dialog[ServerConfig]):
             self.note(reason + sign_in + printed, "bad")
 
     def action_submit(self) -> None:
-        """Save the server, and connect it."""
+        """Save and connect."""
         if entry := self._entry():
             self.run_worker(self._save([entry, *self._draft.more]), group="save", exclusive=True)
 

@@ -185,8 +185,8 @@ class Statistics(Dialog[str]):
         if caught_up and self._stamp != self._numbers.revision:
             self._stamp = self._numbers.revision
             self._fill()
-        behind = self._numbers.behind
-        self.retitle(f"Statistics · {behind:,} more messages to count" if behind else "Statistics")
+        rest = self._numbers.behind
+        self.retitle(f"Statistics · {rest:,} more messages to count" if rest else "Statistics")
         self.set_timer(_PAUSE if caught_up else _SOON, self._look)
 
     @on(Tabs.TabActivated)

@@ -206,14 +206,14 @@ class JsonTree:
     def value_end(self, row: int) -> int:
         """The byte after the end of a value."""
         start, level = self.value_start(row), self.levels[row]
-        behind = len(self.data)
+        end = len(self.data)
         if level:
             closing = self.levels.find(_CLOSING + level - 1, row + 1)
             sibling = self.levels.find(level, row + 1, closing)
-            behind = self.starts[closing if sibling < 0 else sibling]
-        while behind > start and self.data[behind - 1] in b" \t\r\n,":
-            behind -= 1
-        return behind
+            end = self.starts[closing if sibling < 0 else sibling]
+        while end > start and self.data[end - 1] in b" \t\r\n,":
+            end -= 1
+        return end
 
     def text(self, row: int) -> str:
         """The text of a string; the raw JSON of any other value."""

@@ -73,10 +73,10 @@ def complete(text: str, cursor: int, recording: Recording) -> Suggestions:
     start += text.startswith("-", start, cursor)
     following = re.match(r'[^\s()"]*', text[cursor:])
     end = cursor + (following.end() if following else 0)
-    key, colon, begun = text[start:cursor].partition(":")
+    key, colon, beginning = text[start:cursor].partition(":")
     options: Iterable[Suggestion] = ()
     if colon:
-        options = _values(ALIASES.get(key.lower(), key.lower()), begun, key + ":", recording)
+        options = _values(ALIASES.get(key.lower(), key.lower()), beginning, key + ":", recording)
     elif not key.startswith(("/", "<", ">", '"')):
         words = {**{f"{name}:": known.what for name, known in KEYS.items()}, **_WORDS}
         options = (Suggestion(word, what) for word, what in words.items() if word.startswith(key.lower()))
@@ -84,11 +84,11 @@ def complete(text: str, cursor: int, recording: Recording) -> Suggestions:
     return Suggestions(start, end, tuple(islice(found, _MOST)))
 
 
-def _values(key: str, begun: str, before: str, recording: Recording) -> Iterator[Suggestion]:
-    if key not in KEYS or begun.startswith("/"):
+def _values(key: str, beginning: str, before: str, recording: Recording) -> Iterator[Suggestion]:
+    if key not in KEYS or beginning.startswith("/"):
         return
     fixed = KEYS[key].values or _EXAMPLES.get(key, ())
-    wanted = begun.strip('"').lower()
+    wanted = beginning.strip('"').lower()
     matching = [value for value in fixed or _known(key, recording) if wanted in value.lower()]
     for value in sorted(matching, key=lambda value: not value.lower().startswith(wanted)):
         if fixed or not _SPECIAL.search(value):
