@@ -113,7 +113,6 @@ class Breakpoints(Dialog[None]):
         self._decide("release", self._edited)
 
     def action_drop(self) -> None:
-        """Discard the message."""
         self._decide("drop")
 
     def action_cut(self) -> None:

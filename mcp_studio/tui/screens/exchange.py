@@ -341,6 +341,5 @@ class Resend(RunDialog):
         self.app.push_screen(Compare(then, Side(f"now: {name}", request, dumps(result.answer))))
 
     def action_stop(self) -> None:
-        """Stop sending."""
         self.workers.cancel_group(self, "send")
         self.app.say("Cancelled; the rest is not sent.")

@@ -104,7 +104,6 @@ class Logs(Dialog[int]):
 
     @on(VirtualList.Chosen)
     def action_submit(self) -> None:
-        """Show the message in the trace."""
         row = self.rows.row
         if row is not None and self.app.studio.trace.entry(row.entry) is not None:
             self.dismiss(row.entry)

@@ -172,7 +172,6 @@ class CallOn(RunDialog):
         self.workers.cancel_group(self, "run")
 
     def action_choose(self) -> None:
-        """Choose other servers."""
         if not self.has_class("-running"):
             self.remove_class("-begun")
             self.query_one(TickList).focus()
