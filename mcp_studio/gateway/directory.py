@@ -1,4 +1,4 @@
-"""What clients see of the catalog: which entries, under which names, with definitions that hide nothing."""
+"""The entries of the catalog that clients see, under which names, and with definitions that hide nothing."""
 
 from __future__ import annotations
 
@@ -20,38 +20,37 @@ from mcp_studio.schema.uritemplate import fits
 from mcp_studio.toolset.toolset import usable_names
 
 _SHOWN = 20_000
-"""Characters of a title or description that are passed on."""
+"""Characters of a title or description that clients get."""
 _EXACT = frozenset(
     ("const", "enum", "pattern", "required", "dependentRequired", "$ref", "$id", "x-mcp-header", "name", "uri", "_meta")
 )
-"""Parts of a definition that mean something by every character of theirs."""
+"""Members of a definition whose every character matters."""
 _DEPTH = 64
 SCHEME = "mcp-studio://"
-"""The addresses of resources that several servers have, or that look like ours."""
+"""The scheme of addresses for resources that several servers have, or whose own address looks like ours."""
 _SHAPES: dict[EntryKind, type[BaseModel]] = {
     "tool": Tool, "resource": Resource, "template": ResourceTemplate, "prompt": Prompt,
 }  # fmt: skip
 
 
 class Offer(NamedTuple):
-    """One entry as clients see it."""
+    """An entry as clients see it."""
 
     name: str
-    """Its name, URI or URI template there."""
+    """The name, URI or URI template that clients use."""
     entry: Entry
     definition: dict[str, Any]
 
     @property
     def ref(self) -> Ref:
-        """What it is."""
         return self.entry.ref
 
 
 class Directory:
-    """The entries that are shown, by kind and name; read again when a list has changed.
+    """The entries that clients see, by kind and name; they are read again after a list has changed.
 
     Args:
-        own: names that are the gateway's own.
+        own: names of the gateway's own tools.
     """
 
     def __init__(self, catalog: Catalog, settings: GatewaySettings, own: Collection[str]) -> None:
@@ -64,7 +63,7 @@ class Directory:
         catalog.changed.connect(lambda changed: self._forget(changed[1]))
 
     def offers(self, kind: EntryKind) -> Mapping[str, Offer]:
-        """All of a kind by their names, in the order of the configuration."""
+        """All entries of a kind by name, in the order of the configuration."""
         if kind not in self._offers:
             made = list(self._made_of(kind))
             self._made[kind] = {offer.ref: offer for offer in made}
@@ -72,7 +71,7 @@ class Directory:
         return self._offers[kind]
 
     def find(self, kind: EntryKind, name: str) -> Offer | None:
-        """The entry that clients know by a name; a tool also by `server.tool`, where one alone is called so."""
+        """The entry with a name; for a tool also by `server.tool`, if only one tool has that name."""
         offers = self.offers(kind)
         if name in offers or kind != "tool":
             return offers.get(name)
@@ -83,7 +82,7 @@ class Directory:
         return found[0] if len(found) == 1 else None
 
     def resource(self, uri: str) -> Ref | None:
-        """The resource at an address, listed or made from a template; None where none or several servers have it."""
+        """The resource at an address, listed or made from a template; None if no server or several servers have it."""
         if offer := self.offers("resource").get(uri):
             return offer.ref
         server, slash, rest = uri.removeprefix(SCHEME).partition("/")
@@ -95,7 +94,7 @@ class Directory:
         return Ref("resource", found.pop(), uri) if len(found) == 1 else None
 
     def address(self, server: str, uri: str) -> str:
-        """What clients know a resource by, listed or not."""
+        """The address under which clients know a resource, listed or not."""
         for offer in self.offers("resource").values():
             if offer.ref == ("resource", server, uri):
                 return offer.name
@@ -112,7 +111,7 @@ class Directory:
     def _made_of(self, kind: EntryKind) -> Iterable[Offer]:
         entries = {
             entry.ref: entry
-            for entry in reversed(self._catalog.entries(kind))  # of several with one name the first counts
+            for entry in reversed(self._catalog.entries(kind))  # of several entries with the same name the first counts
             if not entry.excluded and self._shown(entry.ref)
         }
         refs = list(reversed(entries))
@@ -122,13 +121,13 @@ class Directory:
                 yield offer
 
     def _offer(self, name: str, entry: Entry) -> Offer | None:
-        """The entry with its definition; None where the protocol has no place for it, or it has what nobody can see."""
+        """The entry with its definition; None if the protocol cannot hold the entry, or if it hides characters."""
         made = self._made.get(entry.ref.kind, {}).get(entry.ref)
         if made is not None and made.name == name and made.entry.view.raw is entry.view.raw:
             return made
         key = {"resource": "uri", "template": "uriTemplate"}.get(entry.ref.kind, "name")
         raw = {name: item for name, item in entry.view.raw.items() if name not in ("execution", key)}
-        if entry.ref.kind == "tool":  # whatever is a task at its server: any call can be one of the gateway's
+        if entry.ref.kind == "tool":  # any call can be a task of the gateway, whatever the tool's server supports
             raw["execution"] = {"taskSupport": "optional"}
         raw |= {"name": str(safe(raw["name"], _SHOWN))} if "name" in raw else {}
         try:
@@ -145,15 +144,15 @@ class Directory:
 
 
 def matches(name: str, patterns: Iterable[str]) -> bool:
-    """Whether one of the patterns fits."""
+    """Whether a name matches one of the patterns."""
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def readable(value: Json, depth: int = _DEPTH, *, exact: bool = False) -> Json:
-    """A definition in which nothing is invisible or acts on a terminal.
+    """A definition without invisible characters and without any that act on a terminal.
 
     Raises:
-        ValueError: what would have to be changed for that means something as it is: a name, or a value to be sent.
+        ValueError: such a character is in a name, or in a value to send, which must not be changed.
     """
     if isinstance(value, str):
         if not exact:

@@ -1,8 +1,8 @@
-"""One request of a client and the call that it became: progress and log messages go back, questions go through it.
+"""One request of a client and its call: progress and log messages go to the client, and so do the server's questions.
 
-A client of the handshake era is asked by requests while its own waits. One of the stateless era is given
-`input_required` and comes back with answers: then the call begins anew with all answers so far, in whichever process of
-the gateway that is. Where a server of the handshake era asks in the middle of its work, the call waits instead.
+A client of the handshake era gets questions as requests while its own request is open. A client of the stateless era
+gets `input_required` and comes back with answers; then the call begins anew with all answers so far, in any process of
+the gateway. If a server of the handshake era asks during its work, the call waits instead.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ from mcp_studio.urls import judge
 
 Context = ServerRequestContext[Any, Any]
 _LOGS = 100
-"""Log messages that wait for a client; of more the oldest are left out."""
+"""Log messages that wait for a client; the oldest of more are dropped."""
 _LAST = 1.0
-"""Seconds for telling a client the last progress before the answer."""
+"""Seconds for sending the last progress before the answer."""
 _SHOWN = 2_000
-"""Characters of a question, and of the arguments of a call, that are shown."""
+"""Characters of a question, and of the arguments of a call, that a client gets."""
 
 current: ContextVar[Exchange | None] = ContextVar("exchange", default=None)
-"""The exchange on whose behalf the task at hand runs."""
+"""The exchange for which the current task runs."""
 
 
 def stateless(ctx: Context) -> bool:
-    """Whether a request is of the stateless era."""
+    """Whether a request belongs to the stateless era."""
     return ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
 
 
@@ -65,7 +65,7 @@ class _Answer(BaseModel):
 
 
 class Exchange:
-    """One request of a client that a server is asked for."""
+    """One request of a client that becomes a call to a server."""
 
     def __init__(self, ctx: Context, client: Client, session: Session | None, answers: Mapping[str, Json]) -> None:
         self.id = os.urandom(16).hex()
@@ -73,22 +73,22 @@ class Exchange:
         self.session = session
         self.call: Call | None = None
         self.result_of: Callable[[CallOutcome | None], dict[str, Any]] = lambda outcome: {}
-        """What the client gets for an outcome."""
+        """Makes the client's answer from an outcome."""
         self.stateless = stateless(ctx)
         self.holds = self.stateless
-        """Questions are kept until the client fetches them."""
+        """Whether questions wait until the client fetches them."""
         self.follows = self.stateless and EXTENSION_TASKS in (capabilities(ctx).extensions or {})
-        """The client goes on with a call that becomes a task."""
+        """Whether the client supports calls that become tasks."""
         self.related: dict[str, Any] = {}
-        """What marks a question as one of a task."""
+        """The `_meta` that marks a question as belonging to a task."""
         self.asked: dict[str, InputRequest] = {}
         """The questions that the client has to answer, by their keys."""
         self.answers = dict(answers)
         """All that it has answered so far, by the marks of the questions."""
         self.repeatable = True
-        """Whatever was asked, nothing can have been done before: the call may begin anew."""
+        """Whether the call may begin anew: no question so far came in the middle of a server's work."""
         self.lacks_sampling = False
-        """A server wants a model's answer, and the client does not declare that it gives such."""
+        """Whether a server wants sampling, which the client does not declare."""
         self._ctx = ctx
         self._counts: Counter[str] = Counter()
         self._marks: dict[str, str] = {}
@@ -96,18 +96,18 @@ class Exchange:
         self._news = asyncio.Event()
         self._telling: asyncio.Future[None] | None = None
         self._waited = False
-        """Its client waits for this very request."""
+        """Whether the client waits for this very request."""
         self._seen: object = None
         self._logs: deque[tuple[str, str, Json]] = deque(maxlen=_LOGS)
 
     @property
     def running(self) -> Call:
-        """The call, once it is begun."""
+        """The call; only after `start`."""
         assert self.call is not None
         return self.call
 
     def start(self, begin: Callable[[], Call]) -> None:
-        """Begin the call; whatever is asked in its task is asked on behalf of this exchange."""
+        """Begin the call; requests of servers during the call belong to this exchange."""
         token = current.set(self)
         try:
             self.call = begin()
@@ -116,11 +116,11 @@ class Exchange:
         self.call.changed.connect(self._changed)
 
     async def wait(self) -> CallOutcome | None:
-        """The outcome of the call; None when the client has to do something first, or has to do with a task now."""
+        """The outcome of the call; None if the client has to answer questions first, or gets a task now."""
         call, self._waited = self.running, True
         self._tell_soon()
         try:
-            while call.outcome is None:  # what is found out about it afterwards is for the trace
+            while call.outcome is None:  # findings after the outcome are for the trace alone
                 if self.stateless and (self.asked or (self.follows and call.as_task)):
                     return None
                 await self._news.wait()
@@ -141,15 +141,15 @@ class Exchange:
             _settle(self.asked.pop(key), answers[key])
 
     def hear(self, ctx: Context) -> None:
-        """The client waits now: it is asked on the way of this request, also what was kept for it."""
+        """The client waits now: send it the waiting questions, and later ones, with this request."""
         self._ctx, self.holds = ctx, False
-        kept, self.asked = self.asked, {}
-        for request in kept.values():
+        requests, self.asked = self.asked, {}
+        for request in requests.values():
             self._put(request)
 
     @property
     def questions(self) -> dict[str, Any]:
-        """What the client has to answer, as `input_required` has it."""
+        """The questions for the client, as members of `input_required`."""
         return {key: {"method": _method(one), "params": _params(one)} for key, one in self.asked.items()}
 
     @property
@@ -157,10 +157,10 @@ class Exchange:
         """What it takes to go on, when the client comes back."""
         return json.dumps({"id": self.id, "answers": self.answers, "marks": self._marks, "again": self.repeatable})
 
-    # ------------------------------------------------------------------ told by the studio
+    # ------------------------------------------------------------------ news of the studio
 
     def log(self, level: str, logger: str, data: Json) -> None:
-        """A log message while the call runs, where the client wants such."""
+        """Send a log message to the client while the call runs, if the client wants its level."""
         level_of = self.session.level if self.session else "info"
         wanted = (self._ctx.meta or {}).get(META_LOG_LEVEL) if self.stateless else level_of
         if isinstance(wanted, str) and rank_of(level) >= rank_of(wanted):
@@ -168,10 +168,10 @@ class Exchange:
             self._tell_soon()
 
     def ask(self, request: InputRequest, begins_anew: bool) -> bool:
-        """Put a question to the client; False where it cannot answer such.
+        """Put a question to the client; returns False if the client cannot answer this kind.
 
         Args:
-            begins_anew: the call may be made again from its beginning after this question.
+            begins_anew: whether the call may begin anew after this question.
         """
         kind = "elicitation" if request.kind == "approval" else request.kind
         if not can(capabilities(self._ctx), kind):
@@ -216,7 +216,7 @@ class Exchange:
             self._telling = asyncio.ensure_future(self._tell())
 
     async def _tell(self) -> None:
-        """Send the newest progress and the log messages that wait; a client that reads slowly misses some."""
+        """Send the newest progress and the waiting log messages; a client that reads slowly misses some."""
         session, call = self._ctx.session, self.running
         while self._logs or call.progress is not self._seen:
             if (progress := call.progress) is not None and progress is not self._seen:
@@ -228,7 +228,7 @@ class Exchange:
                 await session.send_notification(LoggingMessageNotification(params=params), self._ctx.request_id)
 
     async def _ask(self, request: InputRequest) -> None:
-        """Ask a client of the handshake era by a request."""
+        """Send a question to a client of the handshake era as a request."""
         model = {"sampling": CreateMessageRequest, "roots": ListRootsRequest}.get(request.kind, ElicitRequest)
         metadata = ServerMessageMetadata(related_request_id=self._ctx.request_id)
         try:
@@ -243,7 +243,7 @@ class Exchange:
 
 
 def capabilities(ctx: Context) -> ClientCapabilities:
-    """What the client of a request says that it can do."""
+    """The capabilities that the client of a request declares."""
     return ctx.session.client_capabilities or ClientCapabilities()
 
 
@@ -252,7 +252,7 @@ def _method(request: InputRequest) -> str:
 
 
 def _params(request: InputRequest) -> dict[str, Any]:
-    """A question as the client gets it; the text says first who asks, which no server can write over."""
+    """The parameters of a question. Its text first names the server, which no server can hide."""
     if request.kind == "roots":
         return {}
     if request.kind == "sampling":
@@ -272,7 +272,7 @@ def _params(request: InputRequest) -> dict[str, Any]:
 
 
 def _settle(request: InputRequest, answer: Json) -> None:
-    """Answer a question as the client did."""
+    """Answer a request of a server with the client's answer."""
     known = mapping(answer)
     if request.kind in ("sampling", "roots"):
         accepted = ("content" if request.kind == "sampling" else "roots") in known

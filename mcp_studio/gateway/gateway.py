@@ -1,4 +1,4 @@
-"""The gateway: requests of clients become calls of the studio, and what servers ask finds the client concerned."""
+"""The gateway: requests of clients become calls of the studio, and requests of servers go to the right client."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from mcp_studio.studio import Studio
 from mcp_studio.toolset.tokens import search_tools, tokenizer
 
 _READY = 10.0
-"""Seconds that servers have to become ready before clients are shown what there is."""
+"""Seconds for servers to become ready before clients get a list."""
 _PROTOCOL = "io.modelcontextprotocol/"
 _PATIENCE = 10.0
 """Seconds for a client to tell its roots."""
@@ -44,11 +44,11 @@ _PARKED = 200
 
 
 class Gateway:
-    """What all ways to the gateway share.
+    """The parts that all transports of the gateway share.
 
     Args:
-        approved: calls that a rule would ask about are made without.
-        alone: it serves one client alone, over standard input and output.
+        approved: whether calls that a rule would ask about are made without asking.
+        alone: whether the gateway serves a single client, over standard input and output.
     """
 
     def __init__(self, studio: Studio, *, approved: bool = False, alone: bool = False) -> None:
@@ -57,17 +57,17 @@ class Gateway:
         self.directory = Directory(studio.catalog, self.settings, search_tools())
         self.sessions = Sessions()
         self.client = Client("client", GatewayClient("client", register=self.settings.register), self.settings.calls)
-        """Who has no table of its own."""
+        """The client without a table of its own in the configuration."""
         named = () if alone else self.settings.clients
         self.clients = (self.client, *(Client(one.name, one, self.settings.calls) for one in named))
         self.on_task: Callable[[Exchange], dict[str, Any]] | None = None
-        """What becomes of a call that has become a task, where its client goes on with such."""
+        """Answers a call that became a task, for a client that supports tasks."""
         self._approved = approved
         self._checks = Recent()
         self._open: list[Exchange] = []
         self._parked: dict[str, Exchange] = {}
         self._seen: set[int] = set()
-        """The numbers of the open questions."""
+        """The numbers of the open requests of servers."""
         self._warm = studio.spawn(self._listed())
         studio.inbox.changed.connect(self._asked)
         studio.logs.added.connect(self._logged)
@@ -92,7 +92,7 @@ class Gateway:
                 await asyncio.gather(*map(one, manager.names()))
 
     def accounts(self) -> Iterator[str]:
-        """What searching has spared the models behind the clients, a sentence for each that has searched."""
+        """The tokens that searching has saved the clients' models, as a sentence per client that has searched."""
         for one in self.clients:
             if one.spared:
                 yield (
@@ -101,7 +101,7 @@ class Gateway:
                 )
 
     def client_of(self, ctx: Context) -> Client:
-        """Who sent a request."""
+        """The client that sent a request."""
         scope = getattr(ctx.request, "scope", {})
         return scope.get("mcp_studio.client", self.client)
 
@@ -113,10 +113,10 @@ class Gateway:
     # ------------------------------------------------------------------ calls
 
     def begin(self, ctx: Context, offer: Offer, arguments: Mapping[str, Json], *, as_task: bool = False) -> Exchange:
-        """Begin a call of a tool, which policy and approval come before, or go on with one.
+        """Begin a call of a tool, with policy and approval first, or continue one.
 
         Args:
-            as_task: its client does not wait for it.
+            as_task: whether the client does not wait for the call.
         """
         exchange, ref = self._exchange(ctx), offer.ref
         exchange.result_of = _tool_result
@@ -134,14 +134,14 @@ class Gateway:
         return exchange
 
     async def call_tool(self, ctx: Context, offer: Offer, arguments: Mapping[str, Json]) -> dict[str, Any]:
-        """Call a tool for a client, and wait for what comes of it."""
+        """Call a tool for a client, and wait for the result."""
         return await self._answer(self.begin(ctx, offer, arguments))
 
     async def get(self, ctx: Context, ref: Ref, params: dict[str, Json]) -> dict[str, Any]:
         """Read a resource, or get a prompt, for a client.
 
         Raises:
-            MCPError: the server refuses it, or gives no answer.
+            MCPError: the server refuses the request, or gives no answer.
         """
         exchange = self._exchange(ctx)
         exchange.result_of = _result
@@ -152,14 +152,14 @@ class Gateway:
         return await self._answer(exchange)
 
     def _follow(self, exchange: Exchange) -> None:
-        """Questions of its server reach the exchange until its call has ended."""
+        """Let requests of the call's server reach the exchange until the call has ended."""
         task = exchange.running.task
         if exchange not in self._open and task is not None:
             self._open.append(exchange)
             task.add_done_callback(lambda _: self._open.remove(exchange))
 
     async def _answer(self, exchange: Exchange) -> dict[str, Any]:
-        """The result of a call, or what its client has to do before there is one."""
+        """The result of a call, or the task or questions that the client gets instead."""
         call = exchange.running
         try:
             outcome = await exchange.wait()
@@ -174,7 +174,7 @@ class Gateway:
         if call.as_task is not None and self.on_task is not None and exchange.follows:
             return self.on_task(exchange)
         asks = {"resultType": "input_required", "inputRequests": exchange.questions, "requestState": exchange.state}
-        if exchange.repeatable:  # it begins anew, here or in another process, once the answers are there
+        if exchange.repeatable:  # the call begins anew, here or in another process, when the answers arrive
             call.cancel()
             return asks
         if len(self._parked) >= _PARKED:
@@ -204,7 +204,7 @@ class Gateway:
     # ------------------------------------------------------------------ what servers ask and say
 
     def _asked(self, request: InputRequest) -> None:
-        """A question came up: it goes to the client whose call it belongs to, or nowhere."""
+        """Put a new request to the client whose call it belongs to, or decline it if there is no such client."""
         if request.number in self._seen or request.reply.done() or request.kind == "sign_in":
             return
         self._seen.add(request.number)
@@ -215,17 +215,17 @@ class Gateway:
         modern = ours or self.studio.manager.status(request.server).modern
         if exchange is not None and not (ours and policy != "client") and exchange.ask(request, modern):
             return
-        if ours and policy != "never":  # `mcp-studio approvals` answers it, or its time runs out
+        if ours and policy != "never":  # `mcp-studio approvals` answers the request, or the request times out
             if exchange is not None:
                 exchange.log("warning", "mcp-studio", f"{request.subject} waits for approval: mcp-studio approvals")
             return
         request.answer("decline", by="nobody" if ours else "nobody: no client of the gateway could be asked")
 
     def _concerned(self, server: str, params: dict[str, Json], carried: RequestId | None) -> Exchange | None:
-        """The exchange that a server of the handshake era means: no client learns of another's.
+        """The exchange that a request of a server belongs to, so that no client learns of another's requests.
 
-        It says so by the task that it names, or by the request that it answers on whose stream it says it (HTTP);
-        without that, all its exchanges have to be of one conversation.
+        A server of the handshake era names a task, or sends the request on the stream of one of our requests (HTTP).
+        Without either, all open exchanges of the server must belong to one session.
         """
         some, task = [one for one in self._open if one.running.ref.server == server], related_task(params)
         for one in some:
@@ -235,14 +235,14 @@ class Gateway:
         return some[-1] if len({id(one.session or one) for one in some}) == 1 else None
 
     def _logged(self, message: LogMessage) -> None:
-        """Log messages of a server reach the client for whose call it works."""
+        """Pass log messages of a server to the client for whose call the server works."""
         span = self.studio.manager.supervisor(message.server).tap.carrier
         exchange = self._concerned(message.server, {}, span and span.request.id)
         if exchange is not None:
             exchange.log(message.level, ".".join(filter(None, (message.server, message.logger))), message.data)
 
     async def _roots(self, server: str, params: dict[str, Json]) -> tuple[Root, ...] | None:
-        """The roots of the client for whose call a server asks; None where nobody knows, or it does not tell."""
+        """The roots of the client for whose call a server asks; None if that client is unknown, or does not answer."""
         exchange = current.get() or self._concerned(server, params, carrier.get())
         request = InputRequest("roots", server, "", params=params)
         if exchange is None or not exchange.ask(request, self.studio.manager.status(server).modern):
@@ -254,16 +254,16 @@ class Gateway:
         return None
 
     async def set_level(self) -> None:
-        """Ask all servers for as much as the session that wants the most."""
+        """Ask all servers for log messages of the lowest level that a session wants."""
         level = min((session.level for session in self.sessions.all), key=rank_of, default="info")
         for name in self.studio.manager.names():
             with suppress(StudioError):
                 await set_level(self.studio.manager.supervisor(name), level)
 
     async def ask_roots(self, ctx: Context, session: Session) -> None:
-        """Ask a session for its roots. What all sessions of the only client agree on is known to servers at any time.
+        """Ask a session for its roots. If all sessions of the only client agree, servers know their roots at any time.
 
-        Where clients have tables of their own, none opens its folders to the others: a server knows them in calls.
+        Clients with tables of their own do not share their folders: a server gets a client's roots only in its calls.
         """
         session.roots_due = False
         metadata = ServerMessageMetadata(related_request_id=ctx.request_id)
@@ -274,17 +274,17 @@ class Gateway:
             self.set_roots()
 
     def set_roots(self) -> None:
-        """Give servers the roots that sessions agree on, or else those of the configuration."""
-        told = {one.roots for one in self.sessions.all if one.roots is not None}
+        """Give servers the roots that all sessions agree on, or else those of the configuration."""
+        known = {one.roots for one in self.sessions.all if one.roots is not None}
         for name in self.studio.manager.names():
             supervisor, config = self.studio.manager.supervisor(name), self.studio.config.servers[name]
-            roots = next(iter(told)) if len(told) == 1 else (config.written or config).roots
+            roots = next(iter(known)) if len(known) == 1 else (config.written or config).roots
             if roots != supervisor.config.roots:
                 supervisor.set_roots(roots)
 
 
 def _usable(roots: Json) -> tuple[Root, ...]:
-    """The roots of a client that are folders, and refer to nothing of ours."""
+    """The roots of a client that are folders and refer to no variable of ours."""
     found = (mapping(one) for one in roots) if isinstance(roots, list) else ()
     return tuple(
         Root(uri, str(one.get("name") or ""))
@@ -302,10 +302,10 @@ def _tool_result(outcome: CallOutcome | None) -> dict[str, Any]:
 
 
 def _result(outcome: CallOutcome | None) -> dict[str, Any]:
-    """What a client gets for an outcome.
+    """The client's answer for an outcome.
 
     Raises:
-        MCPError: the server refuses, or gives no answer.
+        MCPError: the server refuses the request, or gives no answer.
     """
     if isinstance(outcome, Succeeded):
         return _passed(outcome.result)
@@ -315,13 +315,13 @@ def _result(outcome: CallOutcome | None) -> dict[str, Any]:
 
 
 def _passed(result: Json) -> dict[str, Any]:
-    """A result as the client gets it: what its server said to us alone about itself is left out."""
+    """A result for the client, without the metadata that the server sent only to us."""
     given = mapping(result)
     meta = {key: value for key, value in mapping(given.get("_meta")).items() if not key.startswith(_PROTOCOL)}
     return {key: value for key, value in given.items() if key != "_meta"} | ({"_meta": meta} if meta else {})
 
 
 def refusal(error: StudioError) -> dict[str, Any]:
-    """A failure as the result of a tool: a model can read it, and do something else."""
+    """A failure as the result of a tool, so that a model can read it and react."""
     text = safe(" ".join(filter(None, (error.message, error.hint))))
     return {"content": [{"type": "text", "text": str(text)}], "isError": True, "resultType": "complete"}

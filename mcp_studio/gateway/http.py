@@ -1,4 +1,4 @@
-"""The gateway over Streamable HTTP: on this computer, for whoever shows a token, with a bound on all that they send."""
+"""The gateway over Streamable HTTP: on this computer, for clients with a token, with bounds on all that they send."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ from mcp_studio.present.metrics import meters_of, metrics_of, prometheus
 
 PATH = "/mcp"
 BODY = 4 * MB
-"""Bytes of one request."""
+"""The largest body of a request in bytes."""
 HEADERS = 32 * KB
-"""Bytes of its head."""
+"""The largest head of a request in bytes."""
 CONNECTIONS = 1_000
 SESSIONS = 500
 """Sessions of the handshake era at a time."""
 _IDLE = 1_800.0
-"""Seconds after which a session that nothing comes from is ended."""
+"""Seconds without a request after which a session ends."""
 _HEAD_TIME = 5.0
 """Seconds for the head of a request."""
 _READ_TIME = 30.0
-"""Seconds in which a client has to take what was sent to it."""
+"""Seconds in which a client must read what the gateway sends."""
 
 _COUNTING = 0.05
-"""Seconds that one look at the figures may take; the next one goes on from there."""
+"""Seconds that one request for metrics may spend on counting; the next one continues there."""
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -51,39 +51,37 @@ Ended = Callable[[str], None]
 
 
 class Deadlines(H11Protocol):
-    """Closes a connection whose client does not come to the end of a request's head in time."""
+    """Closes a connection whose client does not finish the head of a request in time."""
 
     waits: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """A client has connected."""
         super().connection_made(transport)
         self.waits = self.loop.call_later(_HEAD_TIME, transport.abort)
 
     def data_received(self, data: bytes) -> None:
-        """Something came: the clock stops once a request is under way, and starts when another one begins."""
+        """Stop the clock when a request has begun, and start it when the next request begins."""
         before = self.cycle
         super().data_received(data)
-        begun = self.cycle is not before
-        if begun and self.waits is not None:
+        is_new = self.cycle is not before
+        if is_new and self.waits is not None:
             self.waits.cancel()
             self.waits = None
-        elif not begun and self.waits is None and before.response_complete:
+        elif not is_new and self.waits is None and before.response_complete:
             self.waits = self.loop.call_later(_HEAD_TIME, self.transport.abort)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection is gone."""
         if self.waits is not None:
             self.waits.cancel()
         super().connection_lost(exc)
 
 
 class Guard:
-    """Stands before the server: Host, Origin, token, and the size and time of each request.
+    """Stands before the server and checks host, origin and token, and the size and time of each request.
 
     Args:
-        hosts: the `Host` headers that are served; pages of other origins are not.
-        ended: told the id of a session that its client has ended.
+        hosts: the accepted `Host` headers; pages of other origins are refused.
+        ended: gets the id of a session that its client has ended.
     """
 
     def __init__(
@@ -96,7 +94,6 @@ class Guard:
         self._ended = ended
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Serve one request."""
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
@@ -118,8 +115,8 @@ class Guard:
             return await say(send, 200, self._metrics())
         if scope["path"] != PATH:
             return await say(send, 404, f"There is nothing here; the server is at {PATH}.")
-        declared, seconds = headers.get("content-length", "0"), self._gateway.studio.limits.body
-        large = declared.isdigit() and int(declared[:20]) > BODY
+        length, seconds = headers.get("content-length", "0"), self._gateway.studio.limits.body
+        large = length.isdigit() and int(length[:20]) > BODY
         body = 413 if large else await body_of(receive, BODY, seconds)
         if isinstance(body, int):
             return await say(send, body, "The body is too large." if body == 413 else "The body took too long.")
@@ -133,7 +130,7 @@ class Guard:
             self._ended(session)
 
     def _metrics(self) -> str:
-        """Figures of the servers as everywhere in the studio, and of the clients."""
+        """Metrics of the servers, as everywhere in the studio, and of the clients."""
         studio, clients = self._gateway.studio, self._gateway.clients
         studio.numbers.look(_COUNTING)
         prices = studio.caller.prices(*studio.manager.names())
@@ -154,13 +151,13 @@ class Guard:
 
 
 def own_origin(origin: str, hosts: Collection[str]) -> bool:
-    """Whether a request comes from no web page, or from one of these hosts."""
+    """Whether a request comes from no web page, or from a page of one of these hosts."""
     scheme, _, host = origin.lower().partition("://")
     return not origin or (scheme in ("http", "https") and host in hosts)
 
 
 async def say(send: Send, status: int, body: Json | bytes, headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
-    """Answer a request with a text, or with JSON."""
+    """Answer a request with a text or with JSON."""
     text = body if isinstance(body, bytes) else body.encode() if isinstance(body, str) else dumps(body)
     kind = b"text/plain; charset=utf-8" if isinstance(body, str) else b"application/json"
     fixed = [(b"content-type", kind), (b"content-length", str(len(text)).encode()), (b"cache-control", b"no-store")]
@@ -170,19 +167,19 @@ async def say(send: Send, status: int, body: Json | bytes, headers: Iterable[tup
 
 
 def _wrong(body: bytes) -> Json:
-    """The error for what is no message, None where it is one; the SDK says it in words that nobody reads."""
+    """The error for a body that is no message; None if it is one. The SDK's own text for it is hard to read."""
     try:
         jsonrpc_message_adapter.validate_json(body, by_name=False)
     except ValidationError as problem:
-        code, said = INVALID_REQUEST, "The body is no JSON-RPC message: one request, notification or answer."
+        code, text = INVALID_REQUEST, "The body is no JSON-RPC message: one request, notification or answer."
         if problem.errors()[0]["type"] == "json_invalid":
-            code, said = PARSE_ERROR, "The body is no JSON."
-        return {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": said}}
+            code, text = PARSE_ERROR, "The body is no JSON."
+        return {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": text}}
     return None
 
 
 async def body_of(receive: Receive, most: int, seconds: float) -> bytes | int:
-    """The whole body of a request, or the status that says why there is none."""
+    """The whole body of a request, or the HTTP status that says why it cannot be had."""
     parts, size = list[bytes](), 0
     try:
         async with asyncio.timeout(seconds):
@@ -199,7 +196,7 @@ async def body_of(receive: Receive, most: int, seconds: float) -> bytes | int:
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """What gives the body that was read, and then what comes after it."""
+    """Return a `receive` that first gives the body that was read, and then the messages after it."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replay() -> Message:
@@ -209,7 +206,7 @@ def _replay(body: bytes, receive: Receive) -> Receive:
 
 
 def _timed(send: Send) -> Send:
-    """Sends as long as the client takes what it is sent."""
+    """Return a `send` that fails if the client does not read in time."""
 
     async def timed(message: Message) -> None:
         async with asyncio.timeout(_READ_TIME):
@@ -219,23 +216,23 @@ def _timed(send: Send) -> Send:
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """A listening socket.
+    """Open a listening socket.
 
     Raises:
-        UsageError: the port is taken, or the address is none of this computer.
+        UsageError: the port is in use, or the address is not of this computer.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listening = socket.create_server((host, port), family=family, backlog=256)
     except OSError as error:
         raise UsageError(f"Cannot listen on {host}:{port}: {os.strerror(error.errno or 0)}.") from None
-    # Made anew from its number it knows its protocol: only then asyncio switches Nagle's algorithm off, which takes
-    # 40 ms for each answer.
+    # Only a socket made from its number knows its protocol, and only then asyncio switches Nagle's algorithm off, which
+    # costs 40 ms per answer.
     return socket.socket(fileno=listening.detach())
 
 
 def hosts_of(listening: socket.socket, further: Iterable[str]) -> list[str]:
-    """The `Host` headers of what listens there."""
+    """The accepted `Host` headers of a listening socket."""
     host, port = listening.getsockname()[:2]
     names = {host, "127.0.0.1", "localhost", "[::1]"} if host in ("127.0.0.1", "::1", "0.0.0.0", "::") else {host}
     return [*(f"{name}:{port}" for name in names), *(name.lower() for name in further)]
@@ -245,23 +242,23 @@ async def serve(
     gateway: Gateway, server: GatewayServer, listening: socket.socket, tokens: Mapping[str, Client], ended: Ended,
     *, stateless: bool,
 ) -> None:  # fmt: skip
-    """Serve until it is cancelled.
+    """Serve until the task is cancelled.
 
     Args:
-        tokens: bearer tokens, and whose they are.
-        stateless: without sessions also for clients of the handshake era: any process may get their next request.
+        tokens: bearer tokens with their clients.
+        stateless: clients of the handshake era get no sessions either, because any process may get their next request.
     """
     app = server.streamable_http_app(
         streamable_http_path=PATH, stateless_http=stateless, max_request_body_size=BODY,
         session_idle_timeout=_IDLE, max_sessions=SESSIONS,
-        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the guard's business
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the guard checks this
     )  # fmt: skip
     guard = Guard(app, gateway, tokens, hosts_of(listening, gateway.settings.hosts), ended)
     await listen(guard, listening, lifespan="on")
 
 
 async def listen(app: Any, listening: socket.socket, **options: Any) -> None:
-    """Serve an application until it is cancelled, or a signal ends it."""
+    """Serve an application until the task is cancelled or a signal arrives."""
     config = uvicorn.Config(
         app, http=Deadlines, ws="none", log_config=None, access_log=False, server_header=False, proxy_headers=False,
         limit_concurrency=CONNECTIONS, h11_max_incomplete_event_size=HEADERS, timeout_keep_alive=60,

@@ -1,4 +1,4 @@
-"""Changes of lists and resources, told to the clients that want to hear of them, each at its own pace."""
+"""Notifications of changed lists and resources, sent to the clients that want them, each at its own pace."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from mcp_studio.gateway.gateway import Gateway
 from mcp_studio.session.subscriptions import Subscription
 
 _PAUSE = 0.2
-"""Seconds in which changes of lists are gathered: a server that starts has several."""
+"""Seconds in which changes of lists are gathered, because a starting server sends several."""
 _PATIENCE = 30.0
-"""Seconds for handing one notice to a client that does not read."""
+"""Seconds for sending one notification to a client that does not read."""
 _WATCHED = 200
-"""Resources of one session that are watched."""
+"""Resources that one session may watch."""
 _LISTS: dict[EntryKind, str] = {"tool": "tool", "prompt": "prompt", "resource": "resource", "template": "resource"}
 _EVENTS = {"tool": ToolsListChanged, "prompt": PromptsListChanged, "resource": ResourcesListChanged}
 
 
 class Notices:
-    """Tells sessions of the handshake era, and streams of `subscriptions/listen`."""
+    """Notifies sessions of the handshake era, and streams of `subscriptions/listen`."""
 
     def __init__(self, gateway: Gateway, kinds: Iterable[EntryKind]) -> None:
         self._gateway = gateway
@@ -50,10 +50,10 @@ class Notices:
     # ------------------------------------------------------------------ wishes
 
     def subscribe(self, session: Session, uri: str, wanted: bool) -> None:
-        """`resources/subscribe` of a client of the handshake era, or `resources/unsubscribe`.
+        """Handle `resources/subscribe` or `resources/unsubscribe` of a client of the handshake era.
 
         Raises:
-            MCPError: there is no such resource for it, or it watches too many.
+            MCPError: the client sees no such resource, or it watches too many.
         """
         key = self._place(session.client, uri)
         if wanted == (key in session.watched):
@@ -64,7 +64,7 @@ class Notices:
         self._watch(key, 1 if wanted else -1)
 
     def forget(self, session: Session) -> None:
-        """A session has ended."""
+        """Stop watching for a session that has ended."""
         while session.watched:
             self._watch(session.watched.pop(), -1)
 
@@ -122,7 +122,7 @@ class Notices:
                 self._tell(session, ("updated", uri))
 
     def _tell(self, session: Session, notice: tuple[str, str]) -> None:
-        """Have a session told; what it was not told yet it is told once."""
+        """Queue a notification for a session; one that is already waiting is sent only once."""
         session.news.add(notice)
         if not session.telling:
             session.telling = True

@@ -1,4 +1,4 @@
-"""The gateway's own tools: an agent finds the tools of all servers by them, reads one, and calls it."""
+"""The gateway's own tools: with them an agent finds the tools of all servers, reads one, and calls it."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from mcp_studio.schema.form import build
 from mcp_studio.toolset.tokens import search_tools, tokenizer
 
 _ABOUT = 300
-"""Characters of a description in a list; the whole of it is in the definition."""
+"""Characters of a description in a list; the definition has the whole description."""
 _HOT = 10
-"""Tools that are tools of their own because they are used most."""
+"""The most used tools, which the gateway also lists directly."""
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
-"""What a registered tool may be called: never like a tool of a server, which has a dot."""
+"""The names for registered tools. They differ from every tool of a server, whose name has a dot."""
 _LARGEST = 64 * 1024
-"""Bytes of a registered tool."""
+"""The largest registered tool in bytes."""
 _MOST = 1_000
 """Tools that one client may register."""
 
 
 class OwnTools:
-    """Answers calls of these tools."""
+    """Answers calls of the gateway's own tools."""
 
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
@@ -45,11 +45,11 @@ class OwnTools:
         }  # fmt: skip
 
     def definitions(self, client: Client) -> list[dict[str, Any]]:
-        """Those that a client may use."""
+        """The gateway's own tools that a client may use."""
         return [tool for name, tool in search_tools().items() if name != "register_tool" or client.rules.register]
 
     async def hot(self, client: Client) -> list[dict[str, Any]]:
-        """The definitions of tools that are tools of their own."""
+        """The definitions of the tools that the gateway also lists directly."""
         await self._registry.ready()
         used = {record.name for record in self._registry.hot(_HOT)}
         patterns = self._gateway.settings.hot
@@ -60,23 +60,23 @@ class OwnTools:
         ]
 
     def listed(self, client: Client, definitions: list[dict[str, Any]]) -> None:
-        """A client was given these instead of all tools that it sees."""
+        """Count that a client got these definitions instead of all tools that it sees."""
         offers = self._gateway.directory.offers("tool")
         instead = [one.definition for one in offers.values() if client.sees(one.ref)]
         self._gateway.studio.spawn(self._account(client, definitions, instead))
 
-    async def _account(self, client: Client, given: list[Any], instead: list[Any]) -> None:
-        """Count what a client reads, beside its requests."""
+    async def _account(self, client: Client, content: list[Any], instead: list[Any]) -> None:
+        """Count the tokens that a client reads, in the background."""
         tokens = tokenizer().tokens
 
         def count(values: list[Any]) -> int:
             return sum(tokens(dumps(value).decode("utf-8", "replace")) for value in values)
 
-        client.read += await asyncio.to_thread(count, given)
+        client.read += await asyncio.to_thread(count, content)
         client.spared += await asyncio.to_thread(count, instead)
 
     async def call(self, ctx: Context, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Do what one of them is for.
+        """Call one of the gateway's own tools.
 
         Raises:
             UsageError: the arguments do not fit, or there is no such tool, category or method.
@@ -85,20 +85,20 @@ class OwnTools:
         if wrong := errors(quick(build(tool["inputSchema"]), arguments)):
             raise UsageError(f"{name}: {'; '.join(one.sentence for one in wrong)}")
         parts: dict[str, dict[str, Any]] = tool["inputSchema"]["properties"]
-        given = {key: part["default"] for key, part in parts.items() if "default" in part} | arguments
+        arguments = {key: part["default"] for key, part in parts.items() if "default" in part} | arguments
         client = self._gateway.client_of(ctx)
-        if name != "call_tool":  # which has to work whatever becomes of the registry
+        if name != "call_tool":  # call_tool has to work even if the registry fails
             await self._registry.ready()
-        result = await self._handlers[name](ctx, client, given)
+        result = await self._handlers[name](ctx, client, arguments)
         if tool["annotations"]["readOnlyHint"]:
             self._gateway.studio.spawn(self._account(client, [result.get("structuredContent")], []))
         return result
 
     # ------------------------------------------------------------------ each of them
 
-    async def _search(self, ctx: Context, client: Client, given: dict[str, Any]) -> dict[str, Any]:
+    async def _search(self, ctx: Context, client: Client, arguments: dict[str, Any]) -> dict[str, Any]:
         found = await self._registry.asearch(
-            given["query"], given["search_method"], given["limit"],
+            arguments["query"], arguments["search_method"], arguments["limit"],
             where=lambda record: self._name(client, record) is not None, once=True,
         )  # fmt: skip
         rows: list[Json] = [
@@ -107,8 +107,8 @@ class OwnTools:
         ]
         return _answer({"tools": rows, **({"note": found.note} if found.note else {})})
 
-    async def _definition(self, ctx: Context, client: Client, given: dict[str, Any]) -> dict[str, Any]:
-        name = given["tool_name"]
+    async def _definition(self, ctx: Context, client: Client, arguments: dict[str, Any]) -> dict[str, Any]:
+        name = arguments["tool_name"]
         if (offer := self._gateway.offer(client, "tool", name)) is not None:
             record = self._registry.get(str(offer.ref))
             definition: dict[str, Any] = offer.definition
@@ -120,20 +120,20 @@ class OwnTools:
         more = {"category": safe(record.group, 100), "tags": tags} if record else {}
         return _answer({"definition": definition, **more})
 
-    async def _categories(self, ctx: Context, client: Client, given: dict[str, Any]) -> dict[str, Any]:
+    async def _categories(self, ctx: Context, client: Client, arguments: dict[str, Any]) -> dict[str, Any]:
         counts = Counter(record.group for record in self._registry.records() if self._name(client, record))
         return _answer({"categories": {str(safe(name, 100)): count for name, count in sorted(counts.items())}})
 
-    async def _by_category(self, ctx: Context, client: Client, given: dict[str, Any]) -> dict[str, Any]:
-        records = self._registry.by_category(given["category"], 1_000_000)
+    async def _by_category(self, ctx: Context, client: Client, arguments: dict[str, Any]) -> dict[str, Any]:
+        records = self._registry.by_category(arguments["category"], 1_000_000)
         rows: list[Json] = [cast("Json", self._row(client, one)) for one in records if self._name(client, one)]
         if not rows:
-            raise UsageError(f"There is no category {given['category'][:100]!r}.", hint="See list_categories.")
-        left = {"more": len(rows) - given["limit"]} if len(rows) > given["limit"] else {}
-        return _answer({"tools": rows[: given["limit"]], **left})
+            raise UsageError(f"There is no category {arguments['category'][:100]!r}.", hint="See list_categories.")
+        left = {"more": len(rows) - arguments["limit"]} if len(rows) > arguments["limit"] else {}
+        return _answer({"tools": rows[: arguments["limit"]], **left})
 
-    async def _call(self, ctx: Context, client: Client, given: dict[str, Any]) -> dict[str, Any]:
-        name = given["tool_name"]
+    async def _call(self, ctx: Context, client: Client, arguments: dict[str, Any]) -> dict[str, Any]:
+        name = arguments["tool_name"]
         offer = self._gateway.offer(client, "tool", name)
         if offer is None:
             await self._registry.ready()
@@ -141,25 +141,25 @@ class OwnTools:
             if record is not None and not record.server and self._name(client, record):
                 raise UsageError(f"{name} is registered as a description only: nobody here can call it.")
             raise _unknown(name)
-        return await self._gateway.call_tool(ctx, offer, given.get("arguments") or {})
+        return await self._gateway.call_tool(ctx, offer, arguments.get("arguments") or {})
 
-    async def _register(self, ctx: Context, client: Client, given: dict[str, Any]) -> dict[str, Any]:
-        name = given["name"]
+    async def _register(self, ctx: Context, client: Client, arguments: dict[str, Any]) -> dict[str, Any]:
+        name = arguments["name"]
         if not client.rules.register:
             raise UsageError("This client may not register tools.", hint="[gateway] register = true allows it.")
         taken = search_tools().keys() | self._gateway.directory.offers("tool").keys()
         if not _NAME.fullmatch(name) or name in taken or name.lower().startswith("mcp__"):
             hint = "Letters, digits, _ and - make a name, and it is none of a tool that there is."
             raise UsageError(f"A tool cannot be registered as {name[:80]!r}.", hint=hint)
-        if len(dumps(cast("Json", given))) > _LARGEST:
+        if len(dumps(cast("Json", arguments))) > _LARGEST:
             raise UsageError(f"{name} is too large: more than {_LARGEST // 1024} KB.")
         mark = _mark(client)
         if sum(mark in one.tags for one in self._registry.records()) >= _MOST:
             raise UsageError(f"More than {_MOST:,} tools are registered.")
-        tags = (mark, *(tag for tag in given.get("tags", ()) if not tag.startswith(_CLIENT)))
+        tags = (mark, *(tag for tag in arguments.get("tags", ()) if not tag.startswith(_CLIENT)))
         record = ToolRecord(
-            name, description=given["description"], tags=tags, category=given.get("category", ""),
-            input_schema=given.get("input_schema") or {"type": "object"}, source="program",
+            name, description=arguments["description"], tags=tags, category=arguments.get("category", ""),
+            input_schema=arguments.get("input_schema") or {"type": "object"}, source="program",
         )  # fmt: skip
         self._registry.add([record], replace_own=False)
         return _answer({"registered": name})
@@ -167,7 +167,7 @@ class OwnTools:
     # ------------------------------------------------------------------ what a client may know of
 
     def _name(self, client: Client, record: ToolRecord) -> str | None:
-        """What a client knows a tool by; None where it is none of its business."""
+        """The name under which a client knows a tool; None if the client may not know the tool."""
         if record.server:
             offer = self._gateway.offer(client, "tool", record.name)
             return offer.name if offer else None
@@ -184,7 +184,7 @@ _CLIENT = "client:"
 
 
 def _mark(client: Client) -> str:
-    """The tag of what a client has registered: it alone finds that."""
+    """The tag of the tools that a client has registered: only this client finds them."""
     return f"{_CLIENT}{client.name}"
 
 

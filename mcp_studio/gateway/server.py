@@ -1,4 +1,4 @@
-"""The MCP server that clients of the gateway see, on the SDK's, of both eras."""
+"""The MCP server that the gateway's clients see, of both eras, built on the SDK's server."""
 
 from __future__ import annotations
 
@@ -30,34 +30,34 @@ from mcp_studio.safetext import safe
 from mcp_studio.toolset.tokens import search_tools
 
 _ROOTS = 1.0
-"""Seconds for which a request waits for the roots of its client."""
+"""Seconds that a request waits for the roots of its client."""
 _PAGE = 500
-"""Entries of one page of a list."""
+"""Entries on one page of a list."""
 _LISTS: tuple[tuple[str, str, EntryKind], ...] = (
     ("resources/list", "resources", "resource"),
     ("resources/templates/list", "resourceTemplates", "template"),
     ("prompts/list", "prompts", "prompt"),
 )
-"""Method, member of the result, kind of its entries; those of tools have their own."""
+"""Method, member of the result, kind of the entries; lists of tools are made elsewhere."""
 
 ParamsT = TypeVar("ParamsT", bound=BaseModel)
 
 
 class GatewayServer(Server[Any]):
-    """A server that tells older clients, too, that its lists change."""
+    """A server that declares changes of its lists to older clients, too."""
 
-    def create_initialization_options(self, *given: Any, **more: Any) -> InitializationOptions:
-        """The answer to `initialize`: whatever is given, all changes are told."""
+    def create_initialization_options(self, *args: Any, **kwargs: Any) -> InitializationOptions:
+        """The options of the answer to `initialize`; they always declare notifications of changes."""
         changes = NotificationOptions(prompts_changed=True, resources_changed=True, tools_changed=True)
         options = super().create_initialization_options(changes)
-        if EXTENSION_TASKS in self.extensions:  # in that era they are no extension
+        if EXTENSION_TASKS in self.extensions:  # in the handshake era, tasks are no extension
             core = types.ServerTasksCapability.model_validate(CORE)
             options.capabilities = options.capabilities.model_copy(update={"tasks": core, "extensions": None})
         return options
 
 
 class Handlers:
-    """What is answered to each method."""
+    """The handlers of all methods."""
 
     def __init__(self, gateway: Gateway, own: OwnTools | None, notices: Notices) -> None:
         self._gateway = gateway
@@ -65,7 +65,6 @@ class Handlers:
         self.notices = notices
 
     def add_to(self, server: GatewayServer) -> None:
-        """Register them."""
         self._add(server, "tools/list", PaginatedRequestParams, self._list_tools)
         self._add(server, "tools/call", types.CallToolRequestParams, self._call_tool)
         self._add(server, "logging/setLevel", types.SetLevelRequestParams, self._set_level)
@@ -88,15 +87,15 @@ class Handlers:
         params: type[ParamsT],
         handler: Callable[[Context, ParamsT], Awaitable[dict[str, Any]]],
     ) -> None:
-        """Register a handler of raw results; they are complete unless they say otherwise (resultType, 2026-07-28)."""
+        """Register a handler of raw results, which are complete unless they say otherwise (resultType, 2026-07-28)."""
 
-        async def answer(ctx: Context, given: ParamsT) -> HandlerResult:
+        async def answer(ctx: Context, values: ParamsT) -> HandlerResult:
             client = self._gateway.client_of(ctx)
             try:
                 with client.request():
                     await self._gateway.ready()
                     await self._settle(ctx)
-                    return ({"resultType": "complete"} if stateless(ctx) else {}) | await handler(ctx, given)
+                    return ({"resultType": "complete"} if stateless(ctx) else {}) | await handler(ctx, values)
             except StudioError as error:
                 if method == "tools/call":
                     return refusal(error)
@@ -121,7 +120,7 @@ class Handlers:
         return await self._gateway.call_tool(ctx, self._offer(ctx, "tool", params.name), arguments)
 
     def target(self, ctx: Context) -> tuple[Offer, dict[str, Any]] | None:
-        """The tool of a server that a request calls, itself or by `call_tool`."""
+        """The tool of a server that a request calls, directly or through `call_tool`."""
         params = mapping(cast("Json", ctx.params))
         name, arguments = params.get("name"), mapping(params.get("arguments"))
         if self._own is not None and name == "call_tool":
@@ -130,17 +129,17 @@ class Handlers:
         return None if offer is None else (offer, arguments)
 
     def _offer(self, ctx: Context, kind: EntryKind, name: str) -> Offer:
-        """What a client means.
+        """The entry that a client names.
 
         Raises:
-            MCPError: it knows of none of that name.
+            MCPError: the client knows no entry of that name.
         """
         if (offer := self._gateway.offer(self._gateway.client_of(ctx), kind, name)) is None:
             raise MCPError(INVALID_PARAMS, f"Unknown {kind}: {safe(name, 100)}")
         return offer
 
     def input_schema(self, name: str) -> Mapping[str, Any] | None:
-        """The schema that headers of a call are compared with (2026-07-28)."""
+        """The schema with which the headers of a call are compared (2026-07-28)."""
         offer = self._gateway.directory.find("tool", name)
         return None if offer is None else offer.definition.get("inputSchema")
 
@@ -186,26 +185,26 @@ class Handlers:
     async def _initialized(self, ctx: Context, params: types.NotificationParams) -> None:
         headers = getattr(ctx.request, "headers", {})
         if ctx.session.client_params is None:
-            return  # one of several processes, which keep no sessions
+            return  # one of several processes, which have no sessions
         session = Session(self._gateway.client_of(ctx), ctx.session, headers.get("mcp-session-id") or "")
-        if (forgotten := self._gateway.sessions.begin(session)) is not None:
-            self.notices.forget(forgotten)
+        if (oldest := self._gateway.sessions.begin(session)) is not None:
+            self.notices.forget(oldest)
         await self._roots(ctx, params)
 
     def ended(self, identity: str) -> None:
-        """A client has ended its session over HTTP."""
+        """Remove a session that its client has ended over HTTP."""
         if (session := self._gateway.sessions.end(identity)) is not None:
             self.notices.forget(session)
             self._gateway.set_roots()
 
     async def _roots(self, ctx: Context, params: types.NotificationParams) -> None:
-        """The roots of a session have changed, or it has just begun."""
+        """Note that a new session's roots are unknown, or that the roots have changed."""
         session, known = self._gateway.sessions.of(ctx.session), ctx.session.client_capabilities
         if session is not None and known is not None and len(self._gateway.clients) == 1:
             session.roots_due = can(known, "roots")
 
     async def _settle(self, ctx: Context) -> None:
-        """Have the roots of the session told, so that servers know them before they work."""
+        """Ask for the roots of the session, so that servers know them before they work."""
         session = self._gateway.sessions.of(ctx.session)
         if session is not None and session.roots_due:
             asking = self._gateway.studio.spawn(self._gateway.ask_roots(ctx, session))
@@ -216,7 +215,7 @@ def page(member: str, items: list[dict[str, Any]], cursor: str | None) -> dict[s
     """One page of a list.
 
     Raises:
-        MCPError: the cursor is not one of ours.
+        MCPError: the cursor is none of ours.
     """
     start = int(cursor) if cursor and cursor.isascii() and cursor.isdigit() and len(cursor) < 9 else 0
     if cursor is not None and not 0 < start < len(items):

@@ -41,16 +41,16 @@ from mcp_studio.transport.stdio import PipeWriter, WriterClosed
 
 Body = Callable[[Studio], Awaitable[int]]
 Execute = Callable[[Body], int]
-"""Opens a studio, runs a body in it, closes it; gives the exit code."""
+"""Opens a studio, runs a body in it and closes it; returns the exit code."""
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _SHORT = 1.0
-"""A process that ran no longer than this many seconds is not started again."""
+"""A process that ended within this many seconds is not restarted."""
 _LAST = 1.0
 """Seconds for the last answers to a client that has left."""
 
 
 _STATE = 600.0
-"""Seconds in which a client has to come back with answers; a person may think for a while."""
+"""Seconds in which a client has to come back with answers; a person may need time to think."""
 SEARCH = """\
 The tools of several MCP servers are behind this one. Find them with search_tools, read one with get_tool_definition, \
 and call it with call_tool.
@@ -59,18 +59,16 @@ ALL = "The tools, resources and prompts of several MCP servers are behind this o
 
 
 class Teller(Protocol):
-    """Who prints what the program says: the command line."""
+    """Prints the program's messages; implemented by the command line."""
 
-    def data(self, *lines: str) -> None:
-        """Print lines of data."""
-        ...
+    def data(self, *lines: str) -> None: ...
 
     def note(self, *texts: object) -> None:
-        """Tell a person something."""
+        """Print messages for a person."""
         ...
 
     def flush(self) -> None:
-        """Print now."""
+        """Print everything now."""
         ...
 
 
@@ -78,15 +76,15 @@ def start(
     settings: GatewaySettings, approved: bool, address: tuple[str, int] | None, workers: int, execute: Execute,
     out: Teller,
 ) -> int:  # fmt: skip
-    """Serve until the client leaves (stdio) or the process is told to end (HTTP); gives the exit code.
+    """Serve until the client leaves (stdio) or a signal ends the process (HTTP); returns the exit code.
 
     Args:
-        approved: calls that need approval have it.
-        address: where it listens; None is standard input and output.
-        workers: processes that listen there.
+        approved: whether calls that need approval are approved in advance.
+        address: where to listen; None means standard input and output.
+        workers: the number of processes that listen.
 
     Raises:
-        UsageError: it cannot listen there.
+        UsageError: the program cannot listen there.
     """
     if address is None:
         return execute(partial(_stdio, approved, out))
@@ -112,11 +110,11 @@ def start(
 
 
 def build(gateway: Gateway, key: bytes = b"", *, tasks: bool = True) -> tuple[GatewayServer, Callable[[str], None]]:
-    """The server of a gateway, and what is to be told the ids of sessions that have ended.
+    """The server of a gateway, and a function that gets the ids of ended sessions.
 
     Args:
-        tasks: calls may go on as tasks: all requests of a client come to this process.
-        key: what seals the state that clients of the stateless era carry; all processes of a gateway share it.
+        tasks: whether calls may become tasks, because all requests of a client reach this process.
+        key: seals the state that clients of the stateless era carry; all processes of a gateway share it.
     """
     own = OwnTools(gateway) if gateway.settings.mode == "search" else None
     handlers = Handlers(gateway, own, Notices(gateway, ("tool",) if own else KINDS))
@@ -155,7 +153,7 @@ async def _http(
     tokens |= {token: gateway.client} if token else {}
     for known in tokens:
         studio.redactor.learn(known)
-    # All processes seal with the same key, which nobody can make who does not have all tokens.
+    # All processes seal with the same key, which can be made only from all tokens.
     server, ended = build(gateway, sha256("\0".join(("state", *sorted(tokens))).encode()).digest(), tasks=not stateless)
     try:
         await http.serve(gateway, server, listening, tokens, ended, stateless=stateless)
@@ -165,10 +163,10 @@ async def _http(
 
 
 def _processes(count: int, serve: Callable[[], int]) -> int:
-    """Serve in several processes on one socket. One that ends by itself is started again; a signal ends all."""
+    """Serve in several processes on one socket. A process that ends by itself is restarted; a signal ends all."""
     started: dict[int, float] = {}
     ending: list[int] = []
-    alive, held = os.pipe()  # which ends with this process, however that ends
+    alive, held = os.pipe()  # the pipe closes when this process ends, however it ends
 
     def end(number: int, _: object) -> None:
         ending.append(number)

@@ -1,7 +1,7 @@
-"""The tap of a server at a URL: clients on this computer connect to it, and what they send goes to that server.
+"""The tap of a server at a URL: clients on this computer connect to the tap, which passes their requests to the server.
 
-Bodies pass byte for byte, heads but for `Host`, what concerns one connection alone, and `Accept-Encoding`: what comes
-compressed could not be recorded.
+Bodies pass byte for byte, and so do heads, except for `Host`, headers about a single connection, and
+`Accept-Encoding`: a compressed answer could not be recorded.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ _HOPS = frozenset(
     "host accept-encoding connection keep-alive proxy-connection proxy-authenticate proxy-authorization te trailer"
     " transfer-encoding upgrade expect content-length".split()
 )
-"""Headers about one connection (RFC 9110 7.6.1), and those that are made anew."""
+"""Headers about a single connection (RFC 9110 7.6.1), and headers that the tap makes itself."""
 _CLIENTS = 500
-"""Sessions and connections that are told apart at a time."""
+"""Sessions and connections that have a recorder of their own at the same time."""
 
 
 async def start(client: Client, recorder: Callable[[], Recorder], port: int, ready: Callable[[str], None]) -> None:
-    """Serve on loopback until a signal ends it; `ready` gets the URL to put into the client.
+    """Serve on loopback until a signal arrives; `ready` gets the URL to put into the client.
 
     Args:
-        recorder: makes one for each client: their requests may have the same ids.
+        recorder: makes a recorder for one client; each client has its own, because their request ids may be the same.
 
     Raises:
         UsageError: the port is taken.
@@ -41,7 +41,7 @@ async def start(client: Client, recorder: Callable[[], Recorder], port: int, rea
     listening = bound("127.0.0.1", port)
     port, url = listening.getsockname()[1], client.url
     recorder().note(f"listening on port {port} for {url.copy_with(query=None)}")
-    for number in (signal.SIGINT, signal.SIGTERM):  # uvicorn ends at them, and then raises them once more
+    for number in (signal.SIGINT, signal.SIGTERM):  # uvicorn stops at these signals, and then raises them once more
         signal.signal(number, lambda *_: None)
     ready(str(url.copy_with(scheme="http", netloc=f"127.0.0.1:{port}".encode())))
     tap = HttpTap(client, recorder, hosts_of(listening, ()))
@@ -51,22 +51,21 @@ async def start(client: Client, recorder: Callable[[], Recorder], port: int, rea
 
 
 class HttpTap:
-    """An ASGI application in front of a server, which may be anywhere."""
+    """An ASGI application in front of a server at any URL."""
 
     def __init__(self, client: Client, recorder: Callable[[], Recorder], hosts: Iterable[str]) -> None:
         self.client, self._recorder, self._hosts = client, recorder, frozenset(hosts)
         self._numbers = count(1)
         self.recorders: dict[object, Recorder] = {}
-        """By session, or by connection for a client that has none; what was used last is last."""
+        """By session, or by connection for a client without a session; the most recently used is last."""
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Serve one request."""
         head = _texts(scope["headers"])
-        named = dict(head)
-        if named.get("host") not in self._hosts or not own_origin(named.get("origin", ""), self._hosts):
-            # Before the body: no web page may reach it.
+        headers = dict(head)
+        if headers.get("host") not in self._hosts or not own_origin(headers.get("origin", ""), self._hosts):
+            # Refuse before reading the body, so that no web page can reach the tap.
             return await say(send, 403, "The tap answers to clients on this computer alone.\n")
-        key, query = named.get("mcp-session-id") or tuple(scope["client"]), scope["query_string"]
+        key, query = headers.get("mcp-session-id") or tuple(scope["client"]), scope["query_string"]
         recorder = self.recorders[key] = self.recorders.pop(key, None) or self._recorder()
         if len(self.recorders) > _CLIENTS:
             self.recorders.pop(next(iter(self.recorders))).tap.ended()
@@ -78,17 +77,17 @@ class HttpTap:
         request = HttpRequest(next(self._numbers), scope["method"], str(url), head, body, purpose)
         exchange = _Exchange(self, recorder, key, send, request)
         work, left = asyncio.create_task(exchange.run()), asyncio.ensure_future(receive())
-        left.add_done_callback(lambda _: work.cancel())  # its client cancels by leaving
+        left.add_done_callback(lambda _: work.cancel())  # the client cancels by disconnecting
         await asyncio.wait((work,))
         left.cancel()
         if work.cancelled():
             if (identity := id_of(body)) is not None:
                 recorder.tap.gave_up(identity)
-            await exchange.begin(200, [])  # what has no end is cut off
+            await exchange.begin(200, [])  # an answer without an end is cut off
 
 
 class _Exchange:
-    """One request, and the way back."""
+    """One request, and its answer."""
 
     def __init__(self, tap: HttpTap, recorder: Recorder, key: object, send: Send, request: HttpRequest) -> None:
         self._tap, self._recorder, self._key, self._send, self._request = tap, recorder, key, send, request
@@ -98,63 +97,63 @@ class _Exchange:
         self._held, self._begun = recorder.gate.closed, False
 
     async def run(self) -> None:
-        """Pass it on, and its answer back; where that fails the client is told."""
-        asked, recorder, task = self._request, self._recorder, asyncio.current_task()
-        number, client = asked.exchange, self._tap.client
+        """Pass the request on, and the answer back; if that fails, the client gets an error."""
+        request, recorder, task = self._request, self._recorder, asyncio.current_task()
+        number, client = request.exchange, self._tap.client
         self._cut = lambda: task and task.cancel()
         try:
             decision = Decision()
             if self._held:
-                recorder.head(asked, self._frame)
+                recorder.head(request, self._frame)
                 caught = recorder.judge("out", self._frame, number) if self._frame else None
                 decision = await recorder.settle("out", caught, partial(say, self._send, 200), self._cut, number)
             if decision.action == "release":
-                await self._respond(decision.frame or asked.body)
+                await self._respond(decision.frame or request.body)
             elif decision.action == "drop":
-                await asyncio.Event().wait()  # the client hears nothing as long as it waits
+                await asyncio.Event().wait()  # the client gets no answer, however long it waits
         except Exception as problem:
             place = f"{client.url.scheme}://{client.place}"
             why = f"{place} gives no answer" if isinstance(problem, client.problems) else "The tap failed"
             why = f"{why}: {str(problem) or type(problem).__name__}"
-            recorder.head(HttpResponse(number, 0, "", (), why, purpose=asked.purpose))
+            recorder.head(HttpResponse(number, 0, "", (), why, purpose=request.purpose))
             if (identity := id_of(self._frame)) is not None:
                 recorder.record("in", error_answer(identity, why), number)
-            if not self._begun:  # what has no end is cut off
+            if not self._begun:  # an answer without an end is cut off
                 await say(self._send, 502, f"{why}\n" if identity is None else error_answer(identity, why))
 
     async def _trace(self, event: str, _: object) -> None:
-        """Record the request once it has left: that takes its time."""
+        """Record the request after it was sent, because recording takes time."""
         if event == "http11.send_request_body.complete" and not self._held:
             self._recorder.head(self._request, self._frame)
             if self._frame:
                 self._recorder.record("out", self._frame, self._request.exchange)
 
     async def _post(self, frame: bytes) -> None:
-        """Answer what the server has asked on a stream, in the place of the client."""
+        """Send an answer to a request that the server sent on a stream, in place of the client."""
         client = self._tap.client
         request = client.request("POST", client.url, self._head, frame)
         await (await client.transport.handle_async_request(request)).aclose()
 
     async def _respond(self, body: bytes) -> None:
-        client, recorder, asked = self._tap.client, self._recorder, self._request
-        request = client.request(asked.method, client.url.join(asked.url), self._head, body)
+        client, recorder, source = self._tap.client, self._recorder, self._request
+        request = client.request(source.method, client.url.join(source.url), self._head, body)
         request.extensions["trace"] = self._trace
         async with aclosing(await client.transport.handle_async_request(request)) as response:
-            named, head, code = response.headers, response.headers.raw, response.status_code
-            facts = HttpResponse(asked.exchange, code, response.reason_phrase, _texts(head), purpose=asked.purpose)
+            headers, head, code = response.headers, response.headers.raw, response.status_code
+            facts = HttpResponse(source.exchange, code, response.reason_phrase, _texts(head), purpose=source.purpose)
 
             def whole(body: bytes) -> bytes:
-                """The frame that a body is."""
+                """Record a whole body, and return its frame."""
                 recorder.head(facts._replace(body=body), frame := self._read(body))
                 return frame
 
-            if session := named.get("mcp-session-id"):  # what else comes on its connection is of another client
+            if session := headers.get("mcp-session-id"):  # later requests on this connection may be of another client
                 self._tap.recorders[session] = self._tap.recorders.pop(self._key, recorder)
-            flow = Flow(recorder, "in", BODY, whole, self._write, self._cut, exchange=asked.exchange)
-            if named.get("content-type", "").lower().startswith("text/event-stream"):
+            flow = Flow(recorder, "in", BODY, whole, self._write, self._cut, exchange=source.exchange)
+            if headers.get("content-type", "").lower().startswith("text/event-stream"):
                 recorder.head(facts)
                 flow.unit, flow.read, flow.back = EVENT, frame_in_event, self._post
-            # What is edited has another length.
+            # An edited answer has another length.
             hops = _HOPS if flow.unit is EVENT or recorder.gate.closed else _HOPS - {"content-length"}
             await self.begin(code, [line for line in head if line[0].decode("latin-1").lower() not in hops])
             async for data in response.aiter_raw():
@@ -165,7 +164,7 @@ class _Exchange:
             await self._send({"type": "http.response.body"})
 
     async def begin(self, status: int, head: list[tuple[bytes, bytes]]) -> None:
-        """Write the head of the answer, once."""
+        """Write the head of the answer, unless it is already written."""
         if not self._begun:
             self._begun = True
             await self._send({"type": "http.response.start", "status": status, "headers": head})

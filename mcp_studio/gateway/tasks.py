@@ -1,7 +1,7 @@
-"""Calls that go on as tasks, for clients of both eras (2025-11-25, tasks; extension io.modelcontextprotocol/tasks).
+"""Calls that continue as tasks, for clients of both eras (2025-11-25, tasks; extension io.modelcontextprotocol/tasks).
 
-A client of the handshake era asks for a task; for one of the stateless era that follows tasks, a call becomes one where
-it does so at its server. Tasks are kept in this process.
+A client of the handshake era asks for a task. For a client of the stateless era that supports tasks, a call becomes a
+task when it becomes one at its server. This process holds the tasks.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from mcp_studio.safetext import safe
 from mcp_studio.session.server_requests import timestamp
 
 CORE: dict[str, Any] = {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
-"""What is declared up to 2025-11-25."""
+"""The capabilities that are declared up to 2025-11-25."""
 _TTL = 3_600.0
-"""Seconds for which a task is kept, whatever its client wishes."""
+"""Seconds for which a task is stored at most, whatever its client asks for."""
 _POLL = 500
-"""Milliseconds between two questions that we wish."""
+"""Milliseconds between two polls that we ask clients for."""
 _OF_HANDSHAKE, _OF_STATELESS = ("tasks/result", "tasks/list"), ("tasks/update",)
 _MOST = 100
-"""Tasks of one client."""
+"""Tasks of one client at most."""
 Target = Callable[[Context], tuple[Offer, dict[str, Any]] | None]
-"""The tool that a request calls, where it calls one of a server."""
+"""Returns the offer and arguments of a request that calls a tool of a server, or else None."""
 
 
 class Params(BaseModel):
@@ -52,7 +52,7 @@ class Params(BaseModel):
 
 @record(eq=False)
 class GatewayTask:
-    """One call that its client does not wait for."""
+    """A call whose client does not wait for the answer."""
 
     client: Client
     exchange: Exchange
@@ -62,12 +62,10 @@ class GatewayTask:
 
     @property
     def over(self) -> bool:
-        """Whether it has ended."""
         return self.exchange.running.over.is_set()
 
     @property
     def status(self) -> str:
-        """One of the five states of a task."""
         call = self.exchange.running
         if self.over:
             if isinstance(call.outcome, Cancelled):
@@ -79,15 +77,15 @@ class GatewayTask:
         return "input_required" if self.exchange.asked else "working"
 
     def result(self) -> dict[str, Any]:
-        """What it ended with.
+        """The result of the task.
 
         Raises:
-            MCPError: that is an error.
+            MCPError: the task ended with an error.
         """
         return self.exchange.result_of(self.exchange.running.outcome)
 
     def shape(self, modern: bool) -> dict[str, Any]:
-        """It on the wire."""
+        """The task as a JSON object of the protocol."""
         call = self.exchange.running
         said = call.as_task.message if call.as_task else call.progress.message if call.progress else ""
         ttl, poll = ("ttlMs", "pollIntervalMs") if modern else ("ttl", "pollInterval")
@@ -99,7 +97,7 @@ class GatewayTask:
 
 
 class TaskDesk:
-    """Answers `tasks/…`, and the calls that a client of the handshake era wants as tasks."""
+    """Answers `tasks/…` requests, and starts the calls that a client of the handshake era wants as tasks."""
 
     def __init__(self, gateway: Gateway, target: Target) -> None:
         self._gateway = gateway
@@ -108,7 +106,7 @@ class TaskDesk:
         gateway.on_task = self._became
 
     def add_to(self, server: Server[Any]) -> None:
-        """Register everything."""
+        """Register the handlers, the middleware and the extension."""
         server.middleware.append(self)
         server.extensions[EXTENSION_TASKS] = {}
         for method, handler in {
@@ -118,7 +116,7 @@ class TaskDesk:
             server.add_request_handler(method, Params, handler)
 
     async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
-        """Make a call a task where a client of the handshake era wants that, and refuse methods of the other era."""
+        """Start a call as a task if a client of the handshake era asks for that; refuse methods of the other era."""
         if ctx.method in (_OF_HANDSHAKE if stateless(ctx) else _OF_STATELESS):
             raise MCPError(METHOD_NOT_FOUND, "Method not found")
         task = mapping((ctx.params or {}).get("task"))
@@ -132,7 +130,7 @@ class TaskDesk:
             return {"task": self._keep(exchange, seconds).shape(False)}
 
     def _became(self, exchange: Exchange) -> dict[str, Any]:
-        """A call of a client of the stateless era has become a task at its server."""
+        """Answer a call of a client of the stateless era that has become a task at its server."""
         return {"resultType": "task", **self._keep(exchange, _TTL).shape(True)}
 
     def _keep(self, exchange: Exchange, ttl: float) -> GatewayTask:
@@ -157,7 +155,7 @@ class TaskDesk:
         elif modern and task.over and shape["status"] != "cancelled":
             try:
                 shape["result"] = {"resultType": "complete", **task.result()}
-                shape["status"] = "completed"  # what a tool says of its failure is a result there
+                shape["status"] = "completed"  # in this era, a tool's failure is a result
             except MCPError as error:
                 shape["error"] = {"code": error.error.code, "message": error.error.message, "data": error.error.data}
         return shape

@@ -19,16 +19,16 @@ Scope = Literal[
     "app", "main", "servers", "catalog", "tasks", "call", "history", "result", "trace", "list", "viewer", "json",
     "table", "form", "editor", "dialog", "exchange", "sessions",
 ]  # fmt: skip
-"""Where an action's keys act: everywhere, on the main screen, in one pane, in a kind of widget, in a dialog."""
+"""Where an action's keys work: everywhere, on the main screen, in a pane, in a kind of widget, in a dialog."""
 
 PANES: tuple[Scope, ...] = ("servers", "catalog", "call", "result", "trace")
 
 
 class Key(NamedTuple):
-    """One meaning, and the keys that have it wherever it occurs."""
+    """A meaning, and the keys that have this meaning everywhere."""
 
     keys: str
-    """Comma-separated, spelled as Textual spells keys."""
+    """Keys separated by commas, in Textual's spelling."""
     meaning: str
 
 
@@ -91,21 +91,21 @@ MOVEMENT = ("cursor_up", "cursor_down", "page_up", "page_down", "first", "last",
 
 
 class Action(NamedTuple):
-    """Something a person can do in one scope. Without a row in `KEYS` it has no key, and is found by its name."""
+    """Something that a person can do in one scope. An action without a row in `KEYS` has no key, only its name."""
 
     id: str
     title: str
     scope: Scope
     show: bool = False
-    """Offered in the footer while its scope has the focus."""
+    """Whether the footer shows the action while its scope has the focus."""
     also: str = ""
-    """Other words by which the palette finds it."""
+    """Further words by which the palette finds the action."""
     short: str = ""
-    """Title in the footer, where the full one is too long."""
+    """The title in the footer, if the full title is too long."""
 
     @property
     def keys(self) -> str:
-        """Its keys as Textual spells them; empty where it has none."""
+        """The action's keys in Textual's spelling; empty if it has none."""
         return KEYS[self.id].keys if self.id in KEYS else ""
 
 
@@ -266,9 +266,9 @@ ACTIONS: tuple[Action, ...] = (
 )
 
 _OPEN = {("colon", "main"), ("slash", "servers"), ("slash", "catalog"), ("slash", "trace")}
-"""Keys that open a field, and where: there what is typed next belongs to the field. In it they are letters."""
+"""Keys that open a field, with their scope. The text typed after them belongs to the field; in it they are letters."""
 UNBOUND = "no_key"
-"""Stands in bindings of actions that have no key until the person gives them one."""
+"""The key in bindings of actions that have none, until the person gives them one."""
 _NAMES = {
     "question_mark": "?", "exclamation_mark": "!", "slash": "/", "plus": "+", "left_square_bracket": "[",
     "right_square_bracket": "]", "escape": "esc", "pageup": "pgup", "pagedown": "pgdn", "colon": ":",
@@ -298,10 +298,10 @@ def scoped(*scopes: Scope) -> tuple[Action, ...]:
 
 
 def bindings(*scopes: Scope) -> list[BindingType]:
-    """Textual's bindings of some scopes; each has its action's id, so that `[keys]` can give it other keys.
+    """Textual's bindings of some scopes. Each binding has the id of its action, so that `[keys]` can change its keys.
 
-    Keys with ctrl act before a field that has the focus sees them; letters are the field's. Keys that open a field act
-    first, too: what is typed next is for that.
+    Keys with ctrl act before the focused field gets them; letters belong to the field. A key that opens a field acts
+    first, too, because the letters typed next belong to that field.
     """
     from textual.binding import Binding
 
@@ -317,7 +317,7 @@ def bindings(*scopes: Scope) -> list[BindingType]:
 
 
 def remap(settings: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Check `[keys]` of config.toml: the usable part, and a sentence for everything that is not."""
+    """Check `[keys]` of config.toml: the valid part, and a sentence for every invalid entry."""
     good: dict[str, str] = {}
     problems: list[str] = []
     known = {action.id for action in ACTIONS}
@@ -335,7 +335,7 @@ def remap(settings: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]
 
 
 def _clashes(changed: dict[str, str]) -> Iterator[str]:
-    """Two meanings on one key, where the person's file made it so."""
+    """Report two meanings of one key that the person's file has caused."""
     taken: dict[str, str] = {}
     for id, keys in ({action.id: action.keys for action in ACTIONS} | changed).items():
         for key in filter(None, keys.split(",")):

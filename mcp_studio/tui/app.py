@@ -1,4 +1,4 @@
-"""The application: theme, keys, clipboard, messages to the person. It opens no screens; the main screen is given."""
+"""The application: theme, keys, clipboard, messages to the person. It opens no screens; it is given the main screen."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Severity = Literal["information", "warning", "error"]
 
 
 class StudioApp(GuardedApp):
-    """The studio's app over a running engine, which surrounds it: `run.py` opens both."""
+    """The app on a running engine; `run.py` opens both."""
 
     TITLE = "mcp-studio"
     BINDINGS: ClassVar[list[BindingType]] = bindings("app")
@@ -47,7 +47,7 @@ class StudioApp(GuardedApp):
     VERTICAL_BREAKPOINTS = _HEIGHTS
 
     def __init__(self, studio: Studio, main: Callable[[], Screen[Any]]) -> None:
-        if not os.environ.get("NO_COLOR"):  # empty it means nothing (no-color.org), but to Textual it does
+        if not os.environ.get("NO_COLOR"):  # no-color.org ignores an empty NO_COLOR, but Textual does not
             os.environ.pop("NO_COLOR", None)
         super().__init__()
         self.studio = studio
@@ -57,14 +57,14 @@ class StudioApp(GuardedApp):
         self.set_class(settings.ascii, "-ascii")
         self.animation_level = "none"
         self.piped: Sequence[Json] = ()
-        """What a query has found last, for the fields of forms; empty before there is any."""
+        """The newest result of a query, for the fields of forms; empty until there is one."""
         self.keys, bad_keys = actions.remap(settings.keys)
-        """The person's own keys by the id of their action."""
+        """The person's own keys, by the id of the action."""
         self._problems = list(bad_keys)
         self.own_themes: tuple[str, ...] = ()
-        """The names of the themes that come with the studio, and of the person's own."""
+        """The names of the studio's themes and of the person's own."""
         self._theme_files: list[int] | None = None
-        """When each of the person's own was written, as of the last look."""
+        """The modification times of the person's theme files at the last check."""
         self._load_themes()
         wanted = themes.COLOURLESS if self.no_color else settings.theme
         self.theme = wanted if wanted in self.available_themes else themes.DEFAULT
@@ -90,7 +90,7 @@ class StudioApp(GuardedApp):
         return themes.complete(super().get_css_variables())
 
     def variables_of(self, name: str) -> dict[str, str]:
-        """The CSS variables of a theme, in use or not."""
+        """The CSS variables of a theme, whether or not it is in use."""
         theme = self.available_themes[name]
         return themes.complete({**theme.to_color_system().generate(), **theme.variables})
 
@@ -113,8 +113,8 @@ class StudioApp(GuardedApp):
         self._problems += [f"{file.name}: {reason}" for file, reason in bad]
 
     def reload_themes(self) -> None:
-        """Show what the person has changed in a theme file."""
-        with suppress(OSError):  # removed while it is looked at: looked at again in a second
+        """Apply the person's changes to theme files."""
+        with suppress(OSError):  # a file may vanish meanwhile; the next check comes in a second
             written = [file.stat().st_mtime_ns for file in sorted(self.studio.paths.themes.glob("*.toml"))]
             before, self._theme_files = self._theme_files, written
             if before not in (None, written):
@@ -123,7 +123,7 @@ class StudioApp(GuardedApp):
                 self._tell_problems()
 
     def pop_screen(self) -> AwaitComplete:
-        """Leave a dialog; the main screen stays, also where two quick keys leave the same dialog."""
+        """Close a dialog. The main screen stays, even if two quick keys close the same dialog."""
         return super().pop_screen() if len(self.screen_stack) > 1 else AwaitComplete.nothing()
 
     def keep_theme(self, name: str) -> None:
@@ -163,23 +163,23 @@ class StudioApp(GuardedApp):
             self.fail(error)
 
     def forget(self, server: str = "", uri: str = "") -> None:
-        """Forget what is kept of reads: all of it, that of a server, or that of one resource."""
+        """Drop cached reads: all of them, those of a server, or those of one resource."""
         self.say(f"{units.plural(self.studio.caller.reads.forget(server, uri), 'cached result')} forgotten.")
 
     def copy(self, text: str, name: str = "") -> None:
-        """Put text on the person's clipboard, and say so; `name` says what it is."""
+        """Copy a text to the person's clipboard, and say so; `name` says what the text is."""
         self.say(copied(text, super().copy_to_clipboard, safe(name, 100)))
 
     def copy_to_clipboard(self, text: str) -> None:
-        """What inputs and text areas copy goes the same way."""
+        """Copy text of inputs and text areas in the same way."""
         self.copy(text)
 
     # Keys
 
     def after_typing(self, work: Callable[[], object]) -> None:
-        """Do something once all that was typed or pasted before has arrived.
+        """Do something after all text that was typed or pasted before has arrived.
 
-        Keys with ctrl act in the app, ahead of what still waits for the field and for what listens to it.
+        Keys with ctrl act in the app, ahead of keys that still wait for the field and its listeners.
         """
         focused = self.screen.focused
         work = partial(self.call_later, work)  # keys of lists come back to the app, which has their bindings
@@ -189,5 +189,5 @@ class StudioApp(GuardedApp):
         work()
 
     def key_of(self, action: str) -> str:
-        """The first key of an action, as people write it and with the person's own changes: `^j`."""
+        """The first key of an action as people write it, with the person's own changes: `^j`."""
         return actions.spell(self.keys.get(action, actions.KEYS[action].keys).split(",")[0])

@@ -1,4 +1,4 @@
-"""The only place that listens to the studio's stores: it tells the main screen what changed."""
+"""The only listener to the studio's stores: it tells the main screen which of them have changed."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ if TYPE_CHECKING:
     from mcp_studio.studio import Studio
 
 PAUSE = 0.04
-"""Seconds between two messages, at least: a storm of changes costs 25 repaints a second."""
+"""The least number of seconds between two messages, so that a storm of changes costs at most 25 repaints per second."""
 Store = Literal["servers", "resources", "calls", "inbox", "tasks", "trace"]
-"""Servers with all that they list, subscribed resources, the history of calls, requests, tasks, messages."""
+"""Servers with everything they list, subscribed resources, the history of calls, requests, tasks, messages."""
 
 
 @dataclass
 class StudioChanged(Message):
-    """Something in these stores is another than it was; readers pull what they show."""
+    """These stores have changed; widgets read from them what they show."""
 
     stores: frozenset[Store]
 
 
 class Bridge:
-    """Collects signals and posts one `StudioChanged` for many of them: at once after a rest, then paced."""
+    """Gathers signals into `StudioChanged` messages: the first is posted at once, the next ones after a pause."""
 
     def __init__(self, studio: Studio, target: MessagePump) -> None:
         self._studio = studio
         self._target = target
         self._changed: set[Store] = set()
         self.waiting: asyncio.Handle | None = None
-        """Posts what has changed; None while nothing has."""
+        """The timer that posts the gathered changes; None if there are no changes."""
         self._last = 0.0
 
     def open(self) -> StudioChanged:

@@ -1,4 +1,4 @@
-"""A call that is being prepared: an entry of the catalog, its form, and the value that the form edits."""
+"""The draft of a call: an entry of the catalog, its form, and the value that the form edits."""
 
 from __future__ import annotations
 
@@ -30,49 +30,49 @@ _DESCRIPTION = 700
 
 @record()
 class CallDraft:
-    """One entry and the arguments for it. `value` is the truth; form and JSON editor are views on it."""
+    """An entry and the arguments for it. `value` is the truth; form and JSON editor are views on it."""
 
     entry: Entry
     form: Form
     value: Json
     texts: dict[str, Json]
-    """By JSON pointer, text that is no JSON yet and so cannot be in the value."""
+    """Typed text by JSON pointer that is no JSON, so that the value cannot hold it."""
     change: Change | None = None
-    """How the entry differs from what it was when the person looked at it before."""
+    """How the entry changed since the person last looked at it."""
     mirrors: bool = False
-    """Arguments that are marked so go into HTTP headers on this connection."""
+    """Whether this connection sends marked arguments as HTTP headers, too."""
     support: Support = ""
-    """Whether it can be called as a task."""
+    """Whether the entry can be called as a task."""
     as_task: bool = False
-    """It is to be called so, where that is left to us."""
+    """Whether to call the entry as a task, if the server leaves that to us."""
     hides: bool | None = None
-    """Whether anything secret can be in it; None before that is known."""
+    """Whether the value may contain secrets; None until that is known."""
 
     @property
     def key(self) -> str:
-        """Under which it is kept."""
+        """The key under which the draft is saved."""
         ref = self.entry.ref
         return f"{ref.kind}:{ref.server}:{ref.name}"
 
     @property
     def verb(self) -> str:
-        """What running it means."""
+        """The verb for calling the entry."""
         return {"tool": "call", "resource": "read", "template": "read", "prompt": "get"}[self.entry.ref.kind]
 
     @property
     def secrets(self) -> frozenset[str]:
-        """The places, as JSON pointers, whose values are shown to nobody and written nowhere."""
+        """The JSON pointers of the values that are shown to nobody and written nowhere."""
         if self.hides is None:
             self.hides = may_hold_secrets(self.form)
         return secret_places(self.form, self.value) if self.hides else frozenset()
 
     @property
     def sent(self) -> Json:
-        """The value as the history keeps it: a resource has none."""
+        """The value as the history stores it; None for a resource."""
         return None if isinstance(self.entry.view, ResourceView) else self.value
 
     def look(self, studio: Studio) -> None:
-        """The person sees the entry as it is now: it is marked no more."""
+        """Note that the person sees the entry in its present form, so that it is no longer marked as changed."""
         ref, manager = self.entry.ref, studio.manager
         if ref.server in manager.names():
             self.mirrors = manager.status(ref.server).modern and manager.config(ref.server).kind == "http"
@@ -80,7 +80,7 @@ class CallDraft:
         studio.catalog.acknowledge(ref)
 
     def negotiate(self, studio: Studio, *, wants_task: bool) -> None:
-        """Learn from the connection whether the entry can be called as a task."""
+        """Ask the connection whether the entry can be called as a task."""
         name, view = self.entry.ref.server, self.entry.view
         status = studio.manager.status(name) if name in studio.manager.names() else None
         if status is not None and status.version and isinstance(view, ToolView):
@@ -88,7 +88,7 @@ class CallDraft:
             self.as_task = self.support == "required" or wants_task
 
     def problems(self) -> tuple[SchemaProblem, ...]:
-        """What the fields alone know to be wrong."""
+        """Every problem that the fields alone can find."""
         found = quick(self.form, self.value)
         if self.entry.ref.kind == "template" and not found:
             try:
@@ -98,13 +98,13 @@ class CallDraft:
         return found
 
     async def check(self, studio: Studio) -> tuple[SchemaProblem, ...]:
-        """What the fields know to be wrong with the value, and what only its whole schema knows."""
+        """The problems that the fields find, and those that only the whole schema can find."""
         if isinstance(self.entry.view, ToolView) and isinstance(self.value, dict):
             return await studio.checker.check_arguments(self.form, mapping(self.value))
         return self.problems()
 
     def notices(self, studio: Studio, *, listed: bool) -> list[str]:
-        """What keeps the entry from being called, or should be known about it."""
+        """Sentences on what prevents a call of the entry, or on what the person should know about it."""
         entry, manager, lines = self.entry, studio.manager, list[str]()
         if entry.ref.server not in manager.names():
             lines.append("Its server is not configured any more.")
@@ -122,7 +122,7 @@ class CallDraft:
         return [*lines, *self.form.problems[:3]]
 
     def subject(self, studio: Studio, call: Call | None) -> tuple[Subject, tuple[Recording, int] | None]:
-        """What copies of it are made of, and where the trace has `call`, if that was made with this value.
+        """The subject of copies of this call, and its place in the trace if `call` was made with the present value.
 
         Raises:
             TemplateError: the template cannot be expanded.
@@ -147,22 +147,22 @@ class CallDraft:
         return self.entry.ref.name
 
     def strings(self) -> dict[str, str]:
-        """The value as prompt arguments: strings all of them (server/prompts)."""
+        """The value as prompt arguments, all of them strings (server/prompts)."""
         fields = {field.name: field for field in self.form.fields}
         return {key: to_text(fields.get(key) or Text(key), item) for key, item in mapping(self.value).items()}
 
     async def complete(self, studio: Studio, argument: str, text: str) -> tuple[Sequence[str], str]:
-        """Values for an argument that begins with `text`, given the others, and `20 of 120` where there are more.
+        """Completions of an argument that begins with `text`, given the others; and `20 of 120` if there are more.
 
         Raises:
-            StudioError: the server has none.
+            StudioError: the server offers no completions.
         """
         known = {name: value for name, value in self.strings().items() if name != argument and value}
         found = await studio.caller.complete(self.entry.ref, argument, text, known)
         return found.values, found.count
 
     def switch_subscription(self, studio: Studio) -> str:
-        """Subscribe to the resource, or no longer; gives a sentence on what came of it."""
+        """Subscribe to the resource, or unsubscribe; returns a sentence on the result."""
         ref = self.entry.ref
         if ref.kind not in ("resource", "template"):
             return "Only resources can be subscribed to."
@@ -173,7 +173,7 @@ class CallDraft:
         return f"{'Subscribing to' if on else 'Unsubscribed from'} {safe(uri, 200)}."
 
     def begin(self, studio: Studio, *, fresh: bool = False, approved: bool = False) -> Call:
-        """Start a call of it; nothing is kept of it."""
+        """Start a call of the draft; the draft remembers nothing of it."""
         ref = self.entry.ref
         match ref.kind:
             case "tool":
@@ -184,7 +184,6 @@ class CallDraft:
                 return studio.read_resource(ref.server, self.uri(), fresh=fresh)
 
     def description(self) -> list[str | tuple[str, str]]:
-        """Title, description and address."""
         view, ref = self.entry.view, self.entry.ref
         parts: list[str | tuple[str, str]] = []
         if view.title and view.title != ref.name and not isinstance(view, ResourceView):
@@ -199,7 +198,7 @@ class CallDraft:
 
 
 def draft_of(entry: Entry) -> CallDraft:
-    """A draft with the defaults that the schema of an entry names."""
+    """A draft with the default values of an entry's schema."""
     form = form_of(entry)
     return CallDraft(entry, form, defaults(form), {}, entry.change)
 

@@ -1,5 +1,5 @@
-"""The person's own editor, which gets the terminal while servers and the trace go on; and their clipboard: that of the
-desktop, else through the terminal.
+"""The person's editor, which gets the terminal while servers and the trace go on; and the clipboard: the desktop's, or
+else the terminal's.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ if TYPE_CHECKING:
     from mcp_studio.tui.app import StudioApp
 
 AT_ONCE = 0.5
-"""Seconds in which nobody has edited anything."""
+"""Seconds after which an editor cannot yet have been used: one that ends sooner did not wait for its window."""
 GROUP = "external editor"
 _FALLBACKS = ("nano", "vi", "vim", "notepad")
 _HINT = "Set `editor` in config.toml, $VISUAL or $EDITOR, such as `nano` or `code --wait`."
 OSC52_LIMIT = 74_000
 """Bytes of text that terminals commonly take in one OSC 52 sequence."""
 _HIDDEN = r"[\x00-\x1f\x7f-\x9f]{0,8}"
-"""What some terminals drop of a paste: it may stand inside the sequence."""
+"""Characters that some terminals drop from a paste, so that they may stand inside the sequence."""
 _END_OF_PASTE = re.compile(rf"(?:\x1b{_HIDDEN}\[|\x9b){_HIDDEN}2{_HIDDEN}0{_HIDDEN}1{_HIDDEN}~")
-"""Ends a bracketed paste: what stands behind it would be typed, and a line end would run it."""
+"""The end of a bracketed paste: the terminal would type the text behind it, and a line end would run that text."""
 _PASSES = 8
 _STEM = 60
-"""Characters of the name of a file that is proposed."""
+"""Characters of a proposed file name."""
 
 
 def file_stem(words: str, otherwise: str) -> str:
-    """The name of a file without its ending, made of somebody's words; `otherwise` stands where these do not do."""
+    """A file name without its ending, made from foreign text; `otherwise` if the text gives no name."""
     short = re.sub(r"[^\w.+@-]+", "-", words)[:_STEM].encode()[: LONGEST_NAME - 60]
     plain = short.decode("utf-8", "ignore").strip(".-_+@")
     if not plain:
@@ -55,14 +55,14 @@ def file_stem(words: str, otherwise: str) -> str:
 
 
 class NoEditor(StudioError):
-    """There is no editor, or it could not be used; says what to do."""
+    """There is no editor, or it failed; the hint says what to do."""
 
 
 def find_editor(setting: str) -> tuple[str, ...]:
-    """The command of the setting, `$VISUAL`, `$EDITOR`, or a usual one that is there; a file is its last argument.
+    """The editor's command, from the setting, `$VISUAL`, `$EDITOR`, or a usual one that exists; a file is its argument.
 
     Raises:
-        NoEditor: there is none, or what is set cannot be used.
+        NoEditor: no editor exists, or the chosen one cannot be used.
     """
     commands = {"editor": setting, **{f"${name}": os.environ.get(name, "") for name in ("VISUAL", "EDITOR")}}
     source, command = next(((source, command) for source, command in commands.items() if command.strip()), ("", ""))
@@ -81,10 +81,10 @@ def find_editor(setting: str) -> tuple[str, ...]:
 
 
 async def edit_outside(app: StudioApp, name: str, media_type: str, text: str) -> str | None:
-    """Have a text edited; None where nothing is to be taken, which is told.
+    """Let the person edit a text in their editor; None if there is no new text, which a message explains.
 
-    Run it in a worker of the app: one of a screen would end with it. The file is gone afterwards, unless it holds what
-    was written and cannot be taken: then its place is told.
+    Run this in a worker of the app, because a worker of a screen would end with the screen. The file is deleted
+    afterwards, unless it holds a new text that could not be taken: then the message names it.
     """
     file: Path | None = None
     keep = False
@@ -96,8 +96,8 @@ async def edit_outside(app: StudioApp, name: str, media_type: str, text: str) ->
         after = await asyncio.to_thread(read_back, file, text, app.studio.limits.field_file)
         keep = code != 0 and after != text
         if code != 0:
-            kept = f" What was written is kept in {file}." if keep else ""
-            app.say(f"{Path(editor[0]).stem} ended with code {code}: the field is as it was.{kept}", "warning")
+            place = f" The new text is kept in {file}." if keep else ""
+            app.say(f"{Path(editor[0]).stem} ended with code {code}: the field is as it was.{place}", "warning")
         elif after == text and time.monotonic() - began < AT_ONCE:
             app.say(f"{Path(editor[0]).stem} ended at once. One that opens a window has to wait. {_HINT}", "warning")
         return after if code == 0 and after != text else None
@@ -125,27 +125,27 @@ def write_private(name: str, media_type: str, text: str) -> Path:
 
 
 def read_back(file: Path, before: str, most: int) -> str:
-    """What the editor left, without the line break that editors put at the end of a file.
+    """The text that the editor left, without the line break that editors add at the end of a file.
 
     Raises:
-        NoEditor: it is gone, too large, or no UTF-8 text.
+        NoEditor: the file is gone, too large, or no UTF-8 text.
     """
     try:
-        with file.open("rb") as stream:  # editors may have put another file in its place
+        with file.open("rb") as stream:  # the editor may have replaced the file
             data = stream.read(most + 1)
         if len(data) > most:
-            raise NoEditor(f"What was written is larger than {most:,} bytes (limit field_file).")
+            raise NoEditor(f"The new text is larger than {most:,} bytes (limit field_file).")
         after = data.decode("utf-8", "surrogatepass").removeprefix("\ufeff")
     except OSError as problem:
         raise NoEditor(f"The file that was edited cannot be read: {problem.strerror or problem}.") from None
     except UnicodeDecodeError:
-        raise NoEditor("What was written is no UTF-8 text.") from None
+        raise NoEditor("The new text is not UTF-8.") from None
     bare = after.removesuffix("\n").removesuffix("\r")
     return after if before.endswith("\n") or bare.endswith("\n") or not after.endswith("\n") else bare
 
 
 async def edit_file(app: StudioApp, file: str) -> None:
-    """Open a file of the person in their editor; where it cannot be, its place is told."""
+    """Open a file of the person in their editor; if that fails, say where the file is."""
     try:
         await _run_away(app, (*find_editor(app.studio.config.settings.editor), file))
     except NoEditor as problem:
@@ -155,17 +155,17 @@ async def edit_file(app: StudioApp, file: str) -> None:
 
 
 async def _run_away(app: StudioApp, argv: Sequence[str]) -> int:
-    """Run a program on the terminal, or without one where that cannot be given away; gives its exit code."""
+    """Run a program on the terminal, or without one if the app cannot give it away; returns the exit code."""
     with _ignored_interrupts(), _suspended(app) as stream:
         try:
             process = await asyncio.create_subprocess_exec(*argv, stdin=stream, stdout=stream, stderr=stream)
         except OSError as problem:
-            failure = problem  # raised in here, it would leave the app suspended
+            failure = problem  # raised here, the exception would leave the app suspended
         else:
             try:
                 return await process.wait()
             finally:
-                if process.returncode is None:  # the app ends, and so does what has its terminal
+                if process.returncode is None:  # the app ends, and so does the program on its terminal
                     process.kill()
                     await process.wait()
     raise failure
@@ -173,7 +173,7 @@ async def _run_away(app: StudioApp, argv: Sequence[str]) -> int:
 
 @contextmanager
 def _suspended(app: StudioApp) -> Generator[int | None]:
-    """The app is off the terminal, and draws nothing; gives a program's streams: None for the terminal."""
+    """Take the app off the terminal; yields the program's streams, None meaning the terminal itself."""
     try:
         with app.suspend(), app.batch_update():
             yield None
@@ -183,7 +183,7 @@ def _suspended(app: StudioApp) -> Generator[int | None]:
 
 @contextmanager
 def _ignored_interrupts() -> Generator[None]:
-    """Ctrl+C in the editor is not ours. A handler of ours is not handed on to programs, unlike ignoring it."""
+    """Keep Ctrl+C in the editor from stopping us. Programs inherit an ignored signal, but not a handler."""
     numbers = [getattr(signal, name) for name in ("SIGINT", "SIGQUIT") if hasattr(signal, name)]
     before = {number: signal.signal(number, lambda *_: None) for number in numbers}
     try:
@@ -196,26 +196,26 @@ def _ignored_interrupts() -> Generator[None]:
 # The clipboard
 
 
-def copied(text: str, through_terminal: Callable[[str], None], told: str = "") -> str:
-    """Copy text; returns in a few words what happened, for the person, with `told` in the place of how much it is.
+def copied(text: str, through_terminal: Callable[[str], None], words: str = "") -> str:
+    """Copy a text; returns what happened, as a sentence that calls the text by `words`, or else by its size.
 
-    A desktop's clipboard is not the person's when the session came over SSH, so then only the terminal is asked.
+    The desktop's clipboard is not the person's own in a session over SSH, so only the terminal's is used there.
     """
-    # Half a character, as a server may send or a file's name have, is in no encoding that anybody takes.
+    # No encoding takes half a character, which servers and file names may contain.
     whole = text.encode("utf-8", "replace").decode()
     text = pasteable(whole)
     note = ", without what would end a paste and type the rest" * (text != whole)
     hidden = " It holds control or invisible characters, which are copied as they are." * hidden_in(text)
     if _has_desktop() and _by_desktop(text):
-        return f"Copied {told or _amount(text)}{note}.{hidden}"
+        return f"Copied {words or _amount(text)}{note}.{hidden}"
     if len(text.encode()) > OSC52_LIMIT:
         return f"Not copied: {_amount(text)} is more than terminals take. Save it instead."
     through_terminal(text)
-    return f"Copied {told or _amount(text)} through the terminal{note}.{hidden}"
+    return f"Copied {words or _amount(text)} through the terminal{note}.{hidden}"
 
 
 def pasteable(text: str) -> str:
-    """The text without the sequence that ends a bracketed paste, also where taking it out makes another one."""
+    """The text without the end of a bracketed paste, even where removing one end puts another together."""
     for _ in range(_PASSES):
         text, found = _END_OF_PASTE.subn("", text)
         if not found:

@@ -1,4 +1,4 @@
-"""Where Textual is held: what leaves for the terminal, and the one use of a private part of Textual with its reason."""
+"""Our extension of Textual's App: the filter of everything drawn, and the one use of a private part of Textual."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from textual.worker import WorkerFailed
 from mcp_studio.safetext import is_live
 
 PICTURE = "mcp_studio_picture"
-"""In the meta data of the style of a picture's cells, which only `views/image.py` sets: text cannot."""
+"""The meta data of a picture's cells. Only `views/image.py` sets it; text from a server cannot."""
 PLACEHOLDER = "\U0010eeee"
-"""What a terminal draws a cell of a picture at, by Kitty's protocol."""
+"""The character at which a terminal draws a cell of a picture, in Kitty's protocol."""
 
 
 class TerminalWall(LineFilter):
-    """The second wall: whatever a widget draws, nothing live leaves for the terminal.
+    """The second wall: whatever a widget draws, no live character reaches the terminal.
 
-    `safetext.safe` makes foreign text visible and harmless before a widget takes it. This filter stands behind it, for
-    all widgets (borders, titles and toasts too), for the day somebody forgets.
+    `safetext.safe` makes foreign text visible and harmless before a widget takes it. In case a widget misses that, this
+    filter stands behind all widgets, including borders, titles and toasts.
 
-    Removes C0, C1, bidi, zero-width, tag and similar characters and terminal links from every line that is drawn.
+    It removes C0, C1, bidi, zero-width, tag and similar characters and terminal links from every drawn line.
 
-    What is removed leaves as many cells as it took, so the layout stays whole. Lines without any of it (nearly all)
-    pass as they are. Pictures keep the character that their terminal draws them at: it is private, so text of a server
-    that has it loses it.
+    A removed character leaves as many cells as it took, so that the layout stays whole. Lines without such characters
+    (nearly all) pass unchanged. Pictures keep the character at which the terminal draws them; it is a private one,
+    so text from a server loses it.
     """
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """The segments without anything live in them; the same list when nothing was."""
+        """The segments without live characters; the same list if there are none."""
         for text, style, _ in segments:
             if (style is not None and style.link) or _clean(text) != text:
                 return [Segment(_cleaned(text, style), _unlinked(style)) for text, style, _ in segments]
@@ -46,7 +46,7 @@ class TerminalWall(LineFilter):
 
 
 class Colourless(LineFilter):
-    """Takes out all colours (no-color.org); what has a bright background, as the cursor, is reversed instead."""
+    """Removes all colours (no-color.org); cells with a bright background, such as the cursor, are reversed instead."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         return [Segment(text, _colourless(style)) for text, style, _ in segments]
@@ -54,7 +54,7 @@ class Colourless(LineFilter):
 
 COLOURLESS = Colourless()
 WALL = TerminalWall()
-"""The one instance: lines are cached per filter object."""
+"""The only instance, because Textual caches lines per filter object."""
 
 
 def _clean(text: str) -> str:
@@ -67,12 +67,12 @@ def _cleaned(text: str, style: Style | None) -> str:
 
 
 @lru_cache(4096)
-def _without_live(text: str, kept: str = "") -> str:
-    live = {char for char in set(text) if is_live(char) and char != kept}
+def _without_live(text: str, exception: str = "") -> str:
+    live = {char for char in set(text) if is_live(char) and char != exception}
     if not live:
         return text
-    left = "".join(char for char in text if char not in live)
-    return set_cell_size(left, cell_len(text))
+    rest = "".join(char for char in text if char not in live)
+    return set_cell_size(rest, cell_len(text))
 
 
 @lru_cache(512)
@@ -89,14 +89,14 @@ def _unlinked(style: Style | None) -> Style | None:
 
 
 class GuardedApp(App[int]):
-    """An app behind the wall; a mistake of its own ends it without a report of local variables, which may hold tokens.
+    """An app behind the wall. A bug ends it without a report of local variables, which may contain tokens.
 
     Textual prints a traceback with locals, and has no setting or hook for another report (`App._fatal_error`).
     `run.py` writes a redacted report of `failure`.
     """
 
     failure: Exception | None = None
-    """The mistake that ended the app."""
+    """The bug that ended the app."""
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         return [*super().get_line_filters(), WALL, *([COLOURLESS] if self.no_color else [])]
@@ -112,7 +112,7 @@ class GuardedApp(App[int]):
         self._close_messages_no_wait()
 
     def _left(self, error: Exception) -> bool:
-        """Whether a widget was not found by work of a screen that was left meanwhile: nobody would see its result."""
+        """Whether work of a closed screen did not find a widget: nobody would see the result of that work."""
         cause = error.error if isinstance(error, WorkerFailed) else error
         trace = cause.__traceback__ if isinstance(cause, (NoMatches, NoScreen)) else None
         while trace is not None:

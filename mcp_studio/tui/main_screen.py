@@ -1,4 +1,4 @@
-"""The main screen: five panes, what their messages mean to one another, and how the person has arranged them."""
+"""The main screen: five panes, the messages between them, and the person's arrangement of them."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 
 
 class Border(NamedTuple):
-    """What a drag changes: the width or height of one widget. That of the trace is its upper one."""
+    """A border that the person can drag, which changes the width or height of one widget. The trace has it on top."""
 
     name: str
-    """Id of the widget."""
+    """The id of the widget."""
     wide: bool
     least: int
 
@@ -53,11 +53,11 @@ _BORDERS = {
     "call-height": Border("call", False, 5), "call-width": Border("call", True, 30),
     "trace-height": Border("trace", False, 5),
 }  # fmt: skip
-"""By their names in the file."""
+"""By the name of the border in the file."""
 
 
 class Layout:
-    """What the person has changed, over the style sheet."""
+    """The person's changes to the sizes in the style sheet."""
 
     def __init__(self, screen: MainScreen) -> None:
         self._screen = screen
@@ -65,10 +65,10 @@ class Layout:
         self._saved: dict[str, Json] = {}
         self._file = screen.app.studio.paths.state / "layout.json"
         self.dragged: str | None = None
-        """The border that the pointer holds."""
+        """The border that the person drags."""
 
     def restore(self) -> None:
-        """Arrange the panes as in the last run; what cannot be read in the file costs that alone."""
+        """Arrange the panes as in the last run; an unreadable part of the file is ignored."""
         found = read_object(self._file, largest=10_000)
         for key, size in mapping(found.get("sizes")).items():
             if key in _BORDERS and isinstance(size, int) and 0 < size < 1_000:
@@ -86,7 +86,7 @@ class Layout:
         table.follows = table.following = found.get("follow") is not False
 
     def save(self) -> None:
-        """Write it for the next run, where something is another than it was."""
+        """Write the arrangement for the next run if it has changed."""
         screen = self._screen
         state: dict[str, Json] = {
             "version": 1,
@@ -101,20 +101,19 @@ class Layout:
                 write_object(self._file, state)
 
     def reset(self) -> None:
-        """Give every pane the size of the style sheet again."""
+        """Give every pane its size from the style sheet again."""
         self._sizes.clear()
         for border in _BORDERS.values():
             styles = self._screen.query_one(f"#{border.name}").styles
             styles.width = styles.height = styles.max_height = None
 
     def grab(self, x: int, y: int) -> bool:
-        """Take the border at a place of the screen; False where there is none."""
-        held = (key for key, border in _BORDERS.items() if self._fits(border) and self._lies_at(border, x, y))
-        self.dragged = next(held, None)
+        """Start to drag the border at a place of the screen; False if there is no border."""
+        borders = (key for key, border in _BORDERS.items() if self._fits(border) and self._lies_at(border, x, y))
+        self.dragged = next(borders, None)
         return self.dragged is not None
 
     def drag(self, event: MouseMove) -> None:
-        """Move the border with the pointer."""
         if self.dragged is not None:
             border = _BORDERS[self.dragged]
             region = self._screen.query_one(f"#{border.name}").region
@@ -131,7 +130,7 @@ class Layout:
         return y == (region.y if border.name == "trace" else region.bottom - 1) and region.x <= x < region.right
 
     def _fits(self, border: Border) -> bool:
-        """Call and result stand beside each other on a huge screen; the trace may cover all other panes."""
+        """Whether a border exists: only a huge screen has `call-width`; a trace over the other panes has none."""
         if border.name == "trace":
             return not self._screen.has_class("-trace")
         return border.name != "call" or border.wide == self._screen.has_class("-huge")
@@ -145,11 +144,11 @@ class Layout:
 
 
 class MainScreen(Screen[None]):
-    """Connects the panes: each knows its own part of the studio, and none knows another."""
+    """Connects the panes: each pane knows its own part of the studio, and no other pane."""
 
     app = getters.app(StudioApp)
     AUTO_FOCUS = ""
-    """Where a result comes as a dialog goes, its pane takes the focus; "*" would choose a filter that is not shown."""
+    """If a result arrives as a dialog closes, the result pane takes the focus; "*" would focus a hidden filter."""
     BINDINGS: ClassVar[list[BindingType]] = bindings("main")
     header = getters.query_one(StudioHeader)
     servers = getters.query_one(ServersPane)
@@ -162,7 +161,7 @@ class MainScreen(Screen[None]):
         super().__init__()
         self._answer_passphrases = answer_passphrases
         self._stale = False
-        """Figures of messages have changed since they were shown."""
+        """Whether metrics of messages have changed since they were shown."""
 
     def compose(self) -> ComposeResult:
         self.app.fit(self)
@@ -202,7 +201,7 @@ class MainScreen(Screen[None]):
     # What changed
 
     def on_studio_changed(self, event: StudioChanged) -> None:
-        """Pull what changed out of the stores."""
+        """Pull the changes from the stores."""
         if "servers" in event.stores:
             self.servers.refresh_servers()
             self.catalog.refresh_lists()
@@ -224,11 +223,11 @@ class MainScreen(Screen[None]):
             self._stale = True
 
     def _second(self) -> None:
-        """What counts down or is counted is shown once a second, while it changes."""
+        """Show changed counts and countdowns, once per second."""
         self.app.reload_themes()
         self.arrangement.save()
         self.trace.tell_held()
-        if self.is_active:  # under a dialog each change would paint all of the screen
+        if self.is_active:  # under a dialog, each change would repaint the whole screen
             self.servers.tick()
             if self._stale:
                 self._stale = not self.app.studio.numbers.look()
@@ -238,19 +237,19 @@ class MainScreen(Screen[None]):
                 self.call.refresh_entry()
 
     def on_screen_resume(self) -> None:
-        """What changed under a dialog was not shown."""
+        """Show the changes that came while a dialog was open."""
         self.trace.table.refresh_entries()
 
     # What panes say to one another
 
     def on_catalog_pane_highlighted(self) -> None:
-        """Show the entry once the cursor is drawn: forms take their time, and the cursor may go on meanwhile."""
+        """Show the entry after the cursor is drawn: forms are slow, and the cursor may move on meanwhile."""
         self.call_after_refresh(self._preview)
 
     def _preview(self) -> None:
-        """Show what the cursor is on: an entry, or a server.
+        """Show the entry or the server under the cursor.
 
-        Who works with a form or a result keeps it, though the cursor moves because its server is gone.
+        A form or result with the focus stays, even if the cursor moves because its server is gone.
         """
         pane = self.focused_pane
         if pane is self.servers:
@@ -274,8 +273,8 @@ class MainScreen(Screen[None]):
         self.show_message(event.number)
 
     def on_call_pane_shown(self, event: CallPane.Shown) -> None:
-        """Show the newest call; one that begins takes the focus from its form: there it is cancelled and answered."""
-        if self.result.place.is_attached:  # it is not, when the studio is left while servers begin
+        """Show the newest call. A new call moves the focus to the result, where it can be cancelled and answered."""
+        if self.result.place.is_attached:  # the result is not attached if the studio is closed while servers start
             self.result.show(event.draft, event.call)
         if event.elsewhere and event.draft is not None:
             self.catalog.show_entry(event.draft.entry.ref)
@@ -313,7 +312,7 @@ class MainScreen(Screen[None]):
             self.go_to(self.result)
 
     def show_entry(self, ref: Ref) -> Entry | None:
-        """Show an entry in catalog and call pane alike; None where no server lists it."""
+        """Show an entry in the catalog and in the call pane; None if no server lists it."""
         found = self.app.studio.catalog.find(ref)
         if not found:
             self.app.say(f"{safe(ref)} is not listed by its server.", "warning")
@@ -326,32 +325,31 @@ class MainScreen(Screen[None]):
 
     @property
     def panes(self) -> tuple[Pane, ...]:
-        """The five, in the order of their numbers."""
+        """The five panes in the order of their numbers."""
         return self.servers, self.catalog, self.call, self.result, self.trace
 
     @property
     def focused_pane(self) -> Pane | None:
-        """The pane that has the focus."""
         return next((pane for pane in self.panes if pane.has_focus_within), None)
 
     def go_to(self, pane: Pane) -> None:
-        """Show a pane, and give it the focus; the call pane shows what the cursor was on."""
+        """Show a pane and give it the focus; the call pane shows the entry under the cursor."""
         self._preview()
         if self.maximized not in (None, pane):
             self.minimize()
         self.set_class(pane is self.trace, "-trace")
-        self.set_focus(pane.entry_point())  # at once: what is typed next belongs to it
+        self.set_focus(pane.entry_point())  # at once: the keys typed next belong to the pane
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
-        """The trace, where it lies over the other panes, goes when another pane has the focus."""
+        """Close a trace that covers the other panes when another pane gets the focus."""
         if (pane := self.focused_pane) is not None:
             self.set_class(pane is self.trace and self.has_class("-trace"), "-trace")
-            # It matters on a slim screen alone: elsewhere the style of all widgets would be found anew for nothing.
+            # Only a slim screen uses this class; elsewhere, an update would restyle all widgets for nothing.
             self.set_class(pane in (self.call, self.result), "-desk", update=self.has_class("-slim"))
             self.call_after_refresh(self._preview)
 
     def on_mouse_down(self, event: MouseDown) -> None:
-        """A border between panes can be dragged."""
+        """Start to drag a border between panes."""
         if self.maximized is None and self.arrangement.grab(event.screen_x, event.screen_y):
             self.capture_mouse()
 
@@ -385,7 +383,7 @@ class MainScreen(Screen[None]):
     def action_next_pane(self, step: int = 1) -> None:
         shown = [pane for pane in self.panes if pane.display and pane.region]
         at = shown.index(self.focused_pane) if self.focused_pane in shown else 0
-        if shown:  # none is before the first layout, and on a terminal that is too small
+        if shown:  # no pane is shown before the first layout, or on a terminal that is too small
             self.go_to(shown[(at + step) % len(shown)])
 
     def action_previous_pane(self) -> None:
@@ -407,7 +405,7 @@ class MainScreen(Screen[None]):
             self.maximize(self.focused_pane, container=False)
 
     def action_back(self) -> None:
-        """One step back: out of the zoom, a filter, a scope, the trace, the form."""
+        """Go one step back: out of the zoom, a filter, a scope, the trace, or the form."""
         if self.maximized is not None:
             self.minimize()
         elif self.focused_pane is None or not self.focused_pane.step_back():
@@ -417,7 +415,7 @@ class MainScreen(Screen[None]):
         self.app.after_typing(self._submit)
 
     def _submit(self) -> None:
-        self._preview()  # the cursor may have moved since anything was drawn
+        self._preview()  # the cursor may have moved since the last drawing
         self.call.action_submit()
 
     def action_cancel(self) -> None:
@@ -428,7 +426,7 @@ class MainScreen(Screen[None]):
         self.call.action_save_call()
 
     async def action_server(self, action: str) -> None:
-        """Do something with the server that is shown: what its buttons in the call pane stand for."""
+        """Run an action on the shown server, for the buttons of the call pane."""
         self.servers.go_to(self.call.server)
         await self.servers.run_action(action)
 
@@ -446,7 +444,6 @@ class MainScreen(Screen[None]):
         self.app.push_screen(Logs(""), self.show_message)
 
     def show_message(self, number: int | None) -> None:
-        """Show a message of the trace."""
         if number is not None:
             self.go_to(self.trace)
             self.trace.show_message(number)
@@ -464,7 +461,7 @@ class MainScreen(Screen[None]):
         self.inbox.open_activity()
 
     async def action_search(self) -> None:
-        """Once it is there: what is typed next belongs to it."""
+        """Wait until the dialog is there, because the keys typed next belong to it."""
         from mcp_studio.tui.screens.search import Search
 
         await self.app.push_screen(Search(), lambda found: self.open_ref(*found) if found else None)
@@ -482,7 +479,7 @@ class MainScreen(Screen[None]):
                     pane.tabs.active = target.id or ""
 
     def action_help(self) -> None:
-        """What can be done here, also in a dialog: in the pane, with what has the focus, everywhere."""
+        """List what can be done here, even in a dialog: in the pane, with the focused widget, everywhere."""
         from mcp_studio.tui.screens.studio import Help
 
         screen, pane = self.app.screen, self.focused_pane if self.app.screen is self else None
@@ -496,7 +493,7 @@ class MainScreen(Screen[None]):
         self.app.push_screen(Help(pane.scope if pane is not None else "this dialog", sections), self.do)
 
     async def do(self, action: Action | None) -> None:
-        """Do what was chosen in help or palette: in its pane, or in what has the focus and what that stands in."""
+        """Run an action chosen in help or palette: in its pane, or on the focused widget and its ancestors."""
         if action is None:
             return
         nodes: Sequence[DOMNode] = (self.app.screen.focused or self.app.screen).ancestors_with_self
@@ -510,12 +507,12 @@ class MainScreen(Screen[None]):
             await node.run_action(action.id)
 
     def open_ref(self, ref: Ref, submit: bool = False) -> None:
-        """Work with an entry: go to its form, and with `submit` call it."""
+        """Go to the form of an entry; with `submit`, call it, too."""
         if (entry := self.show_entry(ref)) is not None:
             self.call.open(entry, submit=submit)
 
     async def action_palette(self) -> None:
-        """Once it is there: what is typed next belongs to it."""
+        """Wait until the palette is there, because the keys typed next belong to it."""
         from mcp_studio.tui.screens.palette import Palette
 
         await self.app.push_screen(Palette())
@@ -534,10 +531,10 @@ class MainScreen(Screen[None]):
         self.app.push_screen(About())
 
     def action_quit(self) -> None:
-        """Leave; where calls run, ask before."""
+        """Leave the studio, after a question if calls run."""
         running = self.app.studio.caller.running
         if not running:
-            self.call_after_refresh(self.app.exit, 0)  # the key may come before all is mounted
+            self.call_after_refresh(self.app.exit, 0)  # the key may come before everything is mounted
             return
         from mcp_studio.tui.screens.dialog import Confirm
 

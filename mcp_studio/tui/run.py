@@ -1,4 +1,4 @@
-"""Running the studio in the terminal: the engine around the app, its log file, and every way to an orderly end."""
+"""Runs the studio in the terminal: the engine around the app, the log file, and an orderly end in every case."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _START = 3.0
 
 
 def run(config: Config, paths: Paths) -> int:
-    """Open the studio on the terminal until the person leaves; returns the exit code."""
+    """Run the studio on the terminal until the person leaves; returns the exit code."""
     # Textual reads its settings when it is imported; collecting garbage meanwhile costs a tenth of the start.
     os.environ.setdefault("TEXTUAL_FPS", "240")
     os.environ.setdefault("ESCDELAY", "25")
@@ -57,7 +57,7 @@ Box = tuple[int, int, int, int]
 
 
 def boxes(columns: int, rows: int) -> list[Box]:
-    """Where the style sheet puts what stands beside the work, the work, and the trace; nothing on a tiny terminal."""
+    """The places of sidebar, work area and trace according to the style sheet; none on a tiny terminal."""
     if columns < 40 or rows < 10:
         return []
     trace = max(6, (rows - 1) * 3 // 10) if columns >= 110 and rows >= 36 else 0
@@ -71,12 +71,12 @@ def boxes(columns: int, rows: int) -> list[Box]:
 
 @contextmanager
 def first_frame(*, plain: bool) -> Generator[None]:
-    """Draw borders before Textual is imported, for a third of a second would be blank; Textual draws over them.
+    """Draw borders before Textual is imported, because the screen would be blank for a third of a second.
 
-    Keys that come meanwhile wait for Textual as they are. The terminal is given back here where the studio ends before
-    Textual has it.
+    Textual draws over the borders. Keys that come meanwhile wait for Textual unchanged. If the studio ends before
+    Textual takes the terminal over, this function restores the terminal.
     """
-    terminal = sys.__stderr__  # as Textual does
+    terminal = sys.__stderr__  # the stream that Textual draws on
     if terminal is None or not terminal.isatty() or sys.platform == "win32":
         yield
         return
@@ -101,7 +101,7 @@ def first_frame(*, plain: bool) -> Generator[None]:
     try:
         yield
     finally:
-        with suppress(OSError, termios.error):  # the terminal has gone
+        with suppress(OSError, termios.error):  # the terminal may be gone
             terminal.write("\x1b[?1049l\x1b[?25h")
             terminal.flush()
             termios.tcsetattr(terminal, termios.TCSANOW, before)
@@ -134,9 +134,9 @@ async def _open(config: Config, paths: Paths) -> tuple[int, BaseException | None
 
 
 class Passphrases:
-    """Questions for the passphrase of the encrypted file wait until there is a screen to ask them on.
+    """Holds questions for the passphrase of the encrypted file until a screen can ask them.
 
-    Servers, which may need it, are started before the screen.
+    Servers may need the passphrase, and start before there is a screen.
     """
 
     def __init__(self) -> None:
@@ -144,18 +144,18 @@ class Passphrases:
         self._ask: AskPassphrase | None = None
 
     def ask(self, new: bool) -> str:
-        """Ask; empty where nobody can be asked. For other threads than that of the app."""
+        """Ask for the passphrase; empty if nobody can be asked. Blocks, so it runs in other threads than the app's."""
         self._answering.wait()
         return self._ask(new) if self._ask is not None else ""
 
     def answer_with(self, ask: AskPassphrase | None) -> None:
-        """From now on questions go to `ask`; with None nobody answers them any more."""
+        """Send questions to `ask` from now on; with None, nobody answers them any more."""
         self._ask = ask
         self._answering.set()
 
 
 async def _watch_terminal(app: StudioApp) -> None:
-    """End the app when the terminal has gone without a signal, as one does that another program had opened."""
+    """End the app when the terminal is gone without a signal, as happens if another program had opened the terminal."""
     poll = select.poll()
     poll.register(sys.stdin.fileno(), 0)
     while not any(event & (select.POLLHUP | select.POLLERR) for _, event in poll.poll(0)):  # noqa: ASYNC110
@@ -164,7 +164,7 @@ async def _watch_terminal(app: StudioApp) -> None:
 
 
 class _Redacting(logging.Formatter):
-    """Redacts and sanitizes each record."""
+    """Redacts and sanitizes each log record."""
 
     def __init__(self, redactor: Redactor) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
@@ -175,7 +175,7 @@ class _Redacting(logging.Formatter):
 
 
 def _log_to(file: Path, redactor: Redactor) -> None:
-    """Send all logging and all warnings into a file, redacted and bounded: the app has the terminal."""
+    """Write all logging and warnings to a file, redacted and bounded, because the app has the terminal."""
     file.parent.mkdir(parents=True, exist_ok=True)
     handler = RotatingFileHandler(
         file, maxBytes=_LARGEST_LOG, backupCount=1, encoding="utf-8", delay=True, errors="backslashreplace"
@@ -186,7 +186,7 @@ def _log_to(file: Path, redactor: Redactor) -> None:
 
 
 def crash_report(error: BaseException, folder: Path, redactor: Redactor) -> str:
-    """Write where it happened (no local variables) into a file; returns the sentence for the terminal."""
+    """Write the traceback, without local variables, to a file; returns the sentence for the terminal."""
     what = type(error).__name__
     text = "".join(traceback.format_exception(error))[-_MOST:]
     file = folder / f"crash-{time.strftime('%Y%m%d-%H%M%S')}.log"

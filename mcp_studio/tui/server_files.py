@@ -1,4 +1,4 @@
-"""Writing the person's files: servers, agreed project files, settings."""
+"""Writes the person's files: servers, trusted project files, settings."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ def ours(source: Source) -> bool:
 
 
 def place_of(studio: Studio, name: str = "") -> Source:
-    """Where an entry is saved: where it stands, a new one in the file that `--config` names, else the person's own."""
+    """The file for an entry: its own file; for a new entry the file that `--config` names, or else the person's own."""
     source = studio.manager.config(name).source if name else Source("file", studio.config.named)
     return source if ours(source) else Source("user", str(studio.paths.config_file))
 
 
 def places_of(studio: Studio, name: str = "") -> tuple[Source, ...]:
-    """Where an entry can be saved: an old one where it stands, a new one also in the person's own file."""
+    """The files that can take an entry: an old entry only its own file, a new entry also the person's own file."""
     first, own = place_of(studio, name), Source("user", str(studio.paths.config_file))
     return (first,) if name or first.file == own.file else (first, own)
 
 
 async def save(studio: Studio, server: ServerConfig, old_name: str = "", place: Source | None = None) -> None:
-    """Write an entry and connect it; without a place it goes where `place_of` says.
+    """Write an entry and connect it; without a `place`, `place_of` chooses the file.
 
     Raises:
-        ConfigError: it cannot be started as it is written, or the file cannot be written.
+        ConfigError: the entry cannot be started as written, or the file cannot be written.
     """
     source = place or place_of(studio, old_name)
     file = Path(source.file)
@@ -53,7 +53,7 @@ async def save(studio: Studio, server: ServerConfig, old_name: str = "", place: 
 
 
 async def forget(studio: Studio, name: str) -> None:
-    """Close a server, and take its entry out of the person's file where it is from there.
+    """Close a server, and remove its entry from the file if the studio may write that file.
 
     Raises:
         ConfigError: the file cannot be written.
@@ -65,10 +65,10 @@ async def forget(studio: Studio, name: str) -> None:
 
 
 async def keep_roots(studio: Studio, name: str, roots: tuple[Root, ...]) -> str:
-    """Use other roots at once, and write them where the server's entry is; says in a sentence what was done.
+    """Use other roots at once, and write them into the server's entry; returns a sentence on what was done.
 
     Raises:
-        ConfigError: a root cannot be used as it is written, or the file cannot be written; nothing has changed then.
+        ConfigError: a root cannot be used as written, or the file cannot be written; then nothing has changed.
     """
     config = studio.manager.config(name)
     effective_roots(roots, config)
@@ -84,10 +84,10 @@ async def keep_roots(studio: Studio, name: str, roots: tuple[Root, ...]) -> str:
 
 
 async def keep_legacy(studio: Studio, name: str, *, save: bool) -> None:
-    """Connect a server in the era with a handshake, and write that into its entry where it is to be saved.
+    """Connect a server in the era with a handshake, and write that into its entry if `save` is set.
 
     Raises:
-        ConfigError: the file cannot be written; nothing has changed then.
+        ConfigError: the file cannot be written; then nothing has changed.
     """
     config = studio.manager.config(name)
     written = replace(config.written or config, era="legacy", protocol_version="", written=None)
@@ -97,10 +97,10 @@ async def keep_legacy(studio: Studio, name: str, *, save: bool) -> None:
 
 
 async def agree(studio: Studio, file: Untrusted) -> None:
-    """Use a project's file from now on, as long as it stays as it is.
+    """Trust a project's file in its present content, and use its servers.
 
     Raises:
-        ConfigError: the agreement cannot be written, or a server cannot be started as it is written.
+        ConfigError: the agreement cannot be written, or a server cannot be started as written.
     """
     store = TrustStore(studio.paths.trust_file)
     await asyncio.to_thread(store.agree, file.digest, file.file)
@@ -109,10 +109,10 @@ async def agree(studio: Studio, file: Untrusted) -> None:
 
 
 async def keep_secrets_in_file(studio: Studio) -> str:
-    """Keep tokens and secrets in an encrypted file from now on, also after the next start; says where that stands.
+    """Store tokens and secrets in an encrypted file from now on, also after a restart; returns the setting's file.
 
     Raises:
-        ConfigError: it cannot be written.
+        ConfigError: the setting cannot be written.
     """
     file = studio.paths.config_file
     await asyncio.to_thread(set_value, file, ("secrets", "store"), "file")
@@ -124,7 +124,7 @@ def put_rule(file: Path, rule: AnswerRule | PolicyRule) -> None:
     """Write a rule before all others of its kind in a file, so that it is found first. Blocks.
 
     Raises:
-        ConfigError: the rule has a null in it, or the file cannot be written.
+        ConfigError: the rule contains null, or the file cannot be written.
     """
     import tomlkit
     from tomlkit.exceptions import ConvertError
@@ -149,7 +149,7 @@ def put_rule(file: Path, rule: AnswerRule | PolicyRule) -> None:
 
 
 async def keep_theme(studio: Studio, name: str) -> None:
-    """Write the name of the theme.
+    """Save the name of the theme in the settings.
 
     Raises:
         ConfigError: the file cannot be written.

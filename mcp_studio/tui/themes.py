@@ -1,6 +1,6 @@
 """Themes: TOML files with the fields of Textual's Theme and a `[variables]` table of our own names.
 
-A file that cannot be used costs a sentence, never the start.
+A file that cannot be used leads to a message, and never stops the start.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import mcp_studio
 DEFAULT = "studio-dark"
 
 COLOURLESS = "mono"
-"""The theme whose greys are read where no colours are wanted."""
+"""The theme whose greys are used if the person wants no colours."""
 VARIABLES: dict[str, str] = {
     **dict.fromkeys(("risk-read", "state-ready", "json-string"), "text-success"),
     **dict.fromkeys(("risk-write", "state-busy", "state-retrying", "json-constant"), "text-warning"),
@@ -29,11 +29,11 @@ VARIABLES: dict[str, str] = {
     "pane-border": "foreground-disabled",
     "pane-focus": "accent",
 }
-"""Our own names, with the name of Textual's whose value they have when a theme does not say."""
+"""Our own names, each with the name in Textual whose value it has if the theme does not set it."""
 
 
 def complete(variables: dict[str, str]) -> dict[str, str]:
-    """Add what the theme did not say of our own names to the CSS variables that Textual made of it."""
+    """Add our own names that the theme does not set to the CSS variables that Textual made of the theme."""
     return {name: variables[base] for name, base in VARIABLES.items()} | variables
 
 
@@ -45,7 +45,7 @@ _FIELDS: dict[str, type | tuple[type, ...]] = {
     **dict.fromkeys(_COLOURS, str), "luminosity_spread": (int, float), "text_alpha": (int, float), "dark": bool,
     "ansi": bool, "variables": dict,
 }  # fmt: skip
-"""What a file may have, and of which type."""
+"""The keys that a file may have, with the types of their values."""
 
 
 class BadTheme(ValueError):
@@ -53,26 +53,26 @@ class BadTheme(ValueError):
 
 
 def shipped_themes() -> Path:
-    """The folder of the themes that come with the package: inside it when installed, beside it in a source checkout."""
+    """The folder of the themes of the package: inside an installed package, beside the package in a source checkout."""
     package = Path(mcp_studio.__file__).resolve().parent
     installed = package / "themes"
     return installed if installed.is_dir() else package.parent / "themes"
 
 
 def load_all(user: Path) -> tuple[tuple[Theme, ...], tuple[tuple[Path, str], ...]]:
-    """All themes, the person's own in place of a built-in of the same name. Files that failed come with a sentence."""
+    """Load all themes; the person's own replace built-in ones of the same name. Failed files come with a sentence."""
     loaded: dict[str, Theme] = {}
     failed: list[tuple[Path, str]] = []
     for file in (*sorted(shipped_themes().glob("*.toml")), *sorted(user.glob("*.toml"))):
         try:
             loaded[file.stem] = parse(file.stem, tomllib.loads(file.read_text("utf-8")))
-        except (OSError, ValueError) as problem:  # no text, no TOML, no theme
+        except (OSError, ValueError) as problem:  # the file is no text, no TOML, or no theme
             failed.append((file, str(problem) if isinstance(problem, BadTheme) else f"It cannot be used: {problem}"))
     return tuple(loaded.values()), tuple(failed)
 
 
 def parse(name: str, table: dict[str, Any]) -> Theme:
-    """Make a theme of what a file says.
+    """Make a theme from the table of a file.
 
     Raises:
         BadTheme: a key is unknown, a value has the wrong type or is no colour, or `primary` is missing.

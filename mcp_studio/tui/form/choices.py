@@ -1,5 +1,5 @@
-"""What keys and clicks do to a row beside typing: options and what a server offers, in a list that opens below the
-value; flags, variants and folds; items and entries. No widget: the form draws what comes of it.
+"""Keys and clicks on the rows of a form, except typing: options and completions in a list below the value; flags,
+variants and folds; items and entries. No widgets: the form draws the results.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from mcp_studio.tui.form.view import FormView
 
 PAUSE = 0.15
-"""Seconds without a key after which a server is asked for completions."""
+"""Seconds without a key after which the form asks the server for completions."""
 NOTHING = -1
 """The option that means not sent."""
 
 
 Target = int | Literal["value", "fold", "add", "remove", "up", "down", "menu"]
-"""What a click means: an option by its number; the value as a whole; what folds; a button of the row."""
+"""The meaning of a click: the number of an option; the whole value; a fold; a button of the row."""
 _STEPS = {"space": 1, "enter": 1, "right": 1, "left": -1}
 
 
@@ -38,28 +38,28 @@ class Offer:
     """One answer of a server (server/utilities/completion)."""
 
     values: Sequence[str] = field(default=())
-    """Foreign text as it came."""
+    """Foreign text, unchanged."""
     count: str = ""
-    """`20 of 120`, where these are not all."""
+    """`20 of 120`, if the server has more values than these."""
 
 
 Complete = Callable[[str, str], Awaitable[Offer]]
-"""Given a field's name and what is typed, what the server offers for it; it never raises."""
+"""Asks the server for values, given a field's name and the typed text; it never raises."""
 
 
 class DropDown:
     """An open list of labels, with a cursor.
 
     Args:
-        labels: what can be chosen, as the server names it.
-        marked: the numbers of what is chosen now, `NOTHING` among them; empty where nothing is chosen for good.
-        many: any number can be chosen.
-        optional: nothing can be chosen, too.
-        note: said below the list.
+        labels: the options, as the server names them.
+        marked: the numbers of the chosen options, which may include `NOTHING`; empty if the list marks no choice.
+        many: whether the person can choose several options.
+        optional: whether the person can also choose nothing.
+        note: text below the list.
     """
 
     HEIGHT = 8
-    """Labels on screen at a time."""
+    """Labels on screen at the same time."""
 
     def __init__(
         self, labels: Sequence[str], marked: Set[int] = frozenset(), many: bool = False, optional: bool = False,
@@ -70,17 +70,16 @@ class DropDown:
         self.many = many
         self.note = note
         self.words = ""
-        """What was typed to narrow the list."""
+        """The text that the person typed to narrow the list."""
         self._all = [*([NOTHING] if optional else []), *range(len(labels))]
         self.options = self._all
         """The numbers of the labels that are listed."""
         self._lowest = 0 if marked else -1
-        """While the cursor is at -1, it is still in the text above the list."""
+        """-1 means that the cursor is still in the text above the list."""
         self.at = next((index for index, option in enumerate(self._all) if option in marked), self._lowest)
         self._top = 0
 
     def label(self, option: int) -> str:
-        """How an option is named."""
         return "not sent" if option == NOTHING else self.labels[option]
 
     @property
@@ -89,7 +88,7 @@ class DropDown:
         return self.options[self.at] if 0 <= self.at < len(self.options) else None
 
     def move(self, key: str) -> bool:
-        """Move the cursor by a key, not beyond the ends; False when the key is for no list."""
+        """Move the cursor by a key, within the ends; False if lists do not use the key."""
         by = {"up": -1, "down": 1, "pageup": 1 - self.HEIGHT, "pagedown": self.HEIGHT - 1}.get(key, 0)
         if not by or (self.at < 0 and key != "down"):
             return False
@@ -97,20 +96,20 @@ class DropDown:
         return True
 
     def narrow(self, words: str) -> None:
-        """List only the options with these words in their names."""
+        """List only the options whose names contain the words."""
         self.words, wanted = words, words.casefold()
         fitting = [option for option in self._all if option >= 0 and wanted in self.label(option).casefold()]
         self.options = fitting if words else self._all
         self.at = self._top = 0
 
     def window(self) -> range:
-        """The part of the list that is on screen; it follows the cursor."""
+        """The part of the list that is on screen, around the cursor."""
         self._top = max(self.at - self.HEIGHT + 1, min(self._top, self.at), 0)
         return range(self._top, min(self._top + self.HEIGHT, len(self.options)))
 
 
 def offered(offer: Offer, text: str) -> DropDown | None:
-    """The list of what a server offers for a text; None where it offers nothing else that can be shown as it is."""
+    """The list of a server's values for a text; None if no other value can be shown unchanged."""
     usable = [value for value in offer.values if safe(value) == value]
     left_out = len(offer.values) - len(usable)
     labels = [value for value in usable if value != text]
@@ -121,18 +120,18 @@ def offered(offer: Offer, text: str) -> DropDown | None:
 
 
 class Chooser:
-    """Acts on one row at a time; `drop_down` is its open list, of options or of what a server offers."""
+    """Handles keys and clicks on one row at a time; `drop_down` is its open list of options or completions."""
 
     def __init__(self, model: FormModel) -> None:
         self._model = model
         self.drop_down: DropDown | None = None
 
     def chooses(self, row: Row) -> bool:
-        """Whether the arrows mean something on a row, or in its list."""
+        """Whether the arrow keys have a meaning on a row, or in its open list."""
         return self.drop_down is not None or isinstance(row.field, (Choice, Choices, Flag, Union))
 
     def press(self, row: Row, key: str, character: str | None, *, inline: bool) -> bool:
-        """A key, `inline` when the options of the choice stand side by side; False when it means nothing here."""
+        """Take a key; `inline` if the options are side by side. Returns False if the key has no meaning here."""
         if self.drop_down is not None:
             return self._press_list(self.drop_down, row, key, character)
         field, model = row.field, self._model
@@ -151,7 +150,7 @@ class Chooser:
         return True
 
     def _choose(self, row: Row, key: str, character: str | None, inline: bool) -> bool:
-        """Keys on a choice or on the chooser of a union: the arrows go through what stands side by side."""
+        """Take a key on a choice or a union: the arrows step through options that are side by side."""
         union = isinstance(row.field, Union)
         folds = union and row.fold is not None and key in ("space", "left", "right")
         if folds and (key == "space" or not inline or row.fold is False):
@@ -159,9 +158,9 @@ class Chooser:
         if inline and not isinstance(row.field, Choices) and key in _STEPS and not (union and key == "enter"):
             self._model.step(row, _STEPS[key])
         elif key in ("space", "enter"):
-            self.drop_down = self._opened(row)
+            self.drop_down = self._drop_down(row)
         elif _is_letter(character):
-            self.drop_down = self._opened(row)
+            self.drop_down = self._drop_down(row)
             self.drop_down.narrow(character or "")
         else:
             return False
@@ -175,7 +174,7 @@ class Chooser:
         return wanted != row.fold
 
     def click(self, row: Row, target: Target, *, inline: bool) -> bool:
-        """A click on an option, on what folds, or on the value."""
+        """Take a click on an option, on a fold, or on the value."""
         if target == "fold":
             return self._fold(row, "space")
         field, listed = row.field, self.drop_down
@@ -187,12 +186,12 @@ class Chooser:
         elif isinstance(field, (Choice, Union)) and inline and isinstance(target, int):
             self._model.choose(row, target)
         elif isinstance(field, (Choice, Choices, Union)):
-            self.drop_down = self._opened(row) if listed is None else None
+            self.drop_down = self._drop_down(row) if listed is None else None
         else:
             return False
         return True
 
-    def _opened(self, row: Row) -> DropDown:
+    def _drop_down(self, row: Row) -> DropDown:
         many, optional = isinstance(row.field, Choices), not row.given.required and not row.stays
         return DropDown(options(row.field), self._marked(row), many, optional)
 
@@ -231,7 +230,7 @@ class Chooser:
 
 
 class Completions:
-    """What a server offers for the text of the current field, which is asked while it is typed into."""
+    """Asks the server for completions while the person types into the current field."""
 
     def __init__(self, form: FormView, overlay: Overlay) -> None:
         self._form = form
@@ -240,13 +239,13 @@ class Completions:
 
     @property
     def possible(self) -> bool:
-        """Whether the server may offer something for the current field."""
+        """Whether the server may have values for the current field."""
         row = self._form.row
         plain = row is not None and len(row.path) == 1 and isinstance(row.field, Text)
         return self.source is not None and plain and self._overlay.editor is self._overlay.line
 
     def ask(self, pause: float = 0) -> None:
-        """Ask the server what it offers for the current field, where it completes that."""
+        """Ask the server for values for the current field, if the server completes this field."""
         form = self._form
         form.chooser.drop_down = None
         if self.source is not None and form.row is not None and self.possible:
@@ -263,7 +262,7 @@ class Completions:
             form.show_current()
 
     def take(self, value: str) -> None:
-        """Take a value that is offered into the field."""
+        """Put a value from the list into the field."""
         form, row = self._form, self._form.row
         if row is not None:
             form.leave()
@@ -273,7 +272,7 @@ class Completions:
 
 
 class Items:
-    """Acts on the item or entry that the cursor of a form is in."""
+    """Edits the item or entry that contains the cursor."""
 
     def __init__(self, form: FormView, overlay: Overlay) -> None:
         self._form = form
@@ -283,7 +282,7 @@ class Items:
         }  # fmt: skip
 
     def _rows(self) -> Iterator[Row]:
-        """The current row, and those that it lies in, from the inside out."""
+        """The current row and the rows around it, from the inside out."""
         model, row = self._form.model, self._form.row
         while row is not None:
             yield row
@@ -292,12 +291,12 @@ class Items:
 
     @property
     def row(self) -> Row | None:
-        """The row of the item or entry that the cursor is in."""
+        """The row of the item or entry that contains the cursor."""
         return next((row for row in self._rows() if row.removable), None)
 
     @property
     def holder(self) -> tuple[Path, List | Map] | None:
-        """The list or map that the current row is, adds to or lies in."""
+        """The list or map that the current row is, adds to, or lies in."""
         for row in self._rows():
             field = self._form.model.settle(row.path, row.given, self._form.model.get(row.path))
             if isinstance(field, (List, Map)) and (row.fold is not None or row.kind == "add"):
@@ -309,7 +308,7 @@ class Items:
         return None
 
     def add(self) -> None:
-        """Add an item behind the current one, or at the end of the list; or begin an entry of the map."""
+        """Add an item after the current item or at the end of the list, or start an entry of the map."""
         form, row, found = self._form, self._form.row, self.holder
         if row is None or found is None:
             return
@@ -322,16 +321,16 @@ class Items:
         if (field.max_items is not None and items >= field.max_items) or field.item(items) is None:
             form.refuse(f"There are {items} items: more are not allowed.")
             return
-        behind = row.kind == "item" and row.path[:-1] == holder
-        self._go_into(form.model.add(holder, field, int(row.path[-1]) + 1 if behind else items))
+        after_row = row.kind == "item" and row.path[:-1] == holder
+        self._go_into(form.model.add(holder, field, int(row.path[-1]) + 1 if after_row else items))
 
     def _go_into(self, path: Path) -> None:
-        """Go to the first row of what is new; what it begins with gives way to what is typed."""
+        """Go to the first row of a new part, and select its text, so that typing replaces it."""
         self._form.go_to(path, inside=True)
         self._overlay.line.select_all()
 
     def remove(self) -> None:
-        """Remove the item or entry."""
+        """Remove the item or entry that contains the cursor."""
         form, row = self._form, self.row
         if row is None:
             return
@@ -343,14 +342,14 @@ class Items:
         form.go_to((*holder, min(int(last), left - 1)) if left else holder)
 
     def move(self, by: int) -> None:
-        """Move the item in its list; the cursor goes along."""
+        """Move the item in its list; the cursor moves with it."""
         form, item, row = self._form, self.row, self._form.row
         if item is not None and row is not None and item.kind == "item":
             form.typed()
             form.follow((*form.model.move(item.path, by), *row.path[len(item.path) :]), row.kind)
 
     def duplicate(self) -> None:
-        """Put a copy of the item behind it."""
+        """Insert a copy of the item after it."""
         form, item = self._form, self.row
         if item is not None and item.kind == "item":
             form.typed()
@@ -359,7 +358,7 @@ class Items:
     # Keys of entries
 
     def rename(self) -> None:
-        """Change the key of the current entry."""
+        """Let the person change the key of the current entry."""
         row = self._form.row
         if row is not None and row.kind in ("entry", "other"):
             self._overlay.name(str(row.path[-1]), "the key of the entry")
@@ -378,7 +377,7 @@ class Items:
         form.show_current()
 
     def press(self, key: str) -> bool:
-        """A key while a key is typed: enter and tab take it, escape leaves it as it was."""
+        """Take a key while the person types an entry's key: enter and tab accept it, escape cancels."""
         if key not in ("enter", "tab", "shift+tab", "up", "down", "escape"):
             return False
         form, row, now, text = self._form, self._form.row, self._overlay.naming, self._overlay.line.value

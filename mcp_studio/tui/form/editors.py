@@ -18,13 +18,13 @@ from mcp_studio.tui.form.row_text import masked, placeholder
 from mcp_studio.tui.form.rows import Row
 
 _LOWEST, _HIGHEST = 3, 10
-"""Lines of an area for JSON, at least; of any area, at most."""
+"""The least number of lines of an area for JSON, and the most of any area."""
 _DRAWN = (Flag, Choice, Choices, Const, Union, Object, Map, List)
-"""Fields into which nothing is typed."""
+"""Fields that take no typed text."""
 
 
 def take_key(widget: Widget, event: Key, press: Callable[[], bool]) -> None:
-    """Stop a key that `press` takes. One that follows a key that moved the focus belongs to where that is now."""
+    """Stop a key that `press` takes. If an earlier key moved the focus, the key goes to the widget that has it now."""
     focused = widget.screen.focused
     if focused is not None and focused is not widget:
         focused.post_message(Key(event.key, event.character))
@@ -35,12 +35,12 @@ def take_key(widget: Widget, event: Key, press: Callable[[], bool]) -> None:
 
 
 class LineEditor(Input):
-    """An input without a frame. Text of several lines is not cut: the form opens a larger editor for it."""
+    """An input without a frame. Pasted text of several lines is not cut: the form opens a larger editor for it."""
 
     def __init__(self, leaves: Callable[[str], bool], pasted: Callable[[str], None]) -> None:
-        """`leaves` takes a key that leaves the field, before the keys typed after it reach the editor.
+        """`leaves` takes a key that leaves the field, before the editor gets the keys typed after it.
 
-        `pasted` takes what the editor would hold after several lines were pasted.
+        `pasted` takes the whole text of the editor after the person pasted several lines.
         """
         super().__init__(compact=True, select_on_focus=False)
         self.cursor_blink = False
@@ -51,7 +51,7 @@ class LineEditor(Input):
         take_key(self, event, lambda: self._leaves(event.key))
 
     def on_paste(self, event: Paste) -> None:
-        """Input itself would keep the first line alone."""
+        """Hand over pasted lines: Input itself would keep only the first line."""
         text = event.text.strip("\n")
         if "\n" in text:
             event.prevent_default()
@@ -61,18 +61,18 @@ class LineEditor(Input):
 
 
 class AreaEditor(TextArea):
-    """A text area without a frame, which takes no more than can be edited; Tab goes on to the next field."""
+    """A text area without a frame, with a bound on its text; Tab goes to the next field."""
 
     @dataclass
     class TooLong(Message):
-        """So much was pasted that it is not taken."""
+        """The person pasted more text than the area takes."""
 
         text: str
 
     def __init__(
         self, text: str = "", *, numbers: bool = False, leaves: Callable[[str], bool] = lambda _: False
     ) -> None:
-        """`leaves` takes Tab, before the keys typed after it reach the editor."""
+        """`leaves` takes Tab, before the editor gets the keys typed after it."""
         super().__init__(text, compact=True, show_line_numbers=numbers, highlight_cursor_line=False)
         self.cursor_blink = False
         self._leaves = leaves
@@ -81,7 +81,7 @@ class AreaEditor(TextArea):
         take_key(self, event, lambda: event.key in ("tab", "shift+tab") and self._leaves(event.key))
 
     def on_paste(self, event: Paste) -> None:
-        """A text area that has megabytes holds everything up."""
+        """Refuse megabytes, because a text area with so much text blocks the app."""
         if len(event.text) + len(self.text) > 2 * LARGEST or len(event.text) > LARGEST:
             event.stop()
             event.prevent_default()
@@ -89,10 +89,10 @@ class AreaEditor(TextArea):
 
 
 class Overlay:
-    """Owns both editors and says which of them the current row has.
+    """Owns both editors and decides which of them the current row uses.
 
     Args:
-        leaves: takes a key that leaves the editor; says whether it did.
+        leaves: takes a key that leaves the editor; returns whether it took the key.
         pasted: takes text of several lines that was pasted into the line.
     """
 
@@ -101,9 +101,9 @@ class Overlay:
         self.editor: LineEditor | AreaEditor | None = None
         """The editor in use."""
         self.naming: str | None = None
-        """The key that is being changed, while the line lies over that and not over a value; empty for a new one."""
+        """The key that the line edits instead of a value; empty for a new key, None while the line edits a value."""
         self.revealed: Path | None = None
-        """The place whose secret is shown in clear, while the cursor is there."""
+        """The place whose secret is shown in clear while the cursor is there."""
         self._lowest = 1
         for editor in (self.line, self.area):
             editor.styles.position, editor.styles.layer = "absolute", "editor"
@@ -111,18 +111,18 @@ class Overlay:
 
     @property
     def height(self) -> int:
-        """Lines that the editor takes; 0 when there is none."""
+        """Lines that the editor takes; 0 if none is open."""
         if self.editor is self.area:
             return max(self._lowest, min(self.area.wrapped_document.height, _HIGHEST))
         return int(self.editor is not None)
 
     @property
     def text(self) -> str:
-        """What the editor holds."""
+        """The text of the open editor."""
         return self.area.text if self.editor is self.area else self.line.value
 
     def open(self, model: FormModel, row: Row | None) -> None:
-        """Take what the row holds into the editor that suits it."""
+        """Open the editor that suits a row, with the row's text."""
         self.editor = self.naming = None
         self.revealed = self.revealed if row is not None and row.path == self.revealed else None
         if row is None or row.kind in ("add", "rest") or row.fold is not None or isinstance(row.field, _DRAWN):
@@ -133,20 +133,20 @@ class Overlay:
         hidden, tall = self._masks(field, text), "\n" in text
         if not hidden and (tall or (isinstance(field, Text) and field.multiline)):
             self._open_area(text, _LOWEST if isinstance(field, AS_JSON) else 1)
-        elif not tall:  # several lines cannot be typed into unseen
+        elif not tall:  # a line cannot show several lines as dots
             self._open_line(text, placeholder(model, row), secret=hidden)
 
     def _masks(self, field: Field, text: str) -> bool:
         return self.revealed is None and masked(field, text)
 
     def watch(self, model: FormModel, row: Row) -> None:
-        """Something was typed into the field of the row: a reference to a secret need not be hidden."""
+        """Follow typed text: a reference to a secret need not be hidden."""
         if self.editor is self.line:
             self.line.placeholder = placeholder(model, row)
             self.line.password = self._masks(row.field, self.line.value)
 
     def name(self, key: str, words: str) -> None:
-        """Change a key: the line lies over it. `words` stand in the line while it is empty."""
+        """Edit a key in the line; `words` is the placeholder."""
         self._open_line(key, words)
         self.naming = key
 
@@ -160,7 +160,7 @@ class Overlay:
         self.line.placeholder = words
 
     def grow(self, model: FormModel, row: Row, text: str = "") -> None:
-        """Edit on several lines: JSON is laid out, `text` is what was pasted."""
+        """Edit in the area, on several lines: JSON is laid out; `text` replaces it after a paste."""
         if model.is_closed(row) or len(text) > LARGEST:
             return
         if not text:
@@ -170,7 +170,6 @@ class Overlay:
         self._open_area(text, _LOWEST)
 
     def close(self) -> None:
-        """No editor is in use."""
         self.editor = self.naming = None
 
     def _open_area(self, text: str, lowest: int) -> None:
@@ -182,7 +181,7 @@ class Overlay:
             area.cursor_location = area.document.end
 
     def place(self, x: int, y: int, width: int) -> None:
-        """Put the editor in use where the row's field is; the other is not on screen."""
+        """Put the open editor over the field of the row, and hide the other editor."""
         for editor in (self.line, self.area):
             editor.display = editor is self.editor
         if self.editor is not None:

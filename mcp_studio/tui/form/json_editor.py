@@ -1,4 +1,4 @@
-"""The whole value as coloured JSON text: the other view on what a form edits."""
+"""The whole value as coloured JSON text: the other view on a form's value."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _MOST_COLOURED = 5_000
 """Characters of a line that are coloured."""
 _MOST_NOTES = 4
 _LEAST_ROOM = 16
-"""Cells behind a line in which a problem is worth telling."""
+"""The cells that must be free after a line, so that a problem is shown there."""
 
 
 class JsonArea(AreaEditor):
-    """A text area that colours JSON, and tells a problem behind the line where it is."""
+    """A text area that colours JSON, and shows a problem after the line that has it."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         f"json--{part}" for part in "key string number constant mark problem".split()
@@ -57,38 +57,38 @@ class JsonArea(AreaEditor):
         return line
 
     def show_problem(self, problem: JsonProblem | LimitExceeded | None) -> None:
-        """Draw the line of a problem, and the one of the problem before."""
+        """Draw the line of a problem, and the line of the problem before."""
         if problem is not self.problem:
             self.problem = problem
-            self.notify_style_update()  # what was drawn before is not right any more
+            self.notify_style_update()  # the lines drawn before are outdated
             self.refresh()
 
     def has_room(self, problem: JsonProblem) -> bool:
-        """Whether a problem is told behind its line."""
+        """Whether there is room for a problem after its line."""
         return self.wrap_width - cell_len(self.document.get_line(problem.line - 1)) - 2 >= _LEAST_ROOM
 
 
 class JsonEditor(Vertical):
     """A text area over one JSON value.
 
-    Text that is no JSON stays as typed, and its problem is told at its place; the value stays what it was. Numbers keep
-    every digit and keys their order; live characters are shown as escapes.
+    Text that is no JSON stays as typed, its problem is shown at its place, and the value stays as it was. Numbers keep
+    every digit and keys their order; control characters are shown as escapes.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("editor")
 
     @dataclass
     class Changed(Message):
-        """The text was edited; `value` is what it says, or said when it was last JSON."""
+        """The person edited the text; `value` is its JSON value, or the last one if the text is no JSON."""
 
         editor: JsonEditor
         value: Json
 
     def __init__(self, value: Json = None, *, text: str = "") -> None:
-        """`text` stands there instead of the value, as when it was left and was no JSON."""
+        """`text` is shown instead of the value: it was no JSON when the person left it."""
         super().__init__()
         self.value: Json = value
-        """What the text said when it was last JSON."""
+        """The value of the text when it was last JSON."""
         self._begin_with = text
         self._checked: tuple[SchemaProblem, ...] = ()
         self._too_large = False
@@ -104,28 +104,27 @@ class JsonEditor(Vertical):
 
     @property
     def text(self) -> str:
-        """The text as it is now, JSON or not."""
         return self.area.text
 
     @property
     def unreadable(self) -> tuple[SchemaProblem, ...]:
-        """Why the text cannot be sent; empty when it is JSON."""
+        """The reason why the text cannot be sent; empty if it is JSON."""
         problem = self.area.problem
         return (SchemaProblem("", f"invalid JSON: {problem}"),) if problem else ()
 
     def show(self, value: Json, *, text: str = "") -> None:
-        """Show another value, or with `text` what stood there when it was left and was no JSON."""
+        """Show another value; `text` is shown in its place if it was no JSON when the person left it."""
         if value is not self.value:
             self.value = value
             self._fill(text)
 
     def show_problems(self, problems: Iterable[SchemaProblem]) -> None:
-        """Tell what a check of the value found."""
+        """Show the problems that a check of the value found."""
         self._checked = tuple(problems)
         self._tell(self.area.problem)
 
     def focus_problem(self) -> None:
-        """Go to the text, to the place where it stops being JSON."""
+        """Go to the place in the text where it stops being JSON."""
         self.area.focus()
         problem = self.area.problem
         if isinstance(problem, JsonProblem) and problem.line:
@@ -192,5 +191,5 @@ def _text(value: Json) -> str:
     try:
         return printable(value)
     except RecursionError:
-        # Deeper than can be written from within the app: as little to be edited as what is too large.
+        # The value is deeper than can be written from within the app, so it is treated as too large.
         return " " * (LARGEST + 1)

@@ -1,4 +1,4 @@
-"""What a form knows, without a screen: the value, and every way to edit it."""
+"""The model of a form, without widgets: the value, and every way to edit it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from mcp_studio.schema.text import from_text, to_text
 from mcp_studio.tui.form.rows import ABSENT, Outline, Row
 
 LARGEST = 200_000
-"""Characters that can be edited in one place; a text area gets slow with more."""
+"""Characters that can be edited in one place; a text area gets slow with longer text."""
 MOST_STEPS = 200
-"""Steps that can be undone. Values share their unchanged parts, so that a step costs little."""
+"""Steps that can be undone. A step costs little, because values share their unchanged parts."""
 PAUSE = 1.5
-"""Seconds without a key after which further typing is a step of its own."""
+"""Seconds without a key after which further typing becomes a step of its own."""
 _DEPTH = 200
 _SETTLED = 50_000
 T = TypeVar("T")
@@ -31,28 +31,28 @@ T = TypeVar("T")
 
 @record(frozen=True)
 class State:
-    """Everything that an edit changes; none of it is changed in place."""
+    """Everything that an edit changes. No part is changed in place."""
 
     value: Json
     pending: Mapping[Path, str] = field(default_factory=dict[Path, str])
-    """Text that is no JSON, and so cannot be in the value."""
+    """Typed text that is no JSON, so that the value cannot hold it."""
     chosen: Mapping[Path, int] = field(default_factory=dict[Path, int])
     """The variants of unions that the person chose."""
-    kept: Mapping[Path, Mapping[int, Json]] = field(default_factory=dict[Path, Mapping[int, Json]])
-    """What the other variants held when they were left."""
+    former: Mapping[Path, Mapping[int, Json]] = field(default_factory=dict[Path, Mapping[int, Json]])
+    """The values that the other variants had when the person left them."""
     folds: Mapping[Path, bool] = field(default_factory=dict[Path, bool])
     json_places: Set[Path] = frozenset()
     """Places that are edited as JSON though rows could show them."""
     touched: Set[Path] = frozenset()
-    """Places that somebody had a chance to fill."""
+    """Places that the person had a chance to fill."""
 
 
 Step = tuple[State, Path]
-"""A state before an edit, and the place of the edit."""
+"""A state before an edit, and the place of that edit."""
 
 
 class History:
-    """States before edits, and where the edits were."""
+    """The states before edits, each with the place of its edit."""
 
     def __init__(self) -> None:
         self._past: list[Step] = []
@@ -61,7 +61,7 @@ class History:
         self._last = 0.0
 
     def note(self, before: State, at: Path, typing: Hashable = None) -> None:
-        """An edit is about to change this state; one that goes on `typing` the same thing is part of the last step."""
+        """Keep the state before an edit. An edit with the same `typing` as the last one joins the last step."""
         now = time.monotonic()
         goes_on = typing is not None and typing == self._typing and now - self._last < PAUSE and self._past
         self._typing, self._last = typing, now
@@ -71,11 +71,11 @@ class History:
             del self._past[:-MOST_STEPS]
 
     def pause(self) -> None:
-        """What is typed next is a step of its own."""
+        """Let the text that is typed next be a step of its own."""
         self._typing = None
 
     def turn(self, now: State, back: bool) -> Step | None:
-        """The state before the last edit, or the one that was undone last, and where the edit was; None without one."""
+        """Return the state before the last edit, or the state undone last, and the place of the edit; None if none."""
         source, target = (self._past, self._future) if back else (self._future, self._past)
         self._typing = None
         if not source:
@@ -86,11 +86,11 @@ class History:
 
 
 class RowProblems:
-    """Problems spread over the rows of an outline.
+    """The problems, spread over the rows of an outline.
 
-    Each is told at the row of its place, or of the nearest place around it that has a row. `at` has them by the number
-    of the row; `errors` and `warnings` count those in folded and open parts, by place. What is missing is told only
-    where something was `touched`, or everywhere when that is None.
+    The row of a problem's place shows it, or the row of the nearest place around it. `at` has the problems by row
+    number; `errors` and `warnings` count, by place, the problems inside folded and open parts. Missing values are
+    shown only at `touched` places, or everywhere if `touched` is None.
     """
 
     def __init__(
@@ -100,9 +100,9 @@ class RowProblems:
         self.errors: dict[Path, int] = {}
         self.warnings: dict[Path, int] = {}
         self.loose: list[SchemaProblem] = []
-        """What no row tells."""
+        """Problems that no row can show."""
         self._places: list[tuple[int, Path]] = []
-        for problem in dict.fromkeys(problems):  # fields and schema may know the same
+        for problem in dict.fromkeys(problems):  # fields and schema may report the same problem
             path = path_of(problem.pointer, value)
             if problem.message == REQUIRED and touched is not None and path not in touched:
                 continue
@@ -129,7 +129,7 @@ class RowProblems:
             self.loose.append(SchemaProblem("", sentence, problem.severity))
 
     def next_error(self, after: int, *, inside: bool) -> Path | None:
-        """The place of the next error behind a row, around the end; `inside`: one that the row itself has folded."""
+        """Return the place of the next error after a row, around the end; `inside`: also in the row's own fold."""
         ordered = sorted(self._places, key=lambda one: one[0])
         for row, path in ordered:
             if row > after or (row == after and inside):
@@ -138,20 +138,20 @@ class RowProblems:
 
 
 class FormModel:
-    """The value is the truth: what has no field, the order of keys, and absent against null stay as they are.
+    """The value and its form. The value is the truth: unknown members, the order of keys, absent and null all stay.
 
-    Blank is absent. Text that is no number stays in the value as text, and is reported; only text that is no JSON,
-    in a place for JSON, cannot be in the value: it waits in `pending`, the place keeping its last value.
+    A blank field is absent. Text that is no number stays in the value as text and is reported. Only text that is no
+    JSON, in a place for JSON, cannot be in the value: it waits in `pending`, and the place keeps its last value.
     """
 
     def __init__(self, form: fields.Form, value: Json = None, pending: Mapping[str, str] | None = None) -> None:
         self.form = form
         self.root = form.top
         self.history = History()
-        self._asked = False
+        self._shows_missing = False
         self._checked: tuple[SchemaProblem, ...] = ()
         self._settled: dict[tuple[int, int, int | None], tuple[Field, Json, Field]] = {}
-        """Without it, a key takes 150 ms in a list of a thousand unions."""
+        """A cache: without it, a key press in a list of a thousand unions takes 150 ms."""
         self._rows: list[Row] | None = None
         self._index: dict[Path, int] = {}
         self._inner: dict[Path, int] = {}
@@ -172,39 +172,38 @@ class FormModel:
 
     @property
     def pending(self) -> Mapping[Path, str]:
-        """Text by place that is no JSON, and so cannot be in the value."""
+        """Text by place that is no JSON, so that the value cannot hold it."""
         return self._state.pending
 
     def has(self, path: Path) -> bool:
-        """Whether the value has something at the place."""
         return place.has(self.value, path)
 
     def get(self, path: Path) -> Json:
-        """What the value has at the place; None when nothing."""
+        """The value at the place; None if there is none."""
         return place.get_or_none(self.value, path)
 
     def items(self, path: Path) -> list[Json]:
-        """The items of the list at the place; none where there is no list."""
+        """The items of the list at the place; empty if there is no list."""
         return items_of(self.get(path))
 
     def field_at(self, path: Path) -> Field | None:
-        """The field of a place, unions not followed; None where the schema says nothing of it."""
+        """The field of a place, without resolving unions; None if the schema does not describe the place."""
         return fields.field_at(self.root, path, self.value, self._state.chosen)
 
     def settle(self, path: Path, field: Field, value: Json) -> Field:
-        """Of a union the variant that is chosen at a place, or that the value is of; every other field as it is."""
+        """Return the variant of a union that the person chose or that the value matches; any other field unchanged."""
         if not isinstance(field, fields.Union):
             return field
         chosen = self._state.chosen.get(path)
         key = (id(field), id(value), chosen)
-        if key not in self._settled:  # field and value are kept, so that no others ever have their ids
+        if key not in self._settled:  # the cache holds field and value, so that no other objects get their ids
             if len(self._settled) > _SETTLED:
                 self._settled.clear()
             self._settled[key] = field, value, fields.resolve_union(field, value, chosen)
         return self._settled[key][2]
 
     def text(self, row: Row) -> str:
-        """What an editor of this row starts with: what was typed last, or how the value is written."""
+        """The text with which an editor of this row starts: the pending text, or the value as text."""
         if row.path in self.pending:
             return self.pending[row.path]
         value = self.get(row.path)
@@ -220,30 +219,30 @@ class FormModel:
 
     @property
     def rows(self) -> list[Row]:
-        """All rows, as the value and the folds are now."""
+        """All rows, according to the present value and folds."""
         if self._rows is None:
             state = self._state
-            made = self._rows = Outline(self.settle, state.folds, state.json_places).make(self.root, state.value)
+            rows = self._rows = Outline(self.settle, state.folds, state.json_places).make(self.root, state.value)
             beside = ("inner", "add", "rest")
-            self._index = {row.path: index for index, row in enumerate(made) if row.kind not in beside}
-            self._inner = {row.path: index for index, row in enumerate(made) if row.kind == "inner"}
+            self._index = {row.path: index for index, row in enumerate(rows) if row.kind not in beside}
+            self._inner = {row.path: index for index, row in enumerate(rows) if row.kind == "inner"}
         return self._rows
 
     def row_at(self, path: Path) -> int | None:
-        """The number of the row of a place, None where it has none now."""
+        """The number of the row of a place; None if the place has no row now."""
         return self._index.get(path) if self.rows else None
 
     def inner_at(self, path: Path, index: int) -> int:
-        """The row of a variant's value below its chooser, where it has one; else the row itself."""
+        """The row of a variant's value, below the row of its chooser; the row itself if there is no such row."""
         return self._inner.get(path, index)
 
     def nearest(self, path: Path) -> int | None:
-        """The row of a place, or of what it lies in."""
+        """The number of the row of a place, or of the nearest place around it."""
         rows = (self.row_at(path[:length]) for length in range(len(path), -1, -1))
         return next((row for row in rows if row is not None), None)
 
     def row_of(self, path: Path) -> Row:
-        """The row that edits a place, also while it is folded away."""
+        """The row that edits a place, even if the row is folded away."""
         index = self.row_at(path)
         if index is not None:
             return self.rows[self.inner_at(path, index)]
@@ -251,18 +250,18 @@ class FormModel:
         return Row(path, field, 0, "item" if path and isinstance(path[-1], int) else "field", field)
 
     def fold(self, paths: Iterable[Path], open: bool) -> None:
-        """Fold or unfold parts."""
+        """Open or close parts."""
         self._redraw(replace(self._state, folds={**self._state.folds, **dict.fromkeys(paths, open)}))
 
     def open_to(self, path: Path) -> None:
-        """Unfold everything around a place."""
+        """Open everything around a place."""
         for length in range(len(path)):
             index = self.row_at(path[:length])
             if index is not None and self.rows[index].fold is False:
                 self.fold([path[:length]], True)
 
     def leave_json(self, path: Path) -> None:
-        """A part that was edited as JSON is left: it has its rows again, unless the text is no JSON yet."""
+        """Show a part as rows again after the person leaves its JSON, unless the text is no JSON yet."""
         places = self._state.json_places
         if path in places and path not in self.pending:
             self._redraw(replace(self._state, json_places=places - {path}))
@@ -274,19 +273,19 @@ class FormModel:
     # Problems
 
     def tell(self, problems: Iterable[SchemaProblem]) -> bool:
-        """Problems that the check of the whole schema found; says whether they are others than before."""
+        """Take the problems that the check of the whole schema found; returns whether they differ from those before."""
         before, self._checked = self._checked, tuple(problems)
         if before != self._checked:
             self._row_problems = None
         return before != self._checked
 
     def ask(self) -> None:
-        """From now on tell everywhere what is missing, as after trying to send."""
-        self._asked = True
+        """Show missing values at every place from now on, as after an attempt to send."""
+        self._shows_missing = True
         self._row_problems = None
 
     def unreadable(self) -> tuple[SchemaProblem, ...]:
-        """Typed text that is no JSON, and so is not in the value."""
+        """The problems of typed text that is no JSON."""
         found: list[SchemaProblem] = []
         for path, text in self.pending.items():
             try:
@@ -296,7 +295,7 @@ class FormModel:
         return tuple(found)
 
     def problems(self) -> tuple[SchemaProblem, ...]:
-        """Everything that the fields alone know to be wrong; a whole check may find more."""
+        """Every problem that the fields alone can find; a check of the whole schema may find more."""
         if self._quick is None:
             self._quick = quick(self.form, self.value, self._state.chosen)
         waiting = self.unreadable()
@@ -305,13 +304,13 @@ class FormModel:
 
     @property
     def row_problems(self) -> RowProblems:
-        """What the rows tell now."""
+        """The problems that the rows show now."""
         if self._row_problems is None:
             waiting = {pointer(*path) for path in self.pending}
             checked = (problem for problem in self._checked if problem.pointer not in waiting)
             index = {**self._index, **self._inner} if self.rows else {}
-            told = None if self._asked else self._state.touched
-            self._row_problems = RowProblems((*self.problems(), *checked), index, self.value, told)
+            touched = None if self._shows_missing else self._state.touched
+            self._row_problems = RowProblems((*self.problems(), *checked), index, self.value, touched)
         return self._row_problems
 
     # Editing: every edit goes through `_edit`
@@ -320,36 +319,36 @@ class FormModel:
         self.history.note(self._state, at, typing)
         self._quick = None
         self._redraw(replace(state, touched=state.touched | {at}))
-        # What was said about the old value of this place is not true of the new one.
+        # The check was about the old value of this place, so its problems there no longer hold.
         self._checked = still_true(self._checked, at, self.value)
 
     def undo(self) -> Path | None:
-        """Bring back what was before the last edit; gives the place of the edit, None when there was none."""
+        """Return to the state before the last edit; returns the place of that edit, or None if there was none."""
         return self._turn(True)
 
     def redo(self) -> Path | None:
-        """Bring back what was undone last; gives the place of the edit."""
+        """Repeat the edit that was undone last; returns its place, or None if there was none."""
         return self._turn(False)
 
     def _turn(self, back: bool) -> Path | None:
-        turned = self.history.turn(self._state, back)
-        if turned is None:
+        step = self.history.turn(self._state, back)
+        if step is None:
             return None
         self._checked, self._quick = (), None
-        self._redraw(turned[0])
-        self.open_to(turned[1])
-        return turned[1]
+        self._redraw(step[0])
+        self.open_to(step[1])
+        return step[1]
 
     def replace(self, value: Json) -> None:
-        """Another value altogether, as after editing it as JSON."""
+        """Take another whole value, as after editing it as JSON."""
         state = self._state
         self._edit(State(value, folds=state.folds, touched=state.touched), ())
 
     def type(self, row: Row, text: str) -> None:
-        """Text was typed; blank takes the value away, where it may be absent."""
+        """Take typed text. Blank text removes the value where it may be absent."""
         field, typing = row.field, ("type", row.path)
         if isinstance(field, fields.JsonField) and not isinstance(row.given, fields.JsonField):
-            # What is typed may come to fit the rows; it is not taken out of the person's hands because of that.
+            # The text may come to fit the rows while it is typed; the editor stays all the same.
             self._state = replace(self._state, json_places=self._state.json_places | {row.path})
         if not text and not row.stays:
             self.clear(row, typing=typing)
@@ -365,13 +364,13 @@ class FormModel:
         self.put(row.path, value, typing=typing)
 
     def _blank(self, row: Row) -> Json:
-        """What an emptied place holds that cannot be absent."""
+        """The value of an emptied place that cannot be absent."""
         if isinstance(row.field, fields.AS_JSON):
             raise ValueError
         return "" if isinstance(row.field, fields.Text) else None
 
     def put(self, path: Path, value: Json, *, typing: Hashable = None) -> None:
-        """Give a place a value; objects on the way are made.
+        """Set the value of a place, and create missing objects on the way.
 
         Raises:
             NoPlace: the value has no such place.
@@ -380,7 +379,7 @@ class FormModel:
         self._edit(replace(state, value=self._with(state.value, path, value)), path, typing=typing)
 
     def clear(self, row: Row, *, typing: Hashable = None) -> None:
-        """Take the value away: it is not sent. Items and entries become blank."""
+        """Remove the value, so that it is not sent. Items and entries become blank instead."""
         if row.stays:
             if row.path:
                 self.put(row.path, "" if isinstance(row.field, fields.Text) else None)
@@ -389,24 +388,24 @@ class FormModel:
         self._edit(replace(state, value=place.remove(state.value, row.path)), row.path, typing=typing)
 
     def _read(self, path: Path) -> State:
-        """The state without text that waits at a place, or inside it."""
-        kept = {at: text for at, text in self.pending.items() if at[: len(path)] != path}
-        return replace(self._state, pending=kept)
+        """The state without the pending text at a place and inside it."""
+        pending = {at: text for at, text in self.pending.items() if at[: len(path)] != path}
+        return replace(self._state, pending=pending)
 
     def _with(self, value: Json, path: Path, new: Json) -> Json:
-        """The value with something at a place; missing objects on the way begin as their schema says."""
+        """The value with `new` at a place; missing objects on the way start as their schema says."""
         for length in range(1, len(path)):
             above = path[:length]
             if place.get_or_none(value, above) is None and isinstance(path[length], str):
                 field = self.field_at(above)
-                begun = (
+                blank = (
                     fields.starter(fields.resolve_union(field, None, self._state.chosen.get(above))) if field else None
                 )
-                value = place.put(value, above, begun if isinstance(begun, dict) else {}, self._before(value, above))
+                value = place.put(value, above, blank if isinstance(blank, dict) else {}, self._before(value, above))
         return place.put(value, path, new, self._before(value, path))
 
     def _before(self, value: Json, path: Path) -> tuple[str, ...] | None:
-        """The keys of the fields before this one, behind which a new key belongs; None where it comes last."""
+        """The keys of the fields before this one, after which a new key is put; None if a new key comes last."""
         holder, field = path[:-1], self.field_at(path[:-1])
         if field is not None:
             field = fields.resolve_union(field, place.get_or_none(value, holder), self._state.chosen.get(holder))
@@ -416,14 +415,14 @@ class FormModel:
     # Flags, choices, variants
 
     def toggle(self, row: Row) -> None:
-        """The next state of a flag: true, false, and not sent where it need not be."""
+        """Switch a flag to its next state: true, then false, then not sent if it is optional."""
         if self.get(row.path) is False and not row.field.required and not row.stays:
             self.clear(row)
         else:
             self.put(row.path, self.get(row.path) is not True)
 
     def chosen(self, row: Row) -> int:
-        """The number of the chosen option or variant, -1 when it is none of them."""
+        """The number of the chosen option or variant; -1 if the value matches none."""
         if not isinstance(row.field, fields.Union):
             value = self.get(row.path)
             options = enumerate(option_values(row.field) if self.has(row.path) else ())
@@ -440,47 +439,47 @@ class FormModel:
             self.put(row.path, option_values(row.field)[option])
 
     def step(self, row: Row, by: int) -> None:
-        """The option or variant after or before the chosen one."""
+        """Choose the next or the previous option or variant."""
         field = row.field
         count = len(field.variants) if isinstance(field, fields.Union) else len(option_values(field))
         at = self.chosen(row)
         self.choose(row, (at + by) % count if at >= 0 else 0 if by > 0 else count - 1)
 
     def picked(self, row: Row) -> set[int]:
-        """The numbers of the options that the list has."""
+        """The numbers of the options that are in the list."""
         items = self.items(row.path)
         values = option_values(row.field)
         return {index for index, one in enumerate(values) if any(equal(one, item) for item in items)}
 
     def pick(self, row: Row, index: int) -> None:
-        """Add an option to the list, or take it out; the rest of the list stays as it is."""
+        """Add an option to the list, or remove it; the other items stay as they are."""
         items, value = self.items(row.path), option_values(row.field)[index]
-        kept = [item for item in items if not equal(item, value)]
-        self.put(row.path, kept if len(kept) < len(items) else [*items, value])
+        others = [item for item in items if not equal(item, value)]
+        self.put(row.path, others if len(others) < len(items) else [*items, value])
 
     def _vary(self, path: Path, field: fields.Union, before: int, variant: int) -> None:
-        """Choose another variant of a union: what fits it goes along, and the old one can be come back to."""
+        """Choose another variant of a union. Fitting members go along; the old variant's value is remembered."""
         if before == variant:
             return
         now: object = self.get(path) if self.has(path) else ABSENT
         state = self._read(path)
-        left = dict(state.kept.get(path, {}))
+        values = dict(state.former.get(path, {}))
         if before >= 0 and now is not ABSENT:
-            left[before] = cast("Json", now)
-        value = _carried(now, field.variants[variant].field(), left.get(variant, ABSENT))
-        kept = {**state.kept, path: left}
+            values[before] = cast("Json", now)
+        value = _carried(now, field.variants[variant].field(), values.get(variant, ABSENT))
+        former = {**state.former, path: values}
         chosen = {at: one for at, one in state.chosen.items() if at[: len(path)] != path}
-        state = replace(state, kept=kept, chosen={**chosen, path: variant}, folds={**state.folds, path: True})
+        state = replace(state, former=former, chosen={**chosen, path: variant}, folds={**state.folds, path: True})
         self._edit(replace(state, value=self._with(state.value, path, value)), path)
 
     # Lists and maps
 
     def add(self, holder: Path, field: fields.List, at: int) -> Path:
-        """Add an item to a list; gives its place."""
+        """Add an item to a list; returns its place."""
         return self.insert((*holder, at), fields.starter(field.item(at) or fields.JsonField("")))
 
     def insert(self, path: Path, value: Json) -> Path:
-        """Put a new item in front of the one at a place."""
+        """Insert a new item before the item at a place."""
         holder, at = path[:-1], cast("int", path[-1])
         rest = followed(self._state, holder, lambda part: part + 1 if isinstance(part, int) and part >= at else part)
         pending = {at: text for at, text in rest.pending.items() if at != holder}
@@ -490,18 +489,18 @@ class FormModel:
         return path
 
     def duplicate(self, path: Path) -> Path:
-        """Put a copy of an item behind it; gives its place."""
+        """Insert a copy of an item after it; returns the copy's place."""
         return self.insert((*path[:-1], cast("int", path[-1]) + 1), self.get(path))
 
     def remove(self, path: Path) -> None:
-        """Take an item or an entry away."""
+        """Remove an item or an entry."""
         gone, state = path[-1], without(self._state, path)
         if isinstance(gone, int):
             state = followed(state, path[:-1], lambda part: part - 1 if isinstance(part, int) and part > gone else part)
         self._edit(replace(state, value=place.remove(state.value, path)), path[:-1])
 
     def move(self, path: Path, by: int) -> Path:
-        """Move an item in its list; gives its new place."""
+        """Move an item in its list; returns its new place."""
         value, new = place.move(self.value, path, by)
         if new == path:
             return path
@@ -531,14 +530,14 @@ class FormModel:
         return new
 
     def enter(self, holder: Path, field: fields.Map, key: str) -> Path:
-        """Add an entry to a map; gives its place."""
+        """Add an entry to a map; returns its place."""
         path = (*holder, key)
         state = replace(self._read(path), folds={**self._state.folds, holder: True, path: True})
         self._edit(replace(state, value=self._with(state.value, path, fields.starter(field.of(key)))), path)
         return path
 
     def key_problem(self, holder: Path, key: str, now: str | None) -> str:
-        """Why an entry cannot have this key, as a sentence; empty when it can."""
+        """The reason why an entry cannot have this key, as a sentence; empty if it can."""
         there = self.get(holder)
         if key != now and isinstance(there, dict) and key in there:
             return "There is an entry with this key already."
@@ -546,7 +545,7 @@ class FormModel:
 
 
 def option_values(field: Field) -> list[Json]:
-    """The values that can be chosen."""
+    """The values that a person can choose in a field."""
     if isinstance(field, (fields.Choice, fields.Choices)):
         return [option.value for option in field.options]
     if isinstance(field, fields.Flag):
@@ -554,23 +553,23 @@ def option_values(field: Field) -> list[Json]:
     return [field.value] if isinstance(field, fields.Const) else []
 
 
-def _carried(value: object, into: Field, kept: object) -> Json:
-    """The value of a variant that is chosen now: what fits it of the one before, and what it held when it was left."""
+def _carried(value: object, into: Field, former: object) -> Json:
+    """The value of a newly chosen variant: the fitting members of the value before, and its own former value."""
     if isinstance(into, fields.Object) and isinstance(value, dict):
         names = {field.name: field for field in into.fields()}
         before = cast("dict[str, Json]", value)
         same = {key: item for key, item in before.items() if key in names and takes(names[key], item)}
-        if isinstance(kept, dict):
-            return {**cast("dict[str, Json]", kept), **same}
-        begun = mapping(fields.starter(into))
-        return {key: same.get(key, begun.get(key)) for key in names if key in same or key in begun}
-    if kept is not ABSENT:
-        return cast("Json", kept)
+        if isinstance(former, dict):
+            return {**cast("dict[str, Json]", former), **same}
+        blank = mapping(fields.starter(into))
+        return {key: same.get(key, blank.get(key)) for key in names if key in same or key in blank}
+    if former is not ABSENT:
+        return cast("Json", former)
     return cast("Json", value) if value is not ABSENT and takes(into, cast("Json", value)) else fields.starter(into)
 
 
 def takes(field: Field, value: Json) -> bool:
-    """Whether a value is of a kind that the field takes; what is in it is for the check."""
+    """Whether a field accepts this kind of value; the check judges its contents."""
     if value is None:
         return field.nullable or (isinstance(field, fields.JsonField) and not field.types)
     if isinstance(field, (fields.Const, fields.Choice)):
@@ -582,7 +581,7 @@ def takes(field: Field, value: Json) -> bool:
 def followed(state: State, holder: Path, rename: Callable[[str | int], str | int | None]) -> State:
     """The state after items moved or keys changed below `holder`; the value is left to the caller.
 
-    `rename` gives the new key or index of what had one; None when it is gone.
+    `rename` returns the new key or index for an old one; None if the old one is gone.
     """
     depth = len(holder)
 
@@ -598,12 +597,12 @@ def followed(state: State, holder: Path, rename: Callable[[str | int], str | int
     def by_place(known: Mapping[Path, T]) -> dict[Path, T]:
         return {new: item for path, item in known.items() if (new := to(path)) is not None}
 
-    return State(state.value, by_place(state.pending), by_place(state.chosen), by_place(state.kept),
+    return State(state.value, by_place(state.pending), by_place(state.chosen), by_place(state.former),
                  by_place(state.folds), places(state.json_places), places(state.touched))  # fmt: skip
 
 
 def without(state: State, path: Path) -> State:
-    """A state that knows nothing of what was at a place and inside it; the value is left to the caller."""
+    """The state without anything known of a place and its inside; the caller changes the value."""
     if not path:
         return State(state.value)
     last = path[-1]
@@ -611,6 +610,6 @@ def without(state: State, path: Path) -> State:
 
 
 def still_true(known: Iterable[SchemaProblem], edited: Path, value: Json) -> tuple[SchemaProblem, ...]:
-    """What a whole check said that an edit did not overtake: nothing about the place, what is in it or around it."""
+    """The problems that an edit does not affect: none about the edited place, its inside or its surroundings."""
     places = [(path_of(problem.pointer, value), problem) for problem in known]
     return tuple(problem for path, problem in places if path[: len(edited)] != edited and edited[: len(path)] != path)

@@ -1,4 +1,4 @@
-"""How the rows of a form look, label, field, buttons and what is told below them; and the widget that shows them."""
+"""Draws the rows of a form: labels, fields, buttons, and the help and problems below them; and the widget for that."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ _INDENT = 2
 _MOST_HELP = 8
 """Lines of description under the current row."""
 _MOST_PROBLEMS = 3
-"""Problems told under a row that is not the current one, a line each."""
+"""Problems shown below a row that is not the current row, one line each."""
 _INLINE = 4
-"""Options that are shown side by side; more open as a list."""
+"""Options that are drawn side by side; a field with more opens a list."""
 _LEAST = 20
-"""Cells that a field has at least, its padding included."""
+"""The least width of a field in cells, padding included."""
 _SAMPLED = 2_000
-"""Rows whose labels are looked at for the longest."""
+"""Rows that are searched for the longest label."""
 _BARE = ("add", "rest", "inner")
 """Rows without a label."""
 _BUTTONS: dict[Target, tuple[str, str]] = {
@@ -51,17 +51,17 @@ _BUTTONS: dict[Target, tuple[str, str]] = {
 
 
 Spot = tuple[int, int, int, Target]
-"""A part of a line that can be clicked: the line, its first column and the one behind it."""
+"""A part of a line that can be clicked: the line, its first column, the column after it, and what a click means."""
 
 
 class Here(NamedTuple):
-    """What the current row has besides."""
+    """The state of the current row."""
 
     focused: bool
     drop_down: DropDown | None
     """Its open list."""
     editor: int
-    """The height of the editor that will lie over its field, 0 when there is none."""
+    """The height of the editor that will lie over its field; 0 if there is none."""
 
 
 @record()
@@ -72,7 +72,7 @@ class Drawn:
     spots: list[Spot] = field(default_factory=list[Spot])
 
     def target(self, line: int, x: int) -> Target | None:
-        """What lies at a cell; what was noted last lies above."""
+        """The target at a cell; a target that was added later lies above."""
         for at, start, end, target in reversed(self.spots):
             if at == line and start <= x < end:
                 return target
@@ -80,7 +80,7 @@ class Drawn:
 
 
 class Painter:
-    """Draws rows at a width. The rows of one level begin their fields in the same column, items in one of their own."""
+    """Draws rows at a width. The fields of one level start in the same column; items have a column of their own."""
 
     def __init__(self, model: FormModel, width: int) -> None:
         self._model = model
@@ -93,11 +93,11 @@ class Painter:
                 self._longest[level] = max(self._longest.get(level, 0), cell_len(row_text.label(row)))
 
     def indent(self, row: Row) -> int:
-        """Cells in front of a label."""
+        """The cells before a label."""
         return min(row.level * _INDENT, self.width // 3)
 
     def column(self, row: Row) -> int:
-        """The column where a field begins."""
+        """The column where a field starts."""
         indent, longest = self.indent(row), self._longest.get((row.level, row.kind == "item"), 0)
         if row.kind in _BARE:
             return indent + 2 * (row.kind == "inner")
@@ -108,7 +108,7 @@ class Painter:
         return min(max(top, own), self.width - _LEAST)
 
     def buttons(self, row: Row) -> tuple[Target, ...]:
-        """The buttons of a row while it is the current one; the others have their menu only."""
+        """The buttons of a row while it is the current row; other rows show only their menu."""
         if row.kind in ("add", "rest"):
             return ()
         own: tuple[Target, ...] = ("add",) if row.fold is not None and isinstance(row.field, (List, Map)) else ()
@@ -116,7 +116,7 @@ class Painter:
         return (*own, *moves, "remove", "menu") if row.removable else (*own, "menu")
 
     def editor_place(self, row: Row) -> tuple[int, int]:
-        """Column and width of the editor of a row: its field."""
+        """Column and width of a row's field, where its editor lies."""
         at = self.column(row)
         return at, max(6, self.width - at - 2 * len(self.buttons(row)))
 
@@ -124,20 +124,20 @@ class Painter:
 
     @cached_property
     def heights(self) -> Sequence[int]:
-        """Lines of each row, none of them the current one."""
+        """The number of lines of each row, none of them being the current row."""
         problems = self._model.row_problems.at
         return [
-            1 + self._help_lines(row) + (min(len(self._told(at, row)), _MOST_PROBLEMS) if at in problems else 0)
+            1 + self._help_lines(row) + (min(len(self._row_problems(at, row)), _MOST_PROBLEMS) if at in problems else 0)
             for at, row in enumerate(self._model.rows)
         ]
 
-    def _told(self, index: int, row: Row) -> Sequence[SchemaProblem]:
-        """What is told below a row that is not the current one: what is wrong inside a fold is only counted."""
-        told, here = self._model.row_problems.at.get(index, ()), pointer(*row.path)
-        return told if row.fold is not False else [problem for problem in told if problem.pointer == here]
+    def _row_problems(self, index: int, row: Row) -> Sequence[SchemaProblem]:
+        """The problems shown below a row that is not the current row. Those inside a closed part are only counted."""
+        problems, here = self._model.row_problems.at.get(index, ()), pointer(*row.path)
+        return problems if row.fold is not False else [problem for problem in problems if problem.pointer == here]
 
     def _help_lines(self, row: Row) -> int:
-        """Lines of what is said about a row that is not the current one; among items it would be said again."""
+        """The lines of help below a row that is not the current row; none inside items, which would repeat the help."""
         known = row.given
         if row.kind != "field" or not (known.description or known.title or known.deprecated or known.read_only):
             return 0
@@ -147,18 +147,18 @@ class Painter:
     # Drawing
 
     def draw(self, index: int, row: Row, here: Here | None = None) -> Drawn:
-        """One row; the current one, `here`, has all problems and the whole help, and while focused its buttons."""
+        """Draw one row. The current row, `here`, shows all problems and all help; with focus also its buttons."""
         drawn, current = Drawn(), here is not None
         focused, drop_down, editor = here or (False, None, 0)
-        told = self._model.row_problems.at.get(index, ()) if current else self._told(index, row)
+        problems = self._model.row_problems.at.get(index, ()) if current else self._row_problems(index, row)
         value = _Value(self, self._model, row, drawn, focused and drop_down is None).draw(bool(editor))
-        drawn.lines = [[*self._front(row, told, focused), *value], *([] for _ in range(editor - 1))]
+        drawn.lines = [[*self._front(row, problems, focused), *value], *([] for _ in range(editor - 1))]
         self._draw_buttons(row, drawn, focused)
         if drop_down is not None:
             self._list(drop_down, row, drawn)
             return drawn
         margin = self.column(row) + 1
-        for problem in told[: 5 if current else _MOST_PROBLEMS]:
+        for problem in problems[: 5 if current else _MOST_PROBLEMS]:
             drawn.lines += self._problem(problem, margin, 3 if current else 1)
         usual = self._help_lines(row)
         if (current and row.kind not in ("add", "rest")) or usual:
@@ -169,8 +169,8 @@ class Painter:
                 drawn.lines += self._wrapped(text, "quiet", margin, _MOST_HELP if current else usual)
         return drawn
 
-    def _front(self, row: Row, told: Sequence[SchemaProblem], current: bool) -> list[Piece]:
-        """The label; behind it whether it is required; before the field what is wrong, or that it is a secret."""
+    def _front(self, row: Row, problems: Sequence[SchemaProblem], current: bool) -> list[Piece]:
+        """The label, a star if the field is required, and before the field the sign of its problems or of a secret."""
         indent = self.indent(row)
         if row.kind in ("add", "rest"):
             return [(" " * indent, "")]
@@ -179,8 +179,8 @@ class Painter:
         label = cut(row_text.label(row), room - 1 - len(star))
         look = "label-current" if current else "quiet" if row.kind in ("item", "inner", "other") else "label"
         mark: Piece = (glyphs().marked, "secret") if is_secret(row.field) else (" ", "")
-        if told:
-            mark = sign_of("error" if any(one.severity == "error" for one in told) else "warning")
+        if problems:
+            mark = sign_of("error" if any(one.severity == "error" for one in problems) else "warning")
         pad = " " * max(0, room - cell_len(label) - len(star))
         return [(" " * indent, ""), (label, look), (star, "required"), (pad, ""), mark]
 
@@ -196,7 +196,7 @@ class Painter:
             x += 2
 
     def _list(self, listed: DropDown, row: Row, drawn: Drawn) -> None:
-        """The open list below the field."""
+        """Draw the open list below the field."""
         at, width = self.editor_place(row)
 
         def add(text: str, look: str) -> None:
@@ -216,7 +216,7 @@ class Painter:
                 add(note, "list quiet")
 
     def notices(self, empty: str = "") -> Iterator[list[Piece]]:
-        """What stands above the rows: that there are none, what no row shows, what is wrong with the whole value."""
+        """The lines above the rows: that there are none, how many more fields there are, problems without a row."""
         more = self._model.form.more
         for text in (
             "" if self._model.rows else empty,
@@ -240,7 +240,7 @@ class Painter:
         return row_text.help_text(row, current=current, filled=filled, seen=seen)
 
     def inline(self, row: Row) -> bool:
-        """Whether all options of a row are seen side by side."""
+        """Whether a row shows all its options side by side."""
         labels = row_text.options(row.field)
         return len(labels) <= _INLINE and sum(cell_len(text) + 4 for text in labels) <= self.editor_place(row)[1] - 4
 
@@ -254,7 +254,7 @@ class Painter:
 
 
 class _Value:
-    """Draws the value of one row, and notes where it can be clicked."""
+    """Draws the value of one row, and records the parts that can be clicked."""
 
     def __init__(self, painter: Painter, model: FormModel, row: Row, drawn: Drawn, cursor: bool) -> None:
         self._painter = painter
@@ -266,7 +266,7 @@ class _Value:
         self._ground = "cursor" if cursor else "field"
 
     def draw(self, edited: bool) -> list[Piece]:
-        """The pieces behind the label; none where an editor will lie."""
+        """The pieces after the label; none where an editor will lie."""
         model, row, known = self._model, self._row, self._row.field
         if edited:
             return []
@@ -302,15 +302,15 @@ class _Value:
         self._drawn.spots.append((0, self._x, self._x + self._width, target))
 
     def _field(self, pieces: Sequence[Piece], opens: bool = False) -> list[Piece]:
-        """Pieces on the ground of a field; at its end a sign where it opens as a list."""
+        """Pieces on the background of a field, with a sign at the end if the field opens a list."""
         room = self._room - 2 * opens
-        made: list[Piece] = [(" ", self._ground)]
+        line: list[Piece] = [(" ", self._ground)]
         for text, look in pieces:
             text = cut(text, room)
-            made.append((text, f"{self._ground} {look}".strip()))
+            line.append((text, f"{self._ground} {look}".strip()))
             room -= cell_len(text)
         end = f" {glyphs().unfolded}" if opens else ""
-        return [*made, (f"{' ' * room}{end} ", self._ground)]
+        return [*line, (f"{' ' * room}{end} ", self._ground)]
 
     def _text(self) -> Piece:
         model, row = self._model, self._row
@@ -329,7 +329,7 @@ class _Value:
         return ("[x] true", "strong") if value else ("[ ] false", "")
 
     def _choice(self, mark: str = "") -> list[Piece]:
-        """The options side by side, or the chosen one in a field that opens."""
+        """The options side by side, or the chosen option in a field that opens a list."""
         row, at = self._row, self._model.chosen(self._row)
         inline = self._painter.inline(row)
         if inline:
@@ -349,10 +349,10 @@ class _Value:
             pieces.append((text, "strong" if index == chosen else ""))
         return pieces
 
-    # What has rows inside
+    # Values with rows inside
 
     def _folding(self, has: bool) -> list[Piece]:
-        """A part that folds: no field, but the heading of what is inside."""
+        """A part that opens and closes: not a field, but the heading of its contents."""
         model, row = self._model, self._row
         self._spot("fold")
         at = model.chosen(row) if isinstance(row.field, Union) else -1
@@ -374,11 +374,11 @@ class _Value:
         return "" if fold is None else glyphs().unfolded if fold else glyphs().folded
 
     def _counts(self) -> list[Piece]:
-        """How many problems are inside."""
-        told, path = self._model.row_problems, self._row.path
-        pieces: list[Piece] = [(f" {glyphs().bad} {told.errors[path]:,}", "bad")] if told.errors.get(path) else []
-        if self._row.fold is False and told.warnings.get(path):
-            pieces.append((f" {glyphs().warning} {told.warnings[path]:,}", "warn"))
+        """The numbers of problems inside."""
+        tally, path = self._model.row_problems, self._row.path
+        pieces: list[Piece] = [(f" {glyphs().bad} {tally.errors[path]:,}", "bad")] if tally.errors.get(path) else []
+        if self._row.fold is False and tally.warnings.get(path):
+            pieces.append((f" {glyphs().warning} {tally.warnings[path]:,}", "warn"))
         return pieces
 
 
@@ -388,9 +388,9 @@ def sign_of(severity: str) -> tuple[str, str]:
 
 
 class FormCanvas(Widget, can_focus=True):
-    """Lines that somebody else lays out and draws. Has the focus while the current row needs no editor.
+    """Shows the lines that the form draws. Has the focus while the current row needs no editor.
 
-    A look names one component class, or two: the ground, and the text on it.
+    A look is the name of one component class, or of two: the background, and the text on it.
 
     Args:
         form: lays out and draws the lines, and takes keys and clicks.

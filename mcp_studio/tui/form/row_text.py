@@ -1,4 +1,4 @@
-"""The words that stand in the rows of a form. Whatever comes from a server passes `safe` here."""
+"""The texts in the rows of a form. Text from a server passes through `safe` here."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SUMMARY_DEPTH = 3
 
 
 def label(row: Row) -> str:
-    """What stands in front of a value."""
+    """The label before a value."""
     if row.kind == "inner":
         return glyphs().follows
     if row.kind == "item":
@@ -34,21 +34,21 @@ def label(row: Row) -> str:
 
 
 def options(field: Field) -> tuple[str, ...]:
-    """The labels of what can be chosen."""
+    """The labels of the options of a field."""
     if isinstance(field, (Choice, Choices)):
         return tuple(option.label for option in field.options)
     return tuple(variant.label for variant in field.variants) if isinstance(field, Union) else ()
 
 
 def placeholder(model: FormModel, row: Row) -> str:
-    """What stands dimmed in a place without text: null, empty text, or what could be there."""
+    """The dimmed text of a place without text: null, empty text, or a hint."""
     if not model.has(row.path):
         return hint(row)
     return "null" if model.get(row.path) is None else '"" (empty text)'
 
 
 def hint(row: Row) -> str:
-    """What stands dimmed in an empty place: the default, else the shape; and whether it may stay empty."""
+    """The dimmed text of an empty place: the default, or else the shape, and whether the value is optional."""
     known = row.given
     if known.has_default:
         return f"{default(known)} (default)"
@@ -59,12 +59,12 @@ def hint(row: Row) -> str:
 
 
 def optional(row: Row) -> str:
-    """Said of what may be absent."""
+    """The word for a value that may be absent; empty for any other."""
     return "" if row.given.required or row.stays else "optional"
 
 
 def default(known: Field) -> str:
-    """The default of a field as it is shown."""
+    """The default of a field as people read it."""
     value: Json = known.default
     if value == "" or value is None:
         return '""' if value == "" else "null"
@@ -73,7 +73,7 @@ def default(known: Field) -> str:
 
 
 def opened(model: FormModel, row: Row) -> str:
-    """What stands at an open part: how much is in a list or map, what names an item, that there is nothing yet."""
+    """The text at an open part: the size of a list or map, the heading of an item, or that nothing is there yet."""
     value, field = model.get(row.path), row.field
     some = len(value) if isinstance(value, (dict, list)) else 0
     absent = "" if model.has(row.path) else "nothing in it yet" if row.given.required else "not sent"
@@ -97,11 +97,11 @@ def opened(model: FormModel, row: Row) -> str:
 
 
 def help_text(row: Row, *, current: bool, filled: bool, seen: bool) -> str:
-    """What is said about a field: title and description, its shape once something covers it, what to be careful of.
+    """The help of a field: title and description, warnings, and the shape if a value covers the hint.
 
     Args:
-        filled: something stands in the place, so that its hint is not seen.
-        seen: all that can be there is seen anyway.
+        filled: whether a value covers the hint of the place.
+        seen: whether the row shows all possible values anyway.
     """
     known = row.given
     if row.kind == "other":
@@ -119,17 +119,17 @@ def help_text(row: Row, *, current: bool, filled: bool, seen: bool) -> str:
 
 
 def masked(field: Field, text: str) -> bool:
-    """Whether a text is not to be seen on the screen; where a secret is kept is none itself."""
+    """Whether a text must be hidden on the screen; a reference to a stored secret need not be."""
     return is_secret(field) and not is_reference(text)
 
 
 def plain(text: str) -> str:
-    """Foreign words as one paragraph."""
+    """Foreign text as one paragraph."""
     return safe(_BLANK.sub(" ", text[:4_000]).strip()) if text else ""
 
 
 def _letters(text: str) -> str:
-    """What makes `shoe_size` and `Shoe Size` the same."""
+    """The letters alone, for which `shoe_size` and `Shoe Size` are the same."""
     return "".join(filter(str.isalnum, text)).casefold()
 
 

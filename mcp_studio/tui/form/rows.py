@@ -1,4 +1,4 @@
-"""The rows of a form: a tree of fields, folded here and open there."""
+"""The rows of a form: a tree of fields, some parts open and some closed."""
 
 from __future__ import annotations
 
@@ -11,54 +11,55 @@ from mcp_studio.schema.place import Path
 from mcp_studio.schema.text import from_text
 
 Kind = Literal["field", "item", "entry", "other", "inner", "add", "rest"]
-"""A known property; an item of a list; an entry of a map; a key that the schema says nothing of; the value of a chosen
-variant, below its chooser; what adds an item or an entry; how many are not drawn."""
+"""A known property; an item of a list; an entry of a map; a key without a schema; the value of a chosen variant, below
+its chooser; the button that adds an item or entry; the number of items that have no rows.
+"""
 ABSENT: Final = object()
-"""Stands for what the value does not have."""
+"""Stands for a missing value, because null is a value."""
 MOST_ROWS = 20_000
 MOST_CHILDREN = 2_000
-"""Items or entries of one list or object that have rows; the others are edited as JSON."""
+"""Items or entries of one list or object that have rows; the person edits the others as JSON."""
 _OPEN_LEVELS = 4
-"""Required parts open by themselves down to this level."""
+"""Required parts above this level are open until the person closes them."""
 _DEEPEST = 60
 
 Settle = Callable[[Path, Field, Json], Field]
-"""Of a union the variant that is chosen at a place, or that the value is of; every other field as it is."""
+"""For a union, returns the variant that is chosen at a place or that the value matches; any other field unchanged."""
 
 
 class Row(NamedTuple):
-    """One row of the outline, and what it edits."""
+    """One row of the outline, for the value at `path`."""
 
     path: Path
     field: Field
-    """What edits the value: where that does not fit the field that was described, JSON."""
+    """The field that edits the value: a JSON field if the value does not fit the described field."""
     level: int
     kind: Kind
     given: Field
-    """The field as it was described: its label, words and rules."""
+    """The field that the schema describes: its label, texts and rules."""
     parent: Field | None = None
-    """What it lies in: its object, map or list; None at the top."""
+    """The object, map or list around this row; None at the top."""
     fold: bool | None = None
-    """Whether it is open; None where there is nothing inside."""
+    """Whether the part is open; None if it has no inside."""
 
     @property
     def key(self) -> tuple[Path, Kind]:
-        """What stays the same when other rows come and go."""
+        """The identity of a row while other rows come and go."""
         return self.path, self.kind
 
     @property
     def stays(self) -> bool:
-        """Whether its value can be anything but absent: without it, the row would be gone."""
+        """Whether the value cannot be absent, because the row would be gone without it."""
         return not self.path or self.kind in ("item", "entry", "other") or isinstance(self.parent, (List, Map))
 
     @property
     def removable(self) -> bool:
-        """Whether it can be taken away as a whole."""
+        """Whether the person can remove the row as a whole."""
         return self.kind in ("item", "entry", "other")
 
 
 def fits(field: Field, value: object) -> bool:
-    """Whether rows of this field can show a value; what is wrong inside is told there."""
+    """Whether rows of this field can show a value; the rows inside report their own problems."""
     if value is ABSENT:
         return True
     if isinstance(field, (Object, Map, List)):
@@ -69,7 +70,7 @@ def fits(field: Field, value: object) -> bool:
 
 
 def _reads(field: Field, text: str) -> bool:
-    """Whether text would look like a right value, though it is text."""
+    """Whether the text would look like a correct value, though it is text."""
     try:
         from_text(field, text)
     except ValueError:
@@ -78,7 +79,7 @@ def _reads(field: Field, text: str) -> bool:
 
 
 def as_json(given: Field) -> JsonField:
-    """The same field as JSON, for a value that does not fit it or is wanted so."""
+    """The same field as JSON, for a value that does not fit the field or that the person edits as JSON."""
     names = ("name", "title", "description", "required", "has_default", "default", "nullable", "hint", "schema")
     known = {name: getattr(given, name) for name in names}
     return JsonField(**known, types=("object", "array", "number", "boolean", "null"))
@@ -89,7 +90,7 @@ class Outline:
 
     Args:
         settle: resolves unions.
-        folds: what the person opened and closed.
+        folds: the parts that the person opened and closed.
         json_places: places that are edited as JSON though rows could show them.
     """
 
@@ -100,7 +101,7 @@ class Outline:
         self.rows: list[Row] = []
 
     def make(self, root: Field, value: Json) -> list[Row]:
-        """All rows, those of the parts of an object at the top without a row for itself."""
+        """All rows; an object at the top has rows for its members, but none for itself."""
         field = self._settle((), root, value)
         if isinstance(field, Object) and not _chooser(root) and isinstance(value, dict) and not self._as_json(()):
             self._inside((), field, value, 0)
@@ -112,7 +113,7 @@ class Outline:
         return path in self._json_places or len(path) > _DEEPEST
 
     def _open(self, path: Path, given: Field, level: int, kind: Kind) -> bool:
-        """Whether a part is open; as long as the person says nothing, what is required is."""
+        """Whether a part is open: as the person chose, or else if it is required."""
         required = given.required and level < _OPEN_LEVELS and kind in ("field", "inner")
         return self._folds.get(path, not path or required)
 
@@ -150,13 +151,13 @@ class Outline:
             self.rows.append(Row(path, inner, level + 1, "inner", inner, parent))
 
     def _inside(self, path: Path, field: Field, value: object, level: int, *, variant: bool = False) -> None:
-        """The rows of what is in an object, a map or a list. What tells a `variant` apart is seen at its chooser."""
+        """The rows inside an object, map or list. A `variant` has no row for the constant that its chooser shows."""
         if len(self.rows) > MOST_ROWS:
             self.rows.append(Row(path, field, level, "rest", field, field))
         elif isinstance(field, Object):
             members, known = mapping(value), field.fields()
             for one in known:
-                if not variant or not _told_by_chooser(one, members.get(one.name, ABSENT)):
+                if not variant or not _shown_by_chooser(one, members.get(one.name, ABSENT)):
                     self._place((*path, one.name), one, members.get(one.name, ABSENT), level, "field", field)
             names = {one.name for one in known}
             others = [key for key in members if key not in names]
@@ -168,7 +169,7 @@ class Outline:
             self._items(path, field, items_of(value), level)
 
     def _entries(self, path: Path, field: Field, members: Mapping[str, Json], keys: list[str], level: int) -> None:
-        """Entries of a map, or what an object has besides its properties."""
+        """Entries of a map, or the members of an object that its schema does not describe."""
         for key in keys[:MOST_CHILDREN]:
             if isinstance(field, Map):
                 self._place((*path, key), field.of(key), members[key], level, "entry", field)
@@ -179,7 +180,7 @@ class Outline:
         self._below(path, field, level, len(keys), room)
 
     def _below(self, path: Path, field: Field, level: int, count: int, room: bool) -> None:
-        """What stands below the items or entries."""
+        """Add the rows that stand below the items or entries."""
         kinds: tuple[tuple[Kind, bool], ...] = ("rest", count > MOST_CHILDREN), ("add", room)
         self.rows += [Row(path, field, level, kind, field, field) for kind, there in kinds if there]
 
@@ -195,5 +196,5 @@ def _chooser(field: Field) -> bool:
     return isinstance(field, Union) and not field.by_value
 
 
-def _told_by_chooser(field: Field, value: object) -> bool:
+def _shown_by_chooser(field: Field, value: object) -> bool:
     return isinstance(field, Const) and field.required and type(value) is type(field.value) and value == field.value

@@ -38,37 +38,37 @@ _PRESS = 0.4
 
 
 class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
-    """Rows that edit one value, which stays the truth: `show` a form, `Changed` tells of every edit.
+    """Rows that edit one value: `show` a form; a `Changed` message follows every edit.
 
-    One widget draws all rows, and one editor lies over the field of the current one, so that a thousand rows cost no
-    more than three. It is as high as its rows, and what it stands in scrolls, unless it is given a height. Tab and the
-    arrows walk the rows, enter goes on or opens, space toggles, opens and folds, escape closes. What else can be done
-    with a field is in its menu.
+    One widget draws all rows, and one editor lies over the field of the current row, so that a thousand rows cost no
+    more than three. The form is as high as its rows and its container scrolls, unless the form is given a height. Tab
+    and arrows walk the rows, enter goes on or opens, space toggles, opens and folds, escape closes. The menu of a field
+    has everything else.
     """
 
     BINDINGS = bindings("form")
 
     @dataclass
     class Changed(Message):
-        """The person edited the value: it is another object now."""
+        """The person edited the value, which is a new object now."""
 
         value: Json
 
     def __init__(self, form: Form | None = None, value: Json = None, *, empty: str = "No arguments.") -> None:
-        """`empty` is said while there are no rows."""
+        """`empty` is shown while there are no rows."""
         super().__init__()
         self.model = FormModel(form or Form(), value)
-        """Read it; edits go through the form, which draws them."""
+        """Read-only for others: edits go through the form, which draws them."""
         self._empty = empty
         self._canvas = FormCanvas(self)
         self._overlay = Overlay(self._leaves, self._lines_pasted)
         self.chooser = Chooser(self.model)
         self.items = Items(self, self._overlay)
-        """What is done with items of lists and entries of maps."""
+        """Edits items of lists and entries of maps."""
         self.completions = Completions(self, self._overlay)
         self._at = 0
         self._entered = False
-        """Whether all is told below the current row: from the first focus on, so that losing it moves nothing."""
+        """Whether the current row shows its help and problems: from the first focus on, so that blur moves nothing."""
         self._key: tuple[Path, Kind] | None = None
         self._painter = Painter(self.model, 80)
         self._above: list[list[Piece]] = []
@@ -95,8 +95,8 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         """Show another form.
 
         Args:
-            pending: text by JSON pointer that was no JSON when this form was left.
-            again: it is this form, and only described in another way: row and cursor stay.
+            pending: text by JSON pointer that was no JSON when the person left this form.
+            again: the form is the same, only its descriptions differ, so row and cursor stay.
         """
         self.completions.source = complete
         if not again:
@@ -105,7 +105,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         self._take(FormModel(form, value, pending))
 
     def set_value(self, value: Json) -> None:
-        """Show another value in the same form, as after editing it as JSON; it can be undone."""
+        """Show another value in the same form, as after editing it as JSON; the person can undo that."""
         if value is not self.model.value:
             self.model.replace(value)
             self._take(self.model)
@@ -121,17 +121,16 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
 
     @property
     def value(self) -> Json:
-        """The value as it is now."""
         return self.model.value
 
     @property
     def pending(self) -> Mapping[str, str]:
-        """Text by JSON pointer that is no JSON, and so cannot be in the value."""
+        """Text by JSON pointer that is no JSON, so that the value cannot hold it."""
         return {pointer(*path): text for path, text in self.model.pending.items()}
 
     @property
     def unreadable(self) -> tuple[SchemaProblem, ...]:
-        """What is wrong with the text in `pending`, and with words that choose no option yet."""
+        """The problems of the text in `pending`, and of typed words that choose no option yet."""
         listed, found = self.chooser.drop_down, self.model.unreadable()
         if self.row is None or listed is None or not listed.words:
             return found
@@ -140,16 +139,16 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
 
     @property
     def problems(self) -> tuple[SchemaProblem, ...]:
-        """Everything that the fields alone know to be wrong."""
+        """Every problem that the fields alone can find."""
         return self.model.problems()
 
     def show_problems(self, problems: Iterable[SchemaProblem]) -> None:
-        """Tell problems of a whole check at the rows that they are about, the others above."""
+        """Show the problems of a check of the whole schema at their rows; problems without a row go above the rows."""
         if self.model.tell(problems):
             self.redraw()
 
     def put(self, path: Path, value: Json = None, text: str | None = None) -> None:
-        """Give a place a value, or text as if it had been typed there, in one step that can be undone; and go there.
+        """Set the value of a place, or type text into it, as one step that can be undone; then go there.
 
         Raises:
             NoPlace: the value has no such place any more.
@@ -162,12 +161,12 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
 
     @property
     def row(self) -> Row | None:
-        """The row that the keys go to."""
+        """The current row, which gets the keys."""
         rows = self.model.rows
         return rows[self._at] if self._at < len(rows) else None
 
     def redraw(self) -> None:
-        """Show the value, the folds and the problems as they are now."""
+        """Draw the present value, folds and problems."""
         if self.lay_out(self._canvas.size.width or self._painter.width) != self._canvas.size.height:
             self._canvas.refresh(layout=True)
         else:
@@ -175,7 +174,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         self._place_editor()
 
     def lay_out(self, width: int) -> int:
-        """Find the line of every row; gives the number of lines."""
+        """Find the line of every row; returns the number of lines."""
         rows, problems, known = self.model.rows, self.model.row_problems, self._painter.made_for
         if known[0] is not rows or known[1] is not problems or known[2] != width:
             self._painter = Painter(self.model, width)
@@ -188,7 +187,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         return max(1, self._starts[-1])
 
     def _find(self) -> None:
-        """Rows have come or gone: the current one is still the same, or the nearest one that is left."""
+        """Keep the current row after rows have come or gone, or take the nearest row that is left."""
         rows = self.model.rows
         found = self.model.row_at(self._key[0]) if self._key is not None else None
         if found is not None:
@@ -206,7 +205,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         self.screen.screen_layout_refresh_signal.subscribe(self, self._laid_out)
 
     def _laid_out(self, _: Screen[object]) -> None:
-        """Where what it stands in has another size, the current row may be out of view."""
+        """Bring the current row back into view when the container has changed its size."""
         before, self._room = self._room, self._holder.size
         if before != self._room and self.has_focus_within:
             self._place_editor()
@@ -214,16 +213,16 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
 
     @property
     def _holder(self) -> Widget:
-        """What scrolls: the form itself, or what it stands in."""
+        """The widget that scrolls: the form itself, or its container."""
         return self.parent if isinstance(self.parent, Widget) and not self.max_scroll_y else self
 
     def _row_at(self, line: int) -> int | None:
-        """The number of the row that has a line."""
+        """The number of the row on a line; None if no row is there."""
         return bisect_right(self._starts, line) - 1 if self._starts[0] <= line < self._starts[-1] else None
 
     def line(self, line: int) -> Sequence[Piece]:
-        """Draw a line."""
-        if self._canvas.size.width != self._painter.made_for[2]:  # the layout asked for another width last
+        """The pieces of one line."""
+        if self._canvas.size.width != self._painter.made_for[2]:  # the layout has last asked for another width
             self.lay_out(self._canvas.size.width)
             self.call_later(self._place_editor)
         row = self._row_at(line)
@@ -242,7 +241,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         self._overlay.place(at, self._starts[self._at], width)
 
     def _reveal(self) -> None:
-        """Scroll this and whatever it lies in so far that the current row is in view."""
+        """Scroll the form and its containers until the current row is in view."""
         if not self.is_attached or self._at + 1 >= len(self._starts):
             return
         first, last = self._starts[self._at], self._starts[self._at + 1]
@@ -257,23 +256,23 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
     # Walking
 
     def entry_point(self) -> Widget:
-        """The widget that gets the focus when the form is gone to: the editor of the current row, else the rows."""
+        """The widget that gets the focus when the person goes to the form: the current editor, or else the rows."""
         self._canvas.can_focus = self._canvas.can_focus or self._overlay.editor is None
         return self._overlay.editor or self._canvas
 
     def begin(self) -> None:
-        """Take the focus, on the first row that is no heading of others."""
+        """Take the focus, on the first row that is not an open part."""
         if self.model.rows:
             self.go(next((at for at, row in enumerate(self.model.rows) if row.fold is not True), 0))
 
     def focus_first_problem(self) -> bool:
-        """Go to the first row with an error, and tell what is missing everywhere; False when there is none."""
+        """Go to the first row with an error, and show missing values everywhere; False if there is no error."""
         return self._go_to_problem(-1)
 
     def focus_field(self, pointer: str) -> bool:
-        """Go to the row of this JSON pointer, or of what it lies in, unfolding what is around it.
+        """Go to the row of this JSON pointer, or of the nearest place around it, and open the parts around it.
 
-        False when no row shows it.
+        Returns False if no row shows the place.
         """
         path = path_of(pointer, self.model.value)
         self.model.open_to(path)
@@ -293,7 +292,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         self.set_timer(_PRESS, self._blurred)
 
     def _blurred(self) -> None:
-        """An open list below the field goes once the button is up that was pressed on something below it."""
+        """Close an open list, but only after the mouse button is up again: the press may be on something below it."""
         if not self.has_focus_within:
             self.leave()
             if self._overlay.revealed is not None:
@@ -302,7 +301,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
             self.redraw()
 
     def go(self, index: int) -> None:
-        """Make a row the current one, and take the focus."""
+        """Make a row the current row, and take the focus."""
         rows, before = self.model.rows, self.row
         index = max(0, min(index, len(rows) - 1))
         wanted = rows[index].key if rows else None
@@ -318,7 +317,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         self.show_current()
 
     def go_to(self, path: Path, *, edited: bool = True, inside: bool = False) -> None:
-        """An edit was done: tell of it, and go to its place, or with `inside` to the first row in it."""
+        """Report an edit and go to its place, or with `inside` to the first row in that place."""
         self.model.open_to(path)
         index = self.model.nearest(path)
         if edited:
@@ -329,13 +328,13 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         self.go(index + 1 if inside and deeper else index)
 
     def follow(self, path: Path, kind: Kind) -> None:
-        """An edit took the current row to another place."""
+        """Stay on the current row after an edit moved it to another place."""
         self._key = path, kind
         self.tell()
         self.reopen()
 
     def leave(self) -> None:
-        """What belongs to the row that is left ends."""
+        """End everything that belongs to the row that the person leaves."""
         self._refusal = ""
         self.chooser.drop_down = None
         self.workers.cancel_group(self, "completions")
@@ -351,7 +350,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         self.show_current()
 
     def _hand_over(self) -> None:
-        """Give the focus to the editor of the current row, else to the rows."""
+        """Give the focus to the editor of the current row, or else to the rows."""
         wanted = self._overlay.editor or self._canvas
         self._canvas.can_focus = wanted is self._canvas
         wanted.display = True
@@ -364,14 +363,14 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         self.call_after_refresh(self._reveal)
 
     def walk(self, by: int) -> bool:
-        """Go to the next or previous row; False at the end."""
+        """Go to the next or previous row; False at either end."""
         if not 0 <= self._at + by < len(self.model.rows):
             return False
         self.go(self._at + by)
         return True
 
     def refuse(self, why: str) -> None:
-        """Say why something cannot be done here; once, however many letters are typed."""
+        """Say why something cannot be done here, but only once, however many letters the person types."""
         if why != self._refusal:
             self.notify(why, severity="warning", markup=False)
         self._refusal = why
@@ -379,13 +378,13 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
     # Keys and clicks
 
     def on_key(self, event: events.Key) -> None:
-        """Keys that editors leave to the form."""
+        """Take the keys that editors leave to the form."""
         if self.press(event.key, event.character):
             event.stop()
             event.prevent_default()
 
     def _leaves(self, key: str) -> bool:
-        """A key in the line that leaves it: the text so far is taken over first, its own message is still under way."""
+        """Take a key that leaves the line, but first the typed text, whose message may still be on the way."""
         if self._overlay.naming is not None:
             return self.items.press(key)
         listed = self.chooser.drop_down
@@ -404,7 +403,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         return self.press(key, None)
 
     def press(self, key: str, character: str | None) -> bool:
-        """Take a key, before the keys typed after it are looked at; says whether it did."""
+        """Take a key before the keys that follow it are handled; returns whether the form took it."""
         row, editor = self.row, self._overlay.editor
         if key in ("tab", "shift+tab"):
             listed = self.chooser.drop_down
@@ -432,14 +431,14 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
             if not self.walk(1):
                 self.screen.focus_next()
         elif editor is None and character and character.isalnum():
-            # Left to others, words meant for a field would open panes and dialogs.
+            # Passed on, words meant for a field would open panes and dialogs.
             self.refuse("This field takes no text: enter or space opens it.")
         else:
             return False
         return True
 
     def _press_row(self, row: Row, key: str, character: str | None) -> bool:
-        """A key on a row without an editor."""
+        """Take a key on a row without an editor."""
         if row.kind == "add" and key in ("enter", "space"):
             self.items.add()
         elif row.fold is True and key == "right" and not self.chooser.chooses(row):
@@ -461,7 +460,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         return done
 
     def click(self, line: int, x: int) -> None:
-        """Go to the row; a click on an option takes it, one on a button does what it says."""
+        """Go to the clicked row; a click on an option chooses it, a click on a button presses it."""
         index = self._row_at(line)
         if index is None:
             return
@@ -484,7 +483,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
     # Typing
 
     def on_input_changed(self, event: Input.Changed | TextArea.Changed) -> None:
-        """Text was typed; when the editor has another one by now, that is what counts."""
+        """Take the typed text, or the editor's present text if that differs by now."""
         event.stop()
         if event.control is self._overlay.editor:
             self.typed()
@@ -492,7 +491,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
     on_text_area_changed = on_input_changed
 
     def _lines_pasted(self, text: str) -> None:
-        """Text of several lines goes on in the area."""
+        """Continue in the area with pasted text of several lines."""
         row = self.row
         if row is not None and isinstance(row.field, (Text, *AS_JSON)) and self._overlay.naming is None:
             self._overlay.grow(self.model, row, text)
@@ -504,7 +503,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         self.refuse(f"{len(event.text):,} characters are too many to edit here. Insert a file instead.")
 
     def typed(self) -> None:
-        """Take over what the editor of the current row holds."""
+        """Take the text of the current row's editor."""
         row = self.row
         if row is None or self._overlay.naming is not None or self._overlay.editor is None:
             return
@@ -517,7 +516,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
             self.redraw()
 
     def on_paste(self, event: events.Paste) -> None:
-        """What is pasted on a row without an editor is seen first."""
+        """Show text that is pasted on a row without an editor before it is used."""
         if self.row is not None and self._overlay.editor is None:
             event.stop()
             self._help().paste(event.text)
@@ -545,7 +544,6 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         self.go(self._at if index is None else index)
 
     def action_next_problem(self) -> None:
-        """Go to the next problem, also into what is folded."""
         if not self._go_to_problem(self._at):
             self.refuse("The fields have no problem.")
 
@@ -561,7 +559,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         return True
 
     def _help(self) -> FieldHelp:
-        """What helps with the current field; it opens dialogs."""
+        """The helper for the current field, which opens dialogs."""
         from mcp_studio.tui.screens.field_menu import FieldHelp
 
         self.typed()
@@ -575,11 +573,11 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
 
     @property
     def revealed(self) -> bool:
-        """Whether the secret of the current field is shown in clear."""
+        """Whether the form shows the secret of the current field in clear."""
         return self.row is not None and self._overlay.revealed == self.row.path
 
     def toggle_revealed(self) -> None:
-        """Show the secret of the current field, or hide it again; it is hidden once the cursor leaves the field."""
+        """Show or hide the secret of the current field; leaving the field hides it, too."""
         if self.row is not None:
             self.typed()
             self._overlay.revealed = None if self.revealed else self.row.path

@@ -47,17 +47,17 @@ _INSTRUCTIONS = 3_000
 """Characters of what a server tells models about itself."""
 _COLOURS = {"ok": "$state-ready", "busy": "$state-busy", "bad": "$state-failed", "off": "$quiet"}
 _WHOLE = ""
-"""Under this pointer the text of the JSON tab is kept while it is no JSON."""
+"""The key of a draft's text from the JSON tab, which is stored there while it is no JSON."""
 _DEEP = re.compile(r"(?<!\S)(/[^/\s]+){3,}(?=(/[^/\s]+){3}(?!\S))")
-"""What is left out of a long path: all but its last three names."""
+"""The part of a long path that is left out: everything between its first and its last three names."""
 _PAUSE = 0.15
 """Seconds without a key after which the value is checked against its whole schema."""
 _RESULTS = 64 << 20
-"""Bytes of the results that stay at hand; each counts for at least a twentieth."""
+"""Bytes of finished results that stay in memory; each result counts for at least a twentieth of them."""
 
 
 class CallPane(Pane, scope="call"):
-    """What the catalog's cursor is on: what it is, its form, its value as JSON, its schema, its history."""
+    """The entry under the catalog's cursor: its description, its form, its value as JSON, its schema, its history."""
 
     DEFAULT_CLASSES = "-empty"
     number = 3
@@ -68,31 +68,31 @@ class CallPane(Pane, scope="call"):
 
     @dataclass
     class Shown(Message):
-        """Another entry is shown, or its newest call has changed."""
+        """The pane shows another entry, or the entry's newest call has changed."""
 
         draft: CallDraft | None
         call: Call | None
         elsewhere: bool = False
-        """The catalog's cursor is on another one."""
+        """Whether the catalog's cursor is on another entry."""
         started: bool = False
-        """The person has just begun the call."""
+        """Whether the person has just begun the call."""
 
     def __init__(self) -> None:
         super().__init__()
         self.form = FormView(empty="No arguments.")
         self.draft: CallDraft | None = None
         self.server = ""
-        """The server that is shown, where it is no entry."""
+        """The server that the pane shows instead of an entry; empty if it shows an entry."""
         self.calls: dict[str, Call] = {}
-        """The newest call of each draft, by its key: those that run, and finished ones whose results have room."""
+        """The newest call of each draft by its key: running calls, and finished ones as long as there is room."""
         self.saved = SavedCalls(self)
         self.json: JsonEditor | None = None
         self._changes: dict[str, Change] = {}
-        """What has changed since the last look, by draft key."""
-        self._as_tasks: dict[str, bool] = {}
-        """What the person chose, by draft key."""
+        """The change of each entry since the person last looked at it, by draft key."""
+        self._task_choices: dict[str, bool] = {}
+        """The person's choice of running as a task, by draft key."""
         self._refused: tuple[Json, ...] = ()
-        """The value that was not sent: submitting it again sends it all the same."""
+        """The value that was not sent, in a tuple; submitting the same value again sends it anyway."""
         self._failed_completion = ""
 
     def compose(self) -> ComposeResult:
@@ -123,7 +123,7 @@ class CallPane(Pane, scope="call"):
 
     @property
     def tab(self) -> str:
-        """The tab that is shown."""
+        """The active tab."""
         return self.tabs_line.active or "form"
 
     @property
@@ -137,7 +137,7 @@ class CallPane(Pane, scope="call"):
         return self.call is not None and self.call.outcome is None
 
     def on_key(self, event: Key) -> None:
-        """Tab goes over the switch and the button before it leaves the pane."""
+        """Let Tab walk over the switch and the button before it leaves the pane."""
         stops: list[Widget] = [self.form] if self.tab == "form" and self.draft and self.draft.form.fields else []
         stops += [widget for widget in (self.task_switch, self.button) if widget.focusable]
         at = next((at for at, widget in enumerate(stops) if widget.has_focus_within), None)
@@ -149,7 +149,7 @@ class CallPane(Pane, scope="call"):
     # Showing a server
 
     def show_server(self, server: str) -> None:
-        """Show what is known of a server; without one how an entry is selected."""
+        """Show the facts about a server; without a server, show how to select an entry."""
         if server != self.server or self.draft is not None:
             self.server, self.draft = server, None
             self.go_to_tab("form")
@@ -161,7 +161,7 @@ class CallPane(Pane, scope="call"):
             self.tell_result()
 
     def _draw_server(self) -> None:
-        """State, why it failed, what it offers; the first button mends what is the matter."""
+        """Show state, error and offers of the server; the first button offers the remedy."""
         studio, server = self.app.studio, self.server
         if server not in studio.manager.names():
             text = "\n".join(_members(studio, server.removeprefix(MARK))) if server else EMPTY
@@ -178,16 +178,16 @@ class CallPane(Pane, scope="call"):
     # Showing an entry
 
     def preview(self, entry: Entry | None, *, elsewhere: bool = False) -> None:
-        """Show an entry with what was typed into its form before; the focus stays where it is.
+        """Show an entry with the text that was typed into its form before; the focus stays where it is.
 
         Args:
-            elsewhere: the catalog's cursor is on another one, and to be moved.
+            elsewhere: whether the catalog's cursor is on another entry and should move.
         """
         if entry is not None and (self.draft is None or self.draft.entry is not entry):
             self._show(entry, elsewhere=elsewhere)
 
     def open(self, entry: Entry, *, submit: bool = False) -> None:
-        """Work with an entry: go to its first field, or to the button; with `submit`, call it, too."""
+        """Go to the first field of an entry, or to the button; with `submit`, call the entry, too."""
         self.preview(entry)
         self.go_to_tab("form")
         if self.draft is not None and self.draft.form.fields:
@@ -199,7 +199,7 @@ class CallPane(Pane, scope="call"):
             self.action_submit()
 
     def fill(self, value: Json, entry: Entry | None = None) -> None:
-        """Take another value, as if it had been typed, for the entry that is shown or another one."""
+        """Put another value into the form, as if it had been typed, of the shown entry or of another one."""
         self.preview(entry, elsewhere=True)
         if self.draft is not None:
             self.go_to_tab("form")
@@ -215,12 +215,12 @@ class CallPane(Pane, scope="call"):
         self.action_submit()
 
     def _show(self, entry: Entry, *, again: bool = False, elsewhere: bool = False) -> None:
-        """Show an entry; `again`: the same one has another definition, and what is typed now stays."""
+        """Show an entry; `again`: it is the shown entry with another definition, and typed text stays."""
         before, drafts = self.draft, self.app.studio.memory.drafts
         draft, self.server = draft_of(entry), ""
         self.draft = draft
         draft.change = entry.change or self._changes.get(draft.key)
-        if draft.change is not None and draft.change.kind == "changed":  # it is still told after it was looked at
+        if draft.change is not None and draft.change.kind == "changed":  # shown even after a look
             self._changes[draft.key] = draft.change
         if again and before is not None:
             draft.value, draft.texts = before.value, before.texts
@@ -241,7 +241,7 @@ class CallPane(Pane, scope="call"):
         self.tell_result(elsewhere=elsewhere)
 
     async def _complete(self, draft: CallDraft, argument: str, value: str) -> Offer:
-        """Ask the server for completions; why it has none is told once."""
+        """Ask the server for completions; say only once why there are none."""
         try:
             return Offer(*await draft.complete(self.app.studio, argument, value))
         except StudioError as error:
@@ -251,7 +251,7 @@ class CallPane(Pane, scope="call"):
             return Offer()
 
     def _draw(self, draft: CallDraft) -> None:
-        """Title, badge, description and button of the shown entry."""
+        """Show title, badge, description and button of the entry."""
         ref, view = draft.entry.ref, draft.entry.view
         name = view.title or view.name or ref.name if isinstance(view, ResourceView) else ref.name
         self.show_title(f"{ref.server} › {name}")
@@ -267,14 +267,14 @@ class CallPane(Pane, scope="call"):
         self.remove_class("-empty", "-server")
 
     def tell_result(self, *, elsewhere: bool = False, started: bool = False) -> None:
-        """Let the result pane show the newest call; the form leaves it more room then."""
+        """Let the result pane show the newest call, for which the form leaves more room."""
         self.set_class(self.call is not None, "-called")
         self.post_message(self.Shown(self.draft, self.call, elsewhere, started))
 
     # What changed in the stores
 
     def refresh_entry(self) -> None:
-        """The server of the shown entry may be in another state, or define the entry in another way."""
+        """Follow the server of the shown entry, whose state or definition may have changed."""
         draft, studio = self.draft, self.app.studio
         if draft is None:
             self._draw_server()
@@ -286,7 +286,7 @@ class CallPane(Pane, scope="call"):
             self.app.say(f"{safe(found[0].ref)} has another definition now.", "warning")
             return
         draft.entry = same or draft.entry
-        draft.negotiate(studio, wants_task=self._as_tasks.get(draft.key, False))
+        draft.negotiate(studio, wants_task=self._task_choices.get(draft.key, False))
         self.task_switch.display = draft.support in ("optional", "required")
         self.task_switch.disabled = draft.support == "required"
         with self.prevent(Checkbox.Changed):
@@ -299,7 +299,6 @@ class CallPane(Pane, scope="call"):
     # Tabs
 
     def go_to_tab(self, tab: str) -> None:
-        """Show a tab now."""
         if tab != self.tab:
             with self.prevent(Tabs.TabActivated):
                 self.tabs_line.active = tab
@@ -307,7 +306,7 @@ class CallPane(Pane, scope="call"):
 
     @on(Tabs.TabActivated)
     def _show_tab(self) -> None:
-        """Show the form, or put the view of another tab into its place; the focus stays in the pane."""
+        """Show the form, or the view of another tab in its place; the focus stays in the pane."""
         draft, tab, views = self.draft, self.tab, list[Widget]()
         self.set_class(tab != "form", "-view")
         self.json = None
@@ -339,7 +338,7 @@ class CallPane(Pane, scope="call"):
             self.screen.set_focus(self.entry_point())
 
     def step_back(self) -> bool:
-        """From another tab to the form."""
+        """Go from another tab back to the form."""
         elsewhere = self.tab != "form"
         self.go_to_tab("form")
         return elsewhere
@@ -349,14 +348,14 @@ class CallPane(Pane, scope="call"):
     @on(FormView.Changed)
     @on(JsonEditor.Changed)
     def value_changed(self, event: FormView.Changed | JsonEditor.Changed) -> None:
-        """What stands in the JSON tab and is no JSON yet is kept beside the value."""
+        """Take an edited value. Text of the JSON tab that is no JSON is stored beside the value."""
         replaced = isinstance(event, JsonEditor.Changed) and event.editor is not self.json
-        # One that says nothing new is not heard: the editor in its place may have no text yet.
+        # Ignore an old editor that reports nothing new, because the editor in its place may have no text yet.
         if not replaced or self.draft is None or event.value != self.draft.value:
             self._edited(event.value)
 
     def _edited(self, value: Json) -> None:
-        """Keep the value, and text that is no JSON yet, at once; check it after a pause."""
+        """Store the value, and text that is no JSON yet, at once; check the value after a pause."""
         draft, drafts = self.draft, self.app.studio.memory.drafts
         if draft is None:
             return
@@ -369,7 +368,7 @@ class CallPane(Pane, scope="call"):
         self.run_worker(partial(self._check_soon, draft, value), group="check", exclusive=True)
 
     async def _check_soon(self, draft: CallDraft, value: Json) -> None:
-        """Tell at the fields what only the whole schema knows."""
+        """Show the problems that only the whole schema can find at their fields."""
         await asyncio.sleep(_PAUSE)
         problems = await draft.check(self.app.studio)
         if self.draft is draft and draft.value is value and not self.unreadable and self.form.is_attached:
@@ -377,13 +376,13 @@ class CallPane(Pane, scope="call"):
 
     @property
     def unreadable(self) -> tuple[SchemaProblem, ...]:
-        """What is typed, but no JSON: it cannot be sent."""
+        """The problems of typed text that is no JSON, which prevent sending."""
         return (self.json.unreadable if self.json is not None else ()) or self.form.unreadable
 
     def _show_problems(self, problems: tuple[SchemaProblem, ...]) -> None:
         if self.json is None:
             self.form.show_problems(problems)
-        elif not self.json.unreadable:  # that it shows itself
+        elif not self.json.unreadable:  # the editor shows its own problem
             self.json.show_problems(problems)
         count = len(errors(problems))
         self.show_note(Content.styled(units.plural(count, "problem"), "$state-failed") if count else "")
@@ -404,7 +403,7 @@ class CallPane(Pane, scope="call"):
         self._submit(lambda draft: self.app.push_screen(LoadTest(draft)), again="")
 
     def action_call_on(self) -> None:
-        """The same call on several servers, side by side."""
+        """Call the tool on several servers, side by side."""
         from mcp_studio.tui.screens.many_calls import CallOn, servers_with
 
         names = servers_with(self.app.studio, self.draft.entry.ref) if self.draft is not None else []
@@ -415,7 +414,7 @@ class CallPane(Pane, scope="call"):
             self.app.say(none, "warning")
 
     def _submit(self, then: Callable[[CallDraft], object], again: str = "send anyway") -> None:
-        """Do something with the draft once it has been checked and its server is connected."""
+        """Do something with the draft after it has been checked and its server is connected."""
         draft = self.draft
         if draft is None:
             self.app.say("No tool selected. Move the cursor in the catalog (2).", "warning")
@@ -429,7 +428,7 @@ class CallPane(Pane, scope="call"):
     async def _check_then(self, draft: CallDraft, then: Callable[[CallDraft], object], again: str) -> None:
         studio, name = self.app.studio, draft.entry.ref.server
         problems = self.unreadable or await draft.check(studio)
-        if draft is not self.draft:  # the person has gone on to another entry
+        if draft is not self.draft:  # the person went on to another entry
             return
         self._show_problems(problems)
         wrong = errors(problems)
@@ -443,7 +442,7 @@ class CallPane(Pane, scope="call"):
             then(draft)
 
     def _refuse(self, draft: CallDraft, wrong: list[SchemaProblem], again: str) -> None:
-        """Say why it is not sent, and go there."""
+        """Say why the value is not sent, and go to the problem."""
         if self.json is not None:
             self.json.focus_problem()
         elif not self.form.focus_first_problem():
@@ -457,18 +456,18 @@ class CallPane(Pane, scope="call"):
         self._refused = (draft.value,)
 
     def start(self, draft: CallDraft, *, fresh: bool = False, hidden: frozenset[str] = frozenset()) -> None:
-        """Start a call of an entry as it is, keep it in the history, and show it.
+        """Start a call of an entry as it is, add it to the history, and show it.
 
         Args:
-            hidden: places with secrets that the form does not know: such a value becomes no draft.
+            hidden: places of secrets that the form does not know; a value with such places is not stored as a draft.
         """
-        self.app.clear_notifications()  # they are about what went before
+        self.app.clear_notifications()  # old messages are about earlier calls
         studio, ref = self.app.studio, draft.entry.ref
         call = draft.begin(studio, fresh=fresh)
         if not hidden and (draft.value or studio.memory.drafts.get(draft.key)):
             studio.memory.drafts.put(draft.key, draft.value, hidden=draft.secrets)
         studio.memory.history.follow(call, ref, draft.sent, origin="studio", hidden=draft.secrets | hidden)
-        if ref.kind == "template":  # the studio knows of the URI that came of it only
+        if ref.kind == "template":  # the studio itself knows only the URI made from the template
             studio.usage.ran(ref)
         self._follow(draft, call, started=True)
 
@@ -486,7 +485,7 @@ class CallPane(Pane, scope="call"):
         self.tell_result(started=started)
 
     def show_task(self, task: Task, entry: Entry) -> None:
-        """Show what came of a task of this tool, as if its call had just ended."""
+        """Show the result of a task of this tool, as if its call had just ended."""
         params: dict[str, Json] = {"name": entry.ref.name, "arguments": task.arguments or {}}
         call = Call(entry.ref, "tools/call", params, as_task=task, outcome=self.app.studio.caller.outcome_of_task(task))
         self.preview(entry)
@@ -512,19 +511,19 @@ class CallPane(Pane, scope="call"):
             self.go_to_tab("json")
 
     def action_delete(self) -> None:
-        """Clear what was typed; that can be undone."""
+        """Clear the form, as an edit that can be undone."""
         if self.draft is not None:
             self.fill(defaults(self.draft.form))
 
     def action_follow(self) -> None:
-        """Subscribe to the resource, or no longer."""
+        """Subscribe to the resource, or unsubscribe."""
         if self.draft is not None:
             self.app.say(self.draft.switch_subscription(self.app.studio))
 
     @on(Checkbox.Changed, "#as-task")
     def task_switched(self, event: Checkbox.Changed) -> None:
         if self.draft is not None:
-            self.draft.as_task = self._as_tasks[self.draft.key] = event.value
+            self.draft.as_task = self._task_choices[self.draft.key] = event.value
 
     def action_background(self) -> None:
         """Let the task that runs here go on without anybody who waits for it."""
@@ -554,14 +553,12 @@ class CallPane(Pane, scope="call"):
             self.app.say(f"The URI cannot be made: {problem}.", "warning")
 
     def action_paste_call(self) -> None:
-        """Fill the form from a pasted call."""
         from mcp_studio.tui.screens.calls import PasteCall
 
         dialog = PasteCall(self.draft.entry if self.draft else None)
         self.app.push_screen(dialog, lambda found: self.fill(found[1], found[0]) if found else None)
 
     def action_example(self) -> None:
-        """Fill the form with an example made from the schema."""
         if self.draft is None or not self.draft.form.fields:
             self.app.say("There are no arguments to fill in.", "warning")
             return
@@ -571,7 +568,7 @@ class CallPane(Pane, scope="call"):
 
 
 def _members(studio: Studio, group: str) -> Iterator[str]:
-    """A group on a few lines."""
+    """The members of a group, a line each."""
     yield f"{MARK}{safe(group, 60)} is a group: its members stand in for one another.\n"
     for name in studio.manager.names():
         if studio.groups.of(name) == group:
@@ -582,7 +579,7 @@ def _members(studio: Studio, group: str) -> Iterator[str]:
 
 
 def _summary(studio: Studio, name: str) -> Iterator[str]:
-    """A server on a few lines: its state, what helps, how it is reached, what it is, offers, and says of itself."""
+    """The facts about a server on a few lines: state, remedy, address, version, offers, metrics, instructions."""
     config, status = studio.manager.config(name), studio.manager.status(name)
     written, clean = config.written or config, studio.redactor
     yield connections.state_words(status)

@@ -33,32 +33,32 @@ TITLES: Mapping[str, tuple[str, str]] = {
     "tool": ("Tools", "Tools"), "resource": ("Resources", "Res"), "template": ("Templates", "Tpl"),
     "prompt": ("Prompts", "Pr"), TASKS: ("Tasks", "Tasks"),
 }  # fmt: skip
-"""The word of each tab, and a shorter one."""
+"""The name of each tab, and a shorter name."""
 _LONGEST = ("template", "resource", "prompt")
-"""Tabs in the order in which they take their shorter word."""
+"""The tabs in the order in which they switch to their shorter name."""
 RISKS = {"read": "r", "write": "w", "destructive": "!"}
-"""Risk of a tool, which is the look of its glyph."""
+"""The glyph of each risk; the risk itself is the look of the glyph."""
 _LEGENDS: Mapping[EntryKind, str] = {
     "tool": "[$risk-read]r[/] reads [$risk-write]w[/] writes [$risk-destructive]![/] destroys",
     "resource": "enter reads it", "template": "enter fills in the URI", "prompt": "enter gets it",
 }  # fmt: skip
-"""The last line."""
+"""The last line of the pane, by kind."""
 _DESCRIBED = 44
-"""Cells of a row from which on a description stands behind the name."""
+"""The least width of a row, in cells, that shows a description after the name."""
 
 
 class Heading(NamedTuple):
-    """Stands above the entries of one server, or above the tools of a group."""
+    """The heading above the entries of one server, or above the tools of a group."""
 
     server: str
-    """Its name; that of a group with its mark."""
+    """The name of the server, or the group's name with its mark."""
     entries: int
     folded: bool
     is_group: bool = False
 
 
 class Item(NamedTuple):
-    """One entry as a row."""
+    """An entry as a row."""
 
     entry: Entry
     twin: int = 0
@@ -75,21 +75,21 @@ Row = Heading | Item
 
 
 def row_key(row: Row) -> Hashable:
-    """What makes a row the same after the list was read again."""
+    """The identity of a row after the list was read again."""
     if isinstance(row, Heading):
         return row.server
     return (row.group, row.entry.ref.name) if row.group else (row.entry.ref, row.twin)
 
 
 class NameFilter:
-    """Narrows a list that is shown, at once, whatever an index knows by then; duplicates are rows as well."""
+    """Narrows a shown list at once, even before the index knows the entries; duplicates are rows, too."""
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self._entries = entries
         self._rows: list[names.Row] = []
 
     def find(self, text: str) -> names.Matches:
-        """The places of the entries that have what is typed. The first time reads their names, which takes a while."""
+        """The places of the entries that match the typed text. The first search reads all names, which is slow."""
         self._rows = self._rows or [_words_of(entry) for entry in self._entries]
         return names.Matcher(text).ranked(self._rows)
 
@@ -102,21 +102,21 @@ def _words_of(entry: Entry) -> names.Row:
 
 
 def name_of(entry: Entry) -> str:
-    """What an entry is called in a list; foreign, unsanitized."""
+    """The name of an entry in a list; foreign, not yet safe."""
     if entry.ref.kind in ("tool", "prompt"):
         return entry.ref.name
     return entry.view.title or entry.view.name or entry.ref.name
 
 
 class CatalogPane(Pane, scope="catalog"):
-    """Tabs with counts, a filter, one list, and a legend."""
+    """The tabs with counts, a filter, one list, and a legend."""
 
     number = 2
     entries = getters.query_one("#entries", VirtualList)
     legend = getters.query_one("#legend", Static)
 
     class Highlighted(Message):
-        """The cursor came to another row, or to none."""
+        """The cursor moved to another row, or the list has no rows any more."""
 
     @dataclass
     class Opened(Message):
@@ -125,22 +125,22 @@ class CatalogPane(Pane, scope="catalog"):
         entry: Entry
 
     class ScopeLifted(Message):
-        """All servers are to be shown again."""
+        """The servers pane should show all servers again."""
 
     def __init__(self) -> None:
         super().__init__()
         self.tasks = TaskList()
-        """Mounted when its tab is shown first."""
+        """Mounted when its tab is first shown."""
         self.kind: EntryKind = "tool"
         self.server = ""
-        """The one server that is shown; empty for all."""
+        """The only server that is shown; empty for all servers."""
         self._counts: dict[str, str] = {}
-        """What stands behind the word of each tab."""
+        """The count after the name of each tab."""
         self._counted = 0
-        """The revision of the figures that the rows show."""
+        """The revision of the metrics that the rows show."""
         self._folded: set[str] = set()
         self._filtered: dict[EntryKind, tuple[tuple[Entry, ...], NameFilter]] = {}
-        """The entries of each kind that were filtered last, and their filter."""
+        """The entries of each kind at the last filtering, and their filter."""
 
     def compose(self) -> ComposeResult:
         yield Tabs(*(Tab(words[0], id=tab) for tab, words in TITLES.items()))
@@ -158,23 +158,22 @@ class CatalogPane(Pane, scope="catalog"):
 
     @property
     def on_tasks(self) -> bool:
-        """Whether the tab with tasks is shown."""
+        """Whether the tab for tasks is active."""
         return self.query_one(Tabs).active == TASKS
 
     @property
     def current(self) -> Entry | None:
-        """The entry under the cursor."""
         row = self.entries.row
         return self._entry_of(row) if isinstance(row, Item) else None
 
     @property
     def heading(self) -> str:
-        """The server or `@group` whose heading is under the cursor, or the server that alone is shown; else empty."""
+        """The server or `@group` whose heading is under the cursor, or the only server that is shown; else empty."""
         row = self.entries.row
         return row.server if isinstance(row, Heading) else self.server
 
     def _entry_of(self, row: Item) -> Entry:
-        """What a row stands for: of a tool of a group that of the member which a call would go to now."""
+        """The entry of a row; for a tool of a group, the tool of the member that would get a call now."""
         studio, ref = self.app.studio, row.entry.ref
         best = [one.server for one in studio.groups.members(row.group, ref.name)[:1]] if row.group else []
         return next((entry for name in best for entry in studio.catalog.find(ref._replace(server=name))), row.entry)
@@ -182,7 +181,7 @@ class CatalogPane(Pane, scope="catalog"):
     # Showing
 
     def refresh_lists(self) -> None:
-        """Show what servers offer now."""
+        """Show the present offers of the servers."""
         for kind in KINDS:
             entries = self._all(kind)
             count = sum(entry.change is None or entry.change.kind != "gone" for entry in entries)
@@ -192,20 +191,20 @@ class CatalogPane(Pane, scope="catalog"):
         self._label_tabs()
 
     def refresh_tasks(self) -> None:
-        """Show the tasks as they are now."""
+        """Show the present tasks."""
         count = self.tasks.reload()
         self._counts[TASKS] = f"{count:,}" if count else ""
         self._label_tabs()
 
     def show_server(self, server: str) -> None:
-        """Show one server alone, or all of them again."""
+        """Show only one server, or all servers again."""
         if server != self.server:
             self.server = server
             self._fill(keep=False)
             self.refresh_lists()
 
     def show_entry(self, ref: Ref) -> None:
-        """Put the cursor on an entry, whatever hid it."""
+        """Put the cursor on an entry, even if a filter, scope or fold hides it."""
         self.query_one(Tabs).active = self.kind = ref.kind
         self._folded.discard(ref.server)
         self.server = ref.server if self.server == ref.server else ""
@@ -215,13 +214,13 @@ class CatalogPane(Pane, scope="catalog"):
             self.entries.go_to((ref, 1))
 
     def show_figures(self) -> None:
-        """Show how often and how fast tools were called."""
+        """Show the present numbers and durations of the tools' calls."""
         if self._numbers.revision != self._counted:
             self._counted = self._numbers.revision
             self.entries.refresh()
 
     def _label_tabs(self) -> None:
-        """Whole words where they fit, else some short ones; counts of other tabs than the active one give way last."""
+        """Use full names if they fit, else some short ones; as a last step, drop the counts of inactive tabs."""
         tabs, width = self.query_one(Tabs), self.content_size.width
         labels, most = dict[str, str](), len(_LONGEST)
         only = {tabs.active: self._counts.get(tabs.active, "")}
@@ -256,7 +255,7 @@ class CatalogPane(Pane, scope="catalog"):
         self._note(text, len(entries), rows)
 
     def _grouped(self, entries: Sequence[Entry]) -> list[Row]:
-        """Under a heading for each server, as soon as there are two of them; the tools of groups above."""
+        """The rows under a heading per server if there are several servers; the tools of groups come first."""
         items = _items(entries)
         rows = [] if self.server or self.kind != "tool" else [*self._routed(items)]
         for server, group in groupby(items, lambda item: item.entry.ref.server):
@@ -267,7 +266,7 @@ class CatalogPane(Pane, scope="catalog"):
         return rows
 
     def _routed(self, items: Sequence[Item]) -> Iterator[Row]:
-        """The tools of groups with several members, each once."""
+        """The tools of groups with several members, each tool once."""
         found: dict[str, list[Item]] = {}
         for item in items:
             if group := self.app.studio.groups.of(item.entry.ref.server):
@@ -285,14 +284,14 @@ class CatalogPane(Pane, scope="catalog"):
         return [Item(one, 0, pieces(name_of(one)), one.ref.server if several else "") for one in found]
 
     def _found(self, kind: EntryKind, text: str) -> list[Entry]:
-        """The entries of a kind that have all words of a filter, the best first."""
+        """The entries of a kind that match all words of the filter, the best first."""
         entries, filter = self._filtered.get(kind, ((), NameFilter(())))
         if entries != (now := self._all(kind)):
             entries, filter = self._filtered[kind] = now, NameFilter(now)
         return [entries[at] for at in filter.find(text).places]
 
     def _elsewhere(self, text: str) -> dict[EntryKind, int]:
-        """How many entries of other kinds have all words of the filter; nothing of those without any."""
+        """The number of matching entries of each other kind; kinds without a match are left out."""
         return {kind: count for kind in KINDS if kind != self.kind and (count := len(self._found(kind, text)))}
 
     def _empty(self, text: str) -> str:
@@ -346,7 +345,7 @@ class CatalogPane(Pane, scope="catalog"):
         return f"{glyphs().dot} ", "dim"
 
     def _tail(self, entry: Entry, room: int) -> list[Piece]:
-        """What stands at the right: what is wrong, what has changed, what a resource is, how a tool was called."""
+        """The cells at the right: the problem, the change, the type of a resource, the calls of a tool."""
         pieces: list[Piece] = []
         if entry.problem:
             return [(f" {cut(safe(entry.problem, 200), max(0, room), more=glyphs().more)}", "bad")]
@@ -426,7 +425,7 @@ class CatalogPane(Pane, scope="catalog"):
             self.entries.go_to(server)
 
     def step_back(self) -> bool:
-        """End the filter, else show all servers again; False where there is nothing to step back from."""
+        """End the filter, or else show all servers again; False if there is nothing to go back from."""
         if self.filter.value or self.filter.has_focus:
             self.end_filter()
             self.screen.set_focus(self.entries)
@@ -437,7 +436,7 @@ class CatalogPane(Pane, scope="catalog"):
         return True
 
     def action_repeat(self) -> None:
-        """Refresh the lists."""
+        """Refresh the lists of the shown servers."""
         manager = self.app.studio.manager
         shown = [self.server] if self.server else manager.names()
         ready = [name for name in shown if manager.status(name).state == "ready"]
@@ -449,7 +448,7 @@ class CatalogPane(Pane, scope="catalog"):
             self.app.say("No server is connected, so there is nothing to refresh.", "warning")
 
     def action_query(self) -> None:
-        """Ask for a part of what the list shows, as it came."""
+        """Query the shown list by an expression."""
         from mcp_studio.tui.screens.query import Query
 
         shown: list[Json] = [row.entry.view.raw for row in self.entries.rows if isinstance(row, Item)]
@@ -460,18 +459,18 @@ class CatalogPane(Pane, scope="catalog"):
             self.app.copy(entry.ref.name, entry.ref.name)
 
     def action_follow(self) -> None:
-        """Subscribe to the resource, or no longer."""
+        """Subscribe to the resource, or unsubscribe."""
         if (entry := self.current) is not None:
             self.app.say(draft_of(entry).switch_subscription(self.app.studio))
             self.entries.refresh()
 
     def action_mark_seen(self) -> None:
-        """Nothing of this kind is new, changed or gone any more."""
+        """Mark all entries of this kind as seen, so that none is new, changed or gone any more."""
         count = self.app.studio.catalog.acknowledge_all(self.kind)
         self.app.say(f"{units.plural(count, 'change')} marked as seen." if count else "Nothing has changed.")
 
     def action_accept_change(self) -> None:
-        """The tool is from now on what it is now, and is not asked about for that any more."""
+        """Accept the tool's present definition, so that calls no longer ask about the change."""
         entry = self.current
         if entry is not None and entry.change is not None and entry.change.unaccepted:
             self.app.studio.catalog.accept(entry.ref)
@@ -484,7 +483,6 @@ class CatalogPane(Pane, scope="catalog"):
             self.app.forget(entry.ref.server, entry.ref.name)
 
     def action_pages(self) -> None:
-        """Read the list of a server page by page."""
         row = self.entries.row
         server = row.server if isinstance(row, Heading) else row.entry.ref.server if row else self.server
         if not server:
@@ -496,7 +494,7 @@ class CatalogPane(Pane, scope="catalog"):
 
 
 def _items(entries: Sequence[Entry]) -> list[Item]:
-    """Rows of entries, duplicates numbered."""
+    """The rows of entries, with duplicates numbered."""
     count, seen, rows = Counter(entry.ref for entry in entries), Counter[Ref](), list[Item]()
     for entry in entries:
         seen[entry.ref] += 1

@@ -25,7 +25,7 @@ _ACTIONS = {
     "problems": "about", "pending": "pending",
 }  # fmt: skip
 _GAP = 3
-"""Cells between two parts."""
+"""Cells between two parts of the line."""
 
 
 class StudioHeader(Horizontal):
@@ -45,13 +45,13 @@ class StudioHeader(Horizontal):
         self.show()
 
     def show(self) -> None:
-        """Show the facts as they are now."""
+        """Show the present facts."""
         room = self.content_size.width
         for name, *variants in self._facts():
             item = self.query_one(f"#header-{name}", Static)
             text = next((text for text in variants if text and text.cell_length <= room), Content())
             item.display = bool(text)
-            if item.content != text:  # to set it lays the screen out anew
+            if item.content != text:  # setting the content would lay out the screen again
                 item.update(text)
             room -= text.cell_length + _GAP if text else 0
 

@@ -1,4 +1,4 @@
-"""The tab History of pane 3: saved and earlier calls of the shown entry; and what is done with saved calls."""
+"""The tab History of pane 3: saved and earlier calls of the shown entry, and the actions on saved calls."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SUMMARY = 2_000
 
 
 class HistoryList(VirtualList[SavedCall | Past]):
-    """Enter fills the form with the row under the cursor."""
+    """The calls of an entry; enter fills the form with the row under the cursor."""
 
     app = getters.app(StudioApp)
     BINDINGS = bindings("history")
@@ -51,7 +51,6 @@ class HistoryList(VirtualList[SavedCall | Past]):
 
     @work(group="history", exclusive=True)
     async def reload(self) -> None:
-        """Read it again."""
         past = await self.app.studio.memory.history.of(self._ref)
         calls = (await asyncio.to_thread(self._saved.places.load)).calls
         self.show([*(one for one in calls if one.ref == self._ref), *past])
@@ -72,7 +71,6 @@ class HistoryList(VirtualList[SavedCall | Past]):
             self.app.copy(printable(self.row.arguments), "its arguments")
 
     def action_edit(self) -> None:
-        """Rename the saved call."""
         self._change(self._saved.rename)
 
     def action_open_outside(self) -> None:
@@ -98,7 +96,7 @@ class HistoryList(VirtualList[SavedCall | Past]):
 
 
 class SavedCalls:
-    """What the call pane does with saved calls. Coroutines run in workers, as they may ask."""
+    """The call pane's actions on saved calls. Its coroutines run in workers, because they may open dialogs."""
 
     def __init__(self, pane: CallPane) -> None:
         self.pane = pane
@@ -189,11 +187,11 @@ class SavedCalls:
         return agreed
 
     async def save(self, draft: CallDraft) -> None:
-        """Save the call that is shown."""
+        """Save the shown call."""
         from mcp_studio.tui.screens.calls import SaveCall
 
         earlier = self._filled.get(draft.entry.ref)
-        # What nobody agreed to does not become theirs by being saved under another name.
+        # A call must not get secrets that nobody has allowed by being saved under another name.
         if earlier is not None and not await self._may_use_secrets(earlier):
             earlier = None
         dialog = SaveCall(draft, earlier, self.places)
@@ -203,7 +201,7 @@ class SavedCalls:
             self.app.say(f"Saved as {dialog.written.file}.")
 
     async def rename(self, saved: SavedCall) -> None:
-        """Ask for another name, and take it."""
+        """Ask for a new name, and rename the saved call."""
         from mcp_studio.tui.screens.calls import FillIn
 
         schema: Json = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
@@ -238,6 +236,6 @@ def _line(row: SavedCall | Past, width: int, selected: bool) -> Line:
 
 
 def moment(at: float) -> str:
-    """A moment in the past: the time of today, else the day."""
+    """A past time: the time of day if it is today, else the date."""
     then = time.localtime(at)
     return time.strftime("%H:%M:%S" if then[:3] == time.localtime()[:3] else "%Y-%m-%d", then)

@@ -1,4 +1,4 @@
-"""Requests of servers and of the studio itself: one dialog at a time, opened only where it does not interrupt."""
+"""Requests of servers and of the studio: one dialog at a time, which opens by itself only if it interrupts nobody."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 _WORDS = {"accept": "Accepted", "decline": "Declined", "cancel": "Cancelled"}
 _PAUSE = 0.4
-"""Seconds without a change after which nobody types into the field that has the focus."""
+"""Seconds without a change after which the focused field counts as unused."""
 _DEAF = 0.5
-"""Seconds for which a dialog that came by itself takes no answer: keys may be on their way to what was there."""
+"""Seconds in which a dialog that opened by itself takes no answer: keys may be meant for the screen below it."""
 
 
 class InboxController:
-    """Opens pending requests, oldest first.
+    """Opens pending requests, the oldest first.
 
-    A request opens by itself where a call waits for it, over the main screen or a dialog whose calls may be asked
-    about, and while nobody types. Any other is announced, and opens when the person asks for it.
+    A request opens by itself if a call waits for it, over the main screen or a dialog that allows requests, and while
+    nobody types. Any other request is announced, and opens when the person asks for it.
 
     Args:
-        show_call: goes to the form of a call.
+        show_call: shows the form of a call.
     """
 
     def __init__(self, app: StudioApp, screen: Screen[None], show_call: Callable[[Call], None]) -> None:
@@ -44,16 +44,16 @@ class InboxController:
         self._dialog: Dialog[Answer] | None = None
         self._request: InputRequest | None = None
         self._seen: set[int] = set()
-        """Requests that were put off, or that a toast told of: they open only when asked for."""
+        """The numbers of requests that the person put off or that a toast announced: they open only when asked for."""
         self._rate_limited: set[str] = set()
-        """Servers of which the person was told that they ask too often."""
+        """Servers that ask too often, as the person has been told."""
         self._newest: tuple[InputRequest, Answer] | None = None
-        """The newest answer of the person, of which a rule can be made."""
+        """The person's newest answer, from which a rule can be made."""
 
     # What changed
 
     def refresh_requests(self) -> None:
-        """A request came, changed, was answered, or was withdrawn."""
+        """Follow the inbox: a request came, changed, was answered, or was withdrawn."""
         pending = self._inbox.pending
         self._seen &= {request.number for request in pending}
         self._rate_limited &= {request.server for request in pending}
@@ -62,7 +62,7 @@ class InboxController:
         self._offer()
 
     def times(self, request: InputRequest) -> str:
-        """How many of its server are pending, its age, and the time that is left."""
+        """The number of its server's pending requests, its age, and the time that is left."""
         count = self._inbox.waiting(request.server)
         which = f"1 of {count} pending requests" if count > 1 else ""
         old = f"{units.seconds(time.monotonic() - request.asked)} ago"
@@ -71,7 +71,7 @@ class InboxController:
     # Opening
 
     def open(self) -> None:
-        """Open the pending request where there is exactly one, else all that is pending."""
+        """Open the pending request if there is exactly one, else the list of all that is pending."""
         pending = self._inbox.pending
         if self._dialog is None and len(pending) == 1 and not self._inbox.held:
             self.open_request(pending[0])
@@ -79,7 +79,7 @@ class InboxController:
             self.open_activity()
 
     def open_request(self, request: InputRequest, deaf: float = 0) -> None:
-        """Open one request; for `deaf` seconds nothing answers it."""
+        """Open one request; its dialog takes no answer for `deaf` seconds."""
         if self._dialog is None and not request.reply.done():
             self._request, self._dialog = request, self._dialog_for(request)
             self._dialog.deaf_until = time.monotonic() + deaf
@@ -106,10 +106,10 @@ class InboxController:
                 return (UrlElicitation if request.kind == "url" else Elicitation)(request, self.times)
 
     def _offer(self, before: str | None = None) -> None:
-        """Open the oldest new request where that does not interrupt; else tell of what is new.
+        """Open the oldest new request if that interrupts nobody; else announce the new requests.
 
         Args:
-            before: what stood in the field that has the focus a moment ago.
+            before: the text of the focused field a moment ago.
         """
         if self._dialog is not None:
             return
@@ -135,8 +135,8 @@ class InboxController:
     def _tell(self, requests: list[InputRequest]) -> None:
         key = self._app.key_of("pending")
         if len(requests) == 1:
-            said = f": {safe(requests[0].message, 120)}" if requests[0].kind not in OURS else "."
-            self._app.say(f"{questions.request_words(requests[0])}{said} {key} opens it.")
+            message = f": {safe(requests[0].message, 120)}" if requests[0].kind not in OURS else "."
+            self._app.say(f"{questions.request_words(requests[0])}{message} {key} opens it.")
         elif requests:
             servers = sorted({safe(request.server, 40) for request in requests})
             text = f"{', '.join(servers[:5])}: {units.plural(len(requests), 'pending request')}. {key} shows them."
@@ -149,7 +149,7 @@ class InboxController:
         if request is None:
             return
         if answer is None:
-            # Later is meant for all that this server requests now, not for one after another.
+            # Later applies to all present requests of this server, so that they do not open one after another.
             self._seen |= {one.number for one in self._inbox.pending if one.server == request.server}
             self._offer()
         else:
@@ -165,12 +165,12 @@ class InboxController:
             self._app.say(f"{_WORDS[answer.action]}. {key} Answer rule repeats this answer automatically.")
 
     def _withdraw(self) -> None:
-        """The request is gone while its dialog is open."""
+        """Close the dialog of a request that was withdrawn or answered elsewhere."""
         dialog, request = self._dialog, self._request
         self._dialog = self._request = None
         if dialog is None or request is None:
             return
-        if dialog.is_attached and self._app.screen is dialog:  # one under another goes when it is seen again
+        if dialog.is_attached and self._app.screen is dialog:  # a dialog below another closes when it is visible again
             dialog.dismiss(None)
         if not request.reply.done() or request.reply.cancelled():
             self._app.say(f"The request of {safe(request.server)} was withdrawn.")
@@ -178,7 +178,7 @@ class InboxController:
             self._app.say(f"The request of {safe(request.server)} was answered by {safe(by)}.", "warning")
 
     def make_rule(self) -> None:
-        """Make a rule of the newest answer."""
+        """Make an answer rule from the newest answer."""
         if self._newest is None:
             self._app.say("Answer a request first: then a rule can be made of the answer.", "warning")
             return
@@ -187,7 +187,7 @@ class InboxController:
         self._app.push_screen(AnswerRuleDialog(*self._newest))
 
     def open_activity(self) -> None:
-        """Show what runs and what is pending."""
+        """Show running calls and pending requests."""
         from mcp_studio.tui.screens.activity import Activity
 
         self._app.push_screen(Activity(self.answer), self._chosen)

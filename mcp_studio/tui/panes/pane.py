@@ -1,4 +1,4 @@
-"""The base of the five panes: a numbered, titled frame, with tabs on top where it has several views."""
+"""The base of the five panes: a numbered frame with a title, and tabs on top if the pane has several views."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mcp_studio.tui.app import StudioApp
 
 
 class Pane(Vertical):
-    """A pane owns its calls to the studio and its dialogs; what other panes have to know it posts as a message.
+    """A pane owns its calls to the studio and its dialogs; news for other panes it posts as messages.
 
     A subclass names its `scope`, which is also its id, in the class statement.
     """
@@ -26,7 +26,7 @@ class Pane(Vertical):
     scope: ClassVar[Scope]
     ALLOW_MAXIMIZE = True
     filter = getters.query_one(Input)
-    """Of a pane that has one; shown while it is used."""
+    """The filter of a pane that has one; shown only while in use."""
 
     def __init_subclass__(cls, scope: Scope) -> None:
         cls.scope = scope
@@ -39,7 +39,7 @@ class Pane(Vertical):
     def show_title(self, title: str) -> None:
         """Put a title after the number; foreign text is made safe here."""
         content = Content(f"{self.number} {safe(title, 200)}")
-        if content.markup != self.border_title:  # to set it draws all of the pane anew
+        if content.markup != self.border_title:  # setting the title redraws the whole pane
             self.border_title = content
 
     def show_note(self, note: str | Content) -> None:
@@ -54,12 +54,12 @@ class Pane(Vertical):
         return self.query_one_optional(Tabs)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """In a field the key that opens one is a letter."""
+        """In a field, the key of this action is a letter."""
         return action != "find" or not isinstance(self.screen.focused, Input)
 
     def action_find(self) -> None:
         self.filter.display = True
-        self.screen.set_focus(self.filter)  # at once: what is typed next belongs to it
+        self.screen.set_focus(self.filter)  # at once: the keys typed next belong to the field
 
     def end_filter(self) -> None:
         """Show everything again."""
@@ -67,7 +67,7 @@ class Pane(Vertical):
         self.filter.display = False
 
     def on_descendant_focus(self) -> None:
-        """Show in the frame whether the focus is inside; `:focus-within` would style all that is inside anew, too."""
+        """Show in the frame whether the focus is inside; `:focus-within` would restyle everything inside, too."""
         if self.has_focus_within != self.has_class("-focused"):
             self.set_class(self.has_focus_within, "-focused", update=False)
             self.app.stylesheet.apply(self)
@@ -75,9 +75,9 @@ class Pane(Vertical):
     on_descendant_blur = on_descendant_focus
 
     def step_back(self) -> bool:
-        """One step back inside the pane; False where there is nothing to step back from."""
+        """Go one step back inside the pane; False if there is nothing to go back from."""
         return False
 
     def entry_point(self) -> Widget:
-        """The widget that gets the focus when the pane is gone to."""
+        """The widget that gets the focus when the person goes to the pane."""
         return next((widget for widget in self.walk_children(Widget) if widget.focusable), self)

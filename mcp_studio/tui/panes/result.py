@@ -1,4 +1,4 @@
-"""Pane 4: what came back, in as many views as it has, and how the call ended in one line."""
+"""Pane 4: the result of a call in all views that it has, and the outcome in one line."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 
 _TABS = {"text": "Text", "structured": "Structured", "table": "Table", "query": "Query", "raw": "Raw", "diff": "Diff"}
 _PROBLEMS = 3
-"""Problems of an answer that are told."""
+"""Problems of an answer that are shown."""
 COLOURS = {"ok": "$state-ready", "busy": "$state-busy", "bad": "bold $state-failed", "off": "$quiet"}
 GLYPHS = {"ok": "ok", "busy": "half", "bad": "bad", "off": "off"}
-"""Colour and sign of how a call goes."""
+"""Colour and glyph by the tone of an outcome."""
 _BEFORE = 20
-"""Entries whose last two results are kept, to be compared."""
+"""Entries whose last two results are stored for comparing."""
 
 
 class ResultPane(Pane, scope="result"):
@@ -51,35 +51,35 @@ class ResultPane(Pane, scope="result"):
     place = getters.query_one("#result-view", Vertical)
 
     class RerunRequested(Message):
-        """The same call is to be made again."""
+        """The person wants to make the same call again."""
 
     @dataclass
     class ReadRequested(Message):
-        """A resource that the result links to is to be read."""
+        """The person wants to read a resource that the result links to."""
 
         server: str
         uri: str
         title: str
 
     class CopyAsRequested(Message):
-        """The call is to be copied as something else."""
+        """The person wants to copy the call in some format."""
 
     def __init__(self) -> None:
         super().__init__()
         self._opened: CallDraft | None = None
         self._key = ""
-        """Of the draft that is shown."""
+        """The key of the shown draft."""
         self.call: Call | None = None
         """The call whose result is shown."""
         self._outcome: CallOutcome | None = None
         self._before: Json = None
-        """The result before the one that is shown; None where there is none."""
+        """The result before the shown one; None if there is none."""
         self._drawn: object = None
-        """What the view shows: the call, what its answer violates, the tab, and whether text is rendered."""
+        """What the view shows: the call, its violations, the tab, and whether text is rendered."""
         self._last: dict[str, tuple[Json, Json]] = {}
-        """By draft key the newest result and the one before it."""
+        """The newest result and the one before it, by draft key."""
         self._tabs: dict[str, str] = {}
-        """By draft key the tab that was shown."""
+        """The last active tab, by draft key."""
 
     def compose(self) -> ComposeResult:
         with Horizontal(id="result-head"):
@@ -103,19 +103,19 @@ class ResultPane(Pane, scope="result"):
     def entry_point(self) -> Widget:
         if self.query_one("#result-running").display:
             return self.query_one("#answer" if self.call is not None and self.call.asking else "#cancel")
-        newest = self.place.children[-1:]  # the one before it may still be going
+        newest = self.place.children[-1:]  # the child before it may still be going
         inside = (widget for one in newest for widget in one.walk_children(Widget, with_self=True) if widget.focusable)
         return next(inside, self.tabs_line)
 
     # Showing
 
     def show(self, opened: CallDraft | None, call: Call | None) -> None:
-        """Show the newest call of an entry: none yet, running, or ended."""
+        """Show the newest call of an entry: not made, running, or ended."""
         self._opened, self._key, self.call = opened, opened.key if opened is not None else "", call
         outcome = self._outcome = call.outcome if call is not None else None
         result, (newest, self._before) = raw_of(outcome), self._last.get(self._key, (None, None))
         if isinstance(outcome, (Succeeded, ToolFailed)) and newest is not result:
-            self._last = {key: kept for key, kept in self._last.items() if key != self._key}
+            self._last = {key: pair for key, pair in self._last.items() if key != self._key}
             self._last[self._key], self._before = (result, newest), newest
             if len(self._last) > _BEFORE:
                 del self._last[next(iter(self._last))]
@@ -137,28 +137,27 @@ class ResultPane(Pane, scope="result"):
         notes.update(Content("\n").join(Content.styled(text, style) for text, style in lines))
         self._draw_view()
         self._draw_status()
-        self.call_after_refresh(self._draw_status)  # then it is known how much room the tabs leave
+        self.call_after_refresh(self._draw_status)  # only now is the width of the tabs known
         self.set_class(shown, "-shown")
 
     def _offer_tabs(self, result: Json) -> None:
-        """Show the tabs that this result has, and the one that was shown before of this entry, if it has that."""
+        """Show the tabs of this result, and activate the entry's last tab if the result has it."""
         has, value = blocks.structured(result)
-        offered = {
+        available = {
             "text": True, "structured": has, "raw": True, "diff": self._before is not None,
             "table": table_in(value) is not None, "query": bool(self._pinned),
         }  # fmt: skip
         for tab in self.tabs_line.query(Tab):
-            tab.display = offered[tab.id or ""]
+            tab.display = available[tab.id or ""]
         found = blocks.blocks_of(result)
-        # What says nothing as text is a tree first.
-        is_data = has and (not found or (said := found[0].text.strip())[:1] + said[-1:] in ("{}", "[]"))
-        best = "query" if self._pinned else "table" if offered["table"] else "structured" if is_data else "text"
+        # A text block that is only JSON is shown as a tree first.
+        is_data = has and (not found or (text := found[0].text.strip())[:1] + text[-1:] in ("{}", "[]"))
+        best = "query" if self._pinned else "table" if available["table"] else "structured" if is_data else "text"
         wanted = self._tabs.get(self._key, best)
-        self.tabs_line.active = wanted if offered[wanted] else "text"
+        self.tabs_line.active = wanted if available[wanted] else "text"
 
     @property
     def tab(self) -> str:
-        """The tab that is shown."""
         return self.tabs_line.active or "text"
 
     @on(Tabs.TabActivated)
@@ -193,7 +192,7 @@ class ResultPane(Pane, scope="result"):
             self.place.mount(Static(f"No result yet.{hint}", classes="quiet", markup=False))
 
     def _take_focus(self) -> None:
-        """Focus what there is now, once it is there and where the pane has the focus."""
+        """Focus the new view after it is mounted, if the pane has the focus."""
         if not all(view.is_mounted for view in self.place.children):
             self.call_after_refresh(self._take_focus)
         elif self.has_focus_within and not self.place.has_focus_within:
@@ -226,18 +225,18 @@ class ResultPane(Pane, scope="result"):
 
     @property
     def _pinned(self) -> str:
-        """The query whose result is shown of each result of this entry."""
+        """The pinned query, whose answer is shown for each result of this entry."""
         return str(self.app.studio.memory.drafts.get(f"query:{self._key}") or "")
 
     async def _show_pinned(self, view: JsonView, value: Json) -> None:
-        """Show what the pinned query finds."""
+        """Show the answer of the pinned query."""
         try:
             view.show(await asyncio.to_thread(lambda: dumps(query(value, self._pinned))))
         except StudioError as error:
             view.empty = f"{error.message} {error.hint}"
 
     def _blocks(self, outcome: CallOutcome) -> list[blocks.Block]:
-        """The blocks of a result, and the page of its tool (MCP Apps); the words of a refusal."""
+        """The blocks of a result, and the page of its tool (MCP Apps); or the message of a refusal."""
         if isinstance(outcome, Rejected):
             data = "" if outcome.data is None else f"\n\n{printable(outcome.data)}"
             return [blocks.Block("text", f"The server refused the request: {outcome.message}{data}")]
@@ -247,14 +246,14 @@ class ResultPane(Pane, scope="result"):
 
     @property
     def _markdown(self) -> bool | None:
-        """Whether the person wants the text of this entry rendered, or as it is; None without a wish."""
+        """Whether the person wants the text of this entry rendered; None without a choice."""
         wish = self.app.studio.memory.drafts.get(f"markdown:{self._key}")
         return wish if isinstance(wish, bool) else None
 
     # How it ended, or goes on
 
     def _draw_status(self) -> None:
-        """How it ended, and as much about it as the tabs leave room for."""
+        """Show the outcome, with as many facts as the tabs leave room for."""
         tone, line = "busy", ""
         if self.call is not None and self.call.outcome is not None:
             tone, line = outcomes.outcome_short(self.call.outcome)
@@ -270,9 +269,9 @@ class ResultPane(Pane, scope="result"):
         self.query_one("#result-status", Static).update(text)
 
     def _draw_progress(self) -> None:
-        """Elapsed time and progress move on while it runs."""
+        """Show elapsed time and progress while the call runs."""
         call = self.call
-        if call is None or not self.screen.is_active:  # under a dialog each change would paint all of the screen
+        if call is None or not self.screen.is_active:  # under a dialog, each change would repaint the whole screen
             return
         self._draw_status()
         self.query_one("#answer").display = call.asking
@@ -280,7 +279,7 @@ class ResultPane(Pane, scope="result"):
         if bar is not None:
             bar.display = progress is not None and progress.total is not None
         if progress is not None and progress.total is not None:
-            if bar is None:  # not before: a bar draws itself 15 times a second, also where nobody sees it
+            if bar is None:  # not before: a bar redraws itself 15 times a second even if hidden
                 bar = ProgressBar(show_eta=False)
                 self.query_one("#result-running").mount(bar, before=0)
             bar.update(total=progress.total, progress=progress.done)
@@ -290,12 +289,12 @@ class ResultPane(Pane, scope="result"):
         self.query_one("#progress-text", Static).update(Content(safe(text, 200)))
 
     def _notes(self, call: Call, outcome: CallOutcome) -> Iterator[tuple[str, str]]:
-        """Why it failed, what is wrong with the answer, and what mends it."""
-        if not isinstance(outcome, (Succeeded, ToolFailed, Rejected, Cancelled)):  # of which the status says all
+        """The reason of a failure, the problems of the answer, and remedies."""
+        if not isinstance(outcome, (Succeeded, ToolFailed, Rejected, Cancelled)):  # else the status says all
             tone, line = outcomes.outcome_line(outcome)
-            if line != outcomes.outcome_short(outcome)[1]:  # which the head of the pane says
+            if line != outcomes.outcome_short(outcome)[1]:  # the head of the pane shows the short line
                 yield line, COLOURS[tone]
-        yield from ((safe(said, 300), "$quiet") for said in outcomes.attempts(call))
+        yield from ((safe(attempt, 300), "$quiet") for attempt in outcomes.attempts(call))
         if isinstance(outcome, Lost) and outcome.members:
             first, *others = (safe(name, 60) for name in outcome.members)
             also = f", and so could {', '.join(others)}" if others else ""
@@ -319,7 +318,7 @@ class ResultPane(Pane, scope="result"):
     # What the person does
 
     def on_cards_chosen(self, event: Cards.Chosen) -> None:
-        """Read what a link names, enlarge an image."""
+        """Read the resource of a link, or enlarge an image."""
         block = event.block
         if block.kind == "link" and self.call is not None:
             self.post_message(self.ReadRequested(self.call.ref.server, block.uri, block.title))
@@ -341,17 +340,17 @@ class ResultPane(Pane, scope="result"):
             self.tabs_line.active = "diff"
 
     def action_find(self) -> None:
-        """What shows cards, a table or differences cannot be searched: go to Raw, which can."""
+        """Go to Raw and search there, because cards, tables and differences cannot be searched."""
         if not self.tabs_line.display:
             self.app.say("There is no result to search.", "warning")
             return
         self.tabs_line.active = "raw"
         self._draw_view()
-        # It may not have its line yet.
+        # The view may not have its search line yet.
         self.call_after_refresh((found := self.query(Findable).last()).call_later, found.action_find)
 
     def action_query(self) -> None:
-        """Ask for a part of the result; pinned, it is asked for again of each result of this entry."""
+        """Query the result by an expression; pinned, the query is applied to each result of this entry."""
         result = raw_of(self._outcome)
         if self._opened is None or result is None:
             self.app.say("There is no result to query.", "warning")
@@ -369,12 +368,12 @@ class ResultPane(Pane, scope="result"):
             self.show(self._opened, self.call)
 
     def action_copy(self) -> None:
-        """What no viewer copied itself: how the call ended."""
+        """Copy the outcome, if no viewer has copied anything itself."""
         if self._outcome is not None:
             self.app.copy(outcomes.outcome_line(self._outcome)[1])
 
     def action_markdown(self) -> None:
-        """Render the text as Markdown, or show it as it is; remembered for this entry."""
+        """Render the text as Markdown, or show it unchanged; remembered for this entry."""
         outcome = self._outcome
         if not isinstance(outcome, (Succeeded, ToolFailed)):
             self.app.say("There is no text here.", "warning")
@@ -429,7 +428,7 @@ class ResultPane(Pane, scope="result"):
 
 
 def raw_of(outcome: CallOutcome | None) -> Json:
-    """What the server sent as the result, or as the error."""
+    """The result or the error as the server sent it."""
     if isinstance(outcome, (Succeeded, ToolFailed)):
         return outcome.result
     if isinstance(outcome, Rejected):
@@ -438,13 +437,13 @@ def raw_of(outcome: CallOutcome | None) -> Json:
 
 
 def queried(result: Json) -> Json:
-    """What queries are about: the structured part of a result, where it has any."""
+    """The value that queries are about: the structured part of a result if it has one."""
     has, value = blocks.structured(result)
     return value if has else result
 
 
 def table_in(value: Json) -> Sequence[Row] | None:
-    """The first array of objects within two levels of a value; None where there is none."""
+    """The first array of objects within two levels of a value; None if there is none."""
     level = [value]
     for _ in range(3):
         for candidate in level:

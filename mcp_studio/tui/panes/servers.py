@@ -34,28 +34,28 @@ if TYPE_CHECKING:
     from mcp_studio.tui.screens.server_form import Draft
 
 _TONES = {"ok": ("on", "ok"), "busy": ("half", "warn"), "bad": ("bad", "bad"), "off": ("off", "dim")}
-"""Glyph and look of a row."""
+"""The glyph and the look of a row, by tone."""
 _ENDS: Mapping[How, str] = {
     "exit": "exit code {}", "signal": "", "status": "HTTP {}", "refused": "refused", "dropped": "dropped",
     "timeout": "no reply", "session": "session lost", "stalled": "stalled", "stdout": "closed stdout",
     "stdin": "closed stdin",
 }  # fmt: skip
-"""How a server ended, in a few words; a signal is told by its name."""
+"""The end of a server in a few words; a signal has its own name."""
 _LONGEST = 24
-"""Cells of a name at most, where there are others to be told beside it."""
+"""The most cells of a name in a row with further facts."""
 
 
 _BROKEN = ("failed", "needs_auth", "retrying")
 _URGENCY = (*_BROKEN, "stopping", "connecting", "idle", "ready", "disabled")
-"""States in the order of a list that is sorted by them: first what wants to be looked at."""
+"""States in the order of a list that is sorted by state: first those that need attention."""
 
 
 class Heading(NamedTuple):
-    """Stands above the members of a group."""
+    """The heading above the members of a group."""
 
     group: str
     states: tuple[str, ...]
-    """Of its members."""
+    """The states of all members."""
     folded: bool
 
 
@@ -63,34 +63,34 @@ _SHORT = {"needs_auth": "sign in", "disabled": "off", "idle": "waiting"}
 
 
 def _state_short(status: Status) -> str:
-    """The state in one or two words, for a narrow row: `retry 4 s`, `off`."""
+    """The state in one or two words for a narrow row: `retry 4 s`, `off`."""
     if status.state == "retrying" and (left := status.retry_at - time.monotonic()) > 0.5:
         return f"retry {left:.0f} s"
     return _SHORT.get(status.state, status.state)
 
 
 class ServerRow(NamedTuple):
-    """What is shown of one server."""
+    """The facts about one server, as its row shows them."""
 
     status: Status
     config: ServerConfig
     headed: bool
-    """A heading tells its group."""
+    """Whether a heading above the row names the group."""
     by_hand: str
     """`preferred` or `drained`."""
     offers: str
-    """How much it offers: `19`, or `5 prompts` where it has no tools."""
+    """The number of its offers: `19`, or `5 prompts` if it has no tools."""
     why: str
-    """Why it is not connected, or how it ended by itself until somebody has looked at that, in a few words."""
+    """Why the server is not connected, or how it last ended by itself, until the person has looked at that."""
     warned: bool
-    """It does something wrong, which its details say."""
+    """Whether the server does something wrong; its details say what."""
     on_demand: bool
-    """Its next call starts it."""
+    """Whether the next call starts the server."""
     signing_in: bool
 
     @property
     def matters(self) -> tuple[str, ...]:
-        """What it offers, or what is the matter; the longest first, for rows of any width."""
+        """The offers or the trouble as texts for rows of any width, the longest first."""
         if self.signing_in:
             return ("signing in",)
         state = self.offers if self.status.state == "ready" else _state_short(self.status)
@@ -107,7 +107,7 @@ class ServerRow(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What a filter looks at."""
+        """The text that the filter searches."""
         config, status = self.config, self.status
         address = config.url or " ".join((config.command, *config.args))
         words = status.server, self.transport, address, status.state, f"@{config.group}", self.matters[0]
@@ -115,7 +115,7 @@ class ServerRow(NamedTuple):
 
     @property
     def transport(self) -> str:
-        """How it is reached, in five letters."""
+        """The transport in at most five letters."""
         spoken = self.status.spoken or self.config.kind
         return "ws" if spoken == "websocket" else spoken
 
@@ -132,20 +132,20 @@ def _error_in_short(error: StudioError) -> str:
 
 
 class ServersPane(Pane, scope="servers"):
-    """The list of servers; moving over it narrows the catalog to the server under the cursor."""
+    """The list of servers; moving the cursor narrows the catalog to the server under it."""
 
     number = 1
     list = getters.query_one("#server-list", VirtualList)
 
     @dataclass
     class Selected(Message):
-        """The catalog is to show this server alone; all of them where it is empty."""
+        """The catalog should show only this server; all servers if it is empty."""
 
         server: str
 
     @dataclass
     class TraceRequested(Message):
-        """A message of the trace is to be shown."""
+        """The trace should show a message."""
 
         number: int
 
@@ -153,19 +153,19 @@ class ServersPane(Pane, scope="servers"):
         super().__init__()
         self._rows: dict[str, ServerRow] = {}
         self._ends: dict[str, Mortem] = {}
-        """The newest end of each server that was told."""
+        """The newest end of each server that the person has been told."""
         self._unseen: set[str] = set()
-        """Servers that ended by themselves, until somebody has looked at that."""
+        """Servers that ended by themselves since the person last looked."""
         self._scope = ""
-        """The server that the catalog shows alone."""
+        """The only server that the catalog shows; empty for all."""
         self._folded: set[str] = set()
-        """Groups whose members are not shown."""
+        """Groups whose members are hidden."""
         self._by_state = False
-        """Whether the list is sorted by state, not as it is configured."""
+        """Whether the list is sorted by state instead of the order in the configuration."""
         self._watched: dict[str, tuple[str, ...]] = {}
-        """Globs of the servers whose files are watched."""
+        """The globs of the servers that restart when files change."""
         self._drafts: dict[str, Draft] = {}
-        """Entries that were left unsaved, by the name of their server; a new one has none."""
+        """Unsaved entries by the name of their server; a new entry has an empty name."""
 
     def compose(self) -> ComposeResult:
         yield Input(placeholder="filter: name, address or state", id="server-filter", compact=True)
@@ -178,7 +178,7 @@ class ServersPane(Pane, scope="servers"):
         return self.list
 
     def begin(self) -> None:
-        """Once the screen is there: ask about project files, and offer servers where there are none."""
+        """Ask about project files once the screen is there; offer servers if there are none."""
         studio = self.app.studio
         if studio.config.untrusted:
             self.run_worker(self._ask_trust(tuple(studio.config.untrusted)), group="begin")
@@ -189,21 +189,21 @@ class ServersPane(Pane, scope="servers"):
 
     @property
     def current(self) -> str:
-        """The name of the server under the cursor, or an empty string."""
+        """The name of the server under the cursor; empty if there is none."""
         return self.list.row.status.server if isinstance(self.list.row, ServerRow) else ""
 
     @property
     def heading(self) -> str:
-        """The `@group` or the name of the server under the cursor, or an empty string."""
+        """The `@group` or the name of the server under the cursor; empty if there is neither."""
         return f"{MARK}{self.list.row.group}" if isinstance(self.list.row, Heading) else self.current
 
     # Showing
 
     def refresh_servers(self) -> None:
-        """Show all servers as they are now."""
+        """Show the present state of all servers."""
         manager = self.app.studio.manager
         groups = Counter(manager.config(name).group for name in manager.names())
-        # Two servers need no heading above them.
+        # Two servers need no headings.
         headed = {group for group, count in groups.items() if group and count > 1 and groups.total() > 2}
         before, self._rows = self._rows, {name: self._row(name, headed) for name in manager.names()}
         for name, row in self._rows.items():
@@ -219,7 +219,7 @@ class ServersPane(Pane, scope="servers"):
         self._fill()
 
     async def _reload(self, name: str, globs: tuple[str, ...]) -> None:
-        """Start a server again whenever its files change, and say what that changes; the worker before has ended."""
+        """Restart a server whenever its files change, and say what differs. An earlier worker for it has ended."""
         studio = self.app.studio
         places = folders(studio.paths, Path.cwd(), studio.config.settings.calls)
         reloader = Reloader(studio.caller, places, name)
@@ -248,7 +248,7 @@ class ServersPane(Pane, scope="servers"):
         )
 
     def _why(self, status: Status) -> str:
-        """Why a server is not connected, or has ended by itself; what is new is told."""
+        """Why a server is not connected, or how it ended by itself; a new end is announced."""
         name, mortems = status.server, self.app.studio.manager.supervisor(status.server).mortems
         newest = mortems[-1] if mortems and mortems[-1].ending.how != "closed" else None
         if newest is not None and self._ends.get(name) is not newest:
@@ -263,7 +263,7 @@ class ServersPane(Pane, scope="servers"):
         return _error_in_short(status.error) if status.error and status.state in ("failed", "retrying") else ""
 
     def tick(self) -> None:
-        """Time has passed: servers that are tried again count down."""
+        """Count down for servers that are about to be retried."""
         if any(row.status.state == "retrying" for row in self._rows.values()):
             self.refresh_servers()
 
@@ -282,7 +282,7 @@ class ServersPane(Pane, scope="servers"):
         self.list.styles.height = max(2, len(rows)) if self._rows else 4
 
     def _arranged(self, found: list[ServerRow]) -> list[Heading | ServerRow]:
-        """The rows in their order, the members of a group under its heading where its first one stands."""
+        """The rows in order, with the members of a group under a heading at the place of the first member."""
         if self._by_state:
             found = sorted(found, key=lambda row: (_URGENCY.index(row.status.state), not row.warned))
         blocks: dict[tuple[bool, str], list[ServerRow]] = {}
@@ -316,37 +316,36 @@ class ServersPane(Pane, scope="servers"):
             (f"{lead}{getattr(glyphs(), sign)} ", look),
             *mark_matches(name, words, "" if tone == "ok" else look),
         ]
-        warned: list[Piece] = [(f" {glyphs().warning}", "warn")] if row.warned else []
-        room = max(0, width - width_of(left) - width_of(warned) - 2)
+        warning: list[Piece] = [(f" {glyphs().warning}", "warn")] if row.warned else []
+        room = max(0, width - width_of(left) - width_of(warning) - 2)
         matter = next((one for one in row.matters if len(one) <= room), row.matters[-1])
         if room >= len(matter) + 7:
             left.append((f"  {row.transport:<5}", "dim"))
             room -= 7
         if tone == "ok":
             look = "warn" if row.why else "dim"
-        return spread(left, [(f"  {cut(matter, room, more=glyphs().more)}", look), *warned], width)
+        return spread(left, [(f"  {cut(matter, room, more=glyphs().more)}", look), *warning], width)
 
     # Choosing
 
     @on(VirtualList.Highlighted, "#server-list")
     def scope_catalog(self) -> None:
-        """Whoever moves over the servers sees what each offers."""
+        """Show the offers of the server under the cursor in the catalog."""
         if self.list.has_focus:
             self.scope_to(self.current)
 
     def on_mouse_up(self, event: MouseUp) -> None:
-        """A click on the row that has the cursor already chooses it, too."""
+        """Choose a row by a click even if the cursor is already on it."""
         if event.widget is self.list:
             self.call_after_refresh(lambda: self.scope_to(self.current))
 
     def scope_to(self, name: str) -> None:
-        """The catalog is to show this server alone, or all of them again."""
+        """Let the catalog show only this server, or all servers again."""
         if name != self._scope and (not name or len(self._rows) > 1):
             self._scope = name
             self.post_message(self.Selected(name))
 
     def go_to(self, name: str) -> None:
-        """Put the cursor on a server."""
         self.filter.value = ""
         self._folded.clear()
         self._fill()
@@ -369,13 +368,13 @@ class ServersPane(Pane, scope="servers"):
     # Actions on the server under the cursor
 
     def _chosen(self) -> str:
-        """Its name; where there is none, that is said."""
+        """The name of the server under the cursor; if there is none, say so."""
         if not self.current:
             self.app.say(f"There is no server here; {self.app.key_of('new_server')} adds one.", "warning")
         return self.current
 
     def _mark_seen(self, name: str) -> None:
-        """The person looks at how it ended."""
+        """Note that the person looks at the end of a server."""
         self._unseen.discard(name)
         self.refresh_servers()
 
@@ -390,12 +389,12 @@ class ServersPane(Pane, scope="servers"):
             self.app.push_screen(ServerDetails(name), self._leave_details)
 
     async def _leave_details(self, action: str | None) -> None:
-        """A button of the details stands for an action here."""
+        """Run the action whose button closed the details."""
         if action:
             await self.run_action(action)
 
     def action_toggle_item(self) -> None:
-        """Connect what is off or failed, disconnect everything else; fold a group, or unfold it."""
+        """Connect a server that is off or failed, disconnect any other; fold or unfold a group."""
         manager = self.app.studio.manager
         if isinstance(self.list.row, Heading):
             self._folded ^= {self.list.row.group}
@@ -409,12 +408,12 @@ class ServersPane(Pane, scope="servers"):
             self.run_worker(manager.stop(name), group="servers")
 
     def action_sort(self) -> None:
-        """By state, with what is wrong first, or as it is configured again."""
+        """Sort by state, with faults first, or in the order of the configuration again."""
         self._by_state = not self._by_state
         self._fill()
 
     def action_repeat(self) -> None:
-        """Connect it again now."""
+        """Connect the server again now."""
         if name := self._chosen():
             self.app.studio.manager.restart(name)
 
@@ -427,13 +426,13 @@ class ServersPane(Pane, scope="servers"):
     def action_release(self) -> None:
         self._route(self.app.studio.groups.release, "gets calls of its group as it is configured")
 
-    def _route(self, change: Callable[[str], None], said: str) -> None:
+    def _route(self, change: Callable[[str], None], words: str) -> None:
         name = self._chosen()
         if name and not self.app.studio.groups.of(name):
             self.app.say(f'{name} belongs to no group; group = "NAME" in its entry makes one.', "warning")
         elif name:
             change(name)
-            self.app.say(f"{name} {said}.")
+            self.app.say(f"{name} {words}.")
             self.refresh_servers()
 
     def action_forget(self) -> None:
@@ -486,7 +485,7 @@ class ServersPane(Pane, scope="servers"):
             self.app.say(f"{name} is removed.")
 
     def action_export_servers(self) -> None:
-        """Put it, or the whole group under the cursor, into another client's file."""
+        """Write the server, or the group under the cursor, to another client's file."""
         from mcp_studio.tui.screens.clients import ExportServers
 
         group = self.list.row.group if isinstance(self.list.row, Heading) else ""
@@ -500,7 +499,7 @@ class ServersPane(Pane, scope="servers"):
             sign_in(self.app, name)
 
     def action_token(self) -> None:
-        """Show its token: what it allows, and for how long."""
+        """Show the server's token: what it allows, and for how long."""
         if name := self._chosen():
             from mcp_studio.tui.screens.sign_in import show_token
 
@@ -513,7 +512,7 @@ class ServersPane(Pane, scope="servers"):
             self.app.push_screen(Roots(name))
 
     def action_console(self) -> None:
-        """Send any message to it by hand."""
+        """Send any message to the server by hand."""
         if name := self._chosen():
             from mcp_studio.tui.screens.console import Console
 
@@ -526,7 +525,7 @@ class ServersPane(Pane, scope="servers"):
             self.app.push_screen(Logs(name), self._show_message)
 
     def action_exit_report(self) -> None:
-        """How it ended, what was in flight, its last words."""
+        """Show how the server ended, its open requests, and its last output."""
         name = self._chosen()
         if name and not self.app.studio.manager.supervisor(name).mortems:
             self.app.say(f"{safe(name, 60)} has not ended by itself since the studio runs.")
@@ -537,7 +536,7 @@ class ServersPane(Pane, scope="servers"):
             self.app.push_screen(ExitReport(name), self._show_message)
 
     def action_unexpected_output(self) -> None:
-        """What it printed to its standard output besides the protocol."""
+        """Show what the server printed to its standard output apart from the protocol."""
         if name := self._chosen():
             from mcp_studio.tui.screens.exit_report import UnexpectedOutput
 
@@ -547,7 +546,7 @@ class ServersPane(Pane, scope="servers"):
         if number is not None:
             self.post_message(self.TraceRequested(number))
 
-    # Project files that nobody has agreed to yet
+    # Project files that nobody has trusted yet
 
     async def _ask_trust(self, files: tuple[Untrusted, ...]) -> None:
         from mcp_studio.tui.screens.approval import ProjectTrust

@@ -1,4 +1,4 @@
-"""The tab Tasks of pane 2: what servers work on for the person, and what came of it; and all about one task."""
+"""The tab Tasks of pane 2: tasks that servers work on, and their results; and a dialog about one task."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ _JSON = 4_000
 
 
 class TaskList(VirtualList[Task]):
-    """Tasks, the newest first."""
+    """The tasks, the newest first."""
 
     app = getters.app(StudioApp)
     BINDINGS = bindings("tasks")
 
     @dataclass
     class ResultRequested(Message):
-        """The result of a task is to be shown in the result pane."""
+        """The result pane should show the result of a task."""
 
         task: Task
 
@@ -51,7 +51,7 @@ class TaskList(VirtualList[Task]):
         super().__init__(self._draw_task, key=lambda task: task.key, empty=EMPTY)
 
     def reload(self) -> int:
-        """Show the tasks as they are now; gives how many there are."""
+        """Show the present tasks; returns their number."""
         tasks = self.app.studio.tasks.all()
         self.show(tasks[::-1])
         return len(tasks)
@@ -73,7 +73,7 @@ class TaskList(VirtualList[Task]):
         self.app.push_screen(TaskDialog(task), close)
 
     def action_repeat(self) -> None:
-        """Ask the server for it now."""
+        """Ask the server for the task's state now."""
         if (task := self.row) is not None:
             with self.app.failing():
                 self.app.studio.tasks.poll(*task.key)
@@ -85,7 +85,7 @@ class TaskList(VirtualList[Task]):
             self.app.say("The task has ended: there is nothing to cancel.")
 
     def action_delete(self) -> None:
-        """Take it off the list, once nothing more will come of it."""
+        """Remove the task from the list if it has ended."""
         if (task := self.row) is not None and task.done:
             self.app.studio.tasks.remove(*task.key)
         elif task is not None:
@@ -107,7 +107,7 @@ class TaskList(VirtualList[Task]):
 
 
 class TaskDialog(Dialog[bool]):
-    """Drawn anew as the task moves on; answers whether its result is to be shown in the result pane."""
+    """Redraws itself while the task continues; answers whether the result pane should show the result."""
 
     AUTO_FOCUS = "#back"
     every = 0.5
@@ -128,8 +128,8 @@ class TaskDialog(Dialog[bool]):
         if task is None:
             self.dismiss(False)
             return
-        shown = self.app.studio.caller.filter.shown(task.server, task.result)
-        self._shown_task = task = replace(task, result=shown)
+        result = self.app.studio.caller.filter.shown(task.server, task.result)
+        self._shown_task = task = replace(task, result=result)
         self.query_one("#result", Button).disabled = not task.done
         self.query_one("#cancel", Button).disabled = task.done
         self.query_one("#facts", Static).update(details(task))
@@ -143,23 +143,23 @@ class TaskDialog(Dialog[bool]):
 
 
 def state(task: Task) -> str:
-    """Its state; one of which nothing more will be heard is `gone`."""
+    """The task's state; `gone` if the server will say nothing more about it."""
     return "gone" if task.gone else task.status
 
 
 def sign(task: Task) -> tuple[str, str]:
-    """The glyph of its state, and the look of that."""
+    """The glyph of the task's state, and its look."""
     name, look = _STATES[state(task)]
     return str(getattr(glyphs(), name)), look
 
 
 def words(task: Task, key: str) -> str:
-    """What is most worth knowing of it, in a line; `key` opens pending requests."""
+    """The most important fact about the task, in one line; `key` opens pending requests."""
     return f"waiting for your answer ({key})" if task.asking else safe(task.gone or task.message, 300)
 
 
 def details(task: Task) -> Content:
-    """Everything about it."""
+    """All facts about the task."""
     mark, look = sign(task)
     parts: Parts = [(f"{mark} {state(task)}", _COLOURS[look]), f"  {safe(task.gone or task.message, 300)}\n"]
     if not task.followed and not task.done:

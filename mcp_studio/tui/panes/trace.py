@@ -1,4 +1,4 @@
-"""Pane 5: everything that crossed the wire, now or in an earlier session."""
+"""Pane 5: everything that crossed the wire, in this session or an earlier one."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ _EMPTY_PAST = "Nothing was recorded in this session."
 _NONE, _SEARCHING = "No message matches the query; esc ends it.", "Nothing found yet."
 _NO_CALL = "This message belongs to no call of a tool, prompt or resource."
 _EVERY = 0.5
-"""Seconds between two looks at what the border and the exchange beside the table say."""
+"""Seconds between two refreshes of the notes in the border and of the exchange beside the table."""
 _DONE = 0.99
-"""The part that a query has searched before that is no longer said: of a live trace there is always more."""
+"""The share from which on a search counts as done: in a live trace, some messages are always new."""
 _NOTED = bytes(flags for flags in range(256) if flags & (MARKED | COMMENTED))
 _KINDS: dict[str, EntryKind] = {"tools/call": "tool", "prompts/get": "prompt", "resources/read": "resource"}
 
 
 class TracePane(Pane, scope="trace"):
-    """A table of messages, a query above it, and on huge screens the exchange under the cursor beside it."""
+    """A table of messages with a query above it, and on huge screens the exchange under the cursor beside it."""
 
     number = 5
     query_line = getters.query_one(QueryLine)
@@ -56,31 +56,31 @@ class TracePane(Pane, scope="trace"):
 
     @dataclass
     class FillRequested(Message):
-        """A call of the trace is to stand in the form, to be edited and sent again."""
+        """The form should show a call of the trace, so that the person can edit and send it again."""
 
         ref: Ref
         value: Json
 
     @dataclass
     class EntryRequested(Message):
-        """The tool, prompt or resource of a call of the trace is to be shown."""
+        """The catalog should show the tool, prompt or resource of a call of the trace."""
 
         ref: Ref
 
     def __init__(self) -> None:
         super().__init__()
         self._session: Session | None = None
-        """An earlier session, while it is shown."""
+        """The earlier session that is shown; None for the present one."""
         self._base: Side | None = None
-        """The exchange that the next one is compared with."""
+        """The exchange to compare the next one with."""
         self._held = 0
-        """Messages that breakpoints hold."""
+        """The number of messages that breakpoints hold."""
         self.beside = ExchangeView()
-        """Mounted once there is room for it: it has many widgets."""
+        """Mounted when there is room for it, because it has many widgets."""
 
     @property
     def recording(self) -> Recording:
-        """What is shown: what is being recorded now, or an earlier session."""
+        """The shown messages: the present recording, or an earlier session."""
         return self.app.studio.trace if self._session is None else self._session
 
     @property
@@ -107,7 +107,7 @@ class TracePane(Pane, scope="trace"):
     # What is shown
 
     def _show(self, opened: Opened | None) -> None:
-        """Show an earlier session, or what is being recorded now, which goes on meanwhile."""
+        """Show an earlier session, or the present recording, which continues all the time."""
         if opened is None:
             return
         before, (self._session, title) = self._session, opened
@@ -125,24 +125,24 @@ class TracePane(Pane, scope="trace"):
         self._look_beside()
 
     def show_query(self, text: str | None) -> None:
-        """Show only what a query wants."""
+        """Show only the messages that a query finds."""
         if text:
             self.query_line.put(text)
             self.screen.set_focus(self.table)
 
     def show_message(self, number: int) -> None:
-        """Put the cursor on a message of what is being recorded now."""
+        """Put the cursor on a message of the present recording."""
         if self._session is not None:
             self.action_go_live()
         self._go_to(number)
 
     def _go_to(self, number: int | None) -> None:
-        """Put the cursor on a message; one that a query hides is shown alone."""
+        """Put the cursor on a message; if a query hides the message, open it in a dialog."""
         if number and not self.table.go_to(number) and (entry := self.recording.entry(number)) is not None:
             self._open(entry)
 
     def _refresh(self) -> None:
-        """Take over what another studio writes to the session."""
+        """Take over new messages that another studio has written to the session."""
         if self._session is not None and self._grows:
             try:
                 self._session.refresh()
@@ -154,7 +154,7 @@ class TracePane(Pane, scope="trace"):
     @on(TraceTable.Highlighted)
     @on(TraceTable.Looked)
     def _look_beside(self) -> None:
-        """Say how much is shown, and what belongs to the message under the cursor."""
+        """Show the counts in the border, and the exchange of the message under the cursor."""
         if not self.region:
             return
         self._show_notes()
@@ -170,13 +170,13 @@ class TracePane(Pane, scope="trace"):
 
     def _show_notes(self) -> None:
         table, query, key = self.table, self.table.search, self.app.key_of
-        kept, dropped = len(self.recording), self.recording.first_number - 1
-        shown, table.empty = f"{kept:,}", _EMPTY if self._session is None else _EMPTY_PAST
+        total, dropped = len(self.recording), self.recording.first_number - 1
+        shown, table.empty = f"{total:,}", _EMPTY if self._session is None else _EMPTY_PAST
         parts: list[str] = []
         if query is not None:
-            behind = query.done < _DONE
-            parts += [query.error or f"{int(100 * query.done)}% searched"] if query.error or behind else []
-            shown, table.empty = f"{table.row_count:,} of {kept:,}", _SEARCHING if behind else _NONE
+            searching = query.done < _DONE
+            parts += [query.error or f"{int(100 * query.done)}% searched"] if query.error or searching else []
+            shown, table.empty = f"{table.row_count:,} of {total:,}", _SEARCHING if searching else _NONE
         parts += [shown, f"{dropped:,} dropped"] if dropped else [shown]
         folds = "unfolds" if table.folded else "folds" if query is None and not table.folds else ""
         parts += [f"{key('toggle_item')} {folds} lists"] if folds else []
@@ -188,7 +188,7 @@ class TracePane(Pane, scope="trace"):
 
     @on(ExchangeView.Went)
     def _went(self, event: ExchangeView.Went) -> None:
-        """Another entry that belongs to it: the cursor goes there, where it is shown."""
+        """Move the cursor to another entry of the exchange, if the table shows that entry."""
         self.table.go_to(event.number)
         if (entry := self.recording.entry(event.number)) is not None:
             self._show_beside(entry)
@@ -206,7 +206,7 @@ class TracePane(Pane, scope="trace"):
         self.screen.set_focus(self.table)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Enter and the search are the table's; the exchange beside it has its own."""
+        """Leave enter and the search to the exchange while it has the focus; else they belong to the table."""
         mine = action not in ("open", "find") or not self.beside.has_focus_within
         return mine and super().check_action(action, parameters)
 
@@ -214,7 +214,7 @@ class TracePane(Pane, scope="trace"):
         self.query_line.open()
 
     def step_back(self) -> bool:
-        """End the query, else leave an earlier session."""
+        """End the query, or else leave an earlier session."""
         if self.query_line.display:
             self.query_line.put("")
             self.screen.set_focus(self.table)
@@ -226,7 +226,7 @@ class TracePane(Pane, scope="trace"):
 
     @property
     def _filtered(self) -> Sequence[int] | None:
-        """The numbers of what the query shows; None without one."""
+        """The numbers of the messages that the query finds; None without a query."""
         return None if self.table.search is None else self.table.search.found[:]
 
     # The message under the cursor
@@ -250,7 +250,6 @@ class TracePane(Pane, scope="trace"):
             self._open(entry)
 
     def action_toggle_item(self) -> None:
-        """Fold refreshes of lists, or unfold them."""
         if self.table.search is not None:
             self.app.say("Nothing is folded while a query filters the trace.")
         else:
@@ -263,7 +262,7 @@ class TracePane(Pane, scope="trace"):
         self.app.push_screen(ExchangeDialog(self.recording, entry), self._wished)
 
     def _wished(self, answer: tuple[Wish, WireMessage] | None) -> None:
-        """What the person wants to do with a message that was open."""
+        """Do what the person chose in the dialog of a message."""
         if answer is not None:
             ways = {"repeat": self._repeat, "copy_as": self._copy_as, "compare": self._compare}
             self._try(ways[answer[0]], answer[1])
@@ -310,7 +309,7 @@ class TracePane(Pane, scope="trace"):
         self.app.copy((await self.recording.body(entry)).decode("utf-8", "replace"))
 
     def action_query(self) -> None:
-        """Ask for a part of the message."""
+        """Query the message by an expression."""
         self._try(self._query)
 
     async def _query(self, entry: WireMessage) -> None:
@@ -320,7 +319,7 @@ class TracePane(Pane, scope="trace"):
         self.app.push_screen(Query(name_of(entry), lambda: loads_or(body)))
 
     def action_compare(self) -> None:
-        """Begin to compare the message, or compare with it."""
+        """Start a comparison with the message, or finish one."""
         self._try(self._compare)
 
     async def _compare(self, entry: WireMessage) -> None:
@@ -339,12 +338,12 @@ class TracePane(Pane, scope="trace"):
     # Calls of the trace
 
     def _call_of(self, entry: WireMessage) -> Step | None:
-        """The call that a message belongs to, with all of its rounds; None where it is of none."""
+        """The call that a message belongs to, with all its rounds; None if it belongs to no call."""
         step = step_of(self.recording.columns, entry.number)
         return step if step is not None and step.method in CALLS else None
 
     def _ref(self, step: Step) -> Ref:
-        """What was called, of the same server, else of any other that lists it."""
+        """The called entry of the same server, or else of another server that lists it."""
         ref = Ref(_KINDS[step.method], step.server, step.target)
         listed = [one.ref for one in self.app.studio.catalog.entries(ref.kind) if one.ref.name == ref.name]
         return ref if ref in listed or not listed else listed[0]
@@ -368,7 +367,7 @@ class TracePane(Pane, scope="trace"):
         self.app.push_screen(CopyAs(await with_outcome(subject, self.recording, entry.number)))
 
     def action_show_entry(self) -> None:
-        """Show the tool, prompt or resource of the call."""
+        """Show the tool, prompt or resource of the call in the catalog."""
         if entry := self._chosen():
             if step := self._call_of(entry):
                 self.post_message(self.EntryRequested(self._ref(step)))
@@ -376,7 +375,7 @@ class TracePane(Pane, scope="trace"):
                 self.app.say(_NO_CALL, "warning")
 
     def action_repeat(self) -> None:
-        """Edit the call in its form; what is no such call goes to the console."""
+        """Edit the call in its form; a message that is no call opens in the console."""
         self._try(self._repeat)
 
     async def _repeat(self, entry: WireMessage) -> None:
@@ -398,7 +397,7 @@ class TracePane(Pane, scope="trace"):
             self.app.say(f"Secrets are not recorded: enter {names}.")
 
     def action_resend_now(self) -> None:
-        """Send the same once more, and compare the responses."""
+        """Send the call again, and compare the responses."""
         from mcp_studio.tui.screens.exchange import Resend
 
         if entry := self._chosen():
@@ -409,7 +408,7 @@ class TracePane(Pane, scope="trace"):
                 self.app.say("This message belongs to no request that can be re-sent.", "warning")
 
     def action_resend_many(self) -> None:
-        """Send what is marked, what the query shows, or everything once more."""
+        """Send the marked calls, those that the query finds, or all of them again."""
         from mcp_studio.tui.screens.exchange import Resend
         from mcp_studio.tui.screens.recordings import parts_of
 
@@ -419,14 +418,14 @@ class TracePane(Pane, scope="trace"):
     # The whole trace
 
     def action_details(self) -> None:
-        """Statistics: how often, how fast, what failed."""
+        """Show statistics: counts, times, failures."""
         from mcp_studio.tui.screens.statistics import Statistics
 
         numbers = self.app.studio.numbers if self._session is None else Numbers(self.recording)
         self.app.push_screen(Statistics(self.recording, numbers), self.show_query)
 
     def action_save(self) -> None:
-        """Export the exchange, what is marked or filtered, or everything."""
+        """Export the exchange, the marked or filtered messages, or everything."""
         from mcp_studio.tui.screens.recordings import Export, parts_of
 
         if parts := parts_of(self.recording, self.table.message, self._filtered):
@@ -435,14 +434,14 @@ class TracePane(Pane, scope="trace"):
             self.app.say("There is nothing to export yet.", "warning")
 
     def action_open_outside(self) -> None:
-        """Choose a session or a file to be shown."""
+        """Choose an earlier session or a file to show."""
         from mcp_studio.tui.screens.recordings import Sessions
 
         shown = self._session.path if self._session is not None else None
         self.app.push_screen(Sessions(shown), self._show)
 
     def action_go_live(self) -> None:
-        """Back to what is being recorded now."""
+        """Go back to the present recording."""
         if self._session is None:
             self.app.say("The trace already shows what is being recorded now.")
         else:
@@ -450,21 +449,21 @@ class TracePane(Pane, scope="trace"):
 
     @property
     def _gate(self) -> Gate | RemoteGate:
-        """Holds messages of what is shown: of our own connections, or of a tap that records the session."""
+        """The holder of messages: for our own connections, or for the tap that records the shown session."""
         studio = self.app.studio
         if self._session is None or self._session.info.origin != "tap":
             return studio.breakpoints.gate
         return RemoteGate(studio.paths.state / "held", self._session.path.stem)
 
     def tell_held(self) -> None:
-        """Say it when more messages are held than before."""
+        """Announce newly held messages."""
         before, self._held = self._held, len(self._gate.waiting)
         if self._held > before and self.app.screen is self.screen:
             self.app.say("A breakpoint holds a message: see Breakpoints in the palette.", "warning")
         self._look_beside()
 
     def action_breakpoints(self) -> None:
-        """Say which messages are held, and decide about each."""
+        """Show the held messages, and let the person decide about each."""
         from mcp_studio.tui.screens.breakpoints import Breakpoints
 
         gate = self._gate
@@ -474,7 +473,7 @@ class TracePane(Pane, scope="trace"):
             self.app.push_screen(Breakpoints(gate, self.app.studio.breakpoints.trace, "the studio's connections"))
 
     def action_exit_report(self) -> None:
-        """How servers ended, the newest first; of the server under the cursor where it ended."""
+        """Show how servers ended, the newest first; only the server under the cursor if it ended."""
         from mcp_studio.tui.screens.exit_report import ExitReport
 
         entry = self.table.message

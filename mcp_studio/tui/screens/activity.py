@@ -1,4 +1,4 @@
-"""Activity: what runs and what is pending, of all servers in one place."""
+"""Activity: running calls and pending requests of all servers in one place."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from mcp_studio.tui.views.rows import Line, VirtualList, cut, glyphs, spread
 
 
 class Row(NamedTuple):
-    """One line: a heading, or something that runs, is pending, or holds; foreign text in it does no harm."""
+    """One line: a heading, or a call, request, page or rule. The drawing makes foreign text safe."""
 
     key: Hashable
     title: str
@@ -36,15 +36,15 @@ class Row(NamedTuple):
     sign: tuple[str, str] = ("", "")
     """A glyph and its look; a heading has no glyph."""
     thing: InputRequest | Call | None = None
-    """What opens on enter."""
+    """The request or call that enter opens."""
     cancel: Callable[[], object] | None = None
 
 
 class Activity(Dialog[InputRequest | Call]):
-    """Answers the request or call that was chosen.
+    """Lists running calls and pending requests; answers the one that the person chose.
 
     Args:
-        answer: gives an answer to a request.
+        answer: gives the person's answer to a request.
     """
 
     TITLE = "Activity"
@@ -83,7 +83,7 @@ class Activity(Dialog[InputRequest | Call]):
 
     @on(VirtualList.Highlighted)
     def show_detail(self) -> None:
-        """The whole of what the row has no room for."""
+        """Show the whole text of the row, which may be cut."""
         row = self.rows.row
         text = f"{safe(row.title)}\n{safe(row.text)}" if row is not None and row.text else ""
         self.query_one("#detail", Static).update(Content(text))
@@ -122,10 +122,10 @@ class Activity(Dialog[InputRequest | Call]):
 
 
 def _rows(studio: Studio, key: str) -> Iterator[Row]:
-    """Everything, in sections that are not there while they are empty."""
-    held = f", and {studio.inbox.held:,} more after them" if studio.inbox.held else ""
+    """All rows in sections; empty sections are left out."""
+    excess = f", and {studio.inbox.held:,} more after them" if studio.inbox.held else ""
     for title, rows, more in (
-        ("Pending requests", _requests(studio), held), ("Running", _running(studio, key), ""),
+        ("Pending requests", _requests(studio), excess), ("Running", _running(studio, key), ""),
         ("Pages opened", _pages(studio), ""), ("Answer rules", _rules(studio), ""),
     ):  # fmt: skip
         if found := list(rows):
@@ -156,7 +156,7 @@ def _running(studio: Studio, key: str) -> Iterator[Row]:
         title, old = f"{one.server} {one.method} {one.target}".strip(), age(now - one.started)
         if one.method == LISTEN:
             yield Row(("running", id(one)), title, "listens for changes", old, (glyphs().dot, "dim"))
-        elif not one.on_progress:  # else it is of a call above
+        elif not one.on_progress:  # else it belongs to a call above
             yield Row(("running", id(one)), title, _progress(one.progress), old, busy, None, one.cancel)
 
 

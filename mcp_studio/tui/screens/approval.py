@@ -1,4 +1,4 @@
-"""What may run: a call that needs approval, and what the file of a project would start."""
+"""Dialogs about permission: a call that needs approval, and a project's file that would start servers."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from mcp_studio.tui.server_files import put_rule
 
 _SHOWN = 8_000
 _DAYS = 30
-"""For how long a tool is allowed where that is to end."""
+"""Days for which a rule with an end allows a tool."""
 
 
 class Approval(RequestDialog):
-    """Answers accept or decline; None is later.
+    """Answers accept or decline; None means later.
 
     Args:
-        edit: goes to the form of the call that waits; None where many calls, or none of a person, wait.
+        edit: shows the form of the waiting call; None if many calls wait, or none of a person.
     """
 
     AUTO_FOCUS = "#decline"
@@ -50,7 +50,7 @@ class Approval(RequestDialog):
         self.title = f"Run {safe(request.subject, 70)}?" if request.server else safe(request.subject, 70)
         self._edit = edit
         self._changed = self._look_up()
-        """The tool as it is shown, where its definition is not what was accepted: no rule allows it before that is."""
+        """The tool if its definition differs from the accepted one; no rule allows the tool until that is accepted."""
 
     def _look_up(self) -> Entry | None:
         request = self.request
@@ -82,7 +82,7 @@ class Approval(RequestDialog):
         self.dismiss(Answer("decline", note=self.query_one("#note", Input).value.strip()))
 
     def action_edit(self) -> None:
-        """Do not run it now: its form has the arguments, to be changed and called."""
+        """Decline the call and go to its form, so that the person can change its arguments and call it."""
         if self._edit is not None:
             self.dismiss(Answer("decline", note="to be edited first"))
             self.app.call_later(self._edit)
@@ -115,7 +115,7 @@ class Approval(RequestDialog):
         if not (chosen := await self.app.push_screen_wait(offered)):
             return
         if changed is not None and (now := self._look_up()) is not None:
-            if now.view.raw != changed.view.raw:  # what was not seen is not accepted
+            if now.view.raw != changed.view.raw:  # a definition that the person has not seen must not be accepted
                 self.dismiss(None)
                 self.app.say(f"{safe(str(now.ref), 80)} has changed again: nothing was accepted.", "warning")
                 return
@@ -124,12 +124,12 @@ class Approval(RequestDialog):
             if chosen != "session":
                 await asyncio.to_thread(put_rule, file, rule)
             studio.caller.policy.put_first(rule)
-        if not self.request.reply.done():  # it may have been withdrawn meanwhile
+        if not self.request.reply.done():  # the request may have been withdrawn meanwhile
             self.dismiss(Answer("accept"))
 
 
 class ProjectTrust(Dialog[bool]):
-    """May the file be used as it is now? It can start programs, so exactly what it would start is shown."""
+    """Asks whether to use a project's file, and shows exactly what it would start, because it can start programs."""
 
     TITLE = "Use the servers of this project?"
     AUTO_FOCUS = "#back"
@@ -151,7 +151,7 @@ class ProjectTrust(Dialog[bool]):
 
 
 def what_starts(server: ServerConfig) -> Parts:
-    """What an entry starts or connects to; of headers and variables the names only, as values can be secrets."""
+    """What an entry starts or connects to; of headers and variables only the names, as values can be secrets."""
     if server.url:
         warnings = [(f"\n  {safe(caution, 1_000)}", "$warning") for caution in cautions(server)]
         return ["  connects to  ", safe(server.url, 1_000), *_row("headers", ", ".join(server.headers)), *warnings]

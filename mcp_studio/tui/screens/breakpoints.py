@@ -1,4 +1,4 @@
-"""Breakpoints: the messages that are held on their way, and what a person decides about each."""
+"""Breakpoints: the messages that they hold, and the person's decision about each."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 
 class Breakpoints(Dialog[None]):
-    """Lists the messages that are held, and releases, drops or answers each.
+    """Lists the held messages, and releases, drops or answers each of them.
 
     Args:
-        gate: of the studio's own connections, or of a tap in another process.
-        recording: has the entries of the messages that it holds.
-        where: whose messages they are.
+        gate: the holder of messages, of the studio's own connections or of a tap in another process.
+        recording: contains the entries of the held messages.
+        where: the connections, for the title.
     """
 
     DEFAULT_CLASSES = "-large"
@@ -49,7 +49,7 @@ class Breakpoints(Dialog[None]):
         super().__init__(f"Breakpoints of {where}")
         self._gate, self._recording = gate, recording
         self._shown = 0
-        """The number of the message that the editor has."""
+        """The number of the message in the editor."""
         self._text = ""
 
     def body(self) -> Iterable[Widget]:
@@ -66,7 +66,7 @@ class Breakpoints(Dialog[None]):
             self.rows.focus()
 
     def look(self) -> None:
-        """Show what is held now; what a person edits stays, until it is gone."""
+        """Show the held messages; an edited text stays as long as its message is held."""
         self.rows.show(self._gate.waiting)
         self._show()
 
@@ -89,7 +89,7 @@ class Breakpoints(Dialog[None]):
         return [left, arrow(entry.direction), (named, "")]
 
     def action_submit(self) -> object:
-        """A query that was typed and holds nothing yet comes first."""
+        """Apply a query that was typed and is not yet in use; otherwise press the default button."""
         field = self.query_one("#query", Input)
         if field.has_focus and field.value.strip() != " or ".join(self._gate.breakpoints):
             return self._set()
@@ -97,7 +97,7 @@ class Breakpoints(Dialog[None]):
 
     @on(Input.Submitted, "#query")
     def _set(self) -> None:
-        """Hold the messages of the query from now on."""
+        """Hold the messages that match the query from now on."""
         text = self.query_one("#query", Input).value.strip()
         try:
             parse(text)
@@ -109,19 +109,18 @@ class Breakpoints(Dialog[None]):
         self.rows.focus()
 
     def action_release(self) -> None:
-        """Let it go on, as it stands in the editor."""
+        """Send the message on, with the content of the editor."""
         self._decide("release", self._edited)
 
     def action_drop(self) -> None:
-        """It goes nowhere."""
         self._decide("drop")
 
     def action_cut(self) -> None:
-        """It ends the connection."""
+        """Discard the message, and close its connection."""
         self._decide("cut")
 
     def action_answer(self) -> None:
-        """Answer a request in the place of who should; what stands in the editor is the answer."""
+        """Answer a request in place of its receiver; the editor contains the answer."""
         request = mapping(loads_or(self._text.encode()))
         if "id" not in request or "method" not in request:
             self.note("Only a request can be answered.", "bad")
@@ -134,7 +133,7 @@ class Breakpoints(Dialog[None]):
 
     @property
     def _edited(self) -> bytes:
-        """What was made of the message; empty where it is as it came."""
+        """The edited message; empty if the message is unchanged."""
         text = self.editor.text
         return b"" if text == self._text else text.encode("utf-8", "replace")
 

@@ -1,4 +1,4 @@
-"""A call as text, copied in one of several forms or pasted into a form; and a call as a file of its own."""
+"""A call as text, copied in some format or pasted into a form; and a call saved as a file."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ _KINDS: dict[str, tuple[EntryKind, ...]] = {
 
 
 class CopyAs(Dialog[None]):
-    """The form that was used last is on top.
+    """Copies a call in the chosen format; the format that was last used comes first.
 
     Args:
-        recorded: a recording, and the number of an entry of the call in it: what came of the call is expected again.
+        recorded: a recording, and the number of one of the call's entries: the copy expects the same outcome.
     """
 
     DEFAULT_CLASSES = "-large"
@@ -67,14 +67,14 @@ class CopyAs(Dialog[None]):
     @on(Checkbox.Changed)
     @work(exclusive=True)
     async def show(self) -> None:
-        """Show the call in the form under the cursor."""
+        """Show the call in the format under the cursor."""
         form = self.forms.highlighted_option
         if form is None or form.id is None:
             return
         if self._recorded is not None:
             self._subject = await with_outcome(self._subject, *self._recorded)
             self._recorded = None
-        # Large arguments take their time; the letters of the person do not wait for them.
+        # Large arguments take time, and the person's typing must not wait for them.
         secrets = self.query_one(Checkbox).value
         made = self._made = await asyncio.to_thread(copy_as, self._subject, form.id, secrets=secrets)
         self._view.show(made.text)
@@ -94,10 +94,10 @@ class CopyAs(Dialog[None]):
 
 
 class PasteCall(Dialog[tuple[Entry, Json]]):
-    """Answers the entry, and the value for its form.
+    """Reads a pasted call; answers its entry, and the value for the entry's form.
 
     Args:
-        shown: the entry that is shown: a call that names none goes there.
+        shown: the shown entry, which gets a call that names no tool or prompt.
     """
 
     TITLE = "Paste a call"
@@ -125,7 +125,7 @@ class PasteCall(Dialog[tuple[Entry, Json]]):
         self.run_worker(self._read(text), exclusive=True)
 
     async def _read(self, text: str) -> None:
-        """Say what it is, where it goes, or why it goes nowhere."""
+        """Show what the text is and where it goes, or why it cannot be used."""
         self._pasted, signs = None, glyphs()
         lines = [] if text.strip() else [(EXPECTED, "$quiet")]
         try:
@@ -144,7 +144,7 @@ class PasteCall(Dialog[tuple[Entry, Json]]):
         self.query_one("#verdict", Static).update(verdict)
 
     def _target(self, pasted: Pasted) -> Entry | None:
-        """The entry that a pasted call is about: what is shown where it fits, else what is listed."""
+        """The entry of a pasted call: the shown entry if it fits, or else a listed entry."""
         shown, catalog = self._shown_entry, self.app.studio.catalog
         if shown is not None and pasted.names(shown.ref):
             return shown
@@ -195,7 +195,7 @@ class FillIn(Dialog[Value | None]):
         return mapping(self.form.value)
 
     def finish(self) -> bool:
-        """Use the value; False where it cannot be taken, which is then told."""
+        """Use the value; False if it cannot be used, after saying why."""
         return True
 
     def action_submit(self) -> None:
@@ -207,10 +207,10 @@ class FillIn(Dialog[Value | None]):
 
 
 class SaveCall(FillIn):
-    """Asks for a name, where, and under which names the keyring has what is secret; writes the file.
+    """Asks for a name, a place, and the names of secrets in the keyring; writes the file.
 
     Args:
-        earlier: the saved call with which the form was filled.
+        earlier: the saved call with which the form was filled, if any.
     """
 
     choices = (Choice("submit", "Save", "primary"), Choice("back", "Cancel"))
@@ -248,7 +248,7 @@ class SaveCall(FillIn):
 
     @on(FormView.Changed)
     def look(self) -> None:
-        """The file as it will be."""
+        """Show the file as it will be written."""
         saved = self.saved
         file = self._folders.path(saved.where) / f"{saved.name or '…'}.toml"
         parts: list[str | tuple[str, str]] = [(f"\n{safe(file, 400)}\n", "$quiet")]
@@ -259,7 +259,7 @@ class SaveCall(FillIn):
 
     @property
     def saved(self) -> files.SavedCall:
-        """The call as it is chosen."""
+        """The call as the person has filled in the form."""
         value, draft = self.value, self._draft
         saved = files.SavedCall(
             str(value.get("name") or "").strip(),
@@ -276,7 +276,7 @@ class SaveCall(FillIn):
         return {path: name for path, name in names.items() if name}
 
     def finish(self) -> bool:
-        """Write it; one of the same name is replaced when the button is pressed again."""
+        """Write the file; a second press of the button replaces an existing file of the same name."""
         saved = self.saved
         try:
             self.written = self._folders.write(saved, replace=saved.name == self._replaces)
@@ -289,7 +289,7 @@ class SaveCall(FillIn):
 
 
 def _keyring_name(earlier: files.SavedCall | None, path: Path) -> str:
-    """The name under which the keyring has what an earlier file has at a place, where it has that alone there."""
+    """The keyring name of a secret in an earlier file, if the value at the place is only that secret."""
     text = get_or_none(earlier.arguments, path) if earlier else None
     whole = files.REFERENCE.fullmatch(text) if isinstance(text, str) else None
     return whole[3] if whole is not None and whole[2] == "keyring" else ""

@@ -1,5 +1,5 @@
-"""Servers of other clients: importing them, after showing exactly what they start, the first start, too; and writing
-ours into their files, after showing what changes there.
+"""Servers of other clients: importing them after showing exactly what they start, also at the first start; and writing
+our servers into other clients' files after showing what changes there.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ class Found(NamedTuple):
     server: ServerConfig
     client: str
     taken: str
-    """Why it cannot be imported: its name is in use."""
+    """Why the server cannot be imported: its name is in use."""
 
 
 def find(studio: Studio) -> tuple[list[Found], list[str]]:
-    """The servers of other clients on this machine, and what could not be read. Reads files."""
-    ours = Path(server_files.place_of(studio).file)  # what is in it may be what cannot start yet
-    kept = written(studio.paths, Path.cwd(), files=[ours]).servers if ours.is_file() else ()
-    taken = dict.fromkeys((*studio.manager.names(), *kept), "already here")
+    """The servers of other clients on this machine, and the problems of unreadable files. Reads files."""
+    ours = Path(server_files.place_of(studio).file)  # this file may contain servers that cannot start yet
+    entries = written(studio.paths, Path.cwd(), files=[ours]).servers if ours.is_file() else ()
+    taken = dict.fromkeys((*studio.manager.names(), *entries), "already here")
     found: list[Found] = []
     problems: list[str] = []
     for foreign in foreign_files(Path.cwd()):
@@ -66,7 +66,7 @@ def find(studio: Studio) -> tuple[list[Found], list[str]]:
 
 
 class ImportServers(Dialog[ServerConfig]):
-    """Answers the first server that was added; those that are new are ticked."""
+    """Imports servers of other clients, of which new ones are ticked at first; answers the first imported server."""
 
     TITLE = "Import servers from other clients"
     DEFAULT_CLASSES = "-broad"
@@ -101,7 +101,6 @@ class ImportServers(Dialog[ServerConfig]):
 
     @on(TickList.OptionHighlighted)
     def show_highlighted(self) -> None:
-        """Show what the server under the cursor starts."""
         parts: Parts = [_NOTHING]
         if self._found:
             server = self._found[self.servers.highlighted or 0].server
@@ -137,7 +136,7 @@ class ImportServers(Dialog[ServerConfig]):
 
 
 class FirstStart(ImportServers):
-    """Where there is no configuration."""
+    """The first dialog if there are no servers."""
 
     TITLE = "Welcome to mcp-studio"
     DEFAULT_CLASSES = ""
@@ -157,7 +156,7 @@ class FirstStart(ImportServers):
         self.query_one("#demo").focus()
 
     def action_demo(self) -> None:
-        """The bundled demo server, until the studio ends."""
+        """Add the bundled demo server until the studio ends."""
         program = (sys.executable, ("-m", "mcp_studio.servers.demo"))
         demo = ServerConfig("demo", *program, source=Source("argument"))
         self.app.attempt(self.app, self.app.studio.manager.replace(demo))
@@ -174,10 +173,10 @@ def _line(one: Found) -> Content:
 
 
 class ExportServers(Dialog[None]):
-    """Shows what changes whenever another client, or other servers, are chosen; stays until that is written.
+    """Shows what would change in another client's file for the chosen client and servers, and writes that.
 
     Args:
-        ticked: the servers that are chosen at first.
+        ticked: the servers that are ticked at first.
     """
 
     TITLE = "Write servers to another client"
@@ -190,7 +189,7 @@ class ExportServers(Dialog[None]):
         self._ticked = ticked
         self._places = [*targets(Path.cwd()).items()]
         self._export: Export | None = None
-        """What is shown, and written by the button."""
+        """The shown change, which the button writes."""
 
     def body(self) -> Iterable[Widget]:
         options = (
@@ -210,7 +209,7 @@ class ExportServers(Dialog[None]):
     @on(Select.Changed)
     @on(TickList.OptionSelected)
     def look(self) -> None:
-        """Show what would change now."""
+        """Show what would change in the file."""
         self.run_worker(self._look(), group="look", exclusive=True)
 
     async def _look(self) -> None:

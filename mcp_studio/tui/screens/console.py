@@ -1,4 +1,4 @@
-"""The console of a server: it sends what is written, malformed or not, and lists what comes back."""
+"""The console of a server: it sends a typed message, malformed or not, and lists the answers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _PARAMS: dict[str, Json] = {
     **{f"tasks/{verb}": {"taskId": ""} for verb in ("get", "result", "cancel")},
     "tasks/update": {"taskId": "", "inputResponses": {}},
 }  # fmt: skip
-"""Parameters of requests to start from; the others have none."""
+"""Parameters for the templates of requests; the other requests have none."""
 _NOTIFICATIONS: dict[str, Json] = {
     "notifications/initialized": NONE,
     "notifications/cancelled": {"requestId": 0, "reason": "by hand"},
@@ -51,14 +51,14 @@ _NOTIFICATIONS: dict[str, Json] = {
 }
 _GOOD, _BUSY = dict.fromkeys(("on", "ok"), "$state-ready"), dict.fromkeys(("half", "warning"), "$state-busy")
 _COLOURS = {**_GOOD, **_BUSY, "bad": "$state-failed"}
-"""Of a line that begins with a glyph of this name."""
+"""The colour of a line, by the name of its glyph."""
 
 
 class Console(Dialog[None]):
-    """What is typed, and what was sent, is kept as a draft of the server.
+    """Sends typed frames to a server. The typed text and the sent frames are stored as a draft of the server.
 
     Args:
-        text: a frame to begin with, instead of the draft.
+        text: the first frame, instead of the draft.
     """
 
     DEFAULT_CLASSES = "-large"
@@ -96,7 +96,6 @@ class Console(Dialog[None]):
         self.editor.text = self._begin or str(draft.get("text") or "") or first
 
     def on_unmount(self) -> None:
-        """Nothing stays connected behind the dialog."""
         self._end_bare()
 
     # Who sends
@@ -117,7 +116,7 @@ class Console(Dialog[None]):
     # What is shown
 
     def look(self) -> None:
-        """Show what came, and how it is connected."""
+        """Show the received messages, and the state of the connection."""
         if self._server not in self.app.studio.manager.names():
             self.dismiss(None)
             return
@@ -152,13 +151,12 @@ class Console(Dialog[None]):
 
     @on(VirtualList.Highlighted)
     def show_row(self) -> None:
-        """Show all of the message under the cursor."""
         if (row := self.came.row) is not None:
             self._view.show(row.body)
 
     @on(TextArea.Changed)
     def judge(self) -> None:
-        """Say what the text will be sent as, and keep it."""
+        """Show what the text will be sent as, and store the text."""
         good, words = verdict(self.editor.text)
         self._tell("verdict", "ok" if good else "warning", words)
         self._keep()
@@ -166,7 +164,7 @@ class Console(Dialog[None]):
     # What the person does
 
     def action_submit(self) -> None:
-        """Send the frame as it stands."""
+        """Send the frame exactly as typed."""
         sender = self._sender
         if sender is None:
             words = f"{self._server} is not connected. {_ALONE} opens a connection that sends nothing by itself."
@@ -179,7 +177,7 @@ class Console(Dialog[None]):
         self.look()
 
     def action_template(self) -> None:
-        """Start from a frame that was sent before, the newest first, or from a method."""
+        """Start from an earlier frame, the newest first, or from a method."""
 
         def chosen(text: str | None) -> None:
             if text is not None:
@@ -206,7 +204,7 @@ class Console(Dialog[None]):
             self.app.copy(row.body.decode("utf-8", "replace"))
 
     def _remember(self) -> None:
-        """What stands in the editor can be started from again."""
+        """Add the editor's text to the frames that can be sent again."""
         text = self.editor.text
         if text.strip():
             self._sent = [*(one for one in self._sent if one != text), text][-_HISTORY:]
@@ -222,7 +220,7 @@ class Console(Dialog[None]):
 
 
 def _outcome(exchange: RawExchange) -> tuple[str, str]:
-    """How the exchange went so far, and the glyph for it."""
+    """The present state of the exchange as text, and its glyph."""
     if exchange.error is not None:
         return "bad", exchange.error.message
     if exchange.ms is not None:
@@ -233,23 +231,23 @@ def _outcome(exchange: RawExchange) -> tuple[str, str]:
 
 
 def templates(version: str) -> list[str]:
-    """The methods there are to start from in a version; those of all versions where none is agreed on."""
+    """The methods of a version that have templates; the methods of all versions if none is negotiated."""
     requests = [method for method, span in CLIENT_REQUESTS.items() if not version or span.has(version)]
     return [*sorted(requests), *_NOTIFICATIONS]
 
 
 def text_of(method: str, identity: int, stamp: dict[str, Json]) -> str:
-    """The message to start from."""
+    """The template of a message for a method."""
     if method in _NOTIFICATIONS:
         return printable(request(method, _NOTIFICATIONS[method]))
     return printable(request(method, _PARAMS.get(method, NONE), identity=identity, meta=stamp))
 
 
 def frame_of(text: str) -> tuple[bytes, bool]:
-    """What is sent for a text, and whether its newlines have to go through.
+    """The bytes that are sent for a text, and whether they contain newlines that must be sent.
 
-    To JSON a newline is white space, and on standard input the end of the frame: there JSON goes on one line. What is
-    no JSON is sent as it was typed.
+    In JSON a newline is white space, but on standard input it ends the frame, so JSON is sent on one line. A text that
+    is no JSON is sent as it was typed.
     """
     try:
         loads(text)
@@ -259,7 +257,7 @@ def frame_of(text: str) -> tuple[bytes, bool]:
 
 
 def verdict(text: str) -> tuple[bool, str]:
-    """Whether a text is a message, and what it is, in words."""
+    """Whether a text is a valid message, and what it is."""
     if not text.strip():
         return False, "empty"
     try:

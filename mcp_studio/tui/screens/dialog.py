@@ -1,5 +1,5 @@
-"""The base of every dialog: a box with a title, a body that scrolls, and buttons below it; and those that only ask: yes
-or no, and which of some things.
+"""The base of every dialog: a box with a title, a scrolling body, and buttons below; and the dialogs that only ask:
+yes or no, or which of some options.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SEARCHED = 12
 T = TypeVar("T")
 Part = str | tuple[str, str]
 Parts = list[Part]
-"""Pieces of a `Content`: text that is safe to draw, with or without a style."""
+"""Pieces of a `Content`: safe text, with or without a style."""
 
 _DIFF_LINES = 400
 """Lines of a difference that are shown."""
@@ -47,7 +47,7 @@ _MOVES = {"up": "cursor_up", "down": "cursor_down", "pageup": "page_up", "pagedo
 
 
 class Choice(NamedTuple):
-    """A button of a dialog; it runs `action_<action>`, or leaves with an answer."""
+    """A button of a dialog, which runs `action_<action>`, or closes the dialog with its answer."""
 
     action: str
     label: str
@@ -58,35 +58,32 @@ class Choice(NamedTuple):
 class Dialog(ModalScreen[T]):
     """A modal question or view.
 
-    A subclass gives a title, `body` and `choices`; the first choice is the default, and `submit` takes it. The letter
-    that is underlined in a button presses it while no field has the focus. Esc runs `action_back`, which destroys
-    nothing.
+    A subclass gives a title, `body` and `choices`; `submit` presses the first choice, the default. The underlined
+    letter of a button presses it while no field has the focus. Esc runs `action_back`, which destroys nothing.
     """
 
     app = getters.app(StudioApp)
     BINDINGS: ClassVar[list[BindingType]] = bindings("dialog")
     choices: tuple[Choice, ...] = (Choice("back", "Close"),)
     listed = ""
-    """Selector of a list that the arrows move while a field has the focus."""
+    """Selector of a list that the arrow keys move while a field has the focus."""
     every = 0.0
-    """Seconds between two looks at what it shows; 0 where nobody else changes that."""
+    """Seconds between two refreshes; 0 if only the person changes what the dialog shows."""
     opens_requests = False
-    """Whether pending requests open over it by themselves: its calls may wait for them."""
+    """Whether pending requests open over this dialog by themselves, because its calls may wait for them."""
     deaf_until = 0.0
-    """Monotonic time until which no key or button answers it: it came by itself, and keys may be on their way."""
+    """The monotonic time until which no key or button answers: a dialog came by itself, keys may be on their way."""
 
     @property
     def default(self) -> str:
-        """The action of the button that `submit` takes."""
         return self.choices[0].action
 
     def __init__(self, title: str = "") -> None:
-        """`title` stands in the top border, where it is not `TITLE`; foreign text is made safe here."""
+        """`title` replaces `TITLE` in the top border; it may be foreign text."""
         super().__init__()
         self.title = title or self.TITLE
 
     def body(self) -> Iterable[Widget]:
-        """The widgets inside."""
         return ()
 
     def compose(self) -> ComposeResult:
@@ -105,18 +102,18 @@ class Dialog(ModalScreen[T]):
         yield KeyBar(self._label)
 
     def _label(self, action: str) -> str:
-        """The keys of the default button and of the way out are called as their buttons are."""
+        """The labels of the keys for the default button and for leaving: those of the buttons."""
         button = {"submit": self.default, "back": "back"}.get(action)
         return next((choice.label for choice in self.choices if choice.action == button), "")
 
     def look(self) -> None:
-        """Show everything as it is now."""
+        """Show the present state."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return bool(self.query(Tabs)) if action in ("next_tab", "previous_tab") else True
 
     def on_mount(self) -> None:
-        self.app.clear_notifications()  # they are about what is left
+        self.app.clear_notifications()  # old messages are about the screen below
         self.look()
         if self.every:
             self.set_interval(self.every, self.look)
@@ -131,7 +128,7 @@ class Dialog(ModalScreen[T]):
                 await self.run_action(event.button.id or "back")
 
     async def on_key(self, event: Key) -> None:
-        """A letter that no widget took presses the button that has it; arrows move what is seen."""
+        """Let a letter that no widget took press its button; let arrow keys scroll or move the list."""
         choice = dict(zip(letters(self.choices), self.choices, strict=True)).get(event.key)
         if choice is not None:
             event.stop()
@@ -143,7 +140,7 @@ class Dialog(ModalScreen[T]):
             await self.query_one(self.listed).run_action(_MOVES[event.key])
 
     def dismiss(self, result: T | None = None) -> AwaitComplete:
-        """Leave; what comes after that, as the second press of a button, changes nothing."""
+        """Close the dialog once: a second press of a button changes nothing."""
         return super().dismiss(result) if self.is_active else AwaitComplete.nothing()
 
     def action_submit(self) -> object:
@@ -151,12 +148,12 @@ class Dialog(ModalScreen[T]):
         self.app.after_typing(self.query_one(f"#{self.default}", Button).press)
 
     def action_back(self) -> None:
-        """Leave without an answer; what was said here goes too."""
+        """Close the dialog without an answer, and its messages, too."""
         self.app.clear_notifications()
         self.dismiss(None)
 
     async def action_help(self) -> None:
-        """The main screen opens the help, which is a dialog too."""
+        """Let the main screen open the help, because the help is a dialog, too."""
         await self.app.screen_stack[0].run_action("help")
 
     def action_copy(self) -> None:
@@ -190,7 +187,7 @@ class Dialog(ModalScreen[T]):
 
 
 class RunDialog(Dialog[str]):
-    """Makes calls, which may have to be approved meanwhile; it is left only once nothing runs.
+    """A dialog that makes calls, for which approvals may be asked; it cannot be closed while something runs.
 
     A subclass has the buttons `start`, `stop`, `pending` and `back`.
     """
@@ -201,17 +198,17 @@ class RunDialog(Dialog[str]):
         self.offer(start=True)
 
     def offer(self, *, start: bool) -> None:
-        """Enable what can be done now: start, or else stop."""
+        """Enable the start button, or else the stop button."""
         self.set_class(not start, "-running")
         self.query_one("#start", Button).disabled = not start
         self.query_one("#stop", Button).disabled = start
 
     def offer_pending(self) -> None:
-        """Enable the way to requests that were put off, where there are any."""
+        """Enable the button for pending requests if there are any."""
         self.query_one("#pending", Button).disabled = not self.app.studio.inbox.pending
 
     async def action_pending(self) -> None:
-        """Answer what was put off; the main screen has the dialogs for that."""
+        """Open the pending requests in the main screen's dialogs."""
         await self.app.screen_stack[0].run_action("pending")
 
     def action_back(self) -> None:
@@ -222,7 +219,7 @@ class RunDialog(Dialog[str]):
 
 
 class Confirm(Dialog[bool]):
-    """True for yes; anything else is no. What destroys something has the focus on no."""
+    """Answers True for yes. If yes destroys something, the focus is on the other button."""
 
     DEFAULT_CLASSES = "-small"
 
@@ -307,19 +304,19 @@ def _prompt(item: Item) -> Content:
 
 
 class TickList(OptionList):
-    """Rows that space or enter ticks, or no longer. Textual's `SelectionList` tells them apart by colour alone."""
+    """Rows that space or enter ticks and unticks. Textual's `SelectionList` marks them by colour alone."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("space", "select", show=False)]
 
     def show(self, rows: Iterable[tuple[Content, bool | None]]) -> None:
-        """Show rows that are ticked, or not, or with None cannot be."""
+        """Show rows that are ticked or not; a row with None cannot be ticked."""
         self._rows = [*rows]
         self.set_options(Option(self._line(at), disabled=row[1] is None) for at, row in enumerate(self._rows))
         self.action_first()
 
     @property
     def ticked(self) -> list[int]:
-        """The numbers of the rows that are ticked."""
+        """The numbers of the ticked rows."""
         return [at for at, (_, ticked) in enumerate(self._rows) if ticked]
 
     def _line(self, at: int) -> Content:
@@ -333,7 +330,7 @@ class TickList(OptionList):
 
 
 def section(title: str, lines: Iterable[Part]) -> Iterator[Part]:
-    """Lines under a title; nothing where there are none."""
+    """Lines under a title; nothing if there are no lines."""
     for number, line in enumerate(lines):
         if not number:
             yield f"\n{title}\n", "bold $accent"
@@ -344,7 +341,7 @@ _SIGNS = {"+": "$text-success", "-": "$text-error", "@": "$quiet"}
 
 
 def diff_lines(lines: Sequence[str]) -> Iterator[Part]:
-    """The lines of a unified diff, those that name the two sides left out; foreign text is made safe here."""
+    """The lines of a unified diff without the two lines that name the files; foreign text is made safe here."""
     begin = 2 if lines and lines[0].startswith("---") else 0
     yield from ((safe(line, 400), _SIGNS.get(line[:1], "")) for line in lines[begin : begin + _DIFF_LINES])
     if (more := len(lines) - begin - _DIFF_LINES) > 0:
@@ -352,7 +349,7 @@ def diff_lines(lines: Sequence[str]) -> Iterator[Part]:
 
 
 def letters(choices: Iterable[Choice]) -> list[str]:
-    """For each choice a letter of its label that no other has and that moves no cursor; empty where none is left."""
+    """A letter of the label for each choice: unique, and no key that moves a cursor; empty if no letter is left."""
     found: list[str] = []
     for choice in choices:
         free = (char for char in choice.label.lower() if char.isalnum() and char not in (*found, *"ghjkl"))
@@ -361,6 +358,5 @@ def letters(choices: Iterable[Choice]) -> list[str]:
 
 
 def underlined(label: str, letter: str) -> Content:
-    """A label with its letter underlined."""
     at = label.lower().find(letter) if letter else -1
     return Content(label) if at < 0 else Content(label).stylize("underline", at, at + 1)

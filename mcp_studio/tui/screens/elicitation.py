@@ -1,5 +1,5 @@
-"""What a server requests: the base of its dialogs; a form to fill in, or a page to open, never without consent; and the
-rule that answers such requests from then on.
+"""Dialogs for requests of servers: their base; a form to fill in; a page to open, never without consent; and the rule
+that answers such requests from then on.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ from mcp_studio.urls import judge
 DECLINE = Choice("decline", "Decline", answer=Answer("decline"))
 CANCEL, LATER = Choice("cancel", "Cancel", answer=Answer("cancel")), Choice("back", "Later")
 _ADDRESS = 10_000
-"""Characters of an address that are shown."""
+"""Characters of an address that the dialog shows."""
 
 _SECRETS = r"(?i)passw(or)?d|passphrase|passcode|api[ _-]?key|\bsecret|\btoken\b|\bPIN\b|\bcredit card\b"
-"""What a question says that asks for a secret."""
+"""Matches a question that asks for a secret."""
 
 
 class RequestDialog(Dialog[Answer]):
-    """Answers what the person chose; None is later.
+    """Shows a request of a server; answers the person's choice, and None for later.
 
     Args:
-        times: says how many are pending, how old it is, and how much time is left.
+        times: returns the number of pending requests, the age of this one, and its remaining time.
     """
 
     every = 1.0
     wants = ""
-    """What follows the server's name in the title."""
+    """The text after the server's name in the title."""
 
     def __init__(self, request: InputRequest, times: Callable[[InputRequest], str]) -> None:
         tool = request.subject.removeprefix(f"{request.server}.")
@@ -62,7 +62,7 @@ class RequestDialog(Dialog[Answer]):
 
     def body(self) -> Iterable[Widget]:
         yield Static(id="times", classes="quiet gap", markup=False)
-        if self.request.note:  # why a rule did not answer it
+        if self.request.note:  # the reason why no rule answered the request
             yield Static(Content(f"{glyphs().warning} {safe(self.request.note, 500)}"), classes="bad gap")
         yield from self.question()
 
@@ -71,16 +71,16 @@ class RequestDialog(Dialog[Answer]):
         return ()
 
     def look(self) -> None:
-        """Show what changes with time."""
+        """Show the times of the request."""
         self.query_one("#times", Static).update(Content(safe(self._times_of(self.request), 200)))
 
     def on_screen_resume(self) -> None:
-        """What lay over it is gone; the request may be, too."""
+        """Close the dialog if the request was answered while another screen was on top."""
         if self.request.reply.done():
             self.dismiss(None)
 
     def foreign(self, text: str, most: int = 4_000) -> Static:
-        """Words of the server, behind a bar that no text of it can draw."""
+        """Text of the server behind a bar, which no text of the server can draw."""
         return Static(Content(safe(text, most, lines=True)), classes="foreign")
 
     def action_back(self) -> None:
@@ -89,7 +89,7 @@ class RequestDialog(Dialog[Answer]):
 
 
 class Elicitation(RequestDialog):
-    """Its words, warnings of ours, and the form."""
+    """The message of the server, our warnings, and the form."""
 
     wants = "requests input"
     choices = (Choice("accept", "Accept", "primary"), DECLINE, CANCEL, LATER)
@@ -119,7 +119,7 @@ class Elicitation(RequestDialog):
         self._view.begin()
 
     def _defaults(self) -> Json:
-        """The defaults, but of no field that looks secret: a person is to know what they give away."""
+        """The default values, except for fields that look secret, so that nobody sends a secret unseen."""
         value: Json = cast("Json", defaults(self._form))
         for place in secret_places(self._form, value):
             value = remove(value, path_of(place, value))
@@ -127,13 +127,13 @@ class Elicitation(RequestDialog):
 
     @on(FormView.Changed)
     def keep(self, event: FormView.Changed) -> None:
-        """What was typed is there again after Later."""
+        """Store the typed values, so that they are there again after Later."""
         self.request.draft = [event.value, dict(self._view.pending)]
         self.refuse("")
 
     @work(exclusive=True)
     async def action_accept(self) -> None:
-        """Send what is filled in, once it fits what was requested."""
+        """Send the values if they fit the requested schema."""
         problems = self._view.unreadable or self._view.problems
         if not problems:
             problems = await self.app.studio.checker.check(self.request.schema, self._view.value)
@@ -146,10 +146,10 @@ class Elicitation(RequestDialog):
 
 
 class UrlElicitation(RequestDialog):
-    """Specification 2025-11-25, client/elicitation, URL mode.
+    """Asks the person to open a page (specification 2025-11-25, client/elicitation, URL mode).
 
-    Opening the page, or copying its address, is the consent that answers the request. A page that a call needs before
-    it is sent again (-32042) is answered when it is done: the server says so, or the person.
+    Opening the page or copying its address is the consent that answers the request. If a call needs the page before it
+    can be sent again (-32042), the request is answered when the page is done: the server says so, or the person does.
     """
 
     wants = "requests that you open a page"
@@ -182,7 +182,7 @@ class UrlElicitation(RequestDialog):
         self.query_one("#cancel").display = not self.request.retries
 
     def look(self) -> None:
-        """The server may say at any moment that the page is done."""
+        """Show the state of the page, which the server may declare done at any time."""
         super().look()
         request = self.request
         text = ""
@@ -211,7 +211,7 @@ class UrlElicitation(RequestDialog):
             self._consent()
 
     def _consent(self) -> None:
-        # The inbox closes this dialog where that answers the request.
+        # The inbox closes this dialog if the consent answers the request.
         self.app.studio.inbox.page_opened(self.request)
         if not self.request.reply.done():
             self.look()
@@ -221,7 +221,7 @@ _ACTIONS: tuple[RuleAction, ...] = ("accept", "decline", "cancel", "ask")
 
 
 class AnswerRuleDialog(Dialog[None]):
-    """What is chosen shows at once as it will be written."""
+    """Makes an answer rule, and shows the rule as it will be written."""
 
     TITLE = "Answer rule"
     choices = (Choice("submit", "Save the rule", "primary"), Choice("back", "Cancel"))
@@ -231,7 +231,7 @@ class AnswerRuleDialog(Dialog[None]):
         self._request = request
         self._answer = answer
         self._form: FormView | None = None
-        """The values, where a form was filled in."""
+        """The form of the values; None if there was no form to fill in."""
 
     def body(self) -> Iterable[Widget]:
         request, accepted = self._request, self._answer.action == "accept"
@@ -262,7 +262,7 @@ class AnswerRuleDialog(Dialog[None]):
 
     @property
     def rule(self) -> AnswerRule:
-        """The rule as it is chosen."""
+        """The rule as the person has chosen it."""
         values = self._form.value if self._form is not None else self._answer.content
         made = self._made(values, tool=self.query_one("#scope", Select).value == "tool")
         action = cast("RuleAction", self.query_one("#action", Select).value)
@@ -297,7 +297,7 @@ class AnswerRuleDialog(Dialog[None]):
 
 
 def _toml(rule: AnswerRule) -> str:
-    """The `[[answer]]` table of a rule; in words, where TOML cannot say it."""
+    """The `[[answer]]` table of a rule; a sentence instead if TOML cannot express it."""
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 

@@ -1,5 +1,5 @@
-"""One exchange of the trace on the whole screen, how two of them differ, what a person notes on a message; and sending
-requests once more.
+"""One exchange of the trace on the whole screen; comparing two exchanges; a comment on a message; and sending requests
+again.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ from mcp_studio.tui.views.rows import Line, VirtualList, fit, glyphs, spread
 from mcp_studio.tui.views.trace_table import name_of
 
 _LARGEST = 8_000_000
-"""Bytes of the bodies that are compared."""
+"""The most bytes of bodies that are compared."""
 _ENVELOPE = ("$.*.id", "$.request.params.requestState", "$.response.result.requestState")
-"""Members of a message that are other ones each time."""
+"""Members of a message whose values change every time."""
 Wish = Literal["repeat", "copy_as", "compare"]
-"""What is to be done with the message, which only the trace can do."""
+"""What the trace pane should do with the message."""
 _LONGEST = 2_000
 
 
 class Side(NamedTuple):
-    """One of two exchanges."""
+    """One of two compared exchanges."""
 
     name: str
     request: bytes
@@ -52,10 +52,10 @@ class Side(NamedTuple):
 
 
 async def side_of(recording: Recording, entry: WireMessage) -> Side:
-    """The exchange that a message belongs to.
+    """The exchange of a message, for comparing.
 
     Raises:
-        UsageError: it is too large to be compared.
+        UsageError: the exchange is too large to be compared.
     """
     ends = [end for end in ends_of(recording, entry) if end is not None]
     if sum(end.size for end in ends) > _LARGEST:
@@ -66,7 +66,7 @@ async def side_of(recording: Recording, entry: WireMessage) -> Side:
 
 
 class Compare(Dialog[None]):
-    """Shows what differs between two exchanges; ids and times are ignored until the person wants to see them."""
+    """Shows the differences between two exchanges; ids and times are ignored until the person wants to see them."""
 
     TITLE = "Compare"
     DEFAULT_CLASSES = "-large"
@@ -95,7 +95,7 @@ class Compare(Dialog[None]):
         self.retitle(f"Compare: {units.plural(len(event.differences), 'difference')}{ignored}")
 
     def action_ignore(self) -> None:
-        """Count ids and times, or not."""
+        """Ignore ids and times, or show them again."""
         self._ignores = not self._ignores
         self.look()
 
@@ -104,7 +104,7 @@ class Compare(Dialog[None]):
 
 
 class ExchangeDialog(Dialog[tuple[Wish, WireMessage]]):
-    """Shows the exchange of a message."""
+    """Shows the exchange of a message; answers what the trace pane should do with the message."""
 
     TITLE = "Exchange"
     DEFAULT_CLASSES = "-large"
@@ -133,7 +133,7 @@ class ExchangeDialog(Dialog[tuple[Wish, WireMessage]]):
         self.run_worker(self._look_closer(entry), group="closer", exclusive=True)
 
     async def _look_closer(self, entry: WireMessage) -> None:
-        """Check the exchange against the model of its version, and show what that finds."""
+        """Check the exchange against the schema of its protocol version, and show the findings."""
         if isinstance(self._recording, TraceStore):
             await self._recording.look([one for one in ends_of(self._recording, entry) if one is not None])
             self.view.refill()
@@ -188,7 +188,7 @@ class Comment(Dialog[None]):
 
 
 def toggle_mark(app: StudioApp, recording: Recording, entry: WireMessage) -> None:
-    """Mark a message, or no longer."""
+    """Mark a message, or remove the mark."""
     columns = recording.columns
     with app.failing():
         recording.mark(entry.number, not columns.flags[entry.number - columns.first] & MARKED)
@@ -196,17 +196,17 @@ def toggle_mark(app: StudioApp, recording: Recording, entry: WireMessage) -> Non
 
 _DEAD = ("disabled", "failed", "needs_auth", "stopping")
 _LOOKS = {"same": ("ok", "ok"), "differs": ("changed", "warn"), "new": ("new", "accent"), "failed": ("bad", "bad")}
-"""Glyph and look by verdict."""
+"""The glyph and the look of each verdict."""
 _LINES = 6
-"""Differences of the row under the cursor that are told below the list."""
+"""Differences of the row under the cursor that are shown below the list."""
 
 
 class Resend(RunDialog):
-    """A row for each request; stays until it is left. What was approved once is not approved the next time.
+    """Sends requests again, with a row for each. An approval of the first time does not count for the next.
 
     Args:
         what: one request, which is sent at once, or the numbers of messages whose requests are sent.
-        about: which they are, such as `what is marked`.
+        about: describes the messages, such as `what is marked`.
     """
 
     DEFAULT_CLASSES = "-large"
@@ -225,7 +225,7 @@ class Resend(RunDialog):
         self._about = about
         self._plan = Plan((what,)) if isinstance(what, Step) else Plan(())
         self._results: dict[int, Result] = {}
-        """By the number of their step."""
+        """The results by the number of their step."""
 
     def body(self) -> Iterable[Widget]:
         manager = self.app.studio.manager
@@ -254,7 +254,6 @@ class Resend(RunDialog):
             self.action_start()
 
     def action_start(self) -> None:
-        """Begin."""
         where, names = str(self.query_one(Select).value), self.app.studio.manager.names()
         servers = {one: where or one for one in self._plan.servers}
         away = [name for name in servers.values() if name not in names]
@@ -297,18 +296,18 @@ class Resend(RunDialog):
 
     @property
     def result(self) -> Result | None:
-        """What came of the request under the cursor."""
+        """The result of the request under the cursor."""
         return self._results.get(self.rows.row.number) if self.rows.row else None
 
     @on(VirtualList.Highlighted)
     def _tell(self) -> None:
-        """Say more about the row under the cursor."""
+        """Show details of the row under the cursor."""
         if (result := self.result) is not None:
             lines = [difference_line(one) for one in result.differences[:_LINES]]
             more = len(result.differences) - _LINES
             lines += [f"and {units.plural(more, 'more difference')}"] if more > 0 else []
-            said = {"same": "The answer is the same as it was.", "new": "It had no answer then."}
-            lines.append(safe(result.said, 500) or said.get(result.verdict, ""))
+            texts = {"same": "The answer is the same as it was.", "new": "It had no answer then."}
+            lines.append(safe(result.said, 500) or texts.get(result.verdict, ""))
             self.note("\n".join(filter(None, lines)))
 
     def _draw(self, step: Step, width: int, selected: bool) -> Line:
@@ -342,6 +341,5 @@ class Resend(RunDialog):
         self.app.push_screen(Compare(then, Side(f"now: {name}", request, dumps(result.answer))))
 
     def action_stop(self) -> None:
-        """Send no more."""
         self.workers.cancel_group(self, "send")
         self.app.say("Cancelled; the rest is not sent.")

@@ -1,4 +1,4 @@
-"""What a server left behind: how it ended, and what it printed to stdout besides the protocol."""
+"""Reports about a server's process: how it ended, and what it printed to stdout apart from the protocol."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _CHOICES = Choice("show_trace", "Show in the trace", "primary"), Choice("copy", 
 
 
 class ExitReport(Dialog[int]):
-    """All endings of a server, the newest first. Answers the message of the trace to go to.
+    """Shows all ends of a server, the newest first; answers the message of the trace to go to.
 
     Args:
-        server: whose.
-        known: the endings that an earlier session tells of, the newest last; without it those since the studio runs.
+        server: the name of the server.
+        known: the ends of an earlier session, the newest last; without it, the ends since the studio runs.
     """
 
     DEFAULT_CLASSES = "-large"
@@ -46,12 +46,12 @@ class ExitReport(Dialog[int]):
         yield Static(text, id="facts", markup=False)
 
     def action_show_trace(self) -> None:
-        """Go to its last end in the trace."""
+        """Go to the server's last end in the trace."""
         self.dismiss(self._known[-1].last)
 
 
 def report(one: Mortem) -> Parts:
-    """Everything that is known of an ending, as pieces of text."""
+    """Everything known about one end, as pieces of text."""
     sign = glyphs().off if one.ending.how == "closed" else glyphs().bad
     parts: Parts = [(f"{sign} {safe(crashes.first_line(one), 300)}\n", "b $state-failed")]
     if one.message and one.ending.how not in ("exit", "signal", "guard", "closed"):
@@ -112,7 +112,7 @@ class UnexpectedOutput(Dialog[int]):
 
 
 def _around(place: str, entry: WireMessage | None) -> str:
-    """The message before or after some lines."""
+    """A line about the message before or after a burst of output."""
     if entry is None:
         return f"  {place}: no message"
     return f"  {place}: {clock(entry.time)} {arrow(entry.direction)[0]} {name_of(entry)}, {units.size(entry.size)}"

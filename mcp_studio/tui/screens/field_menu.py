@@ -1,4 +1,4 @@
-"""What can be done with the current field of a form beside typing: a list of it, and the dialogs behind it."""
+"""The menu of the current field of a form: everything except typing, and the dialogs for it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Entry(NamedTuple):
 
 
 class FieldHelp:
-    """Helps with the field of a form that has the cursor; when that is gone in the end, the text is copied instead."""
+    """Acts on the current field of a form; if that field is gone when a dialog ends, the text is copied instead."""
 
     def __init__(self, form: FormView) -> None:
         self._app = cast("StudioApp", form.app)
@@ -52,7 +52,7 @@ class FieldHelp:
         self._name = key_of(self._path) or "everything"
 
     def open_menu(self) -> None:
-        """List everything that can be done; what cannot be done here is dimmed, with the reason."""
+        """Show the menu; entries that are impossible here are dimmed and say why."""
         entries = [*self._values(), *self._inserts(), *self._edits(), *self._items()]
         entries.sort(key=lambda entry: entry.title != self._asked())
 
@@ -64,7 +64,7 @@ class FieldHelp:
         self._app.push_screen(Choose(f"Field: {safe(self._name, 60)}", options), run)
 
     def _asked(self) -> str:
-        """The entry that the field's format asks for: it comes first."""
+        """The title of the entry that suits the field's format; that entry comes first."""
         format = self._field.format if isinstance(self._field, fields.Text) else ""
         if kind_of(format) is not None:
             return "Insert a date or time…"
@@ -73,7 +73,7 @@ class FieldHelp:
         return "Insert a file…" if shape(self._field) != "text" else ""
 
     def _values(self) -> Iterator[Entry]:
-        """Values that can stand in the field."""
+        """The entries for values of the field."""
         row, field = self._row, self._row.given
         values = [("Default", field.default)] * field.has_default
         for title, value in (*values, *(("Example", one) for one in field.examples[:_EXAMPLES])):
@@ -89,7 +89,7 @@ class FieldHelp:
                 yield Entry(title, partial(self._put, empty))
 
     def _inserts(self) -> Iterator[Entry]:
-        """What is put into the field."""
+        """The entries that insert something into the field."""
         field = self._field
         takes_text = isinstance(field, fields.Text) or (isinstance(field, fields.JsonField) and field.words)
         refused = "" if takes_text else "the field takes no text"
@@ -108,7 +108,7 @@ class FieldHelp:
         yield Entry("Fill the whole form with an example…", fill)
 
     def _edits(self) -> Iterator[Entry]:
-        """Other ways to edit the field."""
+        """The entries for other ways to edit the field."""
         form = self._form
         try:
             find_editor(self._app.studio.config.settings.editor)
@@ -127,7 +127,7 @@ class FieldHelp:
         yield Entry("Redo", form.action_redo, self._app.key_of("redo"))
 
     def _items(self) -> Iterator[Entry]:
-        """What is done with items of lists and entries of maps."""
+        """The entries for items of lists and entries of maps."""
         items, row = self._form.items, self._form.items.row
         part = "" if row is not None else "it is in no list or map"
         item = "" if row is not None and row.kind == "item" else "it is in no list"
@@ -153,7 +153,7 @@ class FieldHelp:
             self._put(text)
 
     def paste(self, text: str, verb: str = "Paste into") -> None:
-        """See what a text would be in the field, and take it."""
+        """Show what a text would become in the field, and insert it."""
         dialog = Paste(f"{verb} {safe(self._name, 60)}", self._field, text)
         self._app.push_screen(dialog, lambda found: self._put(found.value) if found else None)
 
@@ -183,7 +183,7 @@ class FieldHelp:
         try:
             value = loads(text, exact=True) if as_json else text
         except (JsonProblem, LimitExceeded):
-            as_json = False  # it waits there with its problem
+            as_json = False  # the text stays in the field, with its problem
         self._put(value, text=None if as_json else text)
 
     def _before(self, *, as_json: bool) -> str:
@@ -194,7 +194,7 @@ class FieldHelp:
     # Into the form
 
     def _put(self, value: Json, path: Path | None = None, text: str | None = None) -> None:
-        """Put a value into the form, or text as if it were typed; where its place is gone, it is copied."""
+        """Put a value into the form, or a text as if it were typed; if the place is gone, copy it instead."""
         if self._form.is_attached and self._form.model is self._model:
             try:
                 self._form.put(self._path if path is None else path, value, text)
@@ -213,10 +213,10 @@ _EMPTY: tuple[tuple[tuple[type[Field], ...], str, Json], ...] = (
 
 
 def choose_example(app: StudioApp, form: fields.Form, take: Callable[[Json], object]) -> None:
-    """Choose one of some examples for a whole form, and take its value."""
+    """Let the person choose an example for a whole form, and pass its value to `take`."""
 
     async def choose() -> None:
-        # In a thread, with a form of its own: what that opens is made there.
+        # The thread uses a form of its own, whose lazy fields are made there.
         made = await asyncio.to_thread(lambda: valid(form if form.schema is None else build(form.schema)))
         options = [(str(at), one.label, printable(one.value, indent=None)) for at, one in enumerate(made)]
         chosen = await app.push_screen_wait(Choose("Fill the form with an example", options))

@@ -1,4 +1,4 @@
-"""The dialogs that put something into a field: pasted text or JSON, what is in a file, a date or a time."""
+"""Dialogs that insert something into a field: pasted text or JSON, the content of a file, a date or a time."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from mcp_studio.tui.views.rows import glyphs
 
 
 class InsertDialog(Dialog[T]):
-    """Answers what goes into the field; a line at the bottom says what that is, or why there is nothing."""
+    """Answers the value for the field; a line at the bottom shows it, or says why there is none."""
 
     choices = (Choice("submit", "Insert", "primary"), Choice("back", "Cancel"))
 
@@ -44,23 +44,23 @@ class InsertDialog(Dialog[T]):
 
 
 _MOST_READ = 8_000_000
-"""Characters of a pasted text."""
+"""Characters of a pasted text at most."""
 
 
 @record(frozen=True)
 class Meaning:
-    """What a text is in a field."""
+    """The value that a text becomes in a field."""
 
     value: Json
     problem: str = ""
-    """Why it does not fit; it can be taken nevertheless."""
+    """Why the value does not fit the field; the person can insert it anyway."""
 
 
 class Paste(InsertDialog[Meaning]):
-    """Answers what the text means in the field.
+    """Answers the value of the text in the field.
 
     Args:
-        text: what is pasted already; text too long to be edited is only told, and kept beside the editor.
+        text: the first text; a text too long for the editor is not shown, but used.
     """
 
     def __init__(self, title: str, field: Field, text: str = "") -> None:
@@ -75,7 +75,7 @@ class Paste(InsertDialog[Meaning]):
 
     def on_mount(self) -> None:
         self._area.focus()
-        self._area.select_all()  # what is pasted or typed now comes instead of it
+        self._area.select_all()  # text that is pasted or typed now replaces it
         self._read(self._text)
 
     @on(TextArea.Changed)
@@ -104,7 +104,7 @@ class Paste(InsertDialog[Meaning]):
 
 
 def meaning(field: Field, text: str) -> Meaning:
-    """What a text is in a field: text; else what it would be if typed, JSON, or an item for each line or part."""
+    """The value of a text in a field: the text itself; else the value if typed, as JSON, or as a list of its parts."""
     text = text[:_MOST_READ]
     if isinstance(field, Text):
         return Meaning(text.rstrip("\r\n") if len(text.splitlines()) == 1 else text)
@@ -128,7 +128,7 @@ def meaning(field: Field, text: str) -> Meaning:
 
 
 def _items(field: List, bare: str) -> Json:
-    """Each line as an item, or each part between commas where there is one line."""
+    """One item per line; if there is only one line, one item per part between commas."""
     lines = bare.splitlines()
     parts = [part.strip() for part in (lines if len(lines) > 1 else bare.split(",")) if part.strip()]
     return [from_text(field.item(at) or JsonField(""), part) for at, part in enumerate(parts)]
@@ -141,11 +141,11 @@ Shape = Literal["text", "base64", "base64url", "data"]
 
 
 class NoContents(StudioError):
-    """The file cannot be taken; says why."""
+    """The file cannot be used; the message says why."""
 
 
 class FolderTree(DirectoryTree):
-    """A tree of folders whose names do no harm; hidden files are left out."""
+    """A tree of folders with safe names; hidden files are left out."""
 
     ICON_NODE = f"{glyphs().folded} "
     ICON_NODE_EXPANDED = f"{glyphs().unfolded} "
@@ -161,10 +161,10 @@ class FolderTree(DirectoryTree):
 
 
 class InsertFile(InsertDialog[str]):
-    """Answers the text that goes into the field, in the shape that its schema asks for.
+    """Answers the content of a file as text, in the shape that the field's schema asks for.
 
     Args:
-        most: bytes of a file that are put into a field.
+        most: the largest file in bytes.
     """
 
     def __init__(self, name: str, field: Field, most: int) -> None:
@@ -183,7 +183,7 @@ class InsertFile(InsertDialog[str]):
 
     @on(DirectoryTree.FileSelected)
     def select(self, event: DirectoryTree.FileSelected) -> None:
-        """Another click or enter on the file that is chosen already takes it."""
+        """A second click or enter on the same file inserts it."""
         if self._input.value == str(event.path):
             self.action_submit()
         self._input.value = str(event.path)
@@ -199,22 +199,22 @@ class InsertFile(InsertDialog[str]):
 
 
 def shape(field: Field) -> Shape:
-    """The shape that the schema of a field asks for; text where it asks for none."""
+    """The shape that the schema of a field asks for; text if it asks for none."""
     schema = mapping(field.schema)
-    asked = str(schema.get("contentEncoding", "")).casefold()
+    encoding = str(schema.get("contentEncoding", "")).casefold()
     format = field.format.casefold() if isinstance(field, Text) else str(schema.get("format", ""))
-    if "base64url" in (asked, format):
+    if "base64url" in (encoding, format):
         return "base64url"
-    if asked == "base64" or format in ("byte", "binary", "base64"):
+    if encoding == "base64" or format in ("byte", "binary", "base64"):
         return "base64"
     return "data" if format in ("uri", "uri-reference", "url", "data-uri", "data-url") else "text"
 
 
 def contents(file: Path, shape: Shape, most: int) -> str:
-    """The text that goes into the field; base64 of what is no text. Never waits for a pipe or a device.
+    """The content of a file as text; base64 if it is no text. Never waits for a pipe or a device.
 
     Raises:
-        NoContents: it cannot be read, or is larger than `most`.
+        NoContents: the file cannot be read, or is larger than `most`.
     """
     try:
         if not file.is_file():
@@ -251,7 +251,7 @@ _DAYS = {"today": 0, "tomorrow": 1, "yesterday": -1}
 
 
 class When(InsertDialog[str]):
-    """Answers the text of the format (RFC 3339): what the typed words mean, or one of a few ready choices."""
+    """Answers a date or time in the field's format (RFC 3339), from typed words or a suggestion."""
 
     DEFAULT_CLASSES = "-small"
 
@@ -298,21 +298,21 @@ class When(InsertDialog[str]):
 
 
 def kind_of(format: str) -> Kind | None:
-    """Which of date, time and both a format wants; None when it says nothing of that."""
+    """Whether a format is a date, a time or both; None if it is neither."""
     name = format.casefold().removeprefix("full-").removeprefix("partial-")
     known: dict[str, Kind] = {"datetime": "date-time", "timestamp": "date-time", **{kind: kind for kind in _READY}}
     return known.get(name)
 
 
 def understood(text: str, now: datetime) -> datetime:
-    """What is meant by words such as `tomorrow 14:30`, `+3d`, `2026-11-21 14:00Z`.
+    """The time that words such as `tomorrow 14:30`, `+3d` or `2026-11-21 14:00Z` mean.
 
     Args:
-        now: in local time, without a zone.
+        now: the present local time, without a zone.
 
     Raises:
         ValueError: a word has no meaning, or there is no such day.
-        OverflowError: it is beyond the years that can be written.
+        OverflowError: the time is beyond the years that can be written.
     """
     at = now.replace(microsecond=0)
     for word in re.sub(r"(?<=\d)t(?=\d)", " ", text[:100].casefold()).split():
@@ -328,7 +328,7 @@ def understood(text: str, now: datetime) -> datetime:
 
 
 def written(kind: Kind, at: datetime) -> str:
-    """The text of a format: a date, a time with its zone, or both (RFC 3339, 5.6); without a zone `at` is local."""
+    """A time in a format: a date, a time with its zone, or both (RFC 3339, 5.6). Without a zone, `at` is local time."""
     if kind == "date":
         return at.date().isoformat()
     text = (at if at.tzinfo else at.astimezone()).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -1,4 +1,4 @@
-"""Log messages of one server or of all, the newest at the bottom, by level and words."""
+"""The log messages of one server or of all, the newest at the bottom, filtered by level and words."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from mcp_studio.tui.views.trace_table import clock
 _EMPTY = "No log messages. Servers send them during calls, some only once a level was asked for."
 _FILTERED = "No message has this level and all these words."
 _NAMES = 16
-"""Cells of the widest column of server names."""
+"""The widest column for server names, in cells."""
 _LOOKS: dict[str, str] = {"debug": "dim", "notice": "accent", "warning": "warn"} | dict.fromkeys(LOG_LEVELS[4:], "bad")
 
 
 class Logs(Dialog[int]):
-    """Filled anew while it is open; answers the number of a message that is to be shown in the trace.
+    """Shows new messages while it is open; answers the number of the message to show in the trace.
 
     Args:
-        server: whose messages; empty for all.
+        server: the server of the messages; empty for all servers.
     """
 
     DEFAULT_CLASSES = "-large"
@@ -69,7 +69,7 @@ class Logs(Dialog[int]):
     @on(Select.Changed)
     @on(Input.Changed)
     def look(self) -> None:
-        """Show what came; who is on the newest row stays on the newest."""
+        """Show new messages; a cursor on the newest row follows them."""
         studio, least = self.app.studio, str(self.query_one("#least", Select).value)
         stamp = least, self._words, studio.logs.revision
         if stamp == self._stamp:
@@ -87,7 +87,7 @@ class Logs(Dialog[int]):
 
     @on(VirtualList.Highlighted)
     def show_row(self) -> None:
-        """Show all of the message under the cursor."""
+        """Show the whole message under the cursor."""
         row = self.rows.row
         self.query_one("#whole", Static).update(Content(_whole(row) if row is not None else ""))
 
@@ -104,7 +104,6 @@ class Logs(Dialog[int]):
 
     @on(VirtualList.Chosen)
     def action_submit(self) -> None:
-        """Show the message in the trace."""
         row = self.rows.row
         if row is not None and self.app.studio.trace.entry(row.entry) is not None:
             self.dismiss(row.entry)
@@ -123,7 +122,7 @@ class Logs(Dialog[int]):
             return
         options = [("", "leave it to the server"), *((level, f"{level} and worse") for level in LOG_LEVELS)]
         level = await self.app.push_screen_wait(Choose(f"Ask {name} for", options, manager.supervisor(name).log_level))
-        if level in ("", *LOG_LEVELS) and name in manager.names():  # None, where nothing was chosen
+        if level in ("", *LOG_LEVELS) and name in manager.names():  # None if the person chose nothing
             self.app.say(await set_level(manager.supervisor(name), level))
 
     def action_copy(self) -> None:
@@ -132,7 +131,7 @@ class Logs(Dialog[int]):
 
 
 def _whole(row: LogMessage) -> str:
-    """All of a row: JSON laid out, and where it came from."""
+    """The whole message of a row: its source, and its text, with JSON laid out."""
     about = (row.server, row.level or "no level", row.logger, f"with {row.request}" if row.request else "")
     text = pretty(row.data) if row.is_json else row.text
     return f"{' · '.join(safe(part, 200) for part in about if part)}\n{safe(text, 6_000, lines=True)}"

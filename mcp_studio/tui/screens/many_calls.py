@@ -33,11 +33,11 @@ from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.rows import glyphs
 
 _ERRORS = 3
-"""Errors of a load test that are told."""
+"""Errors of a load test that are shown."""
 
 
 def servers_with(studio: Studio, ref: Ref) -> list[str]:
-    """The servers that have a tool of this name, or are of its group and may have it, in the configuration's order."""
+    """The servers that list a tool of this name, or whose group may have it, in the order of the configuration."""
     found = {entry.ref.server for entry in studio.catalog.entries(ref.kind) if entry.ref.name == ref.name}
     if ref.server in studio.manager.names() and (group := studio.groups.of(ref.server)):
         found |= {member.server for member in studio.groups.members(group, ref.name)}
@@ -45,7 +45,7 @@ def servers_with(studio: Studio, ref: Ref) -> list[str]:
 
 
 class Column(Vertical):
-    """One server: its outcome and time; below that its result, or how that differs from the base."""
+    """The column of a server: outcome and time, and below that the result, or its differences from the base."""
 
     def __init__(self, server: str) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ class Column(Vertical):
         yield self.diff
 
     def show(self, base: Column) -> None:
-        """Show how it stands now."""
+        """Show the present state of the call."""
         call, outcome, (tone, line) = self.call, None, ("off", "not sent yet")
         if call is not None and (outcome := call.outcome) is not None:
             (tone, line), (_, whole) = outcomes.outcome_short(outcome), outcomes.outcome_line(outcome)
@@ -92,10 +92,10 @@ class Column(Vertical):
 
 
 class CallOn(RunDialog):
-    """Asks on which servers, makes the calls, and stays until it is left.
+    """Calls a tool on several servers that the person chooses, and shows the results side by side.
 
     Args:
-        servers: those that have the tool; ticked are the connected ones of the group of the draft's, else of all.
+        servers: servers with the tool; connected ones of the draft's group are ticked, or of all without a group.
     """
 
     DEFAULT_CLASSES = "-large"
@@ -155,9 +155,9 @@ class CallOn(RunDialog):
                 self._set_base(self._base)
 
     async def _call(self, column: Column) -> None:
-        """Call once the server is connected; it is asked for approval where its tool wants that."""
+        """Call the tool after its server is connected; the person is asked for approval if the tool requires it."""
         studio, draft, ref = self.app.studio, self._draft, Ref("tool", column.server, self._draft.entry.ref.name)
-        with suppress(StudioError):  # which its call ends with
+        with suppress(StudioError):  # the call itself will end with this error
             await studio.manager.ready(column.server)
             await studio.manager.listed(column.server)
         column.call = studio.call_tool(ref, mapping(draft.value), stays=True)
@@ -165,20 +165,19 @@ class CallOn(RunDialog):
         await column.call.wait()
 
     def action_stop(self) -> None:
-        """Cancel all that runs, and begin no more."""
+        """Cancel the running calls, and start no more."""
         for column in self._columns:
             if column.call is not None:
                 column.call.cancel()
         self.workers.cancel_group(self, "run")
 
     def action_choose(self) -> None:
-        """Choose other servers."""
         if not self.has_class("-running"):
             self.remove_class("-begun")
             self.query_one(TickList).focus()
 
     def action_base(self) -> None:
-        """Compare with the column that has the focus; where none has it, or it is that, with the next one."""
+        """Compare with the focused column; if none has the focus or it is the base already, with the next column."""
         names = [column.server for column in self._columns]
         if names:
             here = next((one.server for one in self._columns if one.has_focus_within), self._base)
@@ -186,14 +185,14 @@ class CallOn(RunDialog):
             self._set_base(names[at % len(names)])
 
     def on_click(self, event: Click) -> None:
-        """A click on the head of a column makes it the base."""
+        """Let a click on the head of a column make it the base."""
         widgets = event.widget.ancestors_with_self if event.widget is not None else ()
         for column in widgets:
             if isinstance(column, Column):
                 self._set_base(column.server)
 
     def _set_base(self, server: str) -> None:
-        """Compare with a server; its column has the focus where none had it."""
+        """Compare with a server, and focus its column if no column has the focus."""
         self._base = server
         self.look()
         for column in self._columns:
@@ -202,7 +201,7 @@ class CallOn(RunDialog):
 
 
 class LoadTest(RunDialog):
-    """Asks for two numbers, runs, and keeps the figures on screen until it is left."""
+    """Runs a load test with two numbers from the person, and shows its figures."""
 
     AUTO_FOCUS = "#total"
     every = 0.2
@@ -215,7 +214,7 @@ class LoadTest(RunDialog):
         super().__init__(f"Load test: {draft.entry.ref}")
         self._draft = draft
         self.load: Load | None = None
-        """What runs, or ran last."""
+        """The running or the last test."""
 
     def body(self) -> Iterable[Widget]:
         yield Horizontal(
@@ -268,11 +267,10 @@ class LoadTest(RunDialog):
         figures.update(figures_of(self.load, max(20, figures.size.width), max(6, self.app.size.height - 16)))
 
     def action_stop(self) -> None:
-        """Start no more calls, and stop those that run; before there are any, ask no more for approval."""
+        """Start no more calls, and stop the running ones; before the start, stop asking for approval."""
         self.workers.cancel_node(self)
 
     def action_copy(self) -> None:
-        """Copy the figures as JSON."""
         if self.load is None:
             self.app.say("There are no figures yet.", "warning")
         else:
@@ -280,7 +278,7 @@ class LoadTest(RunDialog):
 
 
 def figures_of(load: Load, width: int, height: int) -> Content:
-    """How far a run is and how it goes, in so many cells and lines."""
+    """The progress and the figures of a test, in `width` cells and `height` lines."""
     parts = [f"{count:,} {kind}" for kind, count in load.outcomes.most_common()]
     parts += [f"{load.sent - load.done:,} running"] if load.running else []
     parts.append(f"{units.size(load.bytes)} received")
@@ -292,6 +290,6 @@ def figures_of(load: Load, width: int, height: int) -> Content:
     ]
     if load.why and not load.running:
         lines.append(Content.styled(f"Ended early: {safe(load.why, 200)}.", "$state-failed"))
-    said = [Content.assemble((f"{count:,}x ", "$state-failed"), text) for count, text in load.errors[:_ERRORS]]
-    bars = histogram(load.durations, width, max(3, height - len(lines) - len(said)))
-    return Content("\n").join([line.truncate(width, ellipsis=True) for line in (*lines, *bars.split("\n"), *said)])
+    errors = [Content.assemble((f"{count:,}x ", "$state-failed"), text) for count, text in load.errors[:_ERRORS]]
+    bars = histogram(load.durations, width, max(3, height - len(lines) - len(errors)))
+    return Content("\n").join([line.truncate(width, ellipsis=True) for line in (*lines, *bars.split("\n"), *errors)])

@@ -1,4 +1,4 @@
-"""One list of one server as it comes: a page at a time, with its cursors, its size and how long it is fresh."""
+"""One list of one server, page by page: each page with its cursor, its size and how long it stays fresh."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from mcp_studio.tui.views.rows import Findable
 
 
 class Pages(Dialog[None]):
-    """The first page is asked for at once, each further one by a button."""
+    """Requests the first page at once, and each further page when the person presses a button."""
 
     DEFAULT_CLASSES = "-large"
     choices = (
@@ -37,9 +37,9 @@ class Pages(Dialog[None]):
         self._server = server
         self._kind: EntryKind = kind
         self._following: str | None = None
-        """The cursor of the page to come; None is the first."""
+        """The cursor of the next page; None for the first."""
         self._count = self._total = 0
-        """Pages read, and entries in them."""
+        """The pages read, and the entries in them."""
 
     def body(self) -> Iterable[Widget]:
         yield Static(id="about", classes="gap", markup=False)
@@ -71,12 +71,12 @@ class Pages(Dialog[None]):
         hint = page.hint
         facts = [f"page {self._count}", units.plural(len(page.items), self._kind), units.size(size)]
         facts += [units.duration(page.ms), *([f"fresh for {units.seconds(hint.ttl)}, {hint.scope}"] if hint else [])]
-        asked = "none: the first page" if page.cursor is None else f'"{safe(page.cursor, 200)}"'
+        cursor = "none: the first page" if page.cursor is None else f'"{safe(page.cursor, 200)}"'
         following = "none: the last page" if page.following is None else f'"{safe(page.following, 200)}"'
         problems = filter(None, (page.problem, hint.problem if hint else ""))
         return Content.assemble(
             (" · ".join(facts), "bold"),
-            f"\ncursor       {asked}\nnextCursor   {following}",
+            f"\ncursor       {cursor}\nnextCursor   {following}",
             *((f"\n{safe(problem, 300)}", "$state-busy") for problem in problems),
             (f"\n{self._total:,} in {units.plural(self._count, 'page')} so far", "$quiet"),
         )

@@ -30,26 +30,26 @@ DOCS = ("guide", "calls", "trace", "remote", "search", "safety", "configuration"
 """Pages under docs/."""
 _SITE = "https://github.com/mcp-studio/mcp-studio/blob/main/docs/{}.md"
 _MOST = 30
-"""Tools and other entries shown for what is typed."""
+"""Catalog entries that are shown for a typed text at most."""
 _NEAR = 77
-"""From 0 to 100: how much two words must be alike, so that one may be the other with a slip."""
+"""The similarity from 0 to 100 from which on a word may be a misspelling of another."""
 _SHORTEST = 4
 _WIDTH = 78
-"""Cells of a row, where the screen is not narrower."""
+"""The cells of a row, unless the screen is narrower."""
 
 
 class Command(NamedTuple):
-    """Something the palette can do."""
+    """A command of the palette."""
 
     title: str
     run: Callable[[], object]
     note: str = ""
-    """Its pane and key, or what it is; at the right."""
+    """The text at the right: the pane and key of an action, or what the command does."""
     also: str = ""
 
 
 class Palette(CommandPalette):
-    """The palette, for over the main screen. Enter is for what is typed: it waits until that has been looked for."""
+    """The palette over the main screen. Enter waits until the search for the typed text has ended."""
 
     def __init__(self) -> None:
         providers = (ActionProvider, NameProvider, EntryProvider)
@@ -57,30 +57,29 @@ class Palette(CommandPalette):
 
     @on(Input.Submitted)
     def take(self, event: Input.Submitted) -> None:
-        """The list may still be that of what was typed before."""
+        """Wait with enter while the list may still belong to an earlier text."""
         if looking := [worker for worker in self.workers if worker.node is self and not worker.is_finished]:
             event.prevent_default()
             self.app.run_worker(self._take_later(looking, event.input))
 
     async def _take_later(self, looking: list[Worker[object]], field: Input) -> None:
-        with suppress(WorkerCancelled):  # something else is typed now
+        with suppress(WorkerCancelled):  # the person has typed something else
             await self.workers.wait_for_complete(looking)
             await field.action_submit()
 
 
 class StudioProvider(Provider):
-    """A provider that works on the main screen. Only actions are shown before something is typed."""
+    """A provider for the main screen. Before the person types, the palette shows only actions."""
 
     weight = 1.0
-    """Of two that are alike, that of the heavier provider comes first."""
+    """Of two similar commands, the one of the provider with more weight comes first."""
 
     @property
     def main(self) -> MainScreen:
-        """The main screen."""
         return cast("MainScreen", self.screen)
 
     def commands(self) -> Iterable[Command]:
-        """What it offers."""
+        """The commands of this provider."""
         return ()
 
     async def search(self, query: str) -> Hits:
@@ -90,7 +89,7 @@ class StudioProvider(Provider):
                 yield Hit(score * self.weight, self.row(shown, note, query), run, shown)
 
     def row(self, title: str, note: str, query: str = "") -> Content:
-        """One row: a title with the words of the query marked, and a note at the right."""
+        """A row: a title in which the words of the query are marked, and a note at the right."""
         room = min(_WIDTH, self.main.size.width - 6)
         marked = mark_matches(cut(title, room), query.split(), "", "underline")
         pieces = spread(marked, [(f"  {note}", "$quiet")] if note else [], room)
@@ -98,13 +97,13 @@ class StudioProvider(Provider):
 
 
 def closeness(query: str, title: str, also: str = "") -> float:
-    """From 0 to 1: whether all words of the query are in a title, in other words for it, or nearly so by a slip."""
+    """From 0 to 1: how well all words of the query match a title or its synonyms, misspellings included."""
     title, also = title.casefold(), also.casefold()
     return min((_closeness(word, title, also) for word in query.casefold().split()), default=0)
 
 
 def _closeness(word: str, title: str, also: str) -> float:
-    """Whole words come before the beginnings of words, those before what stands inside of one, and slips last."""
+    """The score of a word: whole words first, then beginnings of words, then parts of words, misspellings last."""
     found = re.escape(word)
     if begins := re.search(rf"\b{found}(\b)?", title):
         return 0.95 if begins[1] is None else 1
@@ -118,7 +117,7 @@ def _closeness(word: str, title: str, also: str) -> float:
 
 
 class ActionProvider(StudioProvider):
-    """Every action of the main screen and its panes, those of the pane that has the focus first."""
+    """Every action of the main screen and its panes; those of the focused pane come first."""
 
     def commands(self) -> Iterable[Command]:
         keys, pane = self.main.app.keys, self.main.focused_pane
@@ -130,7 +129,7 @@ class ActionProvider(StudioProvider):
 
     async def discover(self) -> AsyncIterator[DiscoveryHit]:
         for title, run, note, _ in self.commands():
-            if title not in ("Back", "Quit"):  # which the footer has, always
+            if title not in ("Back", "Quit"):  # the footer always shows these two
                 yield DiscoveryHit(self.row(title, note), run, title)
 
 
@@ -161,7 +160,7 @@ class NameProvider(StudioProvider):
 
 
 class EntryProvider(StudioProvider):
-    """Tools, resources, templates and prompts by name. Their names are read once, in a thread."""
+    """Tools, resources, templates and prompts by name. A thread reads their names once."""
 
     _filter = NameFilter(())
     _entries: Sequence[Entry] = ()

@@ -1,4 +1,4 @@
-"""Asking for a part of a result, a list or a message, or for another shape of it, by a JMESPath expression."""
+"""Selecting or reshaping a part of a result, a list or a message by a JMESPath expression."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.rows import Findable
 
 _PAUSE = 0.15
-"""Seconds without a key after which an expression is evaluated."""
+"""Seconds without a key after which the dialog evaluates the expression."""
 _HINT = "JMESPath: items[0].name, items[?price > `10`].name, length(items); @ is all of it"
 
 
 class Query(Dialog[str]):
-    """Shows what the expression finds while it is typed; answers the expression that is to be pinned.
+    """Shows the result of the expression while the person types; answers the expression to pin.
 
     Args:
-        load: gives the value, in a thread; may raise StudioError.
-        begin: the expression to begin with.
-        pins: it can be pinned.
+        load: returns the value, in a thread; may raise StudioError.
+        begin: the first expression.
+        pins: whether the person can pin the expression.
     """
 
     DEFAULT_CLASSES = "-large"
@@ -44,9 +44,9 @@ class Query(Dialog[str]):
         super().__init__(f"Query of {what}")
         self._load, self._begin, self._pins = load, begin, pins
         self._whole: list[Json] = []
-        """The value, once it is loaded."""
+        """The whole value in a list; empty until it is loaded."""
         self.found: list[Json] = []
-        """What the expression finds; empty where it is wrong."""
+        """The result of the expression in a list; empty while the expression is wrong."""
 
     def body(self) -> Iterable[Widget]:
         yield Input(self._begin, placeholder=_HINT, compact=True)
@@ -58,7 +58,7 @@ class Query(Dialog[str]):
 
     @on(Input.Changed)
     def look(self) -> None:
-        """Evaluate what is typed, once the person pauses."""
+        """Evaluate the typed expression once the person pauses."""
         self.found = []
         self.run_worker(self._ask(self.field.value.strip() or "@"), group="query", exclusive=True)
 
@@ -77,13 +77,13 @@ class Query(Dialog[str]):
 
     @on(Input.Submitted)
     def action_take(self) -> None:
-        """Keep what is found for the field menu of a form."""
+        """Save the result for the field menu of a form."""
         if self.found:
             self.app.piped = self.found
             self.app.say(f"The menu of a field ({self.app.key_of('field_menu')}) inserts it now.")
             self.dismiss(None)
 
     def action_pin(self) -> None:
-        """Every result of the tool shows what the expression finds; no expression ends that."""
+        """Pin the expression: every result of the tool will be shown through it. An empty expression ends that."""
         if self.found:
             self.dismiss(self.field.value.strip())

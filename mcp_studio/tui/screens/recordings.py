@@ -1,4 +1,4 @@
-"""Recordings of the trace: exporting one, what of it, as what and where to; and the sessions that were recorded."""
+"""Recordings of the trace: exporting messages in some format to a file or a collector; and the recorded sessions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _SPANS = "requests as spans, sent to an OpenTelemetry collector"
 
 
 class Part(NamedTuple):
-    """Some messages of a trace."""
+    """A choice of messages of a trace."""
 
     name: str
     about: str
@@ -44,11 +44,11 @@ class Part(NamedTuple):
 
 
 def parts_of(recording: Recording, entry: WireMessage | None, filtered: Sequence[int] | None) -> list[Part]:
-    """What there is to choose from, the most likely first.
+    """The parts that the person can export, the most likely first.
 
     Args:
-        entry: the one under the cursor.
-        filtered: what a query shows; None without one.
+        entry: the entry under the cursor.
+        filtered: the numbers that a query finds; None without a query.
     """
     parts = [
         Part("marked", "what is marked", marked(recording.columns)),
@@ -61,13 +61,13 @@ def parts_of(recording: Recording, entry: WireMessage | None, filtered: Sequence
 
 
 class Export(Dialog[None]):
-    """Writes a file, or sends spans; stays until that is done."""
+    """Exports to a file, or sends spans; closes when that is done."""
 
     TITLE = "Export the trace"
     choices = (Choice("write", "Export", "primary"), Choice("back", "Cancel"))
     last_format: ClassVar[str] = "bundle"
     last_places: ClassVar[dict[bool, str]] = {False: "", True: "http://localhost:4318"}
-    """The folder, and the address of a collector, that were named last."""
+    """The last folder, and the last address of a collector."""
 
     def __init__(self, recording: Recording, parts: Sequence[Part]) -> None:
         super().__init__()
@@ -89,12 +89,12 @@ class Export(Dialog[None]):
 
     @property
     def _sends(self) -> bool:
-        """Whether it goes to a collector, and not into a file."""
+        """Whether the export goes to a collector instead of a file."""
         return self.last_format == _COLLECTOR
 
     @on(Select.Changed)
     def _ask_place(self) -> None:
-        """Whether a folder or an address is asked for; what was typed for the other one is kept."""
+        """Ask for a folder or an address; the text for the other one is remembered."""
         type(self).last_format = str(self.query_one(Select).value)
         where = f"Address of the collector; without a path spans go to {PATH}" if self._sends else "Folder"
         self.query_one("#where", Static).update(Content(where))
@@ -140,7 +140,7 @@ class Export(Dialog[None]):
         self.note(f"{done:,} of {total:,} messages", "quiet")
 
     def action_back(self) -> None:
-        """Stop, or leave."""
+        """Stop the export, or leave the dialog."""
         if self.workers.cancel_group(self, "export"):
             sent = "what was sent is sent" if self._sends else "nothing was written"
             self.note(f"Stopped; {sent}.", "bad")
@@ -149,12 +149,12 @@ class Export(Dialog[None]):
 
 
 def marked(columns: Columns) -> list[int]:
-    """The entries that a person has marked."""
+    """The entries that the person has marked."""
     return [number for number, flags in enumerate(columns.flags, columns.first) if flags & MARKED]
 
 
 def new_file(folder: str, what: str, ending: str) -> Path:
-    """A file's path: `trace-20260728-120107-marked.jsonl`; letters, digits and dashes alone are ours."""
+    """The path of a new file: `trace-20260728-120107-marked.jsonl`. The name contains only safe characters."""
     name = f"trace-{time.strftime('%Y%m%d-%H%M%S')}-{file_stem(what, 'part')}.{ending}"
     return Path(folder.strip()).expanduser().absolute() / name
 
@@ -170,11 +170,11 @@ _HEADER = f"{'State':<12} {'Began':<17} {'Lasted':>7} {'Messages':>9} {'Size':>8
 
 
 Opened = tuple[Session | None, str]
-"""A session, None for what is being recorded here, and what to call it."""
+"""A session, or None for the present recording; and its title."""
 
 
 class Sessions(Dialog[Opened]):
-    """Opens a session or a file; stays while that fails.
+    """Opens a session or a file; stays open if that fails.
 
     Args:
         shown: the file that the trace shows now.
@@ -199,7 +199,7 @@ class Sessions(Dialog[Opened]):
         yield Input(placeholder="Or a file: the path of a session or bundle", compact=True)
 
     def look(self) -> None:
-        """Sessions begin, grow and end while this is open."""
+        """Show the present sessions, which may begin, grow and end meanwhile."""
         self.run_worker(self._fill(), group="fill", exclusive=True)
 
     async def _fill(self) -> None:
@@ -212,7 +212,7 @@ class Sessions(Dialog[Opened]):
 
     @on(VirtualList.Highlighted)
     def _tell(self) -> None:
-        """Tell more about the one under the cursor."""
+        """Show details of the session under the cursor."""
         if (info := self.rows.row) is not None:
             shown = "The trace shows it now. " if info.path == self._shown else ""
             gone = f" The first {info.first - 1:,} messages had to go." if info.first > 1 else ""
@@ -222,7 +222,7 @@ class Sessions(Dialog[Opened]):
     @on(Input.Submitted)
     @on(VirtualList.Chosen)
     def action_open(self) -> None:
-        """Open the file that is named, else the session under the cursor."""
+        """Open the typed file, or else the session under the cursor."""
         info, name = self.rows.row, self.query_one(Input).value.strip()
         if name and not self.rows.has_focus:
             self.run_worker(self._open(Path(name).expanduser()), exclusive=True)
@@ -234,7 +234,7 @@ class Sessions(Dialog[Opened]):
             self.run_worker(self._open(info.path), exclusive=True)
 
     async def _open(self, path: Path) -> None:
-        """Read a session or bundle beside the event loop; secrets go out of comments that are added to it."""
+        """Read a session or bundle in a thread; comments that are added to it are redacted."""
         try:
             session = await asyncio.to_thread(open_file, path, self.app.studio.redactor.text)
         except StudioError as error:
@@ -259,7 +259,6 @@ class Sessions(Dialog[Opened]):
             await self._fill()
 
     def action_copy(self) -> None:
-        """Copy the path."""
         if self.rows.row is not None:
             self.app.copy(str(self.rows.row.path))
 

@@ -1,4 +1,4 @@
-"""What a person does with the parts of a result: enlarge an image, save to files, open in a program outside."""
+"""Actions on the parts of a result: enlarging an image, saving to files, opening in another program."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from mcp_studio.tui.views.image import ImageView
 from mcp_studio.urls import judge
 
 _AROUND = 8
-"""Rows of the screen that an enlarged image leaves to its dialog."""
+"""Rows of the screen that an enlarged image leaves for its dialog."""
 _ADDRESS = 8_192
 """Characters of an address that can be opened."""
 _QUESTION = "Open this page in the browser?"
 _OPENED = 20
-"""Files that were opened stay for programs that read them late."""
+"""Opened files that are kept, for programs that read them late."""
 _ENDINGS = {
     "image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp", "image/svg+xml": "svg",
     "audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio/ogg": "ogg", "application/pdf": "pdf",
@@ -41,7 +41,7 @@ _ENDINGS = {
 
 
 class Picture(Dialog[None]):
-    """Shows an image whole, as large as the terminal lets it be."""
+    """Shows a whole image, as large as the terminal allows."""
 
     DEFAULT_CLASSES = "-large"
 
@@ -89,18 +89,18 @@ class SaveResult(Dialog[None]):
 
 
 class Part(NamedTuple):
-    """One file to be written."""
+    """One file to write."""
 
     name: str
     what: str
     content: Callable[[], bytes]
-    """May raise ValueError when the data cannot be decoded."""
+    """May raise ValueError if the data cannot be decoded."""
 
 
 def parts_of(result: Json, stem: str) -> Iterator[Part]:
-    """The files of a result: its text, each image, sound and file, and the whole as JSON.
+    """The files of a result: its text, each image, sound and file, and the whole result as JSON.
 
-    Nothing is written out before its file is: `write` is for a thread.
+    Each content is made only when its file is written; `write` runs in a thread.
     """
     found = blocks.blocks_of(result)
     texts = [block for block in found if block.kind == "text"]
@@ -119,11 +119,11 @@ def _encoded(text: str) -> bytes:
 
 
 def write(parts: Iterable[Part], folder: Path) -> list[Path]:
-    """Write the files; one that is there already is left alone and the new one gets a number.
+    """Write the files. An existing file stays, and the new file gets a number.
 
     Raises:
-        OSError: the folder cannot be written to.
-        ValueError: the data of a part cannot be decoded; says which.
+        OSError: the folder is not writable.
+        ValueError: the data of a part cannot be decoded; the message names the part.
     """
     folder.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
@@ -154,7 +154,7 @@ def _write_new(folder: Path, name: str, content: bytes) -> Path:
 
 
 async def open_outside(app: StudioApp, block: blocks.Block) -> None:
-    """Open a page of an app, a link, an image or audio; say why what cannot be opened is not. Runs in a worker."""
+    """Open an app's page, a link, an image or audio, or say why it cannot be opened. Runs in a worker."""
     if block.kind == "app":
         await _open_app(app, block)
     elif block.kind == "link" and block.uri.startswith(("http://", "https://")):
@@ -179,7 +179,7 @@ async def _open_link(app: StudioApp, uri: str) -> None:
 
 
 async def _open_app(app: StudioApp, block: blocks.Block) -> None:
-    """Specification, MCP Apps: a page runs held to what it declares, and here only when a person wants it."""
+    """Open a page of MCP Apps, restricted to what it declares, and only with the person's consent."""
     raw = cast("dict[str, Json]", block.raw) if isinstance(block.raw, dict) else {}
     reach = reach_of(raw)
     lines = (
@@ -192,7 +192,7 @@ async def _open_app(app: StudioApp, block: blocks.Block) -> None:
 
 
 async def _open_file(app: StudioApp, block: blocks.Block) -> None:
-    """Only images and audio of known kinds: a program that opens them is made for them."""
+    """Open images and audio of known types only, because the programs for these types are safe to start."""
     ending = _ENDINGS.get(block.mime.lower(), "")
     if not block.mime.lower().startswith(("image/", "audio/")) or ending in ("", "svg"):
         kind = block.mime or "of an unknown type"
@@ -207,7 +207,7 @@ async def _open_file(app: StudioApp, block: blocks.Block) -> None:
 
 
 async def _hand_over(app: StudioApp, name: str, data: bytes, what: str) -> None:
-    """Write data into the cache folder, readable by the person alone, and open it from there."""
+    """Write data to the cache folder, readable only by the person, and open it from there."""
 
     def keep() -> Path:
         folder = app.studio.paths.cache / "opened"

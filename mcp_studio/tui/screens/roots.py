@@ -1,4 +1,4 @@
-"""The roots of a server: folders, or other places, that it is told of when it asks (specification, client/roots)."""
+"""The roots of a server: folders or other places that the server gets when it asks (specification, client/roots)."""
 
 from __future__ import annotations
 
@@ -33,26 +33,25 @@ from mcp_studio.tui.views.rows import glyphs
 
 @cache
 def roots_form() -> Form:
-    """The form of the roots."""
     roots: Json = {"type": "array", "items": table_schema(Root(""), ("uri", "name"), ("uri",)), "maxItems": 50}
     return build(cast("Json", {"type": "object", "properties": {"roots": roots}, "required": ["roots"]}), strict=True)
 
 
 def roots_value(roots: Iterable[Root]) -> Json:
-    """What the form shows."""
+    """The form's value for some roots."""
     return {"roots": [{"uri": root.uri, "name": root.name} if root.name else {"uri": root.uri} for root in roots]}
 
 
 def roots_of(value: Json) -> tuple[Root, ...]:
-    """The roots that the form describes; those that somebody has begun and not filled in are left out.
+    """The roots that the form describes, without empty ones.
 
     Raises:
-        ConfigError: something cannot be used; `key` is its JSON pointer.
+        ConfigError: a root cannot be used; `key` is its JSON pointer.
     """
-    begun = items_of(mapping(value).get("roots"))
-    kept: list[Json] = [root for root in begun if not isinstance(root, dict) or any(root.values())]
-    sound(roots_form(), {"roots": kept})
-    rows: list[Json] = [{key: str(text).strip() for key, text in mapping(root).items()} for root in kept]
+    items = items_of(mapping(value).get("roots"))
+    entries: list[Json] = [root for root in items if not isinstance(root, dict) or any(root.values())]
+    sound(roots_form(), {"roots": entries})
+    rows: list[Json] = [{key: str(text).strip() for key, text in mapping(root).items()} for root in entries]
     problems: list[Problem] = []
     roots = read_roots(Table({"roots": rows}, "", "", problems))
     for wrong in problems:
@@ -61,7 +60,7 @@ def roots_of(value: Json) -> tuple[Root, ...]:
 
 
 def _pointer(key: str) -> str:
-    """Where the form has `roots[2]` or `roots[2].uri`."""
+    """The JSON pointer in the form for `roots[2]` or `roots[2].uri`."""
     return f"/roots/{number[1]}/uri" if (number := re.match(r"roots\[(\d+)\]", key)) else key
 
 

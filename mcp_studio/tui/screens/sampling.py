@@ -1,6 +1,6 @@
-"""A sampling request: the person reads what an LLM would be sent, and writes the reply, as text or as JSON.
+"""A sampling request: the person reads the messages for an LLM, and writes the reply as text or as JSON.
 
-Specification, client/sampling. Whatever comes from the server passes `safe`; what is too long is cut and says so.
+Specification, client/sampling. Text from the server passes through `safe`; a text that is too long is cut, with a note.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _NEEDS: Mapping[str, tuple[str, ...]] = {
     "tool_result": (),
 }  # fmt: skip
 _TEXT, _MESSAGES, _TOOLS, _ALL = 10_000, 100, 50, 50_000
-"""Characters of one text, messages and tools that are shown, and characters in all."""
+"""Characters of one text, messages, tools, and characters in all, that are shown."""
 
 
 class Sampling(RequestDialog):
-    """Answers the `CreateMessageResult`; declined, the server gets the refusal of the specification."""
+    """Answers a `CreateMessageResult`; if declined, the server gets the refusal of the specification."""
 
     wants = "requests an LLM completion"
     DEFAULT_CLASSES = "-large"
@@ -47,16 +47,16 @@ class Sampling(RequestDialog):
         self._reply: Json = draft.get("reply") or message_result("")
         self._as_json = draft.get("json") is True or not _is_text(self._reply)
         self._text = str(draft.get("text", ""))
-        """Text of the JSON editor that is no JSON yet."""
+        """Text of the JSON editor that is no JSON."""
 
     def question(self) -> Iterable[Widget]:
-        yield VerticalScroll(*self._asked(), id="asked")
+        yield VerticalScroll(*self._request_widgets(), id="asked")
         yield Tabs(Tab("Reply as text", id="as-text"), Tab("Reply as JSON", id="as-json"))
         yield TextArea(_text_of(self._reply), id="text-reply", compact=True)
         yield JsonEditor(self._reply, text=self._text)
         yield Button("Add the use of a tool", id="add-tool", compact=True)
 
-    def _asked(self) -> Iterable[Widget]:
+    def _request_widgets(self) -> Iterable[Widget]:
         size = 0
         for title, text in sections_of(self.request.params):
             yield Static(Content.styled(safe(title, 60), "bold $accent"))
@@ -72,7 +72,7 @@ class Sampling(RequestDialog):
 
     @on(Tabs.TabActivated)
     def turn(self, event: Tabs.TabActivated) -> None:
-        """The reply goes along; what only JSON can show stays JSON."""
+        """Switch between text and JSON and take the reply along; a reply that text cannot show stays JSON."""
         as_json = event.tab.id == "as-json"
         if not as_json and (self.json.unreadable or not _is_text(self._reply)):
             self.query_one(Tabs).active = "as-json"
@@ -103,7 +103,7 @@ class Sampling(RequestDialog):
             self._keep(self.json.value)
 
     def _keep(self, reply: Json) -> None:
-        """What was typed is there again after Later."""
+        """Store the reply, so that it is there again after Later."""
         self._reply = reply
         text = self.json.text if self._as_json and self.json.unreadable else ""
         self.request.draft = {"reply": reply, "json": self._as_json, "text": text}
@@ -111,7 +111,7 @@ class Sampling(RequestDialog):
 
     @on(Button.Pressed, "#add-tool")
     def add_tool(self, event: Button.Pressed) -> None:
-        """Add the use of the first tool that the server offers, to be edited."""
+        """Add the use of the first offered tool, for the person to edit."""
         found = [block for block in _blocks(self._reply) if not _is_blank(block)]
         use: Json = {"type": "tool_use", "id": f"call_{len(found) + 1}", "name": next(iter(self._tools)), "input": {}}
         content: Json = [*found, use] if found else use
@@ -119,7 +119,7 @@ class Sampling(RequestDialog):
         self.json.show(self._reply)
 
     def action_accept(self) -> None:
-        """Send the reply, once it is one."""
+        """Send the reply if it is valid."""
         if problem := self._problem():
             self.refuse(f"Not sent: {safe(problem, 300)}")
         else:
@@ -138,7 +138,7 @@ class Sampling(RequestDialog):
 
 
 def problem_of(reply: Json, tools: Mapping[str, object]) -> str:
-    """The first thing that keeps a reply from being sent, in a sentence; empty where there is none."""
+    """The first problem that keeps a reply from being sent, as a sentence; empty if there is none."""
     if not isinstance(reply, dict):
         return "The reply must be a JSON object."
     known, found = mapping(reply), _blocks(reply)
@@ -170,7 +170,7 @@ def _block_problem(block: Json, tools: Mapping[str, object]) -> str:
 
 
 def _blocks(reply: Json) -> list[Json]:
-    """The content as a list, whichever way it is written."""
+    """The content of a reply as a list, even if it is a single block."""
     content = mapping(reply).get("content")
     return items_of(content) if isinstance(content, list) else [content]
 
@@ -180,7 +180,7 @@ def _is_blank(block: Json) -> bool:
 
 
 def _is_text(reply: Json) -> bool:
-    """Whether the text view shows all of it."""
+    """Whether the text view can show the whole reply."""
     return reply == message_result(_text_of(reply))
 
 
@@ -192,12 +192,12 @@ def _text_of(reply: Json) -> str:
 
 
 def sections_of(params: dict[str, Json]) -> list[tuple[str, str]]:
-    """The whole request: who says it, or what it is, and the text of it. Foreign text."""
+    """The whole request: a title and a text for each part. Foreign text."""
     found = [("system", params["systemPrompt"])] if isinstance(params.get("systemPrompt"), str) else []
     messages = items_of(params.get("messages"))
     for message in messages[:_MESSAGES]:
-        said = "\n".join(text for block in _blocks(message) for text in _texts(block))
-        found.append((str(mapping(message).get("role", "no role")), said))
+        content = "\n".join(text for block in _blocks(message) for text in _texts(block))
+        found.append((str(mapping(message).get("role", "no role")), content))
     if len(messages) > _MESSAGES:
         found.append((f"and {len(messages) - _MESSAGES} more messages", ""))
     if tools := offered(params):
@@ -214,7 +214,7 @@ def offered(params: dict[str, Json]) -> dict[str, dict[str, Json]]:
 
 
 def _texts(item: Json) -> Iterator[str]:
-    """A block as text."""
+    """The texts of a block."""
     known = mapping(item)
     match known.get("type"):
         case "text" if isinstance(known.get("text"), str):
@@ -228,7 +228,7 @@ def _texts(item: Json) -> Iterator[str]:
                 yield from _texts(block)
             if "structuredContent" in known:
                 yield pretty(known["structuredContent"])
-        case _:  # images, sounds, resources: what they are and how large; anything else as JSON
+        case _:  # images, sounds, resources: their kind and size; anything else as JSON
             yield from (blocks.plain(block) for block in blocks.blocks_of({"content": [item]}))
 
 

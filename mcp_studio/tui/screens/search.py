@@ -25,16 +25,16 @@ MODES = {
     "auto": "auto", "substring": "names", "regex": "regex", "bm25": "words", "okapi": "okapi", "semantic": "meaning",
     "hybrid": "hybrid",
 }  # fmt: skip
-"""Methods of our own, and what they are called here."""
+"""Our own search methods, with their names on the screen."""
 _KINDS: dict[EntryKind, str] = {"tool": "", "resource": "res", "template": "tpl", "prompt": "pr"}
 _LIMIT = 100
 _PARAMETERS = 12
 _NAME_SHARE, _LEAST, _MOST = 0.4, 18, 48
-"""Share of the width that names have, and its bounds in cells."""
+"""The share of the width for names, and the least and the most cells for them."""
 
 
 class Question(NamedTuple):
-    """What is asked; kept while the studio runs."""
+    """A question to the search; the dialog remembers it while the studio runs."""
 
     text: str = ""
     mode: str = "auto"
@@ -43,7 +43,7 @@ class Question(NamedTuple):
 
 
 class Search(Dialog[tuple[Ref, bool]]):
-    """Answers an entry, and whether it is to be called at once."""
+    """Answers the chosen entry, and whether to call it at once."""
 
     TITLE = "Search everything"
     DEFAULT_CLASSES = "-large"
@@ -52,16 +52,16 @@ class Search(Dialog[tuple[Ref, bool]]):
         Choice("back", "Close"),
     )  # fmt: skip
     listed = "#hits"
-    kept = Question()
-    """The question of last time."""
+    last = Question()
+    """The question of the last search."""
     field = getters.query_one(Input)
     hits = getters.query_one("#hits", VirtualList)
 
     def __init__(self) -> None:
         super().__init__()
-        self._question = Search.kept
-        self._answered: str | None = None
-        """The text that the hits answer."""
+        self._question = Search.last
+        self._text: str | None = None
+        """The text for which the hits were found."""
 
     def body(self) -> Iterable[Widget]:
         question, names = self._question, self.app.studio.manager.names()
@@ -93,11 +93,11 @@ class Search(Dialog[tuple[Ref, bool]]):
     @on(Input.Changed)
     @on(Select.Changed)
     def changed(self) -> None:
-        """Ask with each letter."""
+        """Search again after each letter."""
         mode, server, kind = (str(self.query_one(f"#{id}", Select).value) for id in ("mode", "server", "kind"))
         question = Question(self.field.value, mode, server, kind)
         if question != self._question:
-            self._question = Search.kept = question
+            self._question = Search.last = question
             self._ask()
 
     @work(group="search", exclusive=True)
@@ -113,12 +113,12 @@ class Search(Dialog[tuple[Ref, bool]]):
             self._tell(f"{problem.message} {problem.hint}".strip(), bad=True)
             return
         self.hits.empty = f"Nothing is found among {found.of:,} entries."
-        self.hits.show(found.hits, keep=self._answered == question.text)
-        self._answered = question.text
+        self.hits.show(found.hits, keep=self._text == question.text)
+        self._text = question.text
         pending = f" · {found.pending:,} are still being indexed" if found.pending else ""
         served = "+".join(MODES.get(name, name) for name in found.method.split("+"))
-        told = f"{found.total:,} of {found.of:,} · {found.ms:.0f} ms · {served}{pending}"
-        self._tell(f"{told} · {found.note}" if found.note else told)
+        figures = f"{found.total:,} of {found.of:,} · {found.ms:.0f} ms · {served}{pending}"
+        self._tell(f"{figures} · {found.note}" if found.note else figures)
         self.preview()
 
     def _tell(self, text: str, *, bad: bool = False) -> None:
@@ -154,7 +154,7 @@ class Search(Dialog[tuple[Ref, bool]]):
 
 
 def _draw(hit: Hit, width: int, selected: bool) -> Line:
-    """One hit: server and name, risk or kind, how often it was used, the beginning of its description."""
+    """Draw a hit: server and name, risk or kind, the number of its uses, the beginning of its description."""
     entry, more = hit.entry, glyphs().more
     words = [safe(word, 100) for reason in hit.reasons for word in reason.words]
     room = max(_LEAST, min(_MOST, int(width * _NAME_SHARE)))
@@ -178,7 +178,7 @@ def _draw(hit: Hit, width: int, selected: bool) -> Line:
 
 
 def _preview(hit: Hit) -> Content:
-    """What the entry takes, why it was found, and its description."""
+    """The parameters of the entry, the reasons for the hit, and the description."""
     if hit.entry is None:
         return Content(f"{safe(hit.ref.server, 60)} does not list it any more.")
     reasons = [reason for reason in hit.reasons[:6] if reason.words]
@@ -195,7 +195,7 @@ def _preview(hit: Hit) -> Content:
 
 
 def _parameters(entry: Entry) -> str:
-    """Its parameters with types, required ones with a star."""
+    """The parameters with types; required ones have a star."""
     rows: Sequence[tuple[str, Json, bool]] = ()
     if isinstance(entry.view, ToolView):
         schema = mapping(entry.view.input_schema)

@@ -1,4 +1,4 @@
-"""The token of a server with the exchanges that brought it; the passphrase of the vault, and what goes there."""
+"""Dialogs about secrets: a server's token and its exchanges, the vault's passphrase, secrets in entries."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from mcp_studio.vault.keyring import move
 _LABEL, _CLAIMS = 12, 8_000
 """Cells of a label, and characters of the claims of one token."""
 _SOON = 60
-"""Seconds before a token's end from which on that stands out."""
+"""Seconds before a token's end from which on the end is highlighted."""
 
 
 class TokenView(Dialog[bool]):
-    """What the token allows, for how long, and what it says of itself; answers True where the person wants to sign in.
+    """Shows what the token allows, until when, and what its claims say; answers True if the person wants to sign in.
 
-    Drawn anew every second; the token itself is never shown.
+    The dialog redraws itself every second, and never shows the token itself.
     """
 
     DEFAULT_CLASSES = "-large"
@@ -86,7 +86,7 @@ class TokenView(Dialog[bool]):
         for label, text in account_rows(account, now):
             parts += [(f"{label:<{_LABEL}}", "$quiet"), (text, looks.get(label, "")), "\n"]
         for title, claims in (("Access token", account.claims), ("Identity token", account.id_claims)):
-            if claims:  # in words what the registered claims say, then all of them
+            if claims:  # the registered claims as sentences, then all claims
                 parts.append((f"\n{title}; its signature is not checked by the studio\n", "bold $accent"))
                 for label, text in claim_rows(claims, now):
                     parts += [(f"{label:<{_LABEL}}", "$quiet"), text, "\n"]
@@ -140,7 +140,7 @@ class TokenView(Dialog[bool]):
 
 
 class Exchanges(Dialog[None]):
-    """The HTTP exchanges of one step as one text: what was sent and what came, the newest last."""
+    """The HTTP exchanges of one step as a text, the newest last."""
 
     DEFAULT_CLASSES = "-large"
     choices = (Choice("back", "Close"), Choice("copy", "Copy"))
@@ -151,34 +151,34 @@ class Exchanges(Dialog[None]):
         self._view = TextView()
 
     def body(self) -> Iterable[Widget]:
-        if said := " ".join(filter(None, (self._step.detail, self._step.hint))):
-            yield Static(Content(safe(said, 2_000)), classes="gap")
+        if text := " ".join(filter(None, (self._step.detail, self._step.hint))):
+            yield Static(Content(safe(text, 2_000)), classes="gap")
         yield Findable(self._view)
 
     def on_mount(self) -> None:
         signs, texts = glyphs(), list[str]()
         for one in self._step.exchanges:
-            sent = f"{signs.sent} {one.method} {one.url}\n{one.request.rstrip()}"
+            request = f"{signs.sent} {one.method} {one.url}\n{one.request.rstrip()}"
             status = f"{signs.received} {one.status or 'no answer'} after {units.duration(one.ms)}"
-            texts.append(f"{one.purpose}\n\n{sent}\n\n{status}\n{one.response.rstrip()}")
+            texts.append(f"{one.purpose}\n\n{request}\n\n{status}\n{one.response.rstrip()}")
         self._view.show("\n\n".join(texts))
         self._view.focus()
 
 
 _SHORTEST = 8
-"""Characters of a new passphrase."""
+"""The least number of characters of a new passphrase."""
 _AGAIN = 20.0
-"""Seconds after an answer in which being asked again means that it was not the right one."""
+"""Seconds after an answer in which a second question means that the passphrase was wrong."""
 _REST = 10.0
-"""Seconds for which nobody is asked again who gave none."""
+"""Seconds without a new question after the person gave no passphrase."""
 
 
 class Passphrase(Dialog[str]):
-    """Answers the passphrase; None where nobody gave one.
+    """Answers the passphrase; None if the person gave none.
 
     Args:
-        reason: what it is for, in a sentence.
-        new: it is chosen now: it is typed twice.
+        reason: a sentence on what the passphrase is for.
+        new: whether the person chooses it now, so that it must be typed twice.
     """
 
     DEFAULT_CLASSES = "-small"
@@ -213,7 +213,7 @@ class Passphrase(Dialog[str]):
 
 
 class PassphraseAsker:
-    """Asks for the passphrase from any thread but that of the app, in whose loop it is made; once at a time."""
+    """Asks for the passphrase, one question at a time. It belongs to the app's loop; other threads call it."""
 
     def __init__(self, app: StudioApp) -> None:
         self._app = app
@@ -222,7 +222,7 @@ class PassphraseAsker:
         self._answered = self._refused = -_REST
 
     def ask(self, new: bool) -> str:
-        """The passphrase; empty where nobody gave one."""
+        """Ask for the passphrase; empty if the person gave none."""
         try:
             return asyncio.run_coroutine_threadsafe(self._ask(new), self._loop).result()
         except (CancelledError, RuntimeError):  # the app has ended meanwhile
@@ -251,10 +251,10 @@ class PassphraseAsker:
 
 
 async def offered(screen: Screen[Any], redactor: Redactor, servers: list[ServerConfig]) -> list[ServerConfig] | None:
-    """The entries as they are to be written, once the person was asked about secrets in clear; None where they leave.
+    """Ask about secrets in clear; returns the entries as they should be written, or None if the person cancels.
 
     Raises:
-        ConfigError: the secrets cannot be kept: why, and what else there is.
+        ConfigError: the secrets cannot be stored; the hint offers another way.
     """
     found = [one for server in servers for one in offers(server)]
     if not found:

@@ -1,4 +1,4 @@
-"""Everything about one server: state, why, steps, capabilities, what it does wrong, its output."""
+"""Everything about one server: state, reason, connection steps, capabilities, faults, output."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from mcp_studio.tui.screens.dialog import Choice, Dialog, Part, section
 from mcp_studio.tui.views.rows import glyphs
 
 _STDERR_LINES = 200
-"""Newest lines shown."""
+"""The newest lines, which are shown."""
 _FINDINGS = 60
 _USED = 30
-"""Rows of figures."""
+"""Rows of metrics."""
 _SEVERITIES = {"error": ("bad", "$text-error"), "warning": ("warning", "$text-warning"), "hint": ("dot", "$quiet")}
 _FILTERS = {"mark": "counted", "mask": "masked"}
 _SUBSCRIPTIONS = {
@@ -43,11 +43,11 @@ _ACTIONS = {
     "server_logs": "Log messages", "console": "Console", "exit_report": "Exit report",
     "unexpected_output": "Unexpected output", "export_servers": "Write to…",
 }  # fmt: skip
-"""Actions of the servers pane, which knows the server, and their buttons."""
+"""Buttons for actions of the servers pane, which runs them for the server."""
 
 
 class ServerDetails(Dialog[str]):
-    """Drawn anew when the server's state changes; answers the action that the person wants done with it."""
+    """Redraws itself when the server's state changes; answers the action that the person chose."""
 
     DEFAULT_CLASSES = "-broad"
     every = 0.5
@@ -87,9 +87,9 @@ class ServerDetails(Dialog[str]):
             self.dismiss(None)
             return
         supervisor, signs_in = studio.manager.supervisor(self._server), studio.manager.config(self._server).signs_in
-        offered = {"sign_in": signs_in, "token": signs_in, "exit_report": bool(supervisor.mortems)}
-        offered["unexpected_output"] = bool(supervisor.tap.stray_count)
-        for id, there in offered.items():
+        buttons = {"sign_in": signs_in, "token": signs_in, "exit_report": bool(supervisor.mortems)}
+        buttons["unexpected_output"] = bool(supervisor.tap.stray_count)
+        for id, there in buttons.items():
             self.query_one(f"#{id}").display = there
         content = Content.assemble(*_parts(studio, self._server, self._tokens))
         if content.plain != self._text:
@@ -120,8 +120,8 @@ def _parts(studio: Studio, name: str, tokens: Iterable[tuple[str, str]]) -> Iter
     yield from section("Notifications", _notifications(studio, name))
     yield from section(f"Findings: {servers.finding_counts(ledger)}", _findings(ledger))
     endings = supervisor.mortems[-1:]
-    ended = [f"{safe(crashes.first_line(one), 200)}. {crashes.meaning(one.ending)}" for one in endings]
-    yield from section("Exit report", ended)
+    exits = [f"{safe(crashes.first_line(one), 200)}. {crashes.meaning(one.ending)}" for one in endings]
+    yield from section("Exit report", exits)
     output = f"Unexpected output on stdout: {units.plural(tap.stray_count, 'line')}"
     yield from section(output, [safe(line, 500) for line in tap.stray_lines])
     yield from section("stderr", [safe(line, 1_000) for line in tuple(tap.stderr_lines)[-_STDERR_LINES:]])
@@ -134,7 +134,7 @@ def _parts(studio: Studio, name: str, tokens: Iterable[tuple[str, str]]) -> Iter
 
 
 def _metrics(studio: Studio, name: str, status: Status) -> Iterator[str]:
-    """The figures of the server, and of what was used of it most often."""
+    """The metrics of the server, and of its most used tools, prompts and resources."""
     rows = metrics.metrics_of(studio.numbers, studio.caller.prices(name), {})
     some = [one for one in rows if one.of.server == name]
     for row in [metrics.HEADS, *map(metrics.figures_row, some[:_USED])] if some else ():
@@ -144,7 +144,7 @@ def _metrics(studio: Studio, name: str, status: Status) -> Iterator[str]:
 
 
 def _facts(config: ServerConfig, status: Status) -> Iterator[tuple[str, str]]:
-    """Names and values of what is known of it, in short; foreign text is safe."""
+    """Names and values of short facts about the server; foreign text is safe."""
     spoken: Kind = status.spoken or config.kind
     if config.url:
         yield "url", safe(config.url, 1_000)
@@ -177,7 +177,7 @@ def _facts(config: ServerConfig, status: Status) -> Iterator[tuple[str, str]]:
 
 
 def _standing(studio: Studio, config: ServerConfig) -> Iterator[tuple[str, str]]:
-    """What the studio does with it: where calls go, when it starts, what is done with results and kept of them."""
+    """How the studio treats the server: failover group, start, filter of results, cached results."""
     name, reads = config.name, studio.caller.reads
     if config.group:
         facts = safe(config.group, 60), f"priority {config.priority}", studio.groups.by_hand(name)
@@ -186,14 +186,14 @@ def _standing(studio: Studio, config: ServerConfig) -> Iterator[tuple[str, str]]
         yield "start", "on demand: its first call starts it"
     if (filter_ := config.filter or studio.config.settings.filter) != "off":
         yield "filter", f"secrets and personal data in results are {_FILTERS[filter_]}"
-    kept, hits, misses = reads.sizes(name), reads.hits[name], reads.misses[name]
-    if kept or hits or misses:
-        size = units.size(sum(kept))
-        yield "cache", f"{units.plural(len(kept), 'result')}, {size}, {hits:,} hits, {misses:,} misses"
+    sizes, hits, misses = reads.sizes(name), reads.hits[name], reads.misses[name]
+    if sizes or hits or misses:
+        size = units.size(sum(sizes))
+        yield "cache", f"{units.plural(len(sizes), 'result')}, {size}, {hits:,} hits, {misses:,} misses"
 
 
 def _findings(ledger: Ledger) -> Iterator[Part]:
-    """What the lint found, grouped, worst first."""
+    """The findings of the lint, grouped, the worst first."""
     groups = ledger.groups()
     for group in groups[:_FINDINGS]:
         what, where = servers.finding(group)
@@ -215,16 +215,16 @@ def _offers(studio: Studio, name: str) -> Iterator[Part]:
             skills = sum(bool(entry.skill) for entry in listing.entries)
             count = f"{units.plural(skills, 'skill')} among them" if skills else ""
             state = "" if listing.state == "fresh" else listing.state
-            told = count, state, _freshness(listing), change_counts(listing.changes), listing.capped
-            facts = (units.plural(len(listing.entries), kind), *told, listing.error)
+            details = count, state, _freshness(listing), change_counts(listing.changes), listing.capped
+            facts = (units.plural(len(listing.entries), kind), *details, listing.error)
             yield safe(", ".join(filter(None, facts)), 800)
-        # What the lint has seen on the wire it says itself; this is for lists of an earlier run.
+        # The lint reports the problems that it saw on the wire; these are problems of a list from an earlier run.
         problems = () if studio.trace.ledger(name).counts else listing.problems[:10]
         yield from ((f"  {safe(problem, 300)}", "$text-error") for problem in problems)
 
 
 def _freshness(listing: Listing) -> str:
-    """When a list was read, and for how long its server says that it holds (2026-07-28): its time to live."""
+    """When a list was read, and how long its server calls it fresh (time to live, 2026-07-28)."""
     if not listing.read_at:
         return ""
     words = [f"read {units.seconds(time.monotonic() - listing.read_at)} ago"]
@@ -234,7 +234,7 @@ def _freshness(listing: Listing) -> str:
 
 
 def _notifications(studio: Studio, name: str) -> Iterator[Part]:
-    """What is subscribed to, and the level of its log messages."""
+    """The subscriptions, and the level of the log messages."""
     for one in studio.subscriptions.of(name):
         state = f"{_SUBSCRIPTIONS[one.state]} ({safe(one.detail, 200)})" if one.detail else _SUBSCRIPTIONS[one.state]
         last = f", the last {units.seconds(max(0.0, time.time() - one.updated))} ago" if one.updates else ""

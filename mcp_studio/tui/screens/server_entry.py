@@ -1,7 +1,7 @@
-"""A server's entry as the value of a form, and back; the JSON Schema of that form. Pure.
+"""Converts a server's entry into the value of a form and back; builds the JSON Schema of that form. Pure.
 
-The names are those of the `[servers.NAME]` table: what starts or reaches the server is under `connect`, everything else
-under `advanced`. The roots are not there: they have a dialog of their own.
+The names are those of the `[servers.NAME]` table: the keys that start or reach the server are under `connect`, all
+others under `advanced`. The roots are missing, because they have a dialog of their own.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _TEXT: Value = {"type": "string"}
 
 
 def table_schema(record: object, names: Iterable[str], required: tuple[str, ...] = (), where: str = "") -> Value:
-    """The schema of a table, by the defaults of the record that it is read into."""
+    """The schema of a table, derived from the default values of its record."""
     properties: Value = {name: _property(record, name, where) for name in names}
     return {"type": "object", "properties": properties, "required": [*required], "additionalProperties": False}
 
@@ -92,8 +92,8 @@ def _property(record: object, name: str, where: str) -> Value:
             kind = {"type": "number", "exclusiveMinimum": 0} if where == "timeouts." else {"type": "object"}
         case _:
             kind = {"type": "object", "additionalProperties": _TEXT}
-    said: Value = {"description": _NOTES.get(f"{where}{name}"), "examples": _EXAMPLES.get(name)}
-    return kind | {word: text for word, text in said.items() if text}
+    texts: Value = {"description": _NOTES.get(f"{where}{name}"), "examples": _EXAMPLES.get(name)}
+    return kind | {word: text for word, text in texts.items() if text}
 
 
 _BARE = ServerConfig("")
@@ -110,17 +110,16 @@ SCHEMA: Value = {
         "advanced": table_schema(_BARE, [key for key in servers.KEYS if key not in (*_CONNECT, "roots")]),
     },
 }
-"""Of the whole entry."""
+"""The schema of the whole entry."""
 
 
 @cache
 def server_form() -> Form:
-    """The form of a whole entry."""
     return build(cast("Json", SCHEMA), strict=True)
 
 
 def value_of(server: ServerConfig) -> Value:
-    """What the form shows of an entry: as it was written, `${…}` not replaced, without what is the default."""
+    """The form's value for an entry: as it was written, with `${…}` not replaced, and without default values."""
     entry = server.written or server
     advanced: Value = servers.to_table(entry)
     advanced.pop("roots", None)
@@ -129,10 +128,10 @@ def value_of(server: ServerConfig) -> Value:
 
 
 def server_of(value: Json, base: ServerConfig) -> ServerConfig:
-    """The entry that the form describes; what it does not show is as in `base`.
+    """The entry that the form describes; members that the form does not show are taken from `base`.
 
     Raises:
-        ConfigError: something cannot be used; `key` is its JSON pointer.
+        ConfigError: a value cannot be used; `key` is its JSON pointer.
     """
     sound(server_form(), value)
     old, table = base.written or base, _table(value)
@@ -157,10 +156,10 @@ def server_of(value: Json, base: ServerConfig) -> ServerConfig:
 
 
 def sound(form: Form, value: Json) -> None:
-    """From here on the value has the shape of the form's schema.
+    """Check that the value has the shape of the form's schema.
 
     Raises:
-        ConfigError: it has not.
+        ConfigError: the value does not have that shape.
     """
     for problem in errors(quick(form, value)):
         raise ConfigError(f"{problem.sentence}.", key=problem.pointer)
@@ -177,14 +176,14 @@ def _table(value: Json) -> dict[str, Any]:
 
 
 def secret_warnings(value: Json) -> tuple[SchemaProblem, ...]:
-    """What looks secret in the value of a form and would stand in the file in clear, as warnings at its places."""
+    """Warnings at the values that look secret and would stand in the file in clear."""
     server = servers.read_server("server", _table(value), Source("argument"), [])
     places = dict.fromkeys(pointer_of(one.key) for one in offers(server)) if server else ()
     return tuple(SchemaProblem(place, _SECRET, "warning") for place in places)
 
 
 def pointer_of(key: str) -> str:
-    """Where the form has what a key of the table is about, such as `env.TOKEN`, `args[2]` or `auth.key`."""
+    """The JSON pointer in the form for a key of the table, such as `env.TOKEN`, `args[2]` or `auth.key`."""
     if key[:1] == "/" or not key:
         return key
     first, _, rest = key.partition(".")
@@ -195,12 +194,12 @@ def pointer_of(key: str) -> str:
 
 
 def merged(filled: Json, now: Json, new: Json) -> Json:
-    """What a paste says, and of everything that it does not say what the person has typed.
+    """The pasted value, with the person's own edits of everything that the paste does not mention.
 
     Args:
-        filled: what the form was filled with last.
-        now: what stands in it.
-        new: the value that was pasted.
+        filled: the value with which the form was last filled.
+        now: the present value of the form.
+        new: the pasted value.
     """
     if not isinstance(now, dict) or not isinstance(new, dict) or _crossed(now, new) or _crossed(new, now):
         return new
@@ -218,22 +217,22 @@ def merged(filled: Json, now: Json, new: Json) -> Json:
 
 
 def _crossed(one: Value, other: Value) -> bool:
-    """Whether one is a command and the other a URL: what belongs to the one has no place in the other."""
+    """Whether one value is a command and the other a URL, so that their members do not fit together."""
     return bool(get_or_none(one, ("command",)) and get_or_none(other, ("url",)))
 
 
 def pasted_servers(text: str) -> list[ServerConfig]:
-    """The servers that a pasted text describes, as they are written: a document, a URL, a command line, or how another
-    client adds one.
+    """The servers that a pasted text describes, as written: a document, a URL, a command line, or another client's
+    command for adding a server.
 
     Raises:
-        ConfigError: it describes none; says what is wrong with it.
+        ConfigError: the text describes no server; the message says what is wrong.
     """
     line = re.sub(r"\\\r?\n", " ", text).strip().removeprefix("$ ")
     if not line:
         raise ConfigError("Nothing was pasted.", hint="Paste a command, a URL, or an mcp.json snippet.")
     if re.match(r'\{|"[^"\n]*"\s*:\s*\{', text.strip()) or re.search(r"^\[[\w.\"' -]+\]\s*(#.*)?$", text, re.MULTILINE):
-        return _documented(text.strip())
+        return _from_document(text.strip())
     if re.match(r"(?:https?|wss?)://\S+\Z", line):
         return [_named(ServerConfig("", url=line, source=Source("argument")))]
     adding = re.match(r"\w+ mcp add (.+)", line, re.DOTALL)
@@ -243,15 +242,15 @@ def pasted_servers(text: str) -> list[ServerConfig]:
         words = shlex.split(adding[1] if adding else line, posix=bool(adding) or os.name != "nt")
     except ValueError as problem:
         raise ConfigError(f"The command cannot be read: {str(problem).lower()}.") from None
-    return [_added(words) if adding else _started(words)]
+    return [_from_client(words) if adding else _from_command(words)]
 
 
 def _named(server: ServerConfig) -> ServerConfig:
     return replace(server, name=suggest_name(server))
 
 
-def _documented(text: str) -> list[ServerConfig]:
-    """The servers of a document; what stands around an entry is often left out where it is documented."""
+def _from_document(text: str) -> list[ServerConfig]:
+    """The servers of a document, which may lack the frame around an entry, as documentation often does."""
     whole = text if text[0] != '"' else "{" + text.rstrip(",") + "\n}"
     problems: list[Problem] = []
     found = list(read_text(whole, problems).values())
@@ -265,7 +264,7 @@ def _documented(text: str) -> list[ServerConfig]:
     raise ConfigError(f"{wrong.key} {wrong.message}".strip(), key=wrong.key, hint=wrong.hint)
 
 
-def _started(words: list[str]) -> ServerConfig:
+def _from_command(words: list[str]) -> ServerConfig:
     """`NAME=value … COMMAND ARGS…`."""
     env: dict[str, str] = {}
     while words and re.match(r"[A-Za-z_]\w*=", words[0]):
@@ -276,22 +275,22 @@ def _started(words: list[str]) -> ServerConfig:
     return _named(ServerConfig("", command=words[0], args=tuple(words[1:]), env=env, source=Source("argument")))
 
 
-def _added(words: list[str]) -> ServerConfig:
+def _from_client(words: list[str]) -> ServerConfig:
     """`claude mcp add --transport http NAME URL --header 'K: V'`, `… NAME --env K=V -- COMMAND ARGS…`."""
-    given: list[str] = []
+    operands: list[str] = []
     options: dict[str, list[str]] = {}
     while words:
         word = words.pop(0)
-        if word == "--" or (len(given) == 1 and word[:1] != "-" and "://" not in word):  # the rest is its command
-            given += words if word == "--" else [word, *words]
+        if word == "--" or (len(operands) == 1 and word[:1] != "-" and "://" not in word):  # the rest is the command
+            operands += words if word == "--" else [word, *words]
             break
         if word[:1] == "-":
             options.setdefault(word.lstrip("-")[:1].lower(), []).append(words.pop(0) if words else "")
         else:
-            given.append(word)
-    if len(given) < 2:
+            operands.append(word)
+    if len(operands) < 2:
         raise ConfigError("The name or the command is missing: `claude mcp add NAME COMMAND ARGS…`.")
-    name, target, *args = given
+    name, target, *args = operands
     if "://" in target:
         headers = {key.strip(): value.strip() for key, _, value in (one.partition(":") for one in options.get("h", ()))}
         return ServerConfig(name, url=target, headers=headers, transport="sse" if "sse" in options.get("t", ()) else "")

@@ -1,4 +1,4 @@
-"""Adding or editing a server: paste anything, look at the details, test it, save it."""
+"""Adding or editing a server: paste any description, check the fields, test the connection, save."""
 
 from __future__ import annotations
 
@@ -35,25 +35,25 @@ _PLACEHOLDER = "Paste a command line, a URL, JSON of an mcp.json, or claude mcp 
 
 
 class Draft(NamedTuple):
-    """What stands in the form."""
+    """The content of the form."""
 
     value: Json
     filled: Json
-    """What it was filled with last, before the person edited it."""
+    """The value with which the form was last filled, before the person's edits."""
     base: ServerConfig
     more: tuple[ServerConfig, ...] = ()
-    """Further servers of a paste."""
+    """Further servers of the paste."""
     pasted: str = ""
     pending: Mapping[str, str] = {}
-    """Text by place that is not the JSON that it has to be."""
+    """Text by JSON pointer that is no JSON, though the field requires JSON."""
 
 
 class ServerForm(Dialog[ServerConfig]):
-    """Answers the server that was saved.
+    """Edits a server's entry; answers the saved server.
 
     Args:
         old: the server to edit; None to add one.
-        drafts: where by name what was left unsaved is kept; whoever opens the dialog again gives it again.
+        drafts: unsaved drafts by server name; whoever opens the dialog again passes the same drafts.
     """
 
     DEFAULT_CLASSES = "-broad"
@@ -126,7 +126,7 @@ class ServerForm(Dialog[ServerConfig]):
         self.form.show_problems(server_entry.secret_warnings(self.form.value))
 
     def _read_paste(self) -> bool:
-        """Fill the form with what was pasted; False where that is no server, which is told."""
+        """Fill the form from the paste; False if it describes no server, after saying why."""
         self._unread, self._draft = None, self._draft._replace(more=())
         self.note("")
         pasted = self._draft.pasted.strip()
@@ -156,7 +156,7 @@ class ServerForm(Dialog[ServerConfig]):
     # What is done with it
 
     def _entry(self) -> ServerConfig | None:
-        """What the form says; None where that is no entry, which is told."""
+        """The server that the form describes; None if the form has a problem, which is shown."""
         if self._unread:
             self._unread.stop()
             if not self._read_paste():
@@ -172,7 +172,7 @@ class ServerForm(Dialog[ServerConfig]):
             return None
 
     def _tell(self, problem: StudioError) -> None:
-        """Say a problem at the field that it is about, too."""
+        """Show a problem, and show it at its field, too."""
         if isinstance(problem, ConfigError) and problem.key:
             place = server_entry.pointer_of(problem.key)
             self.form.show_problems([SchemaProblem(place, problem.message)])
@@ -238,7 +238,7 @@ class ServerForm(Dialog[ServerConfig]):
             self.dismiss(server)
 
     def action_start_over(self) -> None:
-        """Empty the form, or show the server as it is saved."""
+        """Empty the form, or show the saved entry."""
         self._drafts.pop(self._server, None)
         self._draft = self._blank()
         for area in self.query("#paste").results(TextArea):

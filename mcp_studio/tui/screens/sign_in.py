@@ -1,4 +1,4 @@
-"""Signing in to a server: every step as it happens, and what the person does. Leaving lets it go on."""
+"""Signing in to a server: every step as it happens, and the person's part in it. It continues if the person leaves."""
 
 from __future__ import annotations
 
@@ -49,15 +49,15 @@ _STEPS = {
     "done": ("ok", "ok", ""), "running": ("half", "warn", "strong"), "asking": ("waiting", "accent", "strong"),
     "failed": ("bad", "bad", "strong"), "waiting": ("off", "dim", "dim"), "skipped": ("dash", "dim", ""),
 }  # fmt: skip
-"""By state of a step: its glyph, the look of that, and the look of its title."""
+"""By state of a step: its glyph, the glyph's look, and the look of the title."""
 _TITLE = 25
-"""Cells of a step's title; what came out stands beside it."""
+"""Cells of a step's title; the outcome stands beside it."""
 _LONGEST, _BODY, _LINES = 10_000, 4_000, 12
-"""Characters of an address and of a request, and lines of the answer to which a step failed."""
+"""Characters of an address and of a request, and lines of the answer to the failed request."""
 
 
 def signs_in(app: StudioApp, config: ServerConfig) -> bool:
-    """Whether there is something to sign in to at a server; where there is not, that is said."""
+    """Whether a server has a sign-in; if it has none, say why."""
     if config.signs_in:
         return True
     why = _NO_TOKENS[config.kind if config.kind == "stdio" else config.auth.kind]
@@ -66,19 +66,19 @@ def signs_in(app: StudioApp, config: ServerConfig) -> bool:
 
 
 def sign_in(app: StudioApp, server: str) -> None:
-    """Sign in to a server, or show the sign-in that goes on."""
+    """Sign in to a server, or show the sign-in that is running."""
     if signs_in(app, config := app.studio.manager.config(server)):
         app.push_screen(SignInDialog(config))
 
 
 def show_token(app: StudioApp, server: str) -> None:
-    """Show the token of a server, where it has any; from there the person can sign in."""
+    """Show the token of a server; from there the person can sign in."""
     if signs_in(app, app.studio.manager.config(server)):
         app.push_screen(TokenView(server), lambda wanted: sign_in(app, server) if wanted else None)
 
 
 class SignInDialog(Dialog[Answer]):
-    """Follows one sign-in; answers the request of the inbox that waits for it, if one does."""
+    """Follows one sign-in; answers the request of the inbox that waits for it, if there is one."""
 
     DEFAULT_CLASSES = "-broad"
     choices = (
@@ -101,9 +101,9 @@ class SignInDialog(Dialog[Answer]):
         "cancelled": ("begin", "exchanges"),
         "done": ("back", "token", "exchanges"),
     }
-    """Buttons by state, the first is the default; the way out is in all."""
+    """The buttons by state, the first being the default; Close or Later is always there."""
     drafts: ClassVar[WeakKeyDictionary[SignIn, dict[str | None, str]]] = WeakKeyDictionary()
-    """What stands in the fields of each sign-in: it is there again after Later, and never on disk."""
+    """The texts in the fields of each sign-in, which are there again after Later; never on disk."""
     steps = getters.query_one("#steps", VirtualList)
     issuers = getters.query_one(OptionList)
     client_id = getters.query_one("#client-id", Input)
@@ -117,9 +117,9 @@ class SignInDialog(Dialog[Answer]):
         self._request = request
         self._run: SignIn | None = None
         self._kept = ""
-        """Where the tokens will be kept, in words; empty while that is not known."""
+        """The place where the tokens will be stored, as text; empty while that is unknown."""
         self._refusal: StudioError | None = None
-        """Why they cannot be kept where they should be."""
+        """Why the tokens cannot be stored in that place."""
         self._state = ""
 
     @property
@@ -157,13 +157,13 @@ class SignInDialog(Dialog[Answer]):
 
     @property
     def _status(self) -> Status | None:
-        """None where the server was removed meanwhile."""
+        """The state of the server; None if the server was removed meanwhile."""
         manager = self.app.studio.manager
         return manager.status(self._config.name) if self._config.name in manager.names() else None
 
     @property
     def _reason(self) -> str:
-        """What the server, or the call that waits, wants; foreign."""
+        """The message of the server, or of the waiting call; foreign text."""
         if self._request is not None:
             return " ".join(filter(None, (self._request.message, *self._request.reasons)))
         status = self._status
@@ -173,7 +173,7 @@ class SignInDialog(Dialog[Answer]):
 
     @property
     def _warning(self) -> str:
-        """That tokens are kept in another place than the keyring of the system."""
+        """A warning if tokens are not stored in the system's keyring."""
         return "" if self._config.auth.alone else _WARNINGS.get(self.app.studio.signing.accounts.keeping, "")
 
     @property
@@ -181,7 +181,7 @@ class SignInDialog(Dialog[Answer]):
         return browsers.is_there(browser=self.app.studio.config.settings.browser)
 
     async def _look_up_place(self) -> None:
-        """Whether tokens can be kept is said before anything is sent."""
+        """Find out whether tokens can be stored, before anything is sent."""
         try:
             self._kept, self._refusal = await self.app.studio.signing.accounts.place(self._config), None
         except StudioError as error:
@@ -192,7 +192,7 @@ class SignInDialog(Dialog[Answer]):
 
     @property
     def _at(self) -> str:
-        """The state, with what there is before one."""
+        """The state of the sign-in, or the state before there is one."""
         if self._run is not None:
             return self._run.state
         return "before" if self._refusal is None else "refused"
@@ -211,7 +211,7 @@ class SignInDialog(Dialog[Answer]):
             self._enter(self._at)
 
     def _enter(self, at: str) -> None:
-        """Another state: other buttons, other fields, another place for the focus."""
+        """Show the buttons and fields of another state, and move the focus."""
         self._state = at
         offered = (*self.offered[at], "back")
         if self._request is not None and self._run is None:
@@ -231,7 +231,7 @@ class SignInDialog(Dialog[Answer]):
         self.refresh_bindings()
 
     def _card(self) -> Parts:
-        """What there is to know or do, below the steps."""
+        """The facts and instructions of the state, below the steps."""
         run = self._run
         if run is None:
             return self._before()
@@ -255,7 +255,7 @@ class SignInDialog(Dialog[Answer]):
                 return []
 
     def _before(self) -> Parts:
-        """Nothing has begun."""
+        """The card before the sign-in begins."""
         parts: Parts = [f"{safe(reason, 1_000)}\n"] if (reason := self._reason) else []
         parts += _row("scopes", " ".join(self._config.auth.scopes))
         if self._refusal is not None:
@@ -271,7 +271,7 @@ class SignInDialog(Dialog[Answer]):
 
     @on(VirtualList.Chosen, "#steps")
     def action_exchanges(self) -> None:
-        """The HTTP exchanges of the step under the cursor."""
+        """Show the HTTP exchanges of the step under the cursor."""
         step = self.steps.row
         if step is None or not step.exchanges:
             self.refuse("Nothing was sent for this step.")
@@ -279,7 +279,7 @@ class SignInDialog(Dialog[Answer]):
             self.app.push_screen(Exchanges(step))
 
     def action_submit(self) -> None:
-        """Use what is typed, else take the first button of the state."""
+        """Use the typed text, or else press the first button of the state."""
         button = self.query_one(f"#{self.default}", Button)
         self.app.after_typing(self.action_take if isinstance(self.focused, Input) else button.press)
 
@@ -293,14 +293,13 @@ class SignInDialog(Dialog[Answer]):
     async def _begin(self, *, step_by_step: bool) -> None:
         signing = self.app.studio.signing
         try:
-            if not self._config.auth.alone:  # the passphrase of an encrypted file comes before the browser
+            if not self._config.auth.alone:  # ask for the passphrase of an encrypted file before the browser opens
                 await signing.accounts.unlock()
             self._follow(signing.sign_in(self._config.name, step_by_step=step_by_step))
         except StudioError as error:
             self.refuse(f"{error.message} {error.hint}")
 
     def action_send(self) -> None:
-        """Send the request that is shown."""
         if self._run is not None:
             self._run.go_on()
 
@@ -315,14 +314,14 @@ class SignInDialog(Dialog[Answer]):
             self.refuse(why)
 
     def action_copy(self) -> None:
-        """Copy the page's address; the redirect, where a client has to be registered with it."""
+        """Copy the page's address; or the redirect URI, if the person must register a client with it."""
         if self._run is not None:
             self.app.copy(self._run.redirect_uri if self._run.state == "client" else self._run.authorization_url)
 
     @on(Input.Submitted)
     @on(OptionList.OptionSelected)
     def action_take(self) -> None:
-        """Use what was entered or chosen."""
+        """Use the typed or chosen value."""
         if (run := self._run) is None:
             return
         try:
@@ -359,12 +358,12 @@ class SignInDialog(Dialog[Answer]):
         show_token(self.app, self._config.name)
 
     def action_cancel(self) -> None:
-        """Stop it; nothing is kept."""
+        """Cancel the sign-in; nothing is stored."""
         if self._run is not None:
             self._run.cancel()
 
     def action_back(self) -> None:
-        """Out of a field, else leave; what has begun goes on."""
+        """Leave a field, or else the dialog; a running sign-in continues."""
         if isinstance(self.focused, Input):
             self.query_one("#back").focus()
             return
@@ -375,12 +374,12 @@ class SignInDialog(Dialog[Answer]):
         self.dismiss(None)
 
 
-# What is said in each state
+# The cards of the states
 
 
 def _draw(step: AuthStep, width: int, selected: bool) -> Line:
     name, look, title = _STEPS[step.state]
-    # Why a step failed stands below, with what should have been sent.
+    # A failure is explained below the steps, with the failed request.
     said = "" if step.state == "failed" else safe(f"{step.detail} {step.hint}".strip(), 900)
     right = f" {len(step.exchanges)} {glyphs().folded}" if step.exchanges else ""
     left = [(f"{getattr(glyphs(), name)} ", look), (f"{step.title:<{_TITLE}}", title), (said, "dim")]
@@ -419,7 +418,7 @@ def _browser(run: SignIn, *, has_browser: bool) -> Parts:
 
 
 def _client(run: SignIn) -> Parts:
-    """Why a client is needed, and with which redirect to register one."""
+    """Why a client is needed, and the redirect URI for registering one."""
     reason = safe(run.client_reason, 600) or "A client is needed there, and none is configured."
     if not run.redirect_uri:
         return [reason, "\n"]
@@ -429,7 +428,7 @@ def _client(run: SignIn) -> Parts:
 
 
 def _ended(run: SignIn) -> Parts:
-    """Why it failed, what should have been sent, and what was."""
+    """The reason of the failure, what should have been sent, and what was sent."""
     mark, look = (glyphs().bad, "$state-failed") if run.state == "failed" else (glyphs().dot, "$quiet")
     message, hint = (run.error.message, run.error.hint) if run.error is not None else ("The sign-in was cancelled.", "")
     parts: Parts = [(f"{mark} {safe(message, 1_500, lines=True)}\n", look)]
@@ -445,7 +444,7 @@ def _ended(run: SignIn) -> Parts:
 
 def _done(run: SignIn, status: Status | None) -> Parts:
     parts: Parts = [(f"{glyphs().ok} Signed in to {safe(run.server, 60)}.\n", "bold $state-ready")]
-    if status is not None and status.state != "ready":  # a token may be right and still not be enough for the server
+    if status is not None and status.state != "ready":  # a correct token may still not satisfy the server
         look = "$state-failed" if connections.tone(status) == "bad" else "$quiet"
         parts.append((f"{connections.state_words(status)}\n", look))
     if (account := run.account) is not None:

@@ -1,4 +1,4 @@
-"""Statistics of a trace: sorted as one likes, live, with the times and errors of the row under the cursor."""
+"""Statistics of a trace: sortable, live, with the times and errors of the row under the cursor."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ from mcp_studio.tui.views.rows import glyphs
 from mcp_studio.tui.views.trace_table import took_text
 
 _PAUSE, _SOON = 1.0, 0.02
-"""Seconds between two looks at what is new, and while there is much that was not looked at yet."""
+"""Seconds between two counts of new entries; and while many entries are still uncounted."""
 _MOST = 500
-"""Rows that are shown; sorting says which."""
+"""Rows that are shown at most; the sort order decides which."""
 _BAD = 0.05
-"""The share of errors from which on it is told in the colour of errors, below it in that of warnings."""
+"""The share of errors from which on the row has the colour of errors; below it, it has the colour of warnings."""
 TITLES = ("Name", "Count", "Errors", "Avg", "p50", "p95", "p99")
 _WIDTH, _LABEL = 7, 16
 """Cells of a column with figures, and of the bounds in front of a bar."""
 
 
 class StatRow(NamedTuple):
-    """One row with figures."""
+    """One row of the table."""
 
     name: str
-    """Safe to draw."""
+    """Safe text."""
     tally: Tally
     query: str
-    """The query with which the trace shows what it counts."""
+    """The query for the messages that the row counts."""
 
 
 # Figures
 
 
 def figures_of(tally: Tally) -> dict[str, tuple[float, str]]:
-    """What stands in the columns behind the name: what they sort by, and its text."""
+    """The values of the columns after the name: a number to sort by, and its text."""
     times = zip(TITLES[3:], (tally.average, tally.p50, tally.p95, tally.p99), strict=True)
     return {
         "Count": (tally.count, f"{tally.count:,}"),
@@ -77,18 +77,18 @@ def rows_of(numbers: Numbers, tab: str) -> list[StatRow]:
 
 
 def query_of(server: str, method: str, target: str) -> str:
-    """The query for the calls of one tool, prompt or resource, or of one method where no target is named."""
+    """The query for the calls of one tool, prompt or resource, or of one method if no target is named."""
     kind = NAMED.get(method) if target not in ("", OTHER) else None
     return query(server=server, **({kind: target} if kind else {"method": method, "target": target or OTHER}))
 
 
 def query(**wanted: str) -> str:
-    """A query of the trace; `OTHER` is no name."""
+    """A query of the trace; `OTHER` is no name, so it is left out."""
     return " ".join(f"{key}:{quoted(text)}" for key, text in wanted.items() if text != OTHER)
 
 
 def ordered(rows: Iterable[StatRow], sort: str, backward: bool) -> list[StatRow]:
-    """Rows sorted: names from a to z, figures from the largest on; `backward` the other way."""
+    """Sort the rows: names from a to z, numbers from the largest on; `backward` reverses that."""
     named = sorted(rows, key=lambda row: row.name.casefold())
     if sort == "Name":
         return named[::-1] if backward else named
@@ -96,7 +96,7 @@ def ordered(rows: Iterable[StatRow], sort: str, backward: bool) -> list[StatRow]
 
 
 def facts(row: StatRow, start: int) -> Content:
-    """The figures of a row in three lines; `start` is that of the trace."""
+    """The facts about a row in three lines; `start` is the time of the trace's first entry."""
     tally = row.tally
     lost, cancelled = (tally.lost, "no reply"), (tally.cancelled, "cancelled")
     named = (tally.failed, "failed"), (tally.refused, "refused"), lost, cancelled
@@ -114,7 +114,7 @@ def facts(row: StatRow, start: int) -> Content:
 
 
 def times_line(times: Durations) -> str:
-    """`min 1.2 ms · p50 2.0 ms · p95 9.1 ms · p99 12 ms · max 14 ms`; empty without any."""
+    """`min 1.2 ms · p50 2.0 ms · p95 9.1 ms · p99 12 ms · max 14 ms`; empty if there are no times."""
     if not times.count:
         return ""
     p50, p95, p99 = (times.percentile(share) for share in (0.5, 0.95, 0.99))
@@ -123,7 +123,7 @@ def times_line(times: Durations) -> str:
 
 
 def histogram(durations: Durations, width: int, height: int) -> Content:
-    """A line for each bar: its bounds, the bar, how many; at most so many lines, so wide."""
+    """One line per bar: its bounds, the bar, its count; at most `height` lines of `width` cells."""
     bars = durations.histogram()[-height:]
     most = max((bar.height for bar in bars), default=0)
     room = max(1, width - _LABEL - 3 - len(f"{most:,}"))
@@ -146,7 +146,7 @@ def _edge(ms: float) -> str:
 
 
 class Statistics(Dialog[str]):
-    """Answers the query with which the trace shows the chosen row."""
+    """Shows the statistics; answers the query for the messages of the chosen row."""
 
     TITLE = "Statistics"
     DEFAULT_CLASSES = "-large"
@@ -180,18 +180,18 @@ class Statistics(Dialog[str]):
     # Filling
 
     def _look(self) -> None:
-        """Count what is new, and draw it."""
+        """Count new entries, and redraw."""
         caught_up = self._numbers.look()
         if caught_up and self._stamp != self._numbers.revision:
             self._stamp = self._numbers.revision
             self._fill()
-        behind = self._numbers.behind
-        self.retitle(f"Statistics · {behind:,} more messages to count" if behind else "Statistics")
+        rest = self._numbers.behind
+        self.retitle(f"Statistics · {rest:,} more messages to count" if rest else "Statistics")
         self.set_timer(_PAUSE if caught_up else _SOON, self._look)
 
     @on(Tabs.TabActivated)
     def _fill(self) -> None:
-        """Show the rows of the tab; the cursor stays on its row. Figures have their widths, the name has the rest."""
+        """Show the rows of the tab; the cursor stays on its row. Numbers have fixed widths, the name gets the rest."""
         table, before = self.table, self._row and self._row.query
         tab = self.query_one(Tabs).active or "calls"
         self._rows = ordered(rows_of(self._numbers, tab), self._sort, self._backward)[:_MOST]
@@ -209,7 +209,7 @@ class Statistics(Dialog[str]):
         self._tell()
 
     def _cells(self, row: StatRow) -> list[Text]:
-        """A name, and figures; the table takes no styles by the names of the theme."""
+        """The cells of a row: a name and numbers. The table cannot use the theme's names for styles."""
         wrong = self.app.theme_variables["text-error" if row.tally.error_rate >= _BAD else "text-warning"]
         figures = figures_of(row.tally).items()
         texts = (Text(f"{text:>{_WIDTH}}", wrong * (title == "Errors")) for title, (_, text) in figures)
@@ -217,13 +217,12 @@ class Statistics(Dialog[str]):
 
     @property
     def _row(self) -> StatRow | None:
-        """The row under the cursor."""
         place = self.table.cursor_row
         return self._rows[place] if place < len(self._rows) else None
 
     @on(DataTable.RowHighlighted)
     def _tell(self) -> None:
-        """Show the times, and what the errors say, of the row under the cursor."""
+        """Show the times and the error messages of the row under the cursor."""
         row, facts_line, times = self._row, self.query_one("#facts", Static), self.query_one("#times", Static)
         if row is None:
             facts_line.update(f"No {self.query_one(Tabs).active or 'calls'} yet.")
@@ -234,27 +233,27 @@ class Statistics(Dialog[str]):
 
     @work(group="errors", exclusive=True)
     async def _read_errors(self, numbers: Iterable[int]) -> None:
-        said = self.query_one("#said", Static)
+        errors = self.query_one("#said", Static)
         groups = await self._errors.top(numbers)
         lines = (Content.assemble((f"{one.times:,}x ", "$state-failed"), one.text) for one in groups)
-        said.update(Content("\n").join(lines))
+        errors.update(Content("\n").join(lines))
 
     # What the person does
 
     @on(DataTable.RowSelected)
     def action_open(self) -> None:
-        """Show its messages in the trace."""
+        """Show the messages of the row in the trace."""
         if self._row is not None:
             self.dismiss(self._row.query)
 
     def action_errors(self) -> None:
-        """Show those of its messages that tell of errors."""
+        """Show the messages of the row that report errors."""
         if self._row is not None:
             self.dismiss(f"{self._row.query} status:error")
 
     @on(DataTable.HeaderSelected)
     def _sort_by(self, event: DataTable.HeaderSelected) -> None:
-        """Sort by a column; by the same again, the other way round."""
+        """Sort by a column; choosing the same column again reverses the order."""
         title = str(event.column_key.value)
         self._backward = title == self._sort and not self._backward
         self._sort = title
@@ -265,6 +264,6 @@ class Statistics(Dialog[str]):
         self._fill()
 
     def action_copy(self) -> None:
-        """Copy the table, divided by tabs."""
+        """Copy the table, with tabs between the columns."""
         rows = (TITLES, *((row.name, *(text for _, text in figures_of(row.tally).values())) for row in self._rows))
         self.app.copy("\n".join(map("\t".join, rows)))

@@ -1,4 +1,4 @@
-"""Dialogs about the studio itself: what can be done here, what is running, its theme, and jumping in it."""
+"""Dialogs about the studio itself: help, facts about the running studio, theme, and jumping to a pane or tab."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 _KEYS = 16
-"""Cells of the column with keys."""
+"""Cells of the column for keys."""
 _ABOUT: Mapping[str, str] = {
     "servers": "Every server that is configured. {on} is connected, {half} on its way, {off} off, {bad} failed. "
     "{warning} means that it does something wrong; enter says what. Moving the cursor narrows the catalog to a server.",
@@ -52,11 +52,11 @@ _ABOUT: Mapping[str, str] = {
 
 
 Section = tuple[str, Sequence[Action]]
-"""Actions under one heading."""
+"""The actions under one heading."""
 
 
 class Help(Dialog[Action]):
-    """Answers the action that was chosen."""
+    """Lists the actions of a place; answers the action that the person chose."""
 
     choices = (Choice("submit", "Do it", "primary"), Choice("back", "Close"))
     AUTO_FOCUS = "Input"
@@ -67,7 +67,7 @@ class Help(Dialog[Action]):
         super().__init__(f"Help: {place}")
         self._place = place
         self._sections = sections
-        self._shown: list[Action] = []
+        self._rows: list[Action] = []
 
     def body(self) -> Iterable[Widget]:
         with_keys = glyphs()._asdict()
@@ -78,9 +78,9 @@ class Help(Dialog[Action]):
 
     @on(Input.Changed)
     def look(self) -> None:
-        """Show the actions that have all words."""
+        """Show the actions whose title, synonyms or id contain all words."""
         words = self.query_one(Input).value.casefold().split()
-        self._shown = []
+        self._rows = []
         options: list[Option] = []
         for title, actions in self._sections:
             found = [
@@ -88,10 +88,10 @@ class Help(Dialog[Action]):
             ]
             if found:
                 options.append(Option(Content.styled(title, "bold $accent"), disabled=True))
-                options += [Option(self._line(action), id=str(at)) for at, action in enumerate(found, len(self._shown))]
-                self._shown += found
+                options += [Option(self._line(action), id=str(at)) for at, action in enumerate(found, len(self._rows))]
+                self._rows += found
         self.options.clear_options().add_options(options or [Option("No action has these words.", disabled=True)])
-        self.options.highlighted = 1 if self._shown else None
+        self.options.highlighted = 1 if self._rows else None
 
     def _line(self, action: Action) -> Content:
         keys = spell_all(self.app.keys.get(action.id, action.keys))
@@ -102,14 +102,14 @@ class Help(Dialog[Action]):
     def action_submit(self) -> None:
         option = self.options.highlighted_option
         if option is not None and option.id is not None:
-            self.dismiss(self._shown[int(option.id)])
+            self.dismiss(self._rows[int(option.id)])
 
     async def action_help(self) -> None:
         self.action_back()
 
 
 class About(Dialog[None]):
-    """Plain facts, to be copied into a report."""
+    """Facts about the studio, which the person can copy into a report."""
 
     TITLE = "About mcp-studio"
     DEFAULT_CLASSES = "-large"
@@ -122,18 +122,18 @@ class About(Dialog[None]):
         self.run_worker(self._look())
 
     async def _look(self) -> None:
-        """A keyring takes its time to say how it is."""
+        """Fill the dialog in the background, because a keyring is slow."""
         studio = self.app.studio
-        kept = studio.config.settings.secrets
+        store = studio.config.settings.secrets
         remote = any(studio.manager.config(name).url for name in studio.manager.names())
-        now = studio.signing.accounts.keeping if remote else kept
-        place = await beside(place_in_words, kept, studio.paths.state)
-        other = await beside(place_in_words, now, studio.paths.state) if now != kept else ""
+        now = studio.signing.accounts.keeping if remote else store
+        place = await beside(place_in_words, store, studio.paths.state)
+        other = await beside(place_in_words, now, studio.paths.state) if now != store else ""
         self.query_one("#facts", Static).update(Content.assemble(*_parts(studio, place, other)))
 
 
-def _parts(studio: Studio, kept: str, now: str) -> Parts:
-    """All of it; `kept` says where secrets are kept, and `now` where tokens are besides, while this studio runs."""
+def _parts(studio: Studio, store: str, now: str) -> Parts:
+    """All facts. `store` says where secrets are stored; `now` where this studio stores tokens, if that differs."""
     config, paths, manager, trace = studio.config, studio.paths, studio.manager, studio.trace
     reads = studio.caller.reads
     folder, settings = paths.state / "trace", config.settings
@@ -146,7 +146,7 @@ def _parts(studio: Studio, kept: str, now: str) -> Parts:
         "Secrets and tokens": [
             *((f"{name} is insecure: any certificate is accepted", "$text-error") for name in insecure),
             (f"now   {now} (tokens of this session)" if now else "", "$text-warning"),
-            (f"kept  {kept}", ""),
+            (f"kept  {store}", ""),
         ],
         "Trace": [
             (f"{trace.total:,} entries, {len(trace):,} kept, {trace.first_number - 1:,} dropped", ""),
@@ -172,7 +172,7 @@ def _parts(studio: Studio, kept: str, now: str) -> Parts:
 
 
 def _amount(limit: float) -> str:
-    """Seconds are the ones with a fraction; whole numbers are bytes or how many."""
+    """A limit as text: a number with a fraction is in seconds; an integer counts bytes or items."""
     return f"{limit:,g} s" if isinstance(limit, float) else f"{limit:,}"
 
 
@@ -180,7 +180,7 @@ _LETTERS = "asdfghjklqwertyuiopzxcvbnm"
 
 
 class ThemePicker(Dialog[None]):
-    """Shows a sample in the colours of the theme under the cursor: the whole app takes 300 ms to change."""
+    """Previews the theme under the cursor in a sample, because the whole app takes 300 ms to change."""
 
     TITLE = "Theme"
     choices = (Choice("submit", "Use it", "primary"), Choice("back", "Cancel"))
@@ -209,7 +209,7 @@ class ThemePicker(Dialog[None]):
 
 
 def _sample(variables: dict[str, str]) -> Content:
-    """Panes, badges, states, JSON and buttons, in the colours that the variables of a theme name."""
+    """Panes, badges, states, JSON and buttons, in the colours of a theme's variables."""
     signs, line = glyphs(), glyphs().line * 31
     button = "$button-color-foreground on"
     markup = f"""\
@@ -233,13 +233,13 @@ def _sample(variables: dict[str, str]) -> Content:
 
 
 class Jump(ModalScreen[Widget]):
-    """Answers a pane, or a tab of one."""
+    """Shows a letter at each pane and tab; answers the one whose letter the person pressed."""
 
     def __init__(self, panes: Iterable[Widget]) -> None:
         super().__init__()
         targets: list[tuple[Widget, Offset]] = []
         for pane in panes:
-            targets.append((pane, pane.region.offset))  # in the corner of its frame
+            targets.append((pane, pane.region.offset))  # in the corner of the pane's frame
             targets += [(tab, tab.region.offset) for tab in pane.query(Tab)]
         self._targets = dict(zip(_LETTERS, (target for target in targets if target[0].region), strict=False))
 
@@ -250,7 +250,7 @@ class Jump(ModalScreen[Widget]):
             yield label
 
     def on_key(self, event: Key) -> None:
-        """A letter goes there; anything else leaves."""
+        """Go to the target of a letter; any other key closes the screen."""
         event.stop()
         target = self._targets.get(event.character or "")
         self.dismiss(target[0] if target else None)

@@ -1,4 +1,4 @@
-"""A workflow: its inputs as a form, its steps as a tree with what each of them got and gave, and its runs."""
+"""A workflow: its inputs as a form, its steps as a tree with the inputs and outputs of each, and its runs."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _LOOKS = {
     "pending": ("off", "dim"), "running": ("half", "warn"), "waiting": ("waiting", "accent"), "done": ("ok", "ok"),
     "failed": ("bad", "bad"), "skipped": ("dash", "dim"), "cancelled": ("off", "warn"),
 }  # fmt: skip
-"""Sign and look of a step by its state."""
+"""The glyph and the look of a step by its state."""
 Row = tuple[int, StepRun]
-"""How deep a step lies, and the step."""
+"""The depth of a step in the tree, and the step."""
 
 
 class WorkflowDialog(RunDialog):
-    """The file that was shown last is shown again; a step under the cursor says what it got and gave."""
+    """Shows and runs a workflow, at first the one of the last time; for each step, its inputs and its output."""
 
     TITLE = "Workflow"
     DEFAULT_CLASSES = "-large"
@@ -56,7 +56,7 @@ class WorkflowDialog(RunDialog):
         super().__init__()
         self._workflow: Workflow | None = None
         self._run: Run | None = None
-        """What runs, ran last, or could run."""
+        """The running run, the last one, or one that could be started."""
         self._shown: object = None
 
     def body(self) -> Iterable[Widget]:
@@ -103,7 +103,7 @@ class WorkflowDialog(RunDialog):
         self._begin("", None)
 
     def action_from_here(self) -> None:
-        """Run the step under the cursor and those behind it, with the results before it as they were."""
+        """Run the step under the cursor and the steps after it, with the earlier results of the steps before."""
         row: Row | None = self.steps.row
         if self._run is not None and row is not None and row[1].step is not None:
             self._begin(row[1].step.id, self._run.as_json())
@@ -118,7 +118,7 @@ class WorkflowDialog(RunDialog):
                 self.app.run_worker(self._follow(self._run))
 
     async def _follow(self, run: Run) -> None:
-        """Show how it goes, and keep it once it has ended: a worker of the app, as it may be left meanwhile."""
+        """Follow a run, and store it when it has ended. A worker of the app, because the dialog may be closed."""
         self.offer(start=False)
         self.steps.focus()
         self.note("")
@@ -134,7 +134,7 @@ class WorkflowDialog(RunDialog):
             self.note(f"{why.message} {why.hint}" if (why := run.why) else ended, _LOOKS[run.state][1])
 
     def action_pause(self) -> None:
-        """Begin no further step, or go on."""
+        """Start no further step, or continue."""
         if self._run is not None:
             (self._run.resume if self._run.paused else self._run.pause)()
 
@@ -163,7 +163,7 @@ class WorkflowDialog(RunDialog):
 
     @on(VirtualList.Highlighted, "#steps")
     def show_step(self) -> None:
-        """What the step under the cursor got and gave; of the run as a whole where there is none."""
+        """Show the inputs and the output of the step under the cursor."""
         row: Row | None = self.steps.row
         if row is not None and (shown := (id(row[1]), row[1].state, row[1].attempts)) != self._shown:
             self._shown = shown
@@ -171,7 +171,7 @@ class WorkflowDialog(RunDialog):
 
     @on(VirtualList.Chosen, "#steps")
     def show_messages(self, event: VirtualList.Chosen) -> None:
-        """Leave for the messages of a step, in the trace."""
+        """Close the dialog, and show the messages of a step in the trace."""
         if (spans := [one.span.number for one in event.row[1].walk() if one.span]) and not self.has_class("-running"):
             self.dismiss(f"under:{spans[0]}")
 

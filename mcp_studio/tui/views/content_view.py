@@ -1,4 +1,4 @@
-"""The content of a result: text of any size, or blocks of every kind below one another."""
+"""The content of a result: text of any size, or a column of blocks of all kinds."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from mcp_studio.tui.views.rows import Findable, TextView, glyphs
 
 CARDS_MOST = 100
 IMAGES_MOST = 20
-"""Images that are drawn; of further ones it is said what they are."""
+"""Images that are drawn at most; further images are only described."""
 _IMAGE_ROWS = 18
 _TEXT_MOST = 8_000
-"""Characters of a text that is shown whole in its card; a longer one scrolls within it."""
+"""Characters of a text that its card shows whole; a longer text scrolls inside the card."""
 _CARDS_TEXT = 64_000
-"""Characters of several texts with headings; more are one text."""
+"""Characters of several texts that get cards; longer texts are shown as a single text."""
 _SIGNS = (
     re.compile(r"^#{1,6} \S.*\n\s*(\n|\Z)", re.MULTILINE),
     re.compile(r"\*\*\w[^*\n]*\*\*"),
@@ -46,22 +46,22 @@ _SIGNS = (
     re.compile(r"^\|?[ :]*-{3,}[ :]*\|", re.MULTILINE),
     re.compile(r"^ {0,3}([-*+]|\d+\.) \S.*\n {0,3}([-*+]|\d+\.) \S", re.MULTILINE),
 )
-"""A heading with an empty line below it, bold, a link, a fence, a table, a list: two of them make Markdown."""
+"""A heading with an empty line below, bold, a link, a fence, a table, a list: two of them mean Markdown."""
 
 _LOOKS = {
     **dict.fromkeys(("h1", "h2", "table.header"), ("bold", "text-primary")), "link": ("underline", "text-primary"),
     **dict.fromkeys(("code", "code_block", "item.bullet", "item.number"), ("", "text-accent")),
     **dict.fromkeys(("block_quote", "hr", "link_url", "table.border"), ("", "quiet")),
 }  # fmt: skip
-"""By the names that Rich has for the parts of Markdown: attributes, and a variable of the theme."""
+"""By Rich's names for the parts of Markdown: text attributes, and a variable of the theme."""
 
 
 def content_view(found: Sequence[Block], markdown: bool | None = None) -> Widget:
-    """The view of some blocks: text alone is a text viewer that can be searched, everything else has a card each.
+    """The view of some blocks: a searchable text viewer for plain text, otherwise a card per block.
 
     Args:
-        found: what came.
-        markdown: render all text as Markdown, or none; by default what the server calls so, and what looks so.
+        found: the blocks.
+        markdown: render all text as Markdown, or none; None means text that is declared as Markdown or looks like it.
     """
     has_cards = any(block.kind not in ("text", "unknown") or is_markdown(block, markdown) for block in found)
     if not has_cards and any(map(blocks.headline, found)):
@@ -72,12 +72,12 @@ def content_view(found: Sequence[Block], markdown: bool | None = None) -> Widget
 
 
 def is_markdown(block: Block, wanted: bool | None) -> bool:
-    """Whether a block is rendered; never long text."""
+    """Whether a block is rendered as Markdown; never for long text."""
     if block.kind != "text" or len(block.text) > blocks.MARKDOWN_MOST:
         return False
     if wanted is not None:
         return wanted
-    # What has another type than plain text is source, with comments that look like headings.
+    # A block of another type than plain text is source code, whose comments may look like headings.
     looks_so = block.mime in ("", "text/plain") and sum(bool(sign.search(block.text)) for sign in _SIGNS) > 1
     return looks_so or block.mime == blocks.MARKDOWN
 
@@ -88,13 +88,13 @@ def _plain(block: Block) -> str:
 
 
 class Cards(VerticalScroll, can_focus=True, inherit_bindings=False):
-    """A card for each block; one of them is the present one, which keys act on."""
+    """A card for each block; the keys act on the present card."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("list", "viewer")
 
     @dataclass
     class Chosen(Message):
-        """Enter, or a double click on a block."""
+        """The person pressed enter, or double-clicked on a block."""
 
         block: Block
 
@@ -113,7 +113,7 @@ class Cards(VerticalScroll, can_focus=True, inherit_bindings=False):
 
     @property
     def block(self) -> Block:
-        """The present one."""
+        """The block of the present card."""
         return self._cards[self._place].block
 
     def _go_to(self, place: int) -> None:
@@ -127,7 +127,7 @@ class Cards(VerticalScroll, can_focus=True, inherit_bindings=False):
         return action not in ("find", "next_match", "previous_match", "back")
 
     def action_cursor_down(self) -> None:
-        """Go to the next card once the end of this one has been seen."""
+        """Go to the next card if the end of this card is on screen; else scroll."""
         if self._cards[self._place].region.bottom > self.region.bottom:
             self.scroll_down(animate=False)
         else:
@@ -148,7 +148,7 @@ class Cards(VerticalScroll, can_focus=True, inherit_bindings=False):
         self.scroll_end(animate=False)
 
     def action_copy(self) -> None:
-        """Copy the text of the present block, or its address."""
+        """Copy the text or the address of the present block."""
         self.app.copy_to_clipboard(self.block.uri or self.block.text or blocks.headline(self.block))
 
     def key_enter(self, event: events.Key) -> None:
@@ -164,7 +164,7 @@ class Cards(VerticalScroll, can_focus=True, inherit_bindings=False):
 
 
 class Card(Vertical):
-    """One block: a line on what it is, and its content."""
+    """The card of one block: a line that says what it is, and its content."""
 
     def __init__(self, block: Block, markdown: bool | None, with_image: bool) -> None:
         super().__init__()
@@ -192,10 +192,10 @@ class Card(Vertical):
 
 
 class MarkdownText:
-    """Markdown as one renderable of Rich: Textual's widget has one for each block, and takes 2 s for 12 KB of a README.
+    """Markdown as one Rich renderable, because Textual's widget needs a widget per block and 2 s for a README of 12 KB.
 
-    Line breaks stay as they are. A link is its text and its address: no terminal can open what a server wrote. An image
-    is its alternative text. Textual asks for its height before it draws it, so what was drawn is kept.
+    Line breaks stay. A link shows its text and its address, because no terminal may open a link that a server wrote. An
+    image shows its alternative text. Textual asks for the height before it draws, so the drawing is cached.
     """
 
     def __init__(self, text: str, app: App[object]) -> None:

@@ -1,4 +1,4 @@
-"""What differs between two JSON values: each place with what stood there and what stands there now."""
+"""The differences between two JSON values: each place with its old and new value."""
 
 from __future__ import annotations
 
@@ -20,30 +20,29 @@ from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.views.rows import CursorView, Line, glyphs
 
 _LINES_MOST = 2_000
-"""Lines of a value that are shown, and of two texts that are put together."""
+"""Lines of a value that are shown, and lines of two texts that are compared."""
 _AROUND = 3
-"""Lines that are the same and are shown around what differs in a text."""
+"""Equal lines that are shown around a difference in a text."""
 _LOOKS = {"added": "ok", "removed": "bad", "changed": "warn", "type": "warn", "moved": "accent", "more": "dim"}
 
 
 class DiffRow(NamedTuple):
-    """One line: the place of a difference, or a line of what was or is there."""
+    """One line: the place of a difference, or a line of the old or new value."""
 
     sign: str
-    """`-` and `+` for a line of the older or newer value, a space for one of both, empty for a place."""
+    """`-` and `+` for a line of the old or new value, a space for a line of both, empty for a place."""
     text: str
-    """Foreign text."""
     look: str
 
 
 class DiffView(CursorView):
-    """Differences one below the other; n and N go from one to the next."""
+    """The differences, one below the other; n and N go from one to the next."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("viewer")
 
     @dataclass
     class Compared(Message):
-        """It is known what differs."""
+        """The comparison is finished."""
 
         differences: tuple[Difference, ...]
 
@@ -51,10 +50,10 @@ class DiffView(CursorView):
         super().__init__()
         self._rows: Sequence[DiffRow] = ()
         self.differences: tuple[Difference, ...] = ()
-        """What differs; empty until it is known."""
+        """The differences; empty until the comparison is finished."""
 
     def show(self, before: Json, after: Json, ignore: Ignore = USUAL) -> None:
-        """Compare two values in a thread, and show what differs."""
+        """Compare two values in a thread, and show the differences."""
         self._rows, self.differences, self.empty = (), (), "Comparing"
         self.rows_changed(0, cursor=0)
         self.run_worker(self._compare(before, after, ignore), group="compare", exclusive=True)
@@ -84,7 +83,6 @@ class DiffView(CursorView):
         return action not in ("find", "back")
 
     def action_next_match(self) -> None:
-        """Go to the next difference."""
         self._go_to(range(self.cursor + 1, len(self._rows)))
 
     def action_previous_match(self) -> None:
@@ -95,12 +93,12 @@ class DiffView(CursorView):
         self.move_to(found, center=True)
 
     def action_copy(self) -> None:
-        """Copy the differences, one a line."""
+        """Copy the differences, one per line."""
         self.app.copy_to_clipboard("\n".join(difference_line(one, 200) for one in self.differences) or "no differences")
 
 
 def rows_of(one: Difference) -> Iterator[DiffRow]:
-    """A difference: its place, and below it what was there and what is there now."""
+    """The rows of a difference: its place, and below it the old and the new value."""
     place, look = path_text(one.path) or "the whole value", _LOOKS[one.kind]
     if one.kind in ("more", "moved"):
         moved = f"{place}  moved from {path_text(one.was)}"
@@ -117,7 +115,7 @@ def rows_of(one: Difference) -> Iterator[DiffRow]:
 
 
 def _lines(value: Json) -> list[str]:
-    """A value as lines: a text as it is, everything else as JSON."""
+    """The lines of a value: a text as it is, any other value as JSON."""
     text = value if isinstance(value, str) and "\n" in value else printable(value)
     lines = text.split("\n")
     more = len(lines) - _LINES_MOST
@@ -125,7 +123,7 @@ def _lines(value: Json) -> list[str]:
 
 
 def _texts(old: list[str], new: list[str]) -> Iterator[DiffRow]:
-    """Two texts of several lines: what differs, with some lines around it."""
+    """The differences between two texts of several lines, with some equal lines around each."""
     for group in SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(_AROUND):
         yield DiffRow(" ", f"line {group[0][3] + 1}", "dim")
         for step, i, j, k, n in group:

@@ -1,4 +1,4 @@
-"""One exchange of a trace in tabs: when all of it happened, request, response, HTTP, output around it, findings."""
+"""One exchange of a trace in tabs: timeline, request, response, HTTP, the server's output around it, findings."""
 
 from __future__ import annotations
 
@@ -29,45 +29,45 @@ from mcp_studio.tui.views.rows import Findable, Piece, TextView, VirtualList, fi
 from mcp_studio.tui.views.trace_table import NAMES, arrow, clock, codes, rows_with, took_text, words_of
 
 _AROUND = 5.0
-"""Seconds before and after an exchange in which what its server printed is shown with it."""
+"""Seconds before and after an exchange for which its view shows the server's output."""
 _NEAR, _WIDEST = 4_000, 100_000
-"""Entries before and after an exchange in which its HTTP heads stand; entries that are looked through at most."""
+"""Entries before and after an exchange that may be its HTTP heads; and the most entries that are searched."""
 _MOST = 300
-"""HTTP heads, lines, and rows of a timeline, that are shown."""
+"""HTTP heads, output lines, and timeline rows that are shown at most."""
 _READ = 200
-"""Messages about the progress of one request that are read: the newest."""
+"""The newest progress messages of one request, which are read."""
 _LARGEST = 1_000_000
-"""Bytes of a body in which a token is looked for."""
+"""Larger bodies are not searched for a token."""
 _EVERY = 0.5
-"""Seconds between two looks whether something has come to the exchange."""
+"""Seconds between two checks for news about the exchange."""
 _PRINTED, _HTTP, _NOTIFIED = codes("stderr", "stray", "note"), codes("http"), codes("notification", direction="in")
 _TOKEN = re.compile(rb'"progressToken"\s*:\s*("[^"\\]{0,200}"|-?\d{1,18})')
 _LOOKS = {"ok": "ok", "open": "warn", "cancelled": "warn", "tool error": "bad", "error": "bad", "lost": "bad"}
 _AT = 8
-"""Cells of a moment in a timeline."""
+"""The cells for a moment in a timeline."""
 
 
 class Exchange(NamedTuple):
-    """One entry of a trace with what belongs to it."""
+    """An entry of a trace, and the entries that belong to it."""
 
     request: WireMessage
-    """The frame that asked; for an entry that is no answer and no request, the entry itself."""
+    """The request; the entry itself if it is no request and no answer."""
     response: WireMessage | None
     heads: tuple[WireMessage, ...]
-    """The HTTP messages that belong to it."""
+    """The HTTP messages of the exchange."""
     printed: tuple[WireMessage, ...]
-    """What the server printed, and lifecycle events, around that time."""
+    """The server's output and lifecycle events around that time."""
 
     @property
     def findings(self) -> list[Finding]:
-        """What the lint says about its messages, the worst first."""
+        """The findings of the lint about these messages, the worst first."""
         messages = {message.number: message for message in (*self.heads, self.request, self.response) if message}
         found = (one for message in messages.values() for one in message.findings)
         return sorted(found, key=lambda one: SEVERITIES.index(one.severity))
 
 
 def exchange_of(recording: Recording, entry: WireMessage) -> Exchange:
-    """Gather the exchange that an entry belongs to; cheap, whatever the recording holds."""
+    """Gather the exchange that an entry belongs to; cheap, whatever the size of the recording."""
     columns = recording.columns
     request, response = ends_of(recording, entry)
     ends = (request, response or request)
@@ -97,7 +97,7 @@ def first_tab(entry: WireMessage) -> str:
 
 
 def title_of(columns: Columns, exchange: Exchange) -> str:
-    """Method, target, server, which request, how long it took and how it ended; safe."""
+    """Method, target, server, the request's id, duration and outcome, as safe text."""
     request = exchange.request
     row = request.number - columns.first
     which, took, outcome = f"{request.kind} {request.number}", "", ""
@@ -112,24 +112,24 @@ def title_of(columns: Columns, exchange: Exchange) -> str:
 
 
 def sign_of(severity: Severity) -> str:
-    """One character for a severity."""
+    """The character for a severity."""
     signs = glyphs()
     return {"error": signs.bad, "warning": signs.warning, "hint": signs.dot}[severity]
 
 
 def heads_text(exchange: Exchange) -> str:
-    """HTTP messages as text."""
+    """The HTTP messages as text."""
     ways = {"out": "sent", "in": "received", "none": ""}
     return "\n\n".join(f"{ways[one.direction]} {clock(one.time)}\n{_body(one)}" for one in exchange.heads)
 
 
 def printed_text(exchange: Exchange) -> str:
-    """Lines of stderr, unexpected lines on stdout and lifecycle events as text."""
+    """Lines of stderr, unexpected lines on stdout, and lifecycle events as text."""
     return "\n".join(f"{clock(one.time)}  {one.kind:<6}  {_body(one)}" for one in exchange.printed)
 
 
 def findings_text(exchange: Exchange) -> str:
-    """What the lint says, the worst first: what, where, and what the specification says of it."""
+    """The findings of the lint as text, the worst first, each with its place and the section of the specification."""
     return "\n".join(
         f"{sign_of(one.severity)} {one.severity}: {safe(one.text, 500)}\n"
         f"  message {one.number} {safe(one.pointer, 200)}, rule {one.rule}, specification {one.section}\n"
@@ -148,22 +148,22 @@ class Event(NamedTuple):
     """One row of a timeline."""
 
     number: int
-    """The entry that it is about; 0 for a remark to the row above."""
+    """The entry of the row; 0 for a remark about the row above."""
     label: str
     depth: int = 0
     direction: str = ""
     begin: float = 0.0
     """Seconds since the epoch."""
     end: float | None = None
-    """None for what is still open."""
+    """None while the request is open."""
     note: str = ""
     outcome: str = ""
     here: bool = False
-    """What one looks at."""
+    """Whether the person opened the exchange at this entry."""
 
 
 def timeline(recording: Recording, number: int) -> tuple[Event, ...]:
-    """All that belongs to what a request belongs to, in its order: rows with a place on one scale."""
+    """The events of everything that belongs together with a request, in the order of a tree."""
     found = list(islice(_events(recording, number), _MOST + 1))
     return tuple(found[:_MOST]) + ((Event(0, "and more"),) if len(found) > _MOST else ())
 
@@ -203,7 +203,7 @@ def _request(columns: Columns, entry: WireMessage, depth: int, prefix: str, here
 
 
 def _progress(recording: Recording, entry: WireMessage, depth: int) -> Iterator[Event]:
-    """What was told of the progress of a request of ours, in one row."""
+    """The progress of a request of ours as one row."""
     columns, row, token = recording.columns, entry.number - recording.columns.first, token_of(entry)
     if entry.kind != "request" or entry.direction != "out" or not token:
         return
@@ -220,16 +220,16 @@ def _progress(recording: Recording, entry: WireMessage, depth: int) -> Iterator[
 
 
 def token_of(entry: WireMessage) -> bytes:
-    """The progress token that a message carries, as it stands there; else nothing."""
+    """The raw progress token of a message; empty if there is none."""
     found = None if entry.size > _LARGEST else _TOKEN.search(entry.body)
     return found[1] if found else b""
 
 
 class Drawing:
-    """Draws the rows of one timeline; row `None` is the scale above them.
+    """Draws the rows of one timeline, and the scale above them as row `None`.
 
     Args:
-        now: up to when what is open is drawn.
+        now: the time up to which open requests are drawn.
     """
 
     def __init__(self, events: tuple[Event, ...], now: float = 0.0) -> None:
@@ -239,7 +239,7 @@ class Drawing:
             self.end = max(self.end, now)
 
     def draw(self, event: Event | None, width: int) -> list[Piece]:
-        """One event, or the scale: what, when, how it went, and where on the scale."""
+        """Draw an event, or the scale: label, time, outcome, and a bar on the scale."""
         label = min(44, max(14, width * 2 // 5))
         note = 17 if width >= 70 else 0
         room = max(4, width - label - _AT - note - 3)
@@ -292,14 +292,14 @@ _HINT = "The exchange under the cursor appears here: timeline, request, response
 
 
 class ExchangeView(Vertical):
-    """Shows one exchange, and looks now and then whether something has come to it."""
+    """Shows one exchange, and checks from time to time whether something new belongs to it."""
 
     tabs = getters.query_one(Tabs)
     switcher = getters.query_one(ContentSwitcher)
 
     @dataclass
     class Went(Message):
-        """The person chose another entry that belongs to the exchange."""
+        """The person chose another entry of the exchange."""
 
         number: int
 
@@ -316,7 +316,7 @@ class ExchangeView(Vertical):
         self.entry: WireMessage | None = None
         self._revision = -1
         self._filled: object = None
-        """What the viewer that is seen was filled with: while it is the same, its folds and place stay."""
+        """What the visible viewer shows; folds and position stay while this is the same."""
 
     def compose(self) -> ComposeResult:
         yield Static(id="head", markup=False)
@@ -332,7 +332,7 @@ class ExchangeView(Vertical):
         self.set_interval(_EVERY, self._look)
 
     def show(self, recording: Recording, entry: WireMessage) -> None:
-        """Show the exchange of another entry, in the tab that says most about it unless the person took another."""
+        """Show the exchange of another entry, in the tab that suits the entry unless the person chose another tab."""
         if self.entry is None or self.tabs.active == first_tab(self.entry):
             self.tabs.active = first_tab(entry)
         self.tabs.display = True
@@ -340,7 +340,6 @@ class ExchangeView(Vertical):
         self.refill()
 
     def clear(self) -> None:
-        """Show nothing."""
         self.recording = self.entry = None
         self.tabs.display = False
         self.query_one("#head", Static).update()
@@ -348,18 +347,18 @@ class ExchangeView(Vertical):
 
     @property
     def view(self) -> VirtualList[Event | None] | JsonView | TextView:
-        """The viewer that is seen."""
+        """The viewer on screen."""
         return {"timeline": self.events, "body": self.json}.get(_VIEWS.get(self.tabs.active, ""), self.text)
 
     def copy(self) -> None:
-        """Copy the value under the cursor, the text, or the message of the row."""
+        """Copy the value under the cursor, the text, or the message of the timeline's row."""
         if not isinstance(self.view, VirtualList):
             self.view.copy()
         elif self.recording is not None and self.events.row and (entry := self.recording.entry(self.events.row.number)):
             self.app.copy_to_clipboard(_body(entry))
 
     def _look(self) -> None:
-        """The answer may have come, or a finding."""
+        """Fill the view again if there is news, such as the answer or a finding."""
         if self.region and self.recording is not None and self.recording.revision != self._revision:
             self.refill()
 
@@ -367,7 +366,7 @@ class ExchangeView(Vertical):
 
     @on(Tabs.TabActivated)
     def refill(self) -> None:
-        """Show the exchange as it is now."""
+        """Fill the visible tab with the exchange in its present state."""
         recording, entry, tab = self.recording, self.entry, self.tabs.active
         if recording is None or entry is None:
             return
@@ -397,7 +396,7 @@ class ExchangeView(Vertical):
         return known != self._filled
 
     def _fill_head(self, recording: Recording, exchange: Exchange) -> None:
-        """Title, comments and the worst finding; how much is in the tabs."""
+        """Show title, comments and the worst finding; and the counts in the tabs."""
         columns, found, signs = recording.columns, exchange.findings, glyphs()
         ends = [end for end in (exchange.request, exchange.response) if end and end.number >= columns.first]
         marked = any(columns.flags[end.number - columns.first] & MARKED for end in ends)
@@ -429,7 +428,7 @@ class ExchangeView(Vertical):
             self.post_message(self.Went(event.row.number))
 
     async def _load_body(self, tab: str, entry: WireMessage | None) -> None:
-        """A large body is on disk, or is being redacted beside the event loop."""
+        """Show a body in the background: a large one is on disk, or still being redacted."""
         body, marks = b"", dict[str, str]()
         if entry is not None and self.recording is not None:
             body = await self.recording.body(entry)

@@ -1,5 +1,5 @@
-"""Images: as they are in terminals that draw them at placeholders (Kitty, Ghostty), else as half blocks, two pixels a
-cell. Nothing is ever fetched.
+"""Images: real pictures in terminals that draw them at placeholders (Kitty, Ghostty), in others half blocks, which show
+two pixels per cell. Nothing is ever fetched.
 """
 
 from __future__ import annotations
@@ -35,26 +35,26 @@ BYTES_MOST = 16 * 1024 * 1024
 _PIXELS = 10_000_000
 """Larger images are not decoded: a few hundred bytes can stand for gigabytes. Decoders take up to 14 bytes a pixel."""
 _PIXELS_JPEG = 50_000_000
-"""The same where the decoder gives an eighth of the size at once."""
+"""The same bound for JPEGs that the decoder reduces to an eighth of their size at once."""
 _FINER = 4
-"""Points taken of an image for each pixel drawn, across and down."""
+"""Sampled points of an image per drawn pixel, across and down."""
 _CELL = (5, 10)
-"""Pixels of a cell of a picture; with `_FINER` enough for a screen of twice the usual density."""
+"""Pixels of a picture per cell; with `_FINER` enough for a screen of twice the usual density."""
 _PICTURE_COLUMNS = 120
-"""Wider pictures would be megabytes to the terminal, and placeholders end at 297."""
+"""The widest picture: a wider one would send megabytes to the terminal, and placeholders end at column 297."""
 _LIBRARY = "textual_image.renderable"
 
 
 class ImageProblem(Exception):
-    """Why an image cannot be drawn, in words."""
+    """The reason why an image cannot be drawn, as a text."""
 
 
 class ImageView(Widget):
-    """Draws an image in the width it gets; it is as high as that makes it.
+    """Draws an image at the width of the widget; the height follows from the proportions.
 
     Args:
-        load: gives the bytes, in a thread; may raise ValueError.
-        rows_most: rows that it takes at most.
+        load: returns the bytes, in a thread; may raise ValueError.
+        rows_most: the greatest height in rows.
     """
 
     def __init__(self, load: Callable[[], bytes], *, rows_most: int = 20) -> None:
@@ -65,7 +65,7 @@ class ImageView(Widget):
         self._width = 0
 
     def on_mount(self) -> None:
-        # Terminals forget the pictures of a full screen that was left, as for the editor.
+        # Terminals forget their pictures when the app leaves the full screen, as for an external editor.
         self.app.app_resume_signal.subscribe(self, lambda _: self._draw_again())
 
     def on_resize(self) -> None:
@@ -74,7 +74,7 @@ class ImageView(Widget):
 
     def _draw_again(self) -> None:
         self._width = self.size.width
-        if self._width:  # it is seen
+        if self._width:  # else the widget is not on screen
             self.run_worker(self._show(self._width), exclusive=True)
 
     async def _show(self, width: int) -> None:
@@ -95,10 +95,10 @@ class ImageView(Widget):
 
 
 def draw(data: bytes, width: int, height: int, *, ascii: bool = False) -> list[Strip]:
-    """The rows of an image in at most `width` cells and `height` rows, never larger than it is; takes a while.
+    """Draw an image in at most `width` cells and `height` rows, never larger than the image itself. This is slow.
 
     Raises:
-        ImageProblem: it is none, or too large.
+        ImageProblem: the data is no image, or the image is too large.
     """
     across, down, small = _shrunk(data, width, height, (1, 2))
     pixels = small.resize((across, down * 2)).load()
@@ -124,10 +124,10 @@ async def _library(app: App[Any]) -> type[TGPImage] | None:
 
 
 def picture(data: bytes, width: int, height: int, library: type[TGPImage]) -> list[Strip]:
-    """Send an image to the terminal, decoded and encoded again; the rows of placeholders at which it draws it.
+    """Decode an image, send it to the terminal, and return the rows of placeholders where the terminal draws it.
 
     Raises:
-        ImageProblem: it is none, or too large.
+        ImageProblem: the data is no image, or the image is too large.
     """
     across, down, small = _shrunk(data, min(width, _PICTURE_COLUMNS), height, _CELL)
     console = Console(file=io.StringIO())
@@ -142,12 +142,12 @@ def _opened(data: bytes) -> Any:
 
     if len(data) > BYTES_MOST:
         raise ImageProblem("it is too large to be drawn here")
-    # Its own bound warns on standard error and is not ours; the sizes are looked at below.
+    # Pillow's own bound warns on standard error; this function checks the sizes itself.
     Image.MAX_IMAGE_PIXELS = None
-    # As browsers do: what is there of an image is drawn, whatever is wrong with its colour profile or comments.
+    # As browsers do, draw as much of an image as there is, whatever is wrong with its colour profile or comments.
     ImageFile.LOAD_TRUNCATED_IMAGES = True
     try:
-        # Only these decoders see what a server sends.
+        # Only these decoders read data from a server.
         image = Image.open(io.BytesIO(data), formats=FORMATS)
     except UnidentifiedImageError:
         raise ImageProblem("it is no image that can be drawn") from None
@@ -162,9 +162,9 @@ def _opened(data: bytes) -> Any:
 
 
 def _shrunk(data: bytes, width: int, height: int, cell: tuple[int, int]) -> tuple[int, int, Any]:
-    """Cells across and rows down that an image takes, and the image.
+    """Cells across, rows down, and the image reduced to them.
 
-    Of a large one some points, in the colours as they are stored: quick, and no second copy in memory.
+    A large image is sampled in its stored colours, which is quick and needs no second copy in memory.
     """
     image = _opened(data)
     across, down = _fitting(image.size, width, height)
@@ -176,7 +176,7 @@ def _shrunk(data: bytes, width: int, height: int, cell: tuple[int, int]) -> tupl
 
 
 def _fitting(size: tuple[int, int], width: int, height: int) -> tuple[int, int]:
-    """Cells across and rows down that keep the proportions."""
+    """Cells across and rows down that keep the image's proportions."""
     across, down = max(1, size[0]), max(1, size[1])
     scale = min(1.0, max(1, width) / across, max(1, height) * 2 / down)
     return max(1, round(across * scale)), max(1, round(down * scale / 2))
@@ -189,6 +189,6 @@ def _cell(upper: tuple[int, ...], lower: tuple[int, ...], ascii: bool) -> Segmen
 
 
 def _colour(pixel: tuple[int, ...]) -> Color:
-    """A pixel over black."""
+    """The colour of a pixel over black."""
     red, green, blue, alpha = pixel
     return Color.from_rgb(red * alpha // 255, green * alpha // 255, blue * alpha // 255)

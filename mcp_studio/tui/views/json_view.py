@@ -1,9 +1,8 @@
-"""JSON of any size as a tree that folds: only what has been opened costs anything.
+"""JSON of any size as a tree that folds, in which only opened parts cost anything.
 
-Nothing is parsed: the children of a container are found on the bytes as they came, so that what is almost JSON is
-shown too. All visible rows stand in two flat arrays: the byte at which each begins, and its level. Both are in the
-order of the text, so a row is found by its byte with a bisection, and its parent, siblings and closing row with a
-search in bytes.
+Nothing is parsed: the children of a container are found in the raw bytes, so that broken JSON is shown, too. Two flat
+arrays hold all visible rows: the byte at which each row begins, and its level. Both are in the order of the text, so
+a bisection finds a row by its byte, and a search in bytes finds its parent, siblings and closing row.
 """
 
 from __future__ import annotations
@@ -37,21 +36,21 @@ TOKENS = re.compile(
 _SMALL = 64 * 1024
 _ROWS_SMALL, _ROWS_LARGE = 400, 80
 _CHILDREN = 200
-"""What is opened unasked: so many rows of a small text, of a large one; containers with no more children than this."""
+"""What opens by itself: so many rows of a small and of a large text; containers with at most so many children."""
 _BYTES = 1 << 20
-"""Bytes of a container that is opened unasked: its children are counted before."""
+"""The largest container in bytes that opens by itself, because its children must be counted first."""
 _CLOSING = 128
-"""The level of a closing row is this and the level of its container."""
+"""The level of a closing row: this number plus the level of its container."""
 _LINE = 255
-"""The level of a line of an open string."""
+"""The level of the lines of an open string."""
 _DEEPEST = 120
-"""Containers below this level do not open."""
+"""Containers below this level cannot be opened."""
 _STRING_MOST = 1 << 18
-"""Bytes of a string that are shown in lines."""
+"""Bytes of a string that are shown as lines."""
 _KEY_MOST = 1 << 16
-"""Bytes of a key; what is longer counts as a value."""
+"""Bytes of a key at most; a longer key is treated as a value."""
 _TOKENS_MOST = 2_000_000
-"""Strings, brackets and commas of a container that are looked at, for two seconds at most."""
+"""Strings, brackets and commas of a container that are read, in two seconds at most."""
 _SPACE = rb"[ \t\r\n]*+"
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 
@@ -61,7 +60,7 @@ def _container(levels: int) -> bytes:
     return rb'[\[{](?:[^"\[\]{}]++|' + _STRING + inner + rb")*+[\]}]"
 
 
-# Four levels in one match are many times as fast as bracket by bracket.
+# Matching four levels at once is many times faster than going bracket by bracket.
 _PARTS = re.compile(_STRING + b"|" + _container(3) + rb'|["\[\]{},]', re.DOTALL)
 _KEY = re.compile(b"(" + _STRING + b")" + _SPACE + b":" + _SPACE, re.DOTALL)
 _BLANK = re.compile(_SPACE)
@@ -70,21 +69,21 @@ _DECODER = json.JSONDecoder(strict=False)
 
 
 def _blank_end(data: bytes, at: int) -> int:
-    """The first byte from `at` on that is no white space."""
+    """The first byte from `at` on that is not white space."""
     found = _BLANK.match(data, at)
     return found.end() if found else at
 
 
 class Children(NamedTuple):
-    """Where the children of a container begin (in an object their keys), and its closing bracket."""
+    """The places where the children of a container begin (in an object: their keys), and its closing bracket."""
 
     starts: array[int]
     closing: int
-    """Behind the data where the end is missing, or too far away."""
+    """The end of the data if the bracket is missing or too far away."""
 
 
 def children_of(data: bytes, start: int) -> Children:
-    """The children of the container that begins at `start`."""
+    """Find the children of the container that begins at `start`."""
     starts = array("Q")
     depth, position = 0, start + 1
     for token in islice(_PARTS.finditer(data, position), _TOKENS_MOST):
@@ -107,33 +106,33 @@ def children_of(data: bytes, start: int) -> Children:
 
 
 def _key_at(data: bytes, at: int) -> tuple[int, int] | None:
-    """Of an object's member at `at`: the end of its key and the begin of its value; None when it is no member."""
+    """The end of the key and the begin of the value of an object's member; None if there is no member at `at`."""
     found = _KEY.match(data, at, at + _KEY_MOST)
     return (found.end(1), found.end()) if found else None
 
 
 class _Lines(NamedTuple):
-    """The text of an open string, and where its rows begin."""
+    """The text of an open string, and the places where its rows begin."""
 
     text: str
     starts: array[int]
 
 
 class JsonTree:
-    """All rows of a JSON text. An open container ends with a closing row; an open string has its lines below itself."""
+    """The rows of a JSON text. An open container ends with a closing row; an open string has its lines below."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
         self.starts, self.levels = array("Q"), bytearray()
         self._lines: dict[int, _Lines] = {}
-        """Of open strings, by the bytes at which their rows begin."""
+        """The lines of open strings, by the byte at which the string's row begins."""
         begin = _blank_end(data, 0)
         if begin < len(data):
             self._replace(0, 0, [begin], bytes(1))
 
     @property
     def rows(self) -> int:
-        """How many rows there are now."""
+        """The number of rows."""
         return len(self.levels)
 
     def _replace(self, at: int, removed: int, starts: list[int], levels: bytes) -> None:
@@ -143,15 +142,15 @@ class JsonTree:
     # What a row is
 
     def is_line(self, row: int) -> bool:
-        """Whether it is a line of an open string."""
+        """Whether a row is a line of an open string."""
         return self.levels[row] == _LINE
 
     def is_closing(self, row: int) -> bool:
-        """Whether it ends an open container."""
+        """Whether a row ends an open container."""
         return _CLOSING <= self.levels[row] < _LINE
 
     def owner(self, row: int) -> int:
-        """The row of the value that a row belongs to: itself, or of a line or closing row the string or container."""
+        """The row of a row's value: the row itself; for a line the open string, for a closing row the container."""
         if self.is_line(row):
             return self.row_of(self.starts[row])
         if self.is_closing(row):
@@ -163,7 +162,7 @@ class JsonTree:
         return bisect_left(self.starts, start)
 
     def row_around(self, offset: int) -> int:
-        """The last row that begins at a byte or in front of it."""
+        """The last row that begins at a byte or before it."""
         return max(0, bisect_right(self.starts, offset) - 1)
 
     def parent(self, row: int) -> int | None:
@@ -175,18 +174,18 @@ class JsonTree:
         return self.levels.find(_CLOSING + self.levels[row], row + 1)
 
     def count(self, row: int) -> int:
-        """Children of an open container."""
+        """The number of children of an open container."""
         return self.levels.count(self.levels[row] + 1, row, self._closing(row))
 
     def line(self, row: int) -> str:
-        """A line of an open string, safe to draw."""
+        """A line of an open string as safe text."""
         text, starts = self._lines[self.starts[row]]
         place = row - self.owner(row) - 1
         end = starts[place + 1] if place + 1 < len(starts) else len(text)
         return text[starts[place] : end].removesuffix("\n")
 
     def line_of(self, row: int, offset: int) -> int:
-        """The row of an open string that shows a byte of it."""
+        """The row of an open string that shows one of its bytes."""
         inside = self.value_start(row) + 1
         before = len(safe(decode(self.data[inside : _parted(self.data, inside, offset)]), _STRING_MOST, lines=True))
         return row + bisect_right(self._lines[self.starts[row]].starts, before)
@@ -194,48 +193,47 @@ class JsonTree:
     # Values
 
     def value_start(self, row: int) -> int:
-        """Where a value begins; of what is no member of an object, where it itself begins."""
+        """The byte at which a value begins; for a member of an object, the byte after its key."""
         found = _key_at(self.data, self.starts[row])
         return found[1] if found else self.starts[row]
 
     def key(self, row: int, most: int | None = None) -> bytes | None:
-        """The key of a value with its quotes, at most so many bytes of it; None in an array."""
+        """The key of a value with its quotes, cut to `most` bytes; None in an array."""
         start = self.starts[row]
         found = _key_at(self.data, start)
         return None if found is None else self.data[start : found[0] if most is None else min(found[0], start + most)]
 
     def value_end(self, row: int) -> int:
-        """Behind a value."""
+        """The byte after the end of a value."""
         start, level = self.value_start(row), self.levels[row]
-        behind = len(self.data)
+        end = len(self.data)
         if level:
             closing = self.levels.find(_CLOSING + level - 1, row + 1)
             sibling = self.levels.find(level, row + 1, closing)
-            behind = self.starts[closing if sibling < 0 else sibling]
-        while behind > start and self.data[behind - 1] in b" \t\r\n,":
-            behind -= 1
-        return behind
+            end = self.starts[closing if sibling < 0 else sibling]
+        while end > start and self.data[end - 1] in b" \t\r\n,":
+            end -= 1
+        return end
 
     def text(self, row: int) -> str:
-        """What a string says, and of everything else the JSON as it came."""
+        """The text of a string; the raw JSON of any other value."""
         start = self.value_start(row)
         if self.is_string(row):
             return decode(self.data[start + 1 : _parted(self.data, start + 1, len(self.data))])
         return self.data[start : self.value_end(row)].decode("utf-8", "backslashreplace")
 
     def is_container(self, row: int) -> bool:
-        """Whether a value is an object or an array with something in it."""
+        """Whether a value is an object or an array that is not empty."""
         start = self.value_start(row)
         inside = _blank_end(self.data, start + 1)
         return self.data[start : start + 1] in (b"[", b"{") and self.data[inside : inside + 1] not in (b"", b"]", b"}")
 
     def is_string(self, row: int) -> bool:
-        """Whether a value is a string."""
         start = self.value_start(row)
         return self.data[start : start + 1] == b'"'
 
     def pointer(self, row: int) -> str:
-        """The JSON pointer of a value, empty for the outermost one."""
+        """The JSON pointer of a value; empty for the outermost value."""
         parts: list[str] = []
         while (parent := self.parent(row)) is not None:
             key = self.key(row)
@@ -247,12 +245,12 @@ class JsonTree:
     # Opening and closing
 
     def is_open(self, row: int) -> bool:
-        """Whether a value shows what is inside it."""
+        """Whether the inside of a value is shown."""
         level, following = self.levels[row], self.levels[row + 1] if row + 1 < self.rows else 0
         return level < _CLOSING and following in (_LINE, level + 1, _CLOSING + level)
 
     def open(self, row: int, width: int, children: Children | None = None) -> bool:
-        """Show what is inside a value, if it can be; `children` where they are known. A string wraps at `width`."""
+        """Show the inside of a value if it has one; `children` if they are known. A string wraps at `width`."""
         start, level = self.starts[row], self.levels[row]
         if self.is_container(row) and level < _DEEPEST:
             inner, closing = children or children_of(self.data, self.value_start(row))
@@ -271,7 +269,7 @@ class JsonTree:
         return _Lines(text, break_rows(text, width))
 
     def close(self, row: int) -> None:
-        """Hide what is inside a value."""
+        """Hide the inside of a value."""
         start = self.starts[row]
         if lines := self._lines.pop(start, None):
             self._replace(row + 1, len(lines.starts), [], b"")
@@ -284,12 +282,12 @@ class JsonTree:
 
     @property
     def open_strings(self) -> list[int]:
-        """Where the open strings begin."""
+        """The bytes at which the rows of open strings begin."""
         return list(self._lines)
 
 
 def _parted(data: bytes, start: int, stop: int) -> int:
-    """The last place up to `stop` where a string from `start` on may be parted: in no escape and in no character."""
+    """The last byte up to `stop` where a string may be cut: not inside an escape, and not inside a character."""
     found = _UNITS.match(data, start, stop)
     end = found.end() if found else start
     while start < end < len(data) and data[end] & 0xC0 == 0x80:
@@ -298,7 +296,7 @@ def _parted(data: bytes, start: int, stop: int) -> int:
 
 
 def decode(raw: bytes) -> str:
-    """What the inside of a JSON string says; text that is no such thing stays as it is."""
+    """The text of the inside of a JSON string; text that cannot be decoded stays as it is."""
     text = raw.decode("utf-8", "replace")
     if b"\\" not in raw:
         return text
@@ -310,13 +308,13 @@ def decode(raw: bytes) -> str:
 
 
 def paint(text: str) -> list[Piece]:
-    """JSON text (a part of it, made safe) in its colours."""
+    """A part of JSON text, already safe, as pieces in the colours of JSON."""
     looks = {"key": KEY, "string": STRING, "number": NUMBER, "constant": CONSTANT}
     return [(found[0], looks.get(found.lastgroup or "", MARK)) for found in TOKENS.finditer(text)]
 
 
 def marks_of(problems: Iterable[SchemaProblem], value: Json) -> dict[str, str]:
-    """What is wrong with a value, by the JSON pointers of parts of it that are there, as `JsonView.show` takes it."""
+    """The problems of a value by JSON pointers of existing parts, as `JsonView.show` takes them."""
     found: dict[str, str] = {}
     for problem in problems:
         path = path_of(problem.pointer, value)
@@ -330,7 +328,7 @@ def marks_of(problems: Iterable[SchemaProblem], value: Json) -> dict[str, str]:
 
 
 class JsonView(SearchView, CursorView):
-    """Shows JSON text as it came: numbers as typed, double keys, and what is broken too."""
+    """Shows JSON text unchanged: with numbers as typed, duplicate keys, and broken parts."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("json")
     COMPONENT_CLASSES: ClassVar[set[str]] = {KEY, STRING, NUMBER, CONSTANT, MARK}
@@ -340,10 +338,10 @@ class JsonView(SearchView, CursorView):
         self.show(data, marks)
 
     def show(self, data: bytes | str, marks: Mapping[str, str] | None = None) -> None:
-        """Show other JSON; a search ends. Text that is no JSON is shown as far as it looks like it.
+        """Show other JSON, and end a search. Text that is no JSON is shown as far as it looks like JSON.
 
         Args:
-            marks: what is wrong with values, each with its sign, by their JSON pointers; need not be safe.
+            marks: the problems of values, each with its sign, by JSON pointer; need not be safe.
         """
         self._json = JsonTree(data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data)
         self._marks = marks or {}
@@ -360,7 +358,7 @@ class JsonView(SearchView, CursorView):
             self._unfold()
 
     def on_resize(self) -> None:
-        """Open strings are wrapped at the new width."""
+        """Wrap open strings again at the new width."""
         tree = self._json
         if self._fresh and self.row_width:
             self._begin()
@@ -378,7 +376,7 @@ class JsonView(SearchView, CursorView):
     # Opening and closing
 
     def _opens(self, row: int) -> bool:
-        """Whether there is more to see inside than the row has room for: a container, or a string that is cut."""
+        """Whether the inside of a row shows more than the row: a container, or a string that is cut."""
         tree = self._json
         return tree.is_container(row) or (tree.is_string(row) and not self._fits(row))
 
@@ -393,7 +391,7 @@ class JsonView(SearchView, CursorView):
         self.show_cursor()
 
     def _unfold(self) -> None:
-        """Open what is near the top and has few children, until there is enough to see."""
+        """Open small containers near the top, until there are enough rows."""
         tree = self._json
         most = _ROWS_SMALL if len(tree.data) <= _SMALL else _ROWS_LARGE
         for level in range(1, 30):
@@ -414,7 +412,7 @@ class JsonView(SearchView, CursorView):
         return any(pointer.startswith(inside) for pointer in self._marks)
 
     def row_chosen(self, index: int) -> None:
-        """Open or close."""
+        """Open or close the value of a row."""
         row = self._json.owner(index)
         if self._json.is_open(row):
             self._close(row)
@@ -422,7 +420,7 @@ class JsonView(SearchView, CursorView):
             self._open(row)
 
     def row_clicked(self, index: int, x: int, chain: int) -> None:
-        """A click on the sign in front opens or closes, too."""
+        """Let a click on the sign before a row open or close it, too."""
         super().row_clicked(index, x, chain)
         if chain == 1 and x <= self._indent(self._json.owner(index)) + 1:
             self.row_chosen(index)
@@ -436,14 +434,14 @@ class JsonView(SearchView, CursorView):
             self.row_chosen(self.cursor)
 
     def action_unfold(self) -> None:
-        """Open what the cursor is on; when it is open, go inside."""
+        """Open the value under the cursor; if it is open, go inside."""
         if self._json.rows and self._json.is_open(row := self._json.owner(self.cursor)):
             self.move_to(row + 1)
         else:
             self.action_toggle_item()
 
     def action_fold(self) -> None:
-        """Close what the cursor is on; when it is closed, go to the container around it."""
+        """Close the value under the cursor; if it is closed, go to the container around it."""
         if not self._json.rows:
             return
         row = self._json.owner(self.cursor)
@@ -453,12 +451,11 @@ class JsonView(SearchView, CursorView):
             self.move_to(parent)
 
     def copy(self) -> None:
-        """Copy the value under the cursor: a string's own text, of everything else the JSON as it came."""
+        """Copy the value under the cursor: the text of a string, or the raw JSON of any other value."""
         if self._json.rows:
             self.app.copy_to_clipboard(self._json.text(self._json.owner(self.cursor)))
 
     def action_copy_path(self) -> None:
-        """Copy the JSON pointer of the value under the cursor."""
         if self._json.rows:
             self.app.copy_to_clipboard(self._json.pointer(self._json.owner(self.cursor)))
 
@@ -468,15 +465,15 @@ class JsonView(SearchView, CursorView):
         return self._json.starts[self.cursor] if self._json.rows else 0
 
     def search(self, text: str, flags: int) -> Iterable[re.Match[bytes]]:
-        """The text itself, and as JSON strings spell it, with and without escapes for what is not ASCII."""
-        # Without regard to case is for bytes: of ASCII.
+        """Find a text as it is, and as JSON strings spell it: with and without escapes of characters beyond ASCII."""
+        # For bytes, the regular expression ignores case only in ASCII.
         words = {text} if not flags or text.isascii() else {text, text.upper(), text.title()}
         spelled = words | {json.dumps(word, ensure_ascii=ascii)[1:-1] for word in words for ascii in (True, False)}
         pattern = b"|".join({re.escape(word.encode("utf-8", "backslashreplace")) for word in spelled})
         return re.finditer(pattern, self._json.data, flags)
 
     def show_hit(self, offset: int) -> None:
-        """Open what is around a byte, and put the cursor there."""
+        """Open the containers around a byte, and put the cursor there."""
         tree = self._json
         row = tree.owner(tree.row_around(offset))
         while offset > tree.value_start(row) and not tree.is_open(row) and self._opens(row) and self._open(row):
@@ -488,7 +485,7 @@ class JsonView(SearchView, CursorView):
     # Drawing
 
     def _indent(self, row: int) -> int:
-        """Cells in front of a row: two a level, but never more than half of the width."""
+        """The cells before a row: two per level, but at most half of the width."""
         return min(2 * self._json.levels[row], self.row_width // 2)
 
     def render_row(self, index: int, width: int, selected: bool) -> list[Piece]:
@@ -514,7 +511,7 @@ class JsonView(SearchView, CursorView):
         return pieces + (self._opened(row) if is_open else self._folded(row, room))
 
     def _key(self, row: int, width: int) -> list[Piece]:
-        """The key of a row: it may always take half of the row, and more where the value still has some."""
+        """The key of a row. It may take half of the row, and more if enough room is left for the value."""
         key = self._json.key(row, 4 * width)
         room = max(width // 2, width - self._indent(row) - 28)
         return [] if key is None else [(cut(_text(key, width), room), KEY), (": ", MARK)]
@@ -538,12 +535,12 @@ class JsonView(SearchView, CursorView):
         return paint(cut(text, room, more=glyphs().more))
 
     def _fits(self, row: int) -> bool:
-        """Whether a whole value has room in its row."""
+        """Whether the whole value has room in its row."""
         width = self.row_width
         return self._value(row, width - self._indent(row) - 2 - width_of(self._key(row, width)))[1]
 
     def _value(self, row: int, room: int) -> tuple[str, bool]:
-        """As much of a value as a row could ever show, on one line; and whether that is all, and has room."""
+        """The beginning of a value on one line, as much as a row can show; and whether that is the whole value."""
         start, end = self._json.value_start(row), self._json.value_end(row)
         most = start + 6 * max(room, 0) + 200
         text = _text(self._json.data[start : min(end, most)], room)

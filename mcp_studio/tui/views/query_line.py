@@ -1,4 +1,4 @@
-"""The line in which a query of the trace is typed: offers what could come next, and says what is wrong, and where."""
+"""The line for typing a query of the trace: offers completions, and says what is wrong and where."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from mcp_studio.tui.views.rows import glyphs
 
 _HINT = "words  server:  tool:  status:error  >500ms  since:10m  /regex/  not  or"
 _MOST = 12
-"""Suggestions; the line is cut where the screen ends."""
+"""Suggestions at most; the screen cuts the line where it ends."""
 _SAMPLE = 20_000
-"""Newest entries in which values are looked for."""
+"""The newest entries, in which the line looks for values."""
 _WORDS = {"error": "everything that failed", "marked": "what you marked", "not": "not what follows", "or": "one of two"}
 _EXAMPLES = {
     "since": ("1m", "10m", "1h", "1d"), "until": ("1m", "10m", "1h", "1d"), "ms": (">100", ">1s", "<10"),
@@ -38,23 +38,23 @@ _METHODS = {
 _SPECIAL = re.compile(r'[\s()"*]|^[=/<>]|^$')
 _LAST_WORD = re.compile(r"[^\s()]*$")
 _WORD = re.compile(r'(?:"(?:[^"\\]|\\.)*(?:"|$)|[^\s()"])+', re.S)
-"""A run of texts in quotes, the last of which may have no end, and of other characters."""
+"""A run of quoted texts, the last of which may lack its end quote, and of other characters."""
 
 
 # What could come next
 
 
 class Suggestion(NamedTuple):
-    """One way to go on."""
+    """One completion of the word under the cursor."""
 
     text: str
-    """What stands in the place of the word under the cursor."""
+    """The text that replaces the word."""
     about: str = ""
-    """What it means."""
+    """The meaning of the word."""
 
 
 class Suggestions(NamedTuple):
-    """The likeliest first; they replace `text[start:end]`."""
+    """The likeliest suggestion comes first; all of them replace `text[start:end]`."""
 
     start: int
     end: int
@@ -62,21 +62,21 @@ class Suggestions(NamedTuple):
 
 
 def complete(text: str, cursor: int, recording: Recording) -> Suggestions:
-    """What the word under the cursor may become; quick enough for every key.
+    """Return the completions of the word under the cursor; quick enough for every key.
 
     Args:
-        text: what has been typed, a query or not.
-        cursor: where in it, 0 to its length.
-        recording: knows the values.
+        text: the typed text, which may be no valid query.
+        cursor: the position in the text, 0 to its length.
+        recording: the entries whose values are offered.
     """
     start = next((word.start() for word in _WORD.finditer(text, 0, cursor) if word.end() == cursor), cursor)
     start += text.startswith("-", start, cursor)
     following = re.match(r'[^\s()"]*', text[cursor:])
     end = cursor + (following.end() if following else 0)
-    key, colon, begun = text[start:cursor].partition(":")
+    key, colon, beginning = text[start:cursor].partition(":")
     options: Iterable[Suggestion] = ()
     if colon:
-        options = _values(ALIASES.get(key.lower(), key.lower()), begun, key + ":", recording)
+        options = _values(ALIASES.get(key.lower(), key.lower()), beginning, key + ":", recording)
     elif not key.startswith(("/", "<", ">", '"')):
         words = {**{f"{name}:": known.what for name, known in KEYS.items()}, **_WORDS}
         options = (Suggestion(word, what) for word, what in words.items() if word.startswith(key.lower()))
@@ -84,11 +84,11 @@ def complete(text: str, cursor: int, recording: Recording) -> Suggestions:
     return Suggestions(start, end, tuple(islice(found, _MOST)))
 
 
-def _values(key: str, begun: str, before: str, recording: Recording) -> Iterator[Suggestion]:
-    if key not in KEYS or begun.startswith("/"):
+def _values(key: str, beginning: str, before: str, recording: Recording) -> Iterator[Suggestion]:
+    if key not in KEYS or beginning.startswith("/"):
         return
     fixed = KEYS[key].values or _EXAMPLES.get(key, ())
-    wanted = begun.strip('"').lower()
+    wanted = beginning.strip('"').lower()
     matching = [value for value in fixed or _known(key, recording) if wanted in value.lower()]
     for value in sorted(matching, key=lambda value: not value.lower().startswith(wanted)):
         if fixed or not _SPECIAL.search(value):
@@ -98,7 +98,7 @@ def _values(key: str, begun: str, before: str, recording: Recording) -> Iterator
 
 
 def _known(key: str, recording: Recording) -> Iterable[str]:
-    """Values of a key in the newest entries, the usual ones first."""
+    """Values of a key in the newest entries, the most frequent first."""
     columns = recording.columns
     if key == "server":
         return columns.servers.texts[2:]
@@ -115,7 +115,7 @@ def _known(key: str, recording: Recording) -> Iterable[str]:
 
 
 def quoted(value: str) -> str:
-    """A value in quotes, as it stands in a query: no part of a longer one."""
+    """A value in quotes as it stands in a query, where it does not match as a part of a longer value."""
     escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'
 
@@ -124,12 +124,12 @@ def quoted(value: str) -> str:
 
 
 class QueryLine(Vertical):
-    """A query, and a line below it. Hidden until it is opened. Tab completes the word under the cursor. A query that is
-    right lets `Input.Submitted` through.
+    """The field for a query, with a help line below it; hidden until `open`. Tab completes the word under the cursor.
+    `Input.Submitted` passes on only if the query is valid.
 
     Args:
-        use: puts a query in force; raises QueryError where it is none.
-        source: the recording that knows the values which can be offered.
+        use: applies a query; raises QueryError if the text is no query.
+        source: returns the recording whose values are offered.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("tab", "complete", "Complete", show=False)]
@@ -140,19 +140,19 @@ class QueryLine(Vertical):
         self._use = use
         self._source = source
         self.problem: QueryError | None = None
-        """What is wrong with the text."""
+        """The problem of the text; None if the text is a query."""
 
     def compose(self) -> ComposeResult:
         yield Input(placeholder=_HINT, compact=True)
         yield Static(id="aid", markup=False)
 
     def open(self) -> None:
-        """Show it, and type."""
+        """Show the line, and put the focus there."""
         self.display = True
-        self.screen.set_focus(self.field)  # at once: what is typed next belongs to it
+        self.screen.set_focus(self.field)  # at once: the keys typed next belong to the field
 
     def put(self, text: str) -> None:
-        """Show a query that was not typed; empty ends the filter."""
+        """Show a query that the person did not type; an empty one ends the filter."""
         self.display = bool(text)
         self.field.value = text
         self.field.cursor_position = len(text)
@@ -162,7 +162,7 @@ class QueryLine(Vertical):
         return complete(self.field.value, self.field.cursor_position, self._source())
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Where nothing is offered, tab goes to the next pane."""
+        """Without a completion, tab goes to the next pane."""
         return action != "complete" or bool(self._offered.options)
 
     def action_complete(self) -> None:
@@ -175,7 +175,7 @@ class QueryLine(Vertical):
 
     @on(Input.Changed)
     def _changed(self, event: Input.Changed) -> None:
-        """Put it in force. Where its last word is none yet, what is before that is; else nothing changes."""
+        """Apply the typed text. If only its last word is wrong, apply the text before that; else nothing."""
         event.stop()
         text, self.problem = event.value, None
         try:
@@ -189,7 +189,7 @@ class QueryLine(Vertical):
 
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:
-        """A text that is wrong is not left by enter."""
+        """Keep a text with a problem: enter does not leave it."""
         if self.problem is not None:
             event.stop()
             self._help(wrong=True)
@@ -200,7 +200,7 @@ class QueryLine(Vertical):
     on_descendant_blur = on_descendant_focus
 
     def _help(self, wrong: bool = False) -> None:
-        """Say what could come next, unless something else is wrong than the word that is being typed."""
+        """Show completions, or the problem if it is before the word under the cursor."""
         problem, aid = self.problem, self.query_one("#aid", Static)
         start, _, options = self._offered if self.field.has_focus else Suggestions(0, 0, ())
         text = Content()

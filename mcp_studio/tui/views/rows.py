@@ -1,5 +1,5 @@
-"""Rows of text in cells: one line as pieces with looks, the signs in it, long text broken into lines; and lists and
-viewers with any number of rows, of which only the visible ones are drawn, text that is searched among them.
+"""Rows of text in cells: lines of pieces with looks, signs, and the wrapping of long text; and lists and viewers with
+any number of rows, which draw only the visible ones. Some of them can be searched.
 """
 
 from __future__ import annotations
@@ -35,26 +35,26 @@ from mcp_studio.tui.actions import bindings
 T = TypeVar("T")
 
 Piece = tuple[str, str | Style]
-"""Text that is safe to draw, and its look: a component class without its `view--` ("" is plain), or a Rich style."""
+"""Safe text, and its look: the name of a component class without its `view--` ("" is plain), or a Rich style."""
 
 Line = Sequence[Piece]
 """Pieces from left to right."""
 
 _SHORT = 12
-"""Cells in which two ends of a name tell less than its beginning."""
+"""The width in cells below which a name is cut at its end instead of in its middle."""
 _MOST = 16_000_000
-"""Characters that are made safe, which takes a second; ASCII is shown whole."""
-# Characters that take one cell each, so that cells can be counted as characters.
+"""Characters of a text that are made safe at most, which takes a second; ASCII is shown whole."""
+# Characters of one cell each, so that characters can be counted instead of cells.
 _SINGLE = re.compile("[\x20-\x7e\xa0-\xac\xae-\u02ff\u0370-\u0482\u2010-\u2027\u2500-\u25fc]*")
 
 
 def width_of(pieces: Iterable[Piece]) -> int:
-    """Cells that the pieces take."""
+    """The cells of the pieces together."""
     return sum(cell_len(text) for text, _ in pieces)
 
 
 def fit(text: str, width: int, *, more: str = "…", right: bool = False) -> str:
-    """Text on exactly `width` cells: cut with `more` at its end, or padded (on the left side with `right`)."""
+    """Text in exactly `width` cells: cut with `more` at its end, or padded (at the left if `right`)."""
     if width <= 0:
         return ""
     cells = cell_len(text)
@@ -64,12 +64,12 @@ def fit(text: str, width: int, *, more: str = "…", right: bool = False) -> str
 
 
 def cut(text: str, width: int, *, more: str = "…") -> str:
-    """Text on at most `width` cells, cut with `more`."""
+    """Text in at most `width` cells, cut with `more`."""
     return text if cell_len(text) <= width else fit(text, width, more=more)
 
 
 def cut_inside(text: str, width: int, *, more: str = "…") -> str:
-    """Text on at most `width` cells, cut with `more` in its middle: names that begin alike differ at their ends."""
+    """Text in at most `width` cells, cut with `more` in its middle, because names often differ only at their ends."""
     if width < _SHORT or cell_len(text) <= width:
         return cut(text, width, more=more)
     end, room = len(text), width // 2
@@ -79,7 +79,7 @@ def cut_inside(text: str, width: int, *, more: str = "…") -> str:
 
 
 def spread(left: Sequence[Piece], right: Sequence[Piece], width: int) -> list[Piece]:
-    """Pieces at the left end and at the right end of one line; the left ones give way."""
+    """Pieces at the left and at the right end of one line; the left pieces are cut if needed."""
     room = width - width_of(right)
     if room <= 0:
         return list(left)
@@ -116,16 +116,16 @@ def mark_pieces(pieces: Iterable[Piece], words: Sequence[str], found: str | Styl
 
 
 def make_safe(text: str) -> str:
-    """A text as it may be drawn, with its line ends; where that takes too long the beginning, and how much follows."""
+    """A safe text with its line ends; of a very long text, only the beginning and the number of characters left out."""
     if text.isascii() and text.replace("\n", "").isprintable():
-        return text  # there is nothing to make safe, which would take ten times as long
+        return text  # already safe; `safe` would take ten times as long
     return safe(text, _MOST, lines=True)
 
 
 def break_rows(text: str, width: int) -> array[int]:
-    """Where the rows of a text begin when it is broken at line ends and so that none takes more than `width` cells.
+    """The places where rows begin if a text is broken at line ends and into rows of at most `width` cells.
 
-    The space that a row is broken after belongs to that row and may stand in the cell behind it.
+    The space after which a row is broken belongs to that row, and may stand in the cell after the row.
     """
     rows = _row_of(width)
     if text.isascii():
@@ -158,7 +158,7 @@ def _break_cells(text: str, at: int, end: int, width: int, starts: array[int]) -
     for first, cells in _cells(line):
         char = line[first]
         if used + cells > width and char != " ":
-            # The part behind the last space goes to the next row with this character.
+            # The part after the last space goes to the next row with this character.
             begin, used = (space, cell_len(line[space:first])) if space > begin + width // 4 else (first, 0)
             starts.append(at + begin)
         used += cells
@@ -167,8 +167,8 @@ def _break_cells(text: str, at: int, end: int, width: int, starts: array[int]) -
 
 
 def _cells(line: str) -> Iterable[tuple[int, int]]:
-    """Where each character begins, and its cells; what has none of its own goes with the one before."""
-    if "\ufe0f" in line:  # makes the character before it wider
+    """The begin and the cells of each character; a character without cells belongs to the character before."""
+    if "\ufe0f" in line:  # this character makes the one before it wider
         return ((first, cells) for first, _, cells in split_graphemes(line)[0])
     return enumerate(map(get_character_cell_size, line))
 
@@ -177,7 +177,7 @@ def _cells(line: str) -> Iterable[tuple[int, int]]:
 
 
 class Glyphs(NamedTuple):
-    """One set of signs."""
+    """A set of signs."""
 
     folded: str = "▸"
     unfolded: str = "▾"
@@ -222,12 +222,12 @@ _chosen = UNICODE
 
 
 def glyphs() -> Glyphs:
-    """The set in use."""
+    """The set of signs in use."""
     return _chosen
 
 
 def choose(*, ascii: bool) -> Glyphs:
-    """Set the signs for the whole program, once at start; `ascii` takes the plain set."""
+    """Set the signs for the whole program, once at the start; `ascii` chooses the plain set."""
     global _chosen
     _chosen = ASCII if ascii else UNICODE
     return _chosen
@@ -239,8 +239,8 @@ def choose(*, ascii: bool) -> Glyphs:
 class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
     """Rows by number, each one line high.
 
-    A subclass says how many rows there are (`row_count`), draws one (`render_row`), and calls `rows_changed` when there
-    are more or fewer, Textual's `refresh` when they show something else.
+    A subclass gives the number of rows (`row_count`) and draws a row (`render_row`). It calls `rows_changed` if the
+    number of rows has changed, and Textual's `refresh` if rows have other content.
     """
 
     ALLOW_SELECT = False
@@ -251,28 +251,27 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
     }  # fmt: skip
 
     empty = reactive("")
-    """What is said while there are no rows."""
+    """The text that is shown while there are no rows."""
 
     def __init__(self, *, empty: str = "", id: str | None = None) -> None:
-        """`empty` is said, dimmed, while there are no rows."""
+        """`empty` is shown dimmed while there are no rows."""
         super().__init__(id=id)
         self.set_reactive(RowsView.empty, empty)
         self._looks: dict[tuple[str, bool], Style] = {}
-        """Textual makes a widget's style anew each time, for 0.1 ms: too long for every piece of every row."""
+        """Styles by look and cursor. Textual takes 0.1 ms to make one: too long for every piece of every row."""
 
-    # What a subclass says
+    # What a subclass overrides
 
     @property
     def row_count(self) -> int:
-        """How many rows there are now."""
+        """The number of rows."""
         return 0
 
     def render_row(self, index: int, width: int, selected: bool) -> Line:
-        """One row, at most `width` cells of it are shown; foreign text has been through `safe`."""
+        """Draw a row; at most `width` cells of it are shown. Foreign text must have passed `safe`."""
         raise NotImplementedError
 
     def row_selected(self, index: int) -> bool:
-        """Whether the cursor is on this row."""
         return False
 
     # What a subclass and the owner call
@@ -284,27 +283,26 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
 
     @property
     def row_width(self) -> int:
-        """Cells that a row has: what the scrollbar leaves. 0 before the first layout."""
+        """The cells of a row without the scrollbar; 0 before the first layout."""
         return self.scrollable_size.width
 
     def rows_changed(self, top: int | None = None) -> None:
-        """The number of rows has changed; the first row on screen stays, or becomes `top`."""
+        """Take over a new number of rows; the first row on screen stays, or becomes `top`."""
         self.virtual_size = Size(0, self.row_count)
         self.scroll_rows(self.top if top is None else top)
         self.refresh()
 
     def scroll_rows(self, top: int) -> None:
-        """Make this the first row on screen, as far as there are rows below it."""
+        """Scroll so that a row is the first on screen, if there are enough rows below it."""
         if self.is_attached:
             self.scroll_to(y=max(0, top), animate=False, force=True)
 
     @property
     def cursor(self) -> int:
-        """The row that the keys move from: the first on screen where there is no cursor."""
+        """The row from which the keys move; without a cursor, the first row on screen."""
         return self.top
 
     def move_to(self, index: int, *, center: bool = False) -> None:
-        """Go to a row."""
         self.scroll_rows(index)
 
     def action_cursor_up(self) -> None:
@@ -326,7 +324,7 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
         self.move_to(self.row_count - 1)
 
     def look(self, name: str | Style, *, on_cursor: bool = False) -> Style:
-        """The Rich style of a component class, as the theme has it; `name` without its `view--`, "" for plain."""
+        """The Rich style of a component class in the present theme; `name` lacks the `view--`, "" is plain."""
         if isinstance(name, Style):
             return name
         if (found := self._looks.get((name, on_cursor))) is not None:
@@ -335,7 +333,7 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
         if name:
             full_name = name if "--" in name else f"view--{name}"
             own = self.get_component_rich_style(full_name, partial=True)
-            # The cursor's colours are made for each other; any other text colour may vanish on them.
+            # The cursor's text and background colours match; another text colour may be invisible on that background.
             if not (on_cursor and self.has_focus):
                 whole = self.get_component_rich_style(full_name)
                 style += Style(color=whole.color, bgcolor=whole.bgcolor if own.bgcolor and not on_cursor else None)
@@ -344,7 +342,7 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
         return style
 
     def notify_style_update(self) -> None:
-        """Theme, focus or classes have changed."""
+        """Drop the cached styles after a change of theme, focus or classes."""
         super().notify_style_update()
         self._looks.clear()
 
@@ -370,32 +368,32 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
 class CursorView(RowsView):
     """Rows with a cursor on one of them, and keys and mouse to move it.
 
-    `row_highlighted` and `row_chosen` tell a subclass what the person does.
+    `row_highlighted` and `row_chosen` report the person's actions to a subclass.
     """
 
     _cursor_row = 0
 
     def row_highlighted(self, index: int) -> None:
-        """The cursor came to this row."""
+        """The cursor moved to a row."""
 
     def row_chosen(self, index: int) -> None:
-        """Enter, or a double click on this row."""
+        """The person pressed enter, or double-clicked on a row."""
 
     def row_selected(self, index: int) -> bool:
         return index == self._cursor_row
 
     @property
     def cursor(self) -> int:
-        """The row the cursor is on; 0 when there are none."""
+        """The row under the cursor; 0 if there are no rows."""
         return self._cursor_row
 
     def rows_changed(self, top: int | None = None, *, cursor: int | None = None) -> None:
-        """The number of rows has changed; the cursor stays on its number, or goes to `cursor`."""
+        """Take over a new number of rows; the cursor keeps its row number, or moves to `cursor`."""
         self._cursor_row = max(0, min(self._cursor_row if cursor is None else cursor, self.row_count - 1))
         super().rows_changed(top)
 
     def move_to(self, index: int, *, center: bool = False) -> None:
-        """Put the cursor on a row and bring it into view, `center` in the middle when it was outside."""
+        """Put the cursor on a row and scroll to it; with `center`, a row off screen comes to the middle."""
         index = max(0, min(index, self.row_count - 1))
         old, self._cursor_row = self._cursor_row, index
         self.show_cursor(center=center)
@@ -405,14 +403,14 @@ class CursorView(RowsView):
             self.row_highlighted(index)
 
     def show_cursor(self, *, center: bool = False) -> None:
-        """Scroll so far that the cursor is visible."""
+        """Scroll until the cursor is visible."""
         top, height = self.top, self.size.height
         if height and not top <= self._cursor_row < top + height:
             above = height // 2 if center else 0 if self._cursor_row < top else height - 1
             self.scroll_rows(self._cursor_row - above)
 
     def key_enter(self, event: events.Key) -> None:
-        """Choose the row, unless the pane around has bound the key: a binding here would go before the pane's."""
+        """Choose the row, unless the pane has bound the key: a binding here would take precedence over the pane's."""
         if self.row_count and event.key not in self.screen.active_bindings:
             event.stop()
             self.row_chosen(self._cursor_row)
@@ -425,7 +423,7 @@ class CursorView(RowsView):
             self.row_clicked(index, offset.x, event.chain)
 
     def row_clicked(self, index: int, x: int, chain: int) -> None:
-        """A click in some cell of a row, the `chain`th of several quick ones; the second chooses."""
+        """Handle a click in a cell of a row, the `chain`th of several quick clicks; the second one chooses the row."""
         self.move_to(index)
         if chain == 2:
             self.row_chosen(index)
@@ -436,29 +434,29 @@ class CursorView(RowsView):
 
 @dataclass
 class RowMessage(Message):
-    """Something happened to a row of a list; `row` is None when there are none."""
+    """Something happened to a row of a list; `row` is None if there are no rows."""
 
     row: Any
     view: VirtualList[Any]
 
     @property
     def control(self) -> VirtualList[Any]:
-        """The list, for `@on(VirtualList.Chosen, "#id")`."""
+        """The list, so that `@on(VirtualList.Chosen, "#id")` works."""
         return self.view
 
 
 class VirtualList(CursorView, Generic[T]):
-    """A list over any sequence: give it rows and a function that draws one.
+    """A list over any sequence, with a function that draws a row.
 
-    `draw(row, width, selected)` returns pieces of text, each with the name of its look (see `Line`). `key(row)`
-    says which row is the same as one before, so that the cursor stays on it.
+    `draw(row, width, selected)` returns the pieces of a line (see `Line`). Rows with the same `key(row)` are the same
+    row, on which the cursor stays when the rows change.
     """
 
     class Highlighted(RowMessage):
-        """The cursor came to another row (also because rows changed)."""
+        """The cursor moved to another row, perhaps because rows changed."""
 
     class Chosen(RowMessage):
-        """Enter, or a double click on a row."""
+        """The person pressed enter, or double-clicked on a row."""
 
     def __init__(
         self,
@@ -472,11 +470,11 @@ class VirtualList(CursorView, Generic[T]):
         self._draw_row = draw
         self._key_of = key
         self.rows: Sequence[T] = ()
-        """What is shown now."""
+        """The present rows."""
 
     @property
     def row(self) -> T | None:
-        """The row under the cursor, None when there are none."""
+        """The row under the cursor; None if there are no rows."""
         return self.rows[self.cursor] if self.rows else None
 
     @property
@@ -484,22 +482,22 @@ class VirtualList(CursorView, Generic[T]):
         return len(self.rows)
 
     def show(self, rows: Sequence[T], *, keep: bool = True) -> None:
-        """Show other rows. The cursor stays on the row with the same key if it is still there, or goes to its place.
+        """Show other rows. The cursor stays on the row with the same key, or at its row number if that row is gone.
 
-        Without `keep` it goes to the first row, as after typing a filter.
+        Without `keep`, the cursor goes to the first row, as after typing a filter.
         """
         before = self._present_key
         cursor = self._place_of(rows, before) if keep else 0
         cursor = max(0, min(cursor, len(rows) - 1))
         self.rows = rows
-        # Scrolled by as much as the row moved, so that it stays where the eye is.
+        # Scroll by as much as the row moved, so that the row stays at its place on the screen.
         self.rows_changed(self.top + cursor - self.cursor if keep else 0, cursor=cursor)
         self.show_cursor()
         if self._present_key != before:
             self.row_highlighted(self.cursor)
 
     def go_to(self, key: Hashable) -> bool:
-        """Put the cursor on the row with this key; False when there is none."""
+        """Put the cursor on the row with this key; False if there is none."""
         for index, row in enumerate(self.rows):
             if self._key_of(row) == key:
                 self.move_to(index, center=True)
@@ -528,7 +526,7 @@ class VirtualList(CursorView, Generic[T]):
         self.post_message(self.Chosen(self.rows[index], self))
 
 
-# Text that is searched
+# Text that can be searched
 
 MOST_HITS = 100_000
 
@@ -536,47 +534,46 @@ MOST_HITS = 100_000
 class SearchView(RowsView):
     """A viewer that can be searched.
 
-    A subclass finds text (`search`), says where a search begins (`search_origin`), and shows a hit (`show_hit`). Upper
-    and lower case are the same unless the text has an upper-case letter in it.
+    A subclass finds text (`search`), gives the begin of a search (`search_origin`), and shows a hit (`show_hit`). A
+    search ignores case, unless its text contains an upper-case letter.
     """
 
     @dataclass
     class Searched(Message):
-        """Another text is searched for, or another hit shown; `text` is empty when the search ended."""
+        """The search has another text or another hit; `text` is empty after the search ended."""
 
         text: str
         summary: str
-        """As in `3 of 17`."""
+        """Such as `3 of 17`."""
 
     needle = ""
-    """What is searched for, empty when nothing is."""
+    """The text of the search; empty if there is no search."""
     _hits: Sequence[int] = ()
     _hit = 0
     _origin = 0
 
     def search(self, text: str, flags: int) -> Iterable[re.Match[Any]]:
-        """Where the text stands, in order; `flags` are those of a regular expression."""
+        """The matches of a text, in order; `flags` are those of a regular expression."""
         raise NotImplementedError
 
     def search_origin(self) -> int:
-        """The place that a new search begins at: what the person is looking at."""
+        """The place where a new search begins: the place that the person looks at."""
         raise NotImplementedError
 
     def show_hit(self, offset: int) -> None:
-        """Bring a place on screen."""
         raise NotImplementedError
 
     def copy(self) -> None:
-        """Copy what is selected, or under the cursor, or all of it."""
+        """Copy the selection, or the value under the cursor, or everything."""
         raise NotImplementedError
 
     @property
     def hit_offset(self) -> int | None:
-        """The place of the present hit, None without one."""
+        """The place of the present hit; None if there is none."""
         return self._hits[self._hit] if self._hits else None
 
     def find(self, text: str) -> None:
-        """Search for a text from where the person looks; an empty one ends the search."""
+        """Search for a text from the present place on; an empty text ends the search."""
         if not self.needle:
             self._origin = self.search_origin()
         self.needle = text
@@ -586,7 +583,7 @@ class SearchView(RowsView):
         self.find_next(0)
 
     def find_next(self, by: int) -> None:
-        """Go to the next hit, or the previous one; round at the ends."""
+        """Go to the next or the previous hit, around the ends."""
         summary = "not found" if self.needle else ""
         if self._hits:
             self._hit = (self._hit + by) % len(self._hits)
@@ -601,7 +598,7 @@ View = TypeVar("View", bound=SearchView)
 
 
 class Findable(Vertical, Generic[View], can_focus=False):
-    """A viewer with a line below that `/` opens: searches as you type, enter goes back to the text, esc ends it."""
+    """A viewer with a search line below, which `/` opens: searches as you type; enter returns, esc ends it."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("viewer")
     line = getters.query_one(Input)
@@ -619,7 +616,7 @@ class Findable(Vertical, Generic[View], can_focus=False):
             yield Static("", id="count", markup=False)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Esc means this only while a search is open, else it belongs to the pane around."""
+        """Let esc end a search while one is open; else esc belongs to the pane."""
         return self.has_class("-finding") if action == "back" else True
 
     def action_find(self) -> None:
@@ -655,13 +652,13 @@ class Findable(Vertical, Generic[View], can_focus=False):
     def _searched(self, event: SearchView.Searched) -> None:
         event.stop()
         self.count.update(event.summary)
-        if not event.text and not self.line.has_focus:  # another text is shown, and the search was of the old one
+        if not event.text and not self.line.has_focus:  # another text is shown, and the search belonged to the old one
             self.line.value = ""
             self.remove_class("-finding")
 
 
 class TextView(SearchView):
-    """Shows bytes or text, made safe, however much it is."""
+    """Shows bytes or text of any length, made safe."""
 
     ALLOW_SELECT = True
 
@@ -670,13 +667,13 @@ class TextView(SearchView):
         self.show(data)
 
     def show(self, data: bytes | str) -> None:
-        """Show another text from its begin; a search ends."""
-        # Lone surrogates cannot be encoded; an escape says what was there.
+        """Show another text from its beginning, and end a search."""
+        # Lone surrogates cannot be encoded, so an escape replaces each.
         raw = data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data
         self._source = raw.decode("utf-8", "backslashreplace")
         self._text = make_safe(self._source)
         self._starts = array("Q")
-        """Where the rows begin, at the present width."""
+        """The places where the rows begin at the present width."""
         if self.row_width:
             self._wrap()
             self.scroll_rows(0)
@@ -689,7 +686,7 @@ class TextView(SearchView):
         return len(self._starts)
 
     def on_resize(self) -> None:
-        """Wrap anew at the new width; what was at the top stays there."""
+        """Wrap again at the new width; the text at the top stays there."""
         at = self.search_origin()
         if self.row_width:
             self._wrap()
@@ -703,12 +700,12 @@ class TextView(SearchView):
         return bisect_right(self._starts, offset) - 1
 
     def _row(self, number: int) -> str:
-        """One row; it may end with the space that it was broken after."""
+        """The text of a row, which may end with the space after which it was broken."""
         end = self._starts[number + 1] if number + 1 < len(self._starts) else len(self._text)
         return self._text[self._starts[number] : end].removesuffix("\n")
 
     def row_selected(self, index: int) -> bool:
-        """Whether the present hit of the search begins in this row."""
+        """Whether the present hit begins in this row."""
         return self.hit_offset is not None and self._row_of(self.hit_offset) == index
 
     def render_row(self, index: int, width: int, selected: bool) -> Line:
@@ -721,7 +718,7 @@ class TextView(SearchView):
         return [(text[:start], ""), chosen, (text[end:], "")]
 
     def render_line(self, y: int) -> Strip:
-        """One line of the screen, which knows its place for the mouse's selection."""
+        """One line of the screen, with its offsets for the mouse's selection."""
         strip = super().render_line(y)
         index = y + self.top
         return strip.apply_offsets(0, index) if index < self.row_count else strip
@@ -745,17 +742,17 @@ class TextView(SearchView):
         self.refresh()
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """The selected text, without the breaks that only wrapping made."""
+        """The selected text, without the line breaks that only wrapping has made."""
         start, end = (None if place is None else self._offset(place) for place in selection)
         return self._text[start:end], "\n"
 
     def _offset(self, place: Offset) -> int:
-        """Where in the text a character of a row stands."""
+        """The place in the text of a character in a row."""
         if place.y >= len(self._starts):
             return len(self._text)
         return self._starts[place.y] + min(place.x, len(self._row(place.y)))
 
     def copy(self) -> None:
-        """Copy what is selected, else all of it."""
+        """Copy the selection, or else the whole text."""
         chosen = self.get_selection(self.text_selection) if self.text_selection is not None else None
         self.app.copy_to_clipboard(chosen[0] if chosen and chosen[0] else self._source)

@@ -1,4 +1,4 @@
-"""Arrays of objects as a table: sorted by any column, copied as CSV."""
+"""Arrays of objects as a table, which can be sorted by any column and copied as CSV."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from mcp_studio.tui.views.rows import cut, glyphs
 Row = Mapping[str, Json]
 ROWS_MOST = 10_000
 CELLS_MOST = 60_000
-"""What is shown at most; what is copied as CSV is all of it."""
+"""The most rows and cells of the table; CSV contains everything."""
 COLUMNS_MOST = 60
 _LOOKED_AT = 1_000
-"""Rows of which the columns are taken."""
+"""The rows whose keys become columns."""
 _PAGE = 1_200
-"""Cells that are added at once: Textual measures each, 40 ms together."""
+"""Cells that are added at a time: Textual measures each cell, which takes 40 ms for so many."""
 _WIDEST = 40
 
 
 def columns_of(rows: Sequence[Row]) -> list[str]:
-    """The keys of the first rows, in the order in which they occur."""
+    """The keys of the first rows in order of appearance."""
     return list(dict.fromkeys(key for row in rows[:_LOOKED_AT] for key in row))
 
 
 def csv_of(rows: Sequence[Row]) -> str:
-    """Rows as CSV with a heading; what is nested stands in it as JSON."""
+    """Rows as CSV with a heading; nested values are written as JSON."""
     columns = columns_of(rows)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -58,12 +58,12 @@ def _is_number(value: Json) -> bool:
 
 def _text(row: Row, name: str) -> str:
     value = row.get(name, "")
-    # Only what may be seen is written out: a nested value can be megabytes.
+    # Write only the visible part, because a nested value can have megabytes.
     return "null" if value is None else safe(value, 4 * _WIDEST)
 
 
 def _drawn(row: Row, name: str, width: int) -> Text:
-    """A value on one line, shortened; numbers at the right."""
+    """A value on one line, shortened; numbers are aligned to the right."""
     value = row.get(name, "")
     style = "dim" if value is None or isinstance(value, (dict, list)) else ""
     justify = "right" if _is_number(value) else "left"
@@ -71,7 +71,7 @@ def _drawn(row: Row, name: str, width: int) -> Text:
 
 
 def _order(value: Json) -> tuple[int, Any]:
-    """Sorts numbers before texts before what is nested; what is not there comes last."""
+    """A sort key: numbers before texts before nested values; missing values come last."""
     if value is None:
         return 3, 0
     if isinstance(value, (bool, int, float)):
@@ -80,7 +80,7 @@ def _order(value: Json) -> tuple[int, Any]:
 
 
 class TableView(DataTable[Text]):
-    """A table of JSON objects; a click on a heading, or space on a column, sorts by it."""
+    """A table of JSON objects; a click on a heading, or space in a column, sorts by that column."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings("list", "table")
 
@@ -94,16 +94,16 @@ class TableView(DataTable[Text]):
             for name in self._names
         ]
         self._order: tuple[int, bool] | None = None
-        """The column that it is sorted by, and whether the largest comes first."""
+        """The column that the table is sorted by, and whether the largest value comes first."""
 
     @property
     def summary(self) -> str:
-        """How many rows there are, and how many of them can be shown where those are not all."""
+        """The number of rows, and the number of shown rows if the table shows only some."""
         count = plural(len(self._objects), "row")
         return f"first {self._most:,} of {count}" if self._most < len(self._objects) else count
 
     def on_mount(self) -> None:
-        """Show the first rows at once, further ones as soon as they are scrolled to."""
+        """Show the first rows now, and further rows as soon as the person scrolls to them."""
         self.clear(columns=True)
         for place, width in enumerate(self._widths):
             self.add_column(self._heading(place), width=width)
@@ -117,7 +117,7 @@ class TableView(DataTable[Text]):
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
-        # Without rows it is being cleared.
+        # Without rows, the table is just being cleared.
         if 0 < self.row_count < min(self._most, new_value + 2 * self.size.height):
             self._add_page()
 
@@ -130,7 +130,7 @@ class TableView(DataTable[Text]):
         return Text(text, justify="right" if is_number else "left", no_wrap=True, end="")
 
     def sort_by(self, column: int) -> None:
-        """Sort by a column; by the same one again, the other way round."""
+        """Sort by a column; sorting by the same column again reverses the order."""
         is_reverse = self._order == (column, False)
         self._order = column, is_reverse
         name = self._names[column]
@@ -149,14 +149,14 @@ class TableView(DataTable[Text]):
         self.app.copy_to_clipboard(_plain(self._objects[self.cursor_row].get(self._names[self.cursor_column])))
 
     def action_copy_as(self) -> None:
-        """Copy all rows as CSV, those too that are not shown, in the order that is shown."""
+        """Copy all rows as CSV, including hidden ones, in the present order."""
         self.app.copy_to_clipboard(csv_of(self._objects))
 
     def action_first(self) -> None:
         self.move_cursor(row=0)
 
     def action_last(self) -> None:
-        """Go to the last row; those before it are added behind a sign that it takes a moment."""
+        """Go to the last row, and show that adding the rows before it takes a moment."""
         self.loading = self.row_count < self._most
         self.run_worker(self._go_last(), group="last", exclusive=True)
 

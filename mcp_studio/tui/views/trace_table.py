@@ -1,4 +1,4 @@
-"""The trace as a table that keeps up with any number of messages: how one entry looks as a row, and the table."""
+"""The trace as a table that keeps up with any number of messages: the drawing of one row, and the table."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ from mcp_studio.trace.server_tap import beginning
 from mcp_studio.tui.views.rows import CursorView, Line, Piece, fit, glyphs
 
 _DEEPEST = 3
-"""Levels by which a request that came under another is moved to the right."""
+"""Levels by which a request that belongs to another is indented at most."""
 _READ = 4_096
-"""Bytes of a body that is looked into for its words."""
+"""Larger bodies are not read for the row's text."""
 _LONGEST = 200
 _LOOKED_AT = 200
-"""Messages of a folded row that are looked at for what it says."""
+"""Messages of a folded row that are read for its text."""
 _LISTS = (
     "tools/list", "resources/list", "resources/templates/list", "prompts/list", "tasks/list",
     *(f"notifications/{kind}/list_changed" for kind in ("tools", "resources", "prompts")),
 )  # fmt: skip
 _FAILED = ("4", "5", "f")
-"""What begins an HTTP answer that tells of a failure."""
+"""The first characters of an HTTP status that means a failure."""
 _HEADS = 8
-"""HTTP messages between two others that are folded."""
+"""HTTP messages between two list messages that are folded with them."""
 NAMES = {"lost": "no reply"}
-"""What outcomes are called on the screen, where that is not their own name."""
-_TOLD = {
+"""The names of outcomes on the screen, where they differ from the outcome's own name."""
+_PARAMETERS = {
     "notifications/message": ("level", "data"), "notifications/cancelled": ("requestId", "reason"),
     "notifications/resources/updated": ("uri",),
 }  # fmt: skip
-"""What notifications say, by the names of their parameters."""
+"""The parameters that are shown of a notification, by its method."""
 
 
 class Widths(NamedTuple):
-    """Cells of each column, 0 where there is no room for it."""
+    """Cells of each column; 0 if there is no room for the column."""
 
     time: int
     server: int
@@ -60,7 +60,7 @@ class Widths(NamedTuple):
 
 
 def widths_for(width: int) -> Widths:
-    """What fits in so many cells: always direction, server, method and ms, then time, status, size and target."""
+    """The widths for so many cells: always direction, server, method and ms, then time, status, size and target."""
     clock = 13 if width >= 100 else 8 if width >= 56 else 0
     status = 13 if width >= 90 else 1
     size = 7 if width >= 70 else 0
@@ -75,7 +75,6 @@ def widths_for(width: int) -> Widths:
 
 
 def header(cells: Widths) -> str:
-    """The names of the columns."""
     names = (
         fit(" " * (cells.time > 12) + "Time", cells.time), " ", fit("Server", cells.server),
         fit("Method" if cells.target else "Method, target", cells.method), fit("Target", cells.target),
@@ -86,7 +85,7 @@ def header(cells: Widths) -> str:
 
 
 def draw(recording: Recording, row: int, cells: Widths) -> list[Piece]:
-    """The entry in a row of the columns as pieces; every text of it is safe."""
+    """Draw the entry in a row of the columns; every text in the pieces is safe."""
     columns, signs = recording.columns, glyphs()
     flags = columns.flags[row]
     kind, direction, method = columns.kind_of(row), columns.direction_of(row), _text(columns, "method", row)
@@ -96,7 +95,7 @@ def draw(recording: Recording, row: int, cells: Widths) -> list[Piece]:
     look = "dim" if kind in ("result", "error") or not method else "strong" if kind == "request" else ""
     named = _indented(columns, row, safe(method, 120) or kind)
     about = _about(recording, row, kind, cells.target + cells.method)
-    if not cells.target or not method:  # what it is about begins in the same column
+    if not cells.target or not method:  # the target begins in the column of the method
         named, about = f"{named} {about}", ""
     ms, took = columns.ms(row), ""
     if outcome and kind in ("request", "result", "error"):
@@ -118,7 +117,7 @@ def draw(recording: Recording, row: int, cells: Widths) -> list[Piece]:
 
 
 def draw_refreshes(recording: Recording, row: int, count: int, cells: Widths) -> list[Piece]:
-    """Messages about lists as one row: which lists, and the worst that is known of them."""
+    """Draw several messages about lists as one row: the lists, and their worst outcome."""
     columns, signs, rows = recording.columns, glyphs(), range(row, row + min(count, _LOOKED_AT))
     servers = dict.fromkeys(_text(columns, "server", at) for at in rows)
     lists = dict.fromkeys(name for at in rows if (name := _text(columns, "method", at)).endswith("/list"))
@@ -140,7 +139,7 @@ def draw_refreshes(recording: Recording, row: int, count: int, cells: Widths) ->
 
 
 def _remarks(flags: Iterable[int]) -> list[Piece]:
-    """What the person, and what the lint, has to say about some entries, as signs."""
+    """The signs for the person's marks and comments, and for the lint's findings, of some entries."""
     signs, marks, severity = glyphs(), 0, 0
     for one in flags:
         marks, severity = marks | one // bits.MARKED & 3, max(severity, one >> bits.SEVERITY & 3)
@@ -150,25 +149,25 @@ def _remarks(flags: Iterable[int]) -> list[Piece]:
 
 
 def _line(remarks: list[Piece], *pieces: Piece) -> list[Piece]:
-    """The gap belongs to the cell before it: half as many pieces to style, filter and write."""
+    """Join the cells. Each gap belongs to the cell before it, which halves the pieces to style, filter and write."""
     *most, (last, end) = [piece for piece in pieces if piece[0]]
     return [*remarks, *((f"{text}  ", look) for text, look in most), (f"{last} ", end)]
 
 
 def arrow(direction: str) -> Piece:
-    """Which way a message went."""
+    """The arrow for the direction of a message."""
     signs = glyphs()
     return {"out": (signs.sent, "out"), "in": (signs.received, "in")}.get(direction, (signs.dot, "dim"))
 
 
 def name_of(entry: WireMessage) -> str:
-    """A message in a few words: `tools/call create_issue · github`."""
+    """A short name of a message: `tools/call create_issue · github`."""
     what = " ".join(filter(None, (entry.method or entry.kind, entry.target)))
     return f"{safe(what, 80)} · {safe(entry.server, 40)}"
 
 
 def standing(kind: str, direction: str, outcome: str, method: str) -> tuple[str, str, str]:
-    """How it stands with an entry: a sign, a word, and their look."""
+    """The state of an entry: a sign, a word, and their look."""
     signs, ends = glyphs(), kind in ("request", "result")
     if kind == "error" or (ends and outcome in ("tool error", "error", "lost")):
         return signs.bad, NAMES.get(outcome, outcome) or "error", "bad"
@@ -187,13 +186,13 @@ def standing(kind: str, direction: str, outcome: str, method: str) -> tuple[str,
 
 
 def clock(seconds: float, exact: bool = True) -> str:
-    """`12:01:07.113`, or without the thousandths."""
+    """A time as `12:01:07.113`, or without the thousandths."""
     text = time.strftime("%H:%M:%S", time.localtime(seconds))
     return f"{text}.{int(seconds * 1000) % 1000:03}" if exact else text
 
 
 def took_text(ms: float | None) -> str:
-    """Milliseconds in at most seven characters: `0.4 ms`, `812 ms`, `12.1 s`, `45 min`; a dash for none."""
+    """Milliseconds in at most seven characters: `0.4 ms`, `812 ms`, `12.1 s`, `45 min`; a dash for None."""
     if ms is None:
         return glyphs().dash
     if ms < 9_995:
@@ -211,7 +210,7 @@ def _text(columns: Columns, name: str, row: int) -> str:
 
 
 def _indented(columns: Columns, row: int, name: str) -> str:
-    """A name with the number of its round, or moved to the right where its request came under another."""
+    """The name with the number of its round, or indented if its request belongs to another request."""
     number = columns.first + row if columns.kind_of(row) == "request" else columns.link[row]
     rounds = depth = 0
     earlier = above = number
@@ -225,7 +224,7 @@ def _indented(columns: Columns, row: int, name: str) -> str:
 
 
 def _about(recording: Recording, row: int, kind: str, width: int) -> str:
-    """Tool, prompt or address; of messages without one what they say."""
+    """Tool, prompt or address; for a message without one, the text of the message."""
     columns, most = recording.columns, 2 * width + 40
     target = _text(columns, "target", row)
     telling = kind in ("notification", "error", "stderr", "stray", "note", "invalid") or (
@@ -237,12 +236,12 @@ def _about(recording: Recording, row: int, kind: str, width: int) -> str:
     if kind in ("notification", "error"):
         return safe(": ".join(filter(None, (target, words_of(kind, entry.method, entry.body)))), most)
     first = beginning(entry.body, most).partition("\n")[0]
-    # What signing in asks goes to another server than the row names.
+    # A sign-in request goes to another server than the row names.
     return safe(f"{target}: {first.partition(' ')[2]}" if kind == "http" else target or first, most)
 
 
 def words_of(kind: str, method: str, body: bytes) -> str:
-    """What a small notification or an error says: foreign text, not made safe; empty where that is not known."""
+    """The text of a small notification or an error: foreign text, not yet safe; empty if it cannot be read."""
     if kind not in ("notification", "error") or len(body) > _READ:
         return ""
     try:
@@ -252,7 +251,7 @@ def words_of(kind: str, method: str, body: bytes) -> str:
     part = mapping(message.get("error" if kind == "error" else "params"))
     if method == "notifications/progress" and (known := read_progress(part)):
         return f"{progress_text(*known[:2])} {_value(known[2])}".rstrip()
-    names = ("code", "message") if kind == "error" else _TOLD.get(method, ())
+    names = ("code", "message") if kind == "error" else _PARAMETERS.get(method, ())
     return " ".join(_value(part[name]) for name in names if name in part)
 
 
@@ -265,13 +264,13 @@ def _value(value: Json) -> str:
 
 
 def codes(*kinds: str, direction: str = "") -> bytes:
-    """The values of the column `kind` that stand for some kinds, in one direction or in all."""
+    """The bytes of the column `kind` for some kinds, in one direction or in all."""
     ways = [place for place, name in enumerate(DIRECTIONS) if direction in ("", name)]
     return bytes(place | way << 4 for place, kind in enumerate(KINDS) if kind in kinds for way in ways)
 
 
 def rows_with(column: array[int], wanted: bytes, first: int, last: int) -> Iterator[int]:
-    """The rows from `first` up to before `last` whose byte in a column is one of the wanted ones, in order."""
+    """The rows from `first` to before `last` whose byte in a column is among the wanted bytes, in order."""
     first = max(0, first)
     return (row for row, value in enumerate(column[first : max(first, last)], first) if value in wanted)
 
@@ -280,8 +279,8 @@ _PLAIN, _HTTP = codes("request", "notification", "result"), codes("http")
 
 
 def refreshes(columns: Columns, first: int, last: int) -> Iterator[int]:
-    """The rows from `first` up to before `last` that only go on with a refresh of lists, ascending: what the row before
-    them is about, too. HTTP messages between two such rows go along.
+    """The rows from `first` to before `last` that continue a refresh of lists, ascending: a row about lists whose
+    predecessor is about lists, too. HTTP messages between two such rows are included.
     """
     lists = {columns.methods.get(name) for name in _LISTS}
 
@@ -302,37 +301,38 @@ def refreshes(columns: Columns, first: int, last: int) -> Iterator[int]:
 # The table
 
 _FRAME = 1 / 15
-"""Seconds between two looks at what a query has found, while it searches."""
+"""Seconds between two refreshes while a query searches."""
 _SLICE, _STEP = 0.008, 100_000
-"""Seconds that a query may take of one look, and entries that are looked at for what is folded."""
+"""Seconds that a query may take per refresh, and entries that are folded per refresh."""
 
 
 class TraceTable(CursorView):
-    """One row for each entry of a recording, or for each one that a query wants.
+    """One row for each entry of a recording, or for each entry that a query finds.
 
-    Follows the newest until the person scrolls or moves away; going to the end follows again. Draws out of the columns
-    and only what is on screen, however many entries come. Rows keep their place while the oldest entries go.
+    The table follows the newest entry until the person scrolls or moves away; going to the end follows again. It draws
+    from the columns, and only the rows on screen, however many entries there are. Rows stay in place while the oldest
+    entries go.
     """
 
     search: Search | None = None
-    """What the query in force has found; None without one."""
+    """The matches of the present query; None without a query."""
     follows = True
-    """Whether it follows when it begins, as the person has chosen by key; scrolling away is for the moment."""
+    """Whether a recording is followed at first, as the person chose by key; scrolling away changes only `following`."""
     folds = True
-    """Whether refreshes of lists are folded, where there is no query."""
+    """Whether refreshes of lists are folded while there is no query."""
     _cells = widths_for(0)
 
     class Highlighted(Message):
         """The person moved the cursor to another entry."""
 
     class Opened(Message):
-        """A double click on an entry, or enter."""
+        """The person pressed enter or double-clicked on an entry."""
 
     class Looked(Message):
-        """It shows what there is now."""
+        """The table has taken over the present state of the recording."""
 
     def __init__(self, source: Recording, header: Static, *, empty: str = "") -> None:
-        """`header` shows the names of the columns."""
+        """`header` is the widget for the names of the columns."""
         super().__init__(empty=empty)
         self._header = header
         self._begin(source)
@@ -350,7 +350,7 @@ class TraceTable(CursorView):
         """Whether the newest entry stays on screen."""
 
     def show(self, source: Recording) -> None:
-        """Show another recording, all of it, from its end."""
+        """Show another recording as a whole, from its end."""
         self._begin(source)
         self.look_at_store()
 
@@ -358,25 +358,25 @@ class TraceTable(CursorView):
 
     @property
     def row_count(self) -> int:
-        """Entries shown, as of the last look."""
+        """Rows at the time of the last refresh."""
         if self.search is not None:
             return len(self.search.found)
         return self._total - self._first + 1 - len(self._folded) if self._total else 0
 
     @property
     def message(self) -> WireMessage | None:
-        """The entry under the cursor; None when there is none, or it is not kept any more."""
+        """The entry under the cursor; None if there is none, or if the recording has dropped it."""
         return self._source.entry(self._number(self.cursor)) if self.row_count else None
 
     def set_query(self, text: str, now: float | None = None) -> None:
-        """Show only what a query wants (see `trace.query`), all when it is empty. The cursor keeps its entry.
+        """Show only the entries that a query finds (see `trace.query`), all if it is empty. The cursor keeps its entry.
 
         Args:
             text: what a person wrote.
-            now: what times in it are reckoned from, where that is not the present.
+            now: the reference for times in the query; None for the present.
 
         Raises:
-            QueryError: it is no query; what is shown stays as it was.
+            QueryError: the text is no query; the rows stay as they were.
         """
         wanted = Search(self._source, parse(text, now)) if text.strip() else None
         if self.search is not None:
@@ -399,11 +399,10 @@ class TraceTable(CursorView):
 
     def _unfold(self) -> None:
         self._folded: array[int] = array("I")
-        """The numbers of entries without a row of their own, ascending."""
+        """The numbers of the entries without a row of their own, ascending."""
         self._folded_up_to = 0
 
     def toggle_folds(self) -> None:
-        """Fold refreshes of lists, or unfold them."""
         self.folds = not self.folds
         self._unfold()
         self.look_at_store()
@@ -418,7 +417,7 @@ class TraceTable(CursorView):
 
     @property
     def folded(self) -> bool:
-        """Whether there are rows that stand for several messages."""
+        """Whether some rows stand for several messages."""
         return self.search is None and bool(self._folded)
 
     @property
@@ -427,7 +426,7 @@ class TraceTable(CursorView):
         return bool(self.row_count) and self._count(self.cursor) > 1
 
     def _count(self, index: int) -> int:
-        """How many messages a row stands for."""
+        """The number of messages that a row stands for."""
         if self.search is not None:
             return 1
         following = self._number(index + 1) if index + 1 < self.row_count else self._total + 1
@@ -459,17 +458,17 @@ class TraceTable(CursorView):
 
     @property
     def _searching(self) -> bool:
-        """More will be found, or folded, without anything having come."""
+        """Whether a search or the folding will find more rows even if no entry comes."""
         return self._folded_up_to < self._total * self.folds if self.search is None else self.search.done < 1
 
     def refresh_entries(self) -> None:
-        """Something may have changed: take it over where that is seen."""
-        # Under a dialog each change would paint all of the screen.
+        """Take over changes of the recording if the table is visible."""
+        # Under a dialog, each change would repaint the whole screen.
         if self.region and self.screen.is_active and (self._searching or self._source.revision != self._revision):
             self.look_at_store()
 
     def look_at_store(self) -> None:
-        """Take over what has come and gone; what one looks at stays where it is, or the end does."""
+        """Take over new and dropped entries; the row that the person looks at stays in place, or else the end does."""
         source, height = self._source, self.size.height
         if self.top <= self.cursor < self.top + height or not self.row_count:
             number, above = self._at, self.cursor - self.top
@@ -500,7 +499,7 @@ class TraceTable(CursorView):
         self.look_at_store()
 
     def go_to(self, number: int) -> bool:
-        """Put the cursor on an entry, and stay there; False where the query leaves it out, or it is gone."""
+        """Put the cursor on an entry and stop following; False if the query leaves the entry out, or it is gone."""
         self.look_at_store()
         if self.folded and self._first <= number <= self._total and not self._shows(number):
             self.toggle_folds()
@@ -523,7 +522,7 @@ class TraceTable(CursorView):
         self.post_message(self.Opened())
 
     def _turned(self) -> None:
-        """The person scrolls: that ends following, unless it arrives at the end."""
+        """Stop following when the person scrolls, unless that reaches the end."""
         self.following = False
         self.call_later(lambda: self.action_last() if self.top >= self.max_scroll_y else None)
 
