@@ -46,7 +46,7 @@ def edit(model: FormModel, row: Row, what: int, text: str, value: Any) -> None:
     """One edit of a row, as a key would make it; what makes no sense there is left out."""
     holder = row.kind == "item" and isinstance(row.path[-1], int)
     if row.kind == "add" and isinstance(row.field, List):
-        model.add(row.path, row.field)
+        model.add(row.path, row.field, len(model.items(row.path)))
     elif row.kind == "add" and isinstance(row.field, Map):
         if text not in mapping(model.get(row.path)):
             model.enter(row.path, row.field, text)
