@@ -16,7 +16,7 @@ from hypothesis import settings
 
 from mcp_studio.auth import callback
 from mcp_studio.vault import file, keyring
-from tests.compiling import compile_share
+from tests.compiling import compile_share, import_share
 from tests.support import forking
 
 
@@ -74,6 +74,9 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 # Programs that tests start keep what they compiled: without, each of hundreds of starts compiles everything anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+# Until all tests are collected: next to nothing of what importing makes is garbage.
+gc.disable()
+
 # Examples have no time limit on busy machines; a run that decides about a change tries the same ones each time.
 settings.register_profile("studio", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("studio")
@@ -105,6 +108,14 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(ended.close)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """A process imports its share of the tests first: together they compile each of them once."""
+    if worker := getattr(session.config, "workerinput", None):
+        folders = [folder for word in session.config.args if (folder := Path(word).resolve()).is_dir()]
+        import_share(int(worker["workerid"].removeprefix("gw")), worker["workercount"], folders)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest files first, the others in their order."""
     items.sort(key=lambda item: item.path.stem.removeprefix("test_") not in LONGEST)
@@ -115,3 +126,10 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 20, 10)
+    gc.enable()
+
+
+def pytest_unconfigure() -> None:
+    """What is still alive after one collection stays so: pytest collects five times more, for seconds each."""
+    gc.collect()
+    gc.freeze()
