@@ -73,6 +73,8 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # Programs that tests start keep what they compiled: without, each of hundreds of starts compiles everything anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# They print as they do for people: what is read while they run has to be flushed.
+os.environ.pop("PYTHONUNBUFFERED", None)
 
 # Until all tests are collected: next to nothing of what importing makes is garbage.
 gc.disable()
