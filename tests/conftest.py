@@ -84,11 +84,11 @@ settings.register_profile("studio", deadline=None, derandomize=bool(os.environ.g
 settings.load_profile("studio")
 
 
-LONGEST = (
-    *("any_terminal", "attacks", "bad_input", "conformance", "durable", "hostile_asking", "hostile_failures"),
-    *("main_screen", "result", "saved_calls", "servers", "snapshots", "trace"),
+LONG = (
+    *("any_terminal", "attacks", "bundled", "conformance", "hostile_asking", "hostile_failures"),
+    *("sign_in_real", "stdio_faults"),
 )
-"""Files that begin first, so that at the end no process is left alone with one."""
+"""Small files that take long."""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -119,8 +119,9 @@ def pytest_collection(session: pytest.Session) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest files first, the others in their order."""
-    items.sort(key=lambda item: item.path.stem.removeprefix("test_") not in LONGEST)
+    """What takes long first, so that at the end no process is left alone with it: these files, then by size."""
+    sizes = {path: path.stat().st_size for path in {item.path for item in items}}
+    items.sort(key=lambda item: (item.path.stem.removeprefix("test_") not in LONG, -sizes[item.path]))
 
 
 def pytest_collection_finish() -> None:
