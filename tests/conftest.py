@@ -76,9 +76,6 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # They print as they do for people: what is read while they run has to be flushed.
 os.environ.pop("PYTHONUNBUFFERED", None)
 
-# Until all tests are collected: next to nothing of what importing makes is garbage.
-gc.disable()
-
 # Examples have no time limit on busy machines; a run that decides about a change tries the same ones each time.
 settings.register_profile("studio", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("studio")
@@ -112,7 +109,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection(session: pytest.Session) -> None:
-    """A process imports its share of the tests first: together they compile each of them once."""
+    """A process imports its share of the tests first: together they compile each of them once.
+
+    Next to nothing of what that makes is garbage, which is not looked for until all tests are collected.
+    """
+    if session.config.getoption("numprocesses", None):
+        return  # others collect
+    gc.disable()
     if worker := getattr(session.config, "workerinput", None):
         folders = [folder for word in session.config.args if (folder := Path(word).resolve()).is_dir()]
         import_share(int(worker["workerid"].removeprefix("gw")), worker["workercount"], folders)
