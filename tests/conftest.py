@@ -16,7 +16,7 @@ from hypothesis import settings
 
 from mcp_studio.auth import callback
 from mcp_studio.vault import file, keyring
-from tests.compiling import compile_share
+from tests.compiling import compile_share, import_share
 from tests.support import forking
 
 
@@ -73,17 +73,19 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # Programs that tests start keep what they compiled: without, each of hundreds of starts compiles everything anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# They print as they do for people: what is read while they run has to be flushed.
+os.environ.pop("PYTHONUNBUFFERED", None)
 
 # Examples have no time limit on busy machines; a run that decides about a change tries the same ones each time.
 settings.register_profile("studio", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("studio")
 
 
-LONGEST = (
-    *("any_terminal", "attacks", "bad_input", "conformance", "durable", "hostile_asking", "hostile_failures"),
-    *("main_screen", "result", "saved_calls", "servers", "snapshots", "trace"),
+LONG = (
+    *("any_terminal", "attacks", "bundled", "conformance", "hostile_asking", "hostile_failures"),
+    *("sign_in_real", "stdio_faults"),
 )
-"""Files that begin first, so that at the end no process is left alone with one."""
+"""Small files that take long."""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -105,9 +107,24 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(ended.close)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """A process imports its share of the tests first: together they compile each of them once.
+
+    Next to nothing of what that makes is garbage, which is not looked for until all tests are collected.
+    """
+    if session.config.getoption("numprocesses", None):
+        return  # others collect
+    gc.disable()
+    if worker := getattr(session.config, "workerinput", None):
+        folders = [folder for word in session.config.args if (folder := Path(word).resolve()).is_dir()]
+        import_share(int(worker["workerid"].removeprefix("gw")), worker["workercount"], folders)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest files first, the others in their order."""
-    items.sort(key=lambda item: item.path.stem.removeprefix("test_") not in LONGEST)
+    """What takes long first, so that at the end no process is left alone with it: these files, then by size."""
+    sizes = {path: path.stat().st_size for path in {item.path for item in items}}
+    items.sort(key=lambda item: (item.path.stem.removeprefix("test_") not in LONG, -sizes[item.path]))
 
 
 def pytest_collection_finish() -> None:
@@ -115,3 +132,10 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 20, 10)
+    gc.enable()
+
+
+def pytest_unconfigure() -> None:
+    """What is still alive after one collection stays so: pytest collects five times more, for seconds each."""
+    gc.collect()
+    gc.freeze()

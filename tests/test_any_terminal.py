@@ -7,6 +7,7 @@ import re
 import pytest
 
 from tests.support import python_server
+from tests.test_bad_input import open_tool
 from tests.walker import Walker, key, studio
 
 SERVER = python_server("raw_server")
@@ -34,17 +35,18 @@ def test_enter_before_the_screen_is_there_runs_nothing() -> None:
         assert b"No tool selected. " not in walker.written(), "enter came as ^j, which runs what is open"
 
 
-@pytest.mark.parametrize("size", [(33, 24), (32, 24), (120, 9), (1, 1)])
-def test_a_terminal_that_is_too_small_says_so_and_can_be_left(size: tuple[int, int]) -> None:
-    columns, rows = size
-    with studio("--", *SERVER, columns=columns, rows=rows) as walker:
-        said = "The terminal is too small (needs 40x10)"
-        walker.shows(re.escape(said) if columns >= len(said) else said[: min(columns, 3)])
-        walker.drain(0.1)
-        before = walker.cpu()
-        walker.press(b"jq\r")  # nothing that is not seen is acted on
-        walker.drain(0.3)
-        assert walker.cpu() - before < 0.3
+def test_a_terminal_that_is_too_small_says_so_and_can_be_left() -> None:
+    with studio("--", *SERVER, columns=33, rows=24) as walker:
+        for columns, rows in ((33, 24), (32, 24), (120, 9), (1, 1)):
+            if columns != walker.columns:
+                walker.size(columns, rows)
+            said = "The terminal is too small (needs 40x10)"
+            walker.shows(re.escape(said) if columns >= len(said) else said[: min(columns, 3)])
+            walker.drain(0.1)
+            before = walker.cpu()
+            walker.press(b"j\r")  # nothing that is not seen is acted on
+            walker.drain(0.3)
+            assert walker.cpu() - before < 0.3
         assert walker.leave() == 0
 
 
@@ -124,9 +126,7 @@ def test_images_are_pictures_where_the_terminal_says_so_and_half_blocks_elsewher
     with studio("demo", env=env) as walker:
         walker.replies += [YES] * answers
         walker.shows("r list_books", "⏎ Open")
-        walker.go("^f", "Search everything")
-        walker.paste("show_image", "ms · names")
-        walker.go("enter", "› show_image")
+        open_tool(walker, "show_image", "› show_image")
         walker.go("^j", "ok", "image/png")
         walker.shows("(\U0010eeee.{3}){10}" if drawn else "▀{10}")
         assert (re.search(rb"\x1b_Gi=\d+,m=[01],f=100", walker.written()) is not None) is drawn

@@ -9,13 +9,6 @@ from tests.walker import studio
 SERVER = ("--", *python_server("raw_server"))
 
 
-def test_a_filter_takes_what_is_typed_after_its_key() -> None:
-    with studio(*SERVER) as walker:
-        walker.shows("r echo", "⏎ Open")
-        walker.go("/ a d d", "1 of 6", r"│ add +│")
-        assert walker.leave() == 0
-
-
 def test_a_question_is_declined_by_its_letter_on_a_plain_terminal() -> None:
     with studio(*SERVER) as walker:
         walker.shows("r echo", "⏎ Open")
@@ -28,13 +21,16 @@ def test_a_question_is_declined_by_its_letter_on_a_plain_terminal() -> None:
         assert walker.leave() == 0
 
 
-def test_text_that_is_no_json_survives_another_tool_and_a_restart() -> None:
+def test_text_that_is_no_json_is_not_sent_and_survives_other_tabs_another_tool_and_a_restart() -> None:
     with studio("demo") as walker:
         walker.shows("r list_books", "⏎ Open")
         open_tool(walker, "set_stock", "3 demo › set_stock")
         walker.go("^pgdn", r" 1 +{")
         walker.go("end")
         walker.paste('"id": ', '"id": ')
+        walker.go("^j", "✗", "No result yet")
+        walker.go("^pgdn", "▾ {")
+        walker.go("^pgup", '"id": ')
         open_tool(walker, "form_nested", "3 demo › form_nested")
         open_tool(walker, "set_stock", "3 demo › set_stock")
         walker.go("^pgdn", '"id": ')

@@ -173,7 +173,7 @@ class Suite:
         if case.wire != EXTENSION:
             words += ["--spec-version", case.wire]
         with tempfile.TemporaryDirectory() as folder:
-            code, told = self._run([*words, "--timeout", "90000", "--verbose", "-o", folder])
+            code, told = self.run([*words, "--timeout", "90000", "--verbose", "-o", folder])
             said = {file.name: file.read_text("utf-8", "replace") for file in Path(folder).glob("**/*.*")}
         statuses = [check["status"] for check in json.loads(said.get("checks.json", "[]"))]
         made = [status for status in statuses if status not in ("SKIPPED", "INFO")]
@@ -197,7 +197,8 @@ class Suite:
             executor.shutdown(wait=False)
         return {case: playing[case] for case in wanted}
 
-    def _run(self, words: list[str]) -> tuple[int, str]:
+    def run(self, words: list[str]) -> tuple[int, str]:
+        """Run a command line of the suite: its exit code, -1 where node ended under it, and all that it said."""
         try:
             host = self._idle.pop()
         except IndexError:

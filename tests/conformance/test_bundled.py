@@ -5,14 +5,14 @@ The other scenarios call tools, prompts and resources of a server that was made 
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Generator
 
 import pytest
 
+from tests.conformance.suite import Suite
 from tests.database.kit import Shop
 from tests.files.kit import filled
-from tests.support import conformance_suite, python_program
+from tests.support import python_program
 from tests.support_servers import running
 
 BOTH = (
@@ -29,9 +29,10 @@ FILES = (
 
 
 @pytest.fixture(scope="module", params=["files", "database"])
-def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[tuple[str, str]]:
-    """Which server it is, and its URL."""
-    conformance_suite()
+def served(
+    request: pytest.FixtureRequest, suite: Suite, tmp_path_factory: pytest.TempPathFactory
+) -> Generator[tuple[str, str]]:
+    """Which server it is, and its URL; there is none without the suite."""
     folder = tmp_path_factory.mktemp("conformance")
     word = str(filled(folder)) if request.param == "files" else f"shop={Shop(f'{folder}/shop.sqlite').owner}"
     with running(python_program("-m", "tests.servers.open_bundled", request.param, word)) as server:
@@ -39,10 +40,11 @@ def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.mark.parametrize(("scenario", "version"), [*BOTH, *FILES])
-def test_a_scenario_of_the_conformance_suite(served: tuple[str, str], scenario: str, version: str) -> None:
+def test_a_scenario_of_the_conformance_suite(
+    suite: Suite, served: tuple[str, str], scenario: str, version: str
+) -> None:
     kind, url = served
     if kind == "database" and (scenario, version) in FILES:
         pytest.skip("its resources change with no notice, and it completes nothing")
-    words = ["--url", url, "--scenario", scenario, "--spec-version", version]
-    done = subprocess.run([*conformance_suite(), *words], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stdout + done.stderr
+    code, said = suite.run(["server", "--url", url, "--scenario", scenario, "--spec-version", version])
+    assert code == 0, said

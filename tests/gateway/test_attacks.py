@@ -6,6 +6,7 @@ import json
 import re
 import socket
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import httpx2
@@ -40,6 +41,8 @@ INITIALIZE = {
     "method": "initialize",
     "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
 }
+post, get, delete = (partial(method, timeout=60) for method in (httpx2.post, httpx2.get, httpx2.delete))
+"""A list may wait for servers that start, which takes long on a busy machine."""
 USUAL = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 MODERN = {**USUAL, "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "server/discover"}
 
@@ -73,44 +76,44 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     ],
 )
 def test_who_is_served(served: Served, headers: dict[str, str], status: int) -> None:
-    answer = httpx2.post(served.url, json=DISCOVER, headers={**MODERN, **served.headers, **headers})
+    answer = post(served.url, json=DISCOVER, headers={**MODERN, **served.headers, **headers})
     assert answer.status_code == status, answer.text
 
 
 def test_health_needs_no_token_and_figures_do(served: Served) -> None:
-    assert httpx2.get(f"{served.origin}/health").json()["ok"] is True
-    assert httpx2.get(f"{served.origin}/health", headers={"Host": "evil.example"}).status_code == 421
-    assert httpx2.get(f"{served.origin}/metrics").status_code == 401
-    figures = httpx2.get(f"{served.origin}/metrics", headers=served.headers).text
+    assert get(f"{served.origin}/health").json()["ok"] is True
+    assert get(f"{served.origin}/health", headers={"Host": "evil.example"}).status_code == 421
+    assert get(f"{served.origin}/metrics").status_code == 401
+    figures = get(f"{served.origin}/metrics", headers=served.headers).text
     assert 'mcp_studio_gateway_requests_total{client="ann"}' in figures
 
 
 def test_a_session_is_of_no_use_to_another_client(served: Served) -> None:
     ann = {**USUAL, "Authorization": "Bearer ann-has-this-one"}
     bob = {**USUAL, "Authorization": "Bearer bob-has-that-one"}
-    begun = httpx2.post(served.url, json=INITIALIZE, headers=ann)
+    begun = post(served.url, json=INITIALIZE, headers=ann)
     session = {"Mcp-Session-Id": begun.headers["mcp-session-id"], "MCP-Protocol-Version": "2025-11-25"}
     ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-    assert httpx2.post(served.url, json=ready, headers=ann | session).status_code == 202
+    assert post(served.url, json=ready, headers=ann | session).status_code == 202
     listing = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
-    assert httpx2.post(served.url, json=listing, headers=bob | session).status_code == 404
-    assert httpx2.delete(served.url, headers=bob | session).status_code == 404
-    assert httpx2.post(served.url, json=listing, headers=ann | session).status_code == 200
-    assert httpx2.delete(served.url, headers=ann | session).status_code == 200
-    assert httpx2.post(served.url, json=listing, headers=ann | session).status_code == 404
+    assert post(served.url, json=listing, headers=bob | session).status_code == 404
+    assert delete(served.url, headers=bob | session).status_code == 404
+    assert post(served.url, json=listing, headers=ann | session).status_code == 200
+    assert delete(served.url, headers=ann | session).status_code == 200
+    assert post(served.url, json=listing, headers=ann | session).status_code == 404
 
 
 def test_a_task_is_of_no_use_to_another_client(served: Served) -> None:
     def begun(token: str) -> dict[str, str]:
         headers = {**USUAL, "Authorization": f"Bearer {token}"}
-        answer = httpx2.post(served.url, json=INITIALIZE, headers=headers)
+        answer = post(served.url, json=INITIALIZE, headers=headers)
         headers |= {"Mcp-Session-Id": answer.headers["mcp-session-id"], "MCP-Protocol-Version": "2025-11-25"}
-        httpx2.post(served.url, json={"jsonrpc": "2.0", "method": "notifications/initialized"}, headers=headers)
+        post(served.url, json={"jsonrpc": "2.0", "method": "notifications/initialized"}, headers=headers)
         return headers
 
     def asked(headers: dict[str, str], method: str, **params: object) -> str:
         message = {"jsonrpc": "2.0", "id": 2, "method": method, "params": params}
-        return httpx2.post(served.url, json=message, headers=headers).text
+        return post(served.url, json=message, headers=headers).text
 
     ann, bob = begun("ann-has-this-one"), begun("bob-has-that-one")
     wanted = {"tool_name": "raw.full", "arguments": {"region": "north"}}
@@ -160,7 +163,7 @@ def _head(served: Served, *lines: str) -> bytes:
 def test_what_has_no_end_is_cut(served: Served, attack: Callable[[Served], list[bytes]], expected: bytes) -> None:
     answer = _spoken(served, *attack(served))
     assert answer.split(b"\r\n")[0].split(b" ")[1:2] == ([expected] if expected else [])
-    assert httpx2.get(f"{served.origin}/health").status_code == 200
+    assert get(f"{served.origin}/health").status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -200,7 +203,7 @@ async def test_what_a_client_registers_is_its_own(served: Served) -> None:
      '{"jsonrpc":"2.0","id":1,"method":5}', '{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}'],
 )  # fmt: skip
 def test_what_is_no_message_is_refused_in_a_sentence(served: Served, era: dict[str, str], body: str) -> None:
-    answer = httpx2.post(served.url, content=body.encode(), headers={**era, **served.headers})
+    answer = post(served.url, content=body.encode(), headers={**era, **served.headers})
     error = answer.json()["error"]
     assert answer.status_code == 400 and error["code"] in (-32600, -32700)
     assert len(error["message"]) < 100 and "\n" not in error["message"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import sys
 
@@ -21,8 +22,9 @@ def ask(line: socket.socket, path: str, argv: list[str], streams: list[int], env
 
 
 def main(path: str, argv: list[str]) -> int:
-    """Have it run; returns its exit code. When this process is killed, the program ends too."""
+    """Have it run; returns its exit code. It gets the SIGINTs of this process, and ends with it however that ends."""
     with socket.socket(socket.AF_UNIX) as line:
+        signal.signal(signal.SIGINT, lambda number, _: line.send(bytes([number])))
         ask(line, path, argv, [0, 1, 2], dict(os.environ), os.getcwd())
         code = line.recv(1)
         return code[0] if code else 1

@@ -4,9 +4,9 @@
 
 NUMBER is the file descriptor of a socket that listens already. Whoever connects sends its three streams and, as one
 line of JSON, what is to be run: `argv` (a file, or `-m` and a module, and their arguments), `env` and `cwd` (forked.py
-does that). The program ends when the line is closed; otherwise its exit code is the last thing sent. What a program
-registers with `atexit` is not run. Ends itself with SIGTERM, and when its standard input ends: whoever started it is
-gone then, in whatever way.
+does that). Each byte after that is the number of a signal for the program. The program ends when the line is closed;
+otherwise its exit code is the last thing sent. What a program registers with `atexit` is not run. Ends itself with
+SIGTERM, and when its standard input ends: whoever started it is gone then, in whatever way.
 """
 
 from __future__ import annotations
@@ -32,8 +32,11 @@ IMPORTED = (
     *("rich.console", "rich.logging", "anyio._backends._asyncio", "argparse", "sdk_serving"),
     *("mcp_studio.studio", "mcp_studio.schema.form", "mcp_studio.transport.http", "mcp_studio.auth.signin", "httpx2"),
     *("mcp_studio.cli.engine", "mcp_studio.cli.terminal", "tomlkit"),
-    *(f"mcp_studio.cli.verbs.{verb}" for verb in ("auth", "call", "config", "doctor", "listing", "search", "trace")),
-    *("mcp_studio.servers.demo.tools", "mcp_studio.servers.mock.start", "jsonschema"),
+    *(
+        f"mcp_studio.cli.verbs.{verb}"
+        for verb in ("auth", "call", "config", "doctor", "listing", "search", "tap", "trace")
+    ),
+    *("mcp_studio.servers.demo.tools", "mcp_studio.servers.mock.start", "mcp_studio.gateway.tap", "jsonschema"),
 )
 """What the programs of the tests import: the slow ones of it, as far as they are installed."""
 
@@ -120,9 +123,10 @@ def _take(line: socket.socket) -> list[str]:
 
 
 def _watch(line: socket.socket) -> None:
-    """Whoever wanted it is gone."""
-    if not line.recv(1):
-        _exit(1)
+    """Pass signals on, until whoever wanted it is gone."""
+    while number := line.recv(1):
+        os.kill(os.getpid(), number[0])
+    _exit(1)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import signal
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,7 @@ from tests.cli.kit import cli
 from tests.demo.client import LEGACY, MODERN, all_tools, words
 from tests.servers.certificates import Authority
 from tests.servers.http_raw import RawServer, Reply, Request
+from tests.support import python_program
 from tests.support_servers import HttpServer, demo_http, running
 from tests.tap.kit import answer, recorded, request, tap
 from tests.tap.test_gate import gate, held
@@ -30,9 +32,11 @@ BREAK = ("--break", "tool:pay dir:out kind:request")
 
 @contextmanager
 def before(url: str, *options: str) -> Generator[HttpServer]:
-    """A tap in front of this server."""
-    with running(tap("--listen", "0", "--to", url, *options)) as server:
+    """A tap in front of this server, which Ctrl-C ends."""
+    with running(python_program("-m", "mcp_studio", "tap", "--listen", "0", "--to", url, *options)) as server:
         yield server
+        server.process.send_signal(signal.SIGINT)
+        server.process.wait(60)
 
 
 def events(text: str) -> list[Any]:
@@ -113,7 +117,7 @@ async def test_a_signal_ends_it_with_what_is_open(capfd: pytest.CaptureFixture[s
         await reply.closed_by_peer()
 
     async with RawServer(handler) as raw:
-        with before(raw.url) as server:
+        with running(tap("--listen", "0", "--to", raw.url)) as server:
             async with httpx2.AsyncClient() as client, client.stream("POST", server.url, json=CALL) as answer:
                 chunks = answer.aiter_text()
                 await anext(chunks)

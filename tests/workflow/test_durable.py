@@ -10,6 +10,7 @@ import tomllib
 from collections import Counter
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -27,7 +28,8 @@ from tests.servers.plan_tools import lines
 from tests.support import ROOT, wait_until
 from tests.workflow.kit import plan
 
-pytest.importorskip("dbos", reason="the extra `durable` is not installed")
+if find_spec("dbos") is None:  # importing it takes most of a second, which is for the process that runs these tests
+    pytest.skip("the extra `durable` is not installed", allow_module_level=True)
 
 PLAN = """
 name = "survivor"

@@ -93,7 +93,8 @@ async def _tap(config: Config, server: ServerConfig, out: Output, http: Callable
         if not server.url:
             return await tap_program((server.command, *server.args), recorder(), out.warn)
         client = client_of(server, settings.limits, settings.limits.connect)
-        return await http(client, recorder, options.count("--listen", 65_535, least=0) or 0, out.data) or 0
+        port = options.count("--listen", 65_535, least=0) or 0
+        return await http(client, recorder, port, lambda own: out.line(own, {})) or 0
     finally:
         desk.cancel()
         await store.close()

@@ -208,7 +208,7 @@ def _follow(session: Session, query: Query, out: Output) -> int:
     if out.options.flag("--jsonl"):
         _write(jsonl.head_line(session.path.stem, {}), out)
     elif not out.json:
-        out.data(_HEAD)
+        out.line(_HEAD, {})
     last, running = session.total, session.info.state == "running"
     _print(session, select(session, query)[-(out.options.count("--limit", _MOST) or _TAIL) :], out)
     while running:
@@ -232,7 +232,6 @@ def _print(recording: Recording, numbers: Sequence[int], out: Output) -> None:
             entry = entry_json(recording, number)
             out.line(_line(entry, reader), entry)
     reader.close()
-    out.flush()
 
 
 def _write(data: bytes, out: Output) -> None:
