@@ -193,6 +193,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("open", "Fill the form with it", "history", show=True, short="Fill"),
     Action("repeat", "Re-run it", "history", show=True, short="Re-run"),
     Action("copy", "Copy its arguments as JSON", "history"),
+    Action("mark", "Mark or unmark it as a step of a workflow", "history", show=True, also="chain plan", short="Mark"),
+    Action("save", "Save the marked calls as a workflow", "history", also="export chain plan"),
     Action("edit", "Rename the saved call", "history"),
     Action("open_outside", "Open the file of the saved call in $EDITOR", "history"),
     Action("delete", "Delete it", "history"),

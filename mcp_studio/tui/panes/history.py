@@ -41,12 +41,13 @@ class HistoryList(VirtualList[SavedCall | Past]):
     def __init__(self, ref: Ref, saved: SavedCalls) -> None:
         key = saved.app.key_of("save_call")
         empty = f"No calls yet. All are listed here, also those of the command line; {key} saves one under a name."
-        super().__init__(_line, key=lambda row: row.file if isinstance(row, SavedCall) else row.id, empty=empty)
+        super().__init__(self._draw_call, key=_key, empty=empty)
         self._ref = ref
         self._saved = saved
 
     def on_mount(self) -> None:
         self.reload()
+        self._saved.tell_marks()
 
     @work(group="history", exclusive=True)
     async def reload(self) -> None:
@@ -78,12 +79,26 @@ class HistoryList(VirtualList[SavedCall | Past]):
         """Open the file of the saved call in the editor."""
         self._change(lambda saved: edit_file(self.app, str(saved.file)))
 
+    def action_mark(self) -> None:
+        """Mark the call as a step of a workflow, or no longer."""
+        if self.row is not None:
+            self._saved.mark(self.row)
+            self.refresh()
+
+    def action_save(self) -> None:
+        """Save what is marked as a workflow."""
+        self.app.attempt(self, self._then_reload(self._saved.save_workflow(self.row)), "saved")
+
     def action_delete(self) -> None:
         """Delete it, after asking where it is a saved call."""
         if isinstance(self.row, Past):
             self.app.attempt(self, self._then_reload(self.app.studio.memory.history.forget(self.row)), "saved")
         else:
             self._change(self._saved.delete)
+
+    def _draw_call(self, row: SavedCall | Past, width: int, selected: bool) -> Line:
+        marks = [*self._saved.marked]
+        return _line(row, width, marks.index(_key(row)) + 1 if _key(row) in marks else 0)
 
     def _change(self, work: Callable[[SavedCall], Coroutine[Any, Any, None]]) -> None:
         if isinstance(self.row, SavedCall):
@@ -104,6 +119,8 @@ class SavedCalls:
         self.app = pane.app
         self._filled: dict[Ref, SavedCall] = {}
         """The saved call with which the form of an entry was filled."""
+        self.marked: dict[object, SavedCall | Past] = {}
+        """Calls of any tools that become the steps of a workflow, in the order in which they were marked."""
 
     @property
     def places(self) -> Folders:
@@ -205,6 +222,34 @@ class SavedCalls:
             self._filled[draft.entry.ref] = dialog.written
             self.app.say(f"Saved as {dialog.written.file}.")
 
+    def mark(self, row: SavedCall | Past) -> None:
+        """Make a call a step of the workflow that `export` writes, or no longer."""
+        loss = row.loss if isinstance(row, Past) else ""
+        if row.ref.kind != "tool":
+            self.app.say("A workflow calls tools only.", "warning")
+        elif self.marked.pop(_key(row), None) is None:
+            self.marked[_key(row)] = row
+            if loss:
+                self.app.say(loss, "warning")
+        self.tell_marks()
+
+    def tell_marks(self) -> None:
+        """Say in the border how many calls are marked, of this and of other tools."""
+        count = units.plural(len(self.marked), "marked call")
+        hint = f"{count} · {self.app.key_of('save')} saves a workflow of them"
+        self.pane.show_note(hint if self.marked else f"{self.app.key_of('mark')} marks a step of a workflow")
+
+    async def save_workflow(self, row: SavedCall | Past | None) -> None:
+        """Save the marked calls, else the one under the cursor, as a workflow."""
+        from mcp_studio.tui.screens.workflow import save_workflow
+
+        if not self.marked and row is not None:
+            self.mark(row)
+        rows = ((one, fill(one, secrets=False) if isinstance(one, SavedCall) else one) for one in self.marked.values())
+        if await save_workflow(self.app, [(one.ref.server, one.ref.name, call.arguments, None) for one, call in rows]):
+            self.marked.clear()
+            self.tell_marks()
+
     async def rename(self, saved: SavedCall) -> None:
         """Ask for another name, and take it."""
         from mcp_studio.tui.screens.calls import FillIn
@@ -223,7 +268,12 @@ class SavedCalls:
             await asyncio.to_thread(self.places.delete, saved)
 
 
-def _line(row: SavedCall | Past, width: int, selected: bool) -> Line:
+def _key(row: SavedCall | Past) -> object:
+    return row.file if isinstance(row, SavedCall) else row.id
+
+
+def _line(row: SavedCall | Past, width: int, step: int) -> Line:
+    """One call; `step` is its number in the workflow that is being made, 0 where it is not marked."""
     signs = glyphs()
     what = safe(printable(row.arguments, indent=None)[:_SUMMARY], _SUMMARY) if row.arguments else "no arguments"
     if isinstance(row, SavedCall):
@@ -239,7 +289,8 @@ def _line(row: SavedCall | Past, width: int, selected: bool) -> Line:
         what = f"{safe(row.said, 200)}  {'too large to be kept' if row.large else what}".lstrip()
         what += "  (a secret is left out)" if row.left_out else ""
     head.append((f"  {what}", look))
-    return spread(head, [(end, "dim")], width)
+    mark = f" {signs.marked} step {step}" if step else ""
+    return spread(head, [(end, "dim"), (mark, "accent")], width)
 
 
 def moment(at: float) -> str:

@@ -24,6 +24,7 @@ from mcp_studio.present import blocks, connections, outcomes, units
 from mcp_studio.protocol.views import ToolView, app_of
 from mcp_studio.safetext import safe
 from mcp_studio.tui import server_files
+from mcp_studio.tui.external import file_stem
 from mcp_studio.tui.panes.pane import Pane
 from mcp_studio.tui.views.diff_view import DiffView
 from mcp_studio.tui.views.json_view import JsonView, marks_of
@@ -390,9 +391,10 @@ class ResultPane(Pane, scope="result"):
         if self.call is None or not isinstance(outcome, (Succeeded, ToolFailed)):
             self.app.say("There is no result to save.", "warning")
             return
-        from mcp_studio.tui.screens.result_parts import SaveResult
+        from mcp_studio.tui.screens.result_parts import SaveFiles, parts_of
 
-        self.app.push_screen(SaveResult(self.call.ref, outcome.result))
+        stem = file_stem(f"{self.call.ref.server}-{self.call.ref.name}", "result")
+        self.app.push_screen(SaveFiles("Save the result", parts_of(outcome.result, stem)))
 
     def action_open_outside(self) -> None:
         """Open the file, page or link under the cursor in its program."""

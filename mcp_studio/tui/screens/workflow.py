@@ -17,9 +17,12 @@ from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.schema.field import defaults, errors
 from mcp_studio.schema.form import build
+from mcp_studio.trace.export.formats import workflow_of
+from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.external import edit_file
 from mcp_studio.tui.form.view import FormView
 from mcp_studio.tui.screens.dialog import Choice, RunDialog
+from mcp_studio.tui.screens.result_parts import Part, SaveFiles
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.rows import Findable, Line, VirtualList, glyphs, spread
 from mcp_studio.workflow import Run, Workflow, check
@@ -179,6 +182,20 @@ class WorkflowDialog(RunDialog):
         facts: dict[str, Json] = {"state": node.state, "inputs": node.inputs, "output": node.output}
         facts |= {"error": f"{node.error.message} {node.error.hint}".strip()} if node.error is not None else {}
         self.view.show(await asyncio.to_thread(dumps, facts))
+
+
+async def save_workflow(app: StudioApp, calls: Iterable[tuple[str, str, Json, Json]]) -> bool:
+    """Write a workflow whose steps are these calls (see `workflow_of`), and show it; False where the person leaves.
+
+    Raises:
+        UsageError: there is no call.
+    """
+    text = workflow_of("calls", calls)
+    files = await app.push_screen_wait(SaveFiles("Save a workflow", [Part("calls.workflow.json", "", lambda: text)]))
+    if files:
+        app.studio.memory.drafts.put(_FILE, str(files[0]))
+        await app.screen_stack[0].run_action("workflows")
+    return bool(files)
 
 
 def _rows(node: StepRun, depth: int = 0) -> Iterator[Row]:
