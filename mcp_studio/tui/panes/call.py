@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from textual import getters, on
+from textual import getters, on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
@@ -531,16 +531,18 @@ class CallPane(Pane, scope="call"):
         if self.call is None or not self.call.leave():
             self.app.say("No task is running here.", "warning")
 
-    def action_saved_calls(self) -> None:
-        self.app.attempt(self, self.saved.choose(), "saved")
+    @work(group="saved", exclusive=True)
+    async def action_saved_calls(self) -> None:
+        await self.saved.choose()
 
-    def action_save_call(self) -> None:
+    @work(group="saved", exclusive=True)
+    async def action_save_call(self) -> None:
         if self.draft is None:
             self.app.say("No tool selected, so there is no call to save.", "warning")
         elif self.unreadable:
             self.app.say("Not saved: what is typed is invalid JSON.", "warning")
         else:
-            self.app.attempt(self, self.saved.save(self.draft), "saved")
+            await self.saved.save(self.draft)
 
     def action_copy_as(self) -> None:
         """Copy the call as a command line, curl, Python, JSON …"""

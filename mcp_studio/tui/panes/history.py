@@ -87,12 +87,12 @@ class HistoryList(VirtualList[SavedCall | Past]):
 
     def action_save(self) -> None:
         """Save what is marked as a workflow."""
-        self.app.attempt(self, self._then_reload(self._saved.save_workflow(self.row)), "saved")
+        self._then_reload(self._saved.save_workflow(self.row))
 
     def action_delete(self) -> None:
         """Delete it, after asking where it is a saved call."""
         if isinstance(self.row, Past):
-            self.app.attempt(self, self._then_reload(self.app.studio.memory.history.forget(self.row)), "saved")
+            self._then_reload(self.app.studio.memory.history.forget(self.row))
         else:
             self._change(self._saved.delete)
 
@@ -102,10 +102,11 @@ class HistoryList(VirtualList[SavedCall | Past]):
 
     def _change(self, work: Callable[[SavedCall], Coroutine[Any, Any, None]]) -> None:
         if isinstance(self.row, SavedCall):
-            self.app.attempt(self, self._then_reload(work(self.row)), "saved")
+            self._then_reload(work(self.row))
         else:
             self.app.say("This is not a saved call.", "warning")
 
+    @work(group="saved", exclusive=True)
     async def _then_reload(self, work: Coroutine[Any, Any, None]) -> None:
         await work
         self.reload()
@@ -148,7 +149,7 @@ class SavedCalls:
     def take(self, row: SavedCall | Past, *, run: bool) -> None:
         """Fill the form with a saved or an earlier call, or run that."""
         if isinstance(row, SavedCall):
-            self.app.attempt(self.pane, self._use(row, run=run), "saved")
+            self.pane.run_worker(self._use(row, run=run), group="saved", exclusive=True)
             return
         if not row.large:
             self.pane.fill({} if row.arguments is None else row.arguments)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from rich.cells import cell_len
-from textual import getters, on
+from textual import getters, on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
@@ -396,7 +396,8 @@ class ResultPane(Pane, scope="result"):
         stem = file_stem(f"{self.call.ref.server}-{self.call.ref.name}", "result")
         self.app.push_screen(SaveFiles("Save the result", parts_of(outcome.result, stem)))
 
-    def action_open_outside(self) -> None:
+    @work(group="open", exclusive=True)
+    async def action_open_outside(self) -> None:
         """Open the file, page or link under the cursor in its program."""
         from mcp_studio.tui.views.content_view import Cards
 
@@ -406,19 +407,18 @@ class ResultPane(Pane, scope="result"):
             return
         from mcp_studio.tui.screens.result_parts import open_outside
 
-        self.app.attempt(self, open_outside(self.app, block), "open")
+        await open_outside(self.app, block)
 
-    def action_legacy(self) -> None:
+    @work(group="legacy", exclusive=True)
+    async def action_legacy(self) -> None:
         """Reconnect the server of this call in the legacy era."""
         call, manager = self.call, self.app.studio.manager
         if call is None or call.ref.server not in manager.names() or not manager.status(call.ref.server).modern:
             self.app.say("No result of a server in the modern era is shown.", "warning")
             return
-        self.app.attempt(self, self._speak_legacy(call.ref.server), "legacy")
-
-    async def _speak_legacy(self, name: str) -> None:
         from mcp_studio.tui.screens.dialog import Choose
 
+        name = call.ref.server
         options = [("now", "until the studio ends")]
         if server_files.ours(source := self.app.studio.manager.config(name).source):
             options.append(("file", f"from now on: saved in {source.file}"))

@@ -80,7 +80,7 @@ class TaskList(VirtualList[Task]):
 
     def action_cancel(self) -> None:
         if (task := self.row) is not None and not task.done:
-            self.app.attempt(self, self.app.studio.tasks.cancel(*task.key))
+            self.run_worker(self.app.studio.tasks.cancel(*task.key))
         elif task is not None:
             self.app.say("The task has ended: there is nothing to cancel.")
 
@@ -139,7 +139,7 @@ class TaskDialog(Dialog[bool]):
             self.app.studio.tasks.poll(*self._shown_task.key)
 
     def action_cancel(self) -> None:
-        self.app.attempt(self, self.app.studio.tasks.cancel(*self._shown_task.key))
+        self.run_worker(self.app.studio.tasks.cancel(*self._shown_task.key))
 
 
 def state(task: Task) -> str:

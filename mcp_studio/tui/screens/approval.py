@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from datetime import date, timedelta
 from glob import escape
 
+from textual import work
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
@@ -87,12 +88,11 @@ class Approval(RequestDialog):
             self.dismiss(Answer("decline", note="to be edited first"))
             self.app.call_later(self._edit)
 
-    def action_allow(self) -> None:
+    @work(group="allow", exclusive=True)
+    async def action_allow(self) -> None:
         """Run it, and ask no more: a rule is made, or what the tool is now is accepted."""
-        if self._edit is not None or self._changed is not None:
-            self.app.attempt(self, self._allow(), "allow")
-
-    async def _allow(self) -> None:
+        if self._edit is None and self._changed is None:
+            return
         studio, tool = self.app.studio, escape(self.request.subject)
         every = f"{escape(self.request.server)}.*"
         until = (date.today() + timedelta(days=_DAYS)).isoformat()

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from textual import getters, on
+from textual import getters, on, work
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Button, Select, Static
@@ -116,7 +116,7 @@ class ImportServers(Dialog[ServerConfig]):
             return
         chosen = [self._found[place].server for place in self.servers.ticked]
         if chosen:
-            self.app.attempt(self, self._add(chosen), "import")
+            self.run_worker(self._add(chosen), group="import", exclusive=True)
         else:
             self.app.say("No server is ticked; space ticks the one under the cursor.", "warning")
 
@@ -160,7 +160,7 @@ class FirstStart(ImportServers):
         """The bundled demo server, until the studio ends."""
         program = (sys.executable, ("-m", "mcp_studio.servers.demo"))
         demo = ServerConfig("demo", *program, source=Source("argument"))
-        self.app.attempt(self.app, self.app.studio.manager.replace(demo))
+        self.app.run_worker(self.app.studio.manager.replace(demo))
         self.dismiss(None)
 
     async def action_add(self) -> None:
@@ -230,11 +230,9 @@ class ExportServers(Dialog[None]):
         changes = section("What changes in the file", diff_lines([*map(studio.redactor.text, lines)]))
         self.query_one("#changes", Static).update(Content.assemble(*changes))
 
-    def action_write(self) -> None:
+    @work(group="write", exclusive=True)
+    async def action_write(self) -> None:
         """Write what is shown, and keep the file as it was."""
         if self._export is not None and not self.query_one("#write", Button).disabled:
-            self.app.attempt(self, self._write(self._export), "write")
-
-    async def _write(self, wanted: Export) -> None:
-        self.app.say(await asyncio.to_thread(wanted.write))
-        self.dismiss(None)
+            self.app.say(await asyncio.to_thread(self._export.write))
+            self.dismiss(None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from textual import getters, on
+from textual import getters, on, work
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Button, Static, TextArea
@@ -191,15 +191,13 @@ class Console(Dialog[None]):
         options += [(self._text_of(method), method) for method in templates(version)]
         self.app.push_screen(Choose("Start from", options), chosen)
 
-    def action_alone(self) -> None:
+    @work(group="bare", exclusive=True)
+    async def action_alone(self) -> None:
         """Connect without a handshake, or end that."""
         if self._bare is not None:
             self._end_bare()
         else:
-            self.app.attempt(self, self._connect_alone(), "bare")
-
-    async def _connect_alone(self) -> None:
-        self._bare = await self.app.studio.open_raw(self.app.studio.manager.config(self._server))
+            self._bare = await self.app.studio.open_raw(self.app.studio.manager.config(self._server))
 
     def action_copy(self) -> None:
         if (row := self.came.row) is not None:

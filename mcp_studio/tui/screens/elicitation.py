@@ -279,7 +279,8 @@ class AnswerRuleDialog(Dialog[None]):
             parts.append((f"\n{', '.join(left)}: left out, since it looks secret.", "$state-busy"))
         self.query_one("#written", Static).update(Content.assemble(*parts))
 
-    def action_submit(self) -> None:
+    @work(exclusive=True)
+    async def action_submit(self) -> None:
         rule = self.rule
         unreadable = self._form.unreadable if self._form is not None else ()
         if unreadable:
@@ -287,13 +288,10 @@ class AnswerRuleDialog(Dialog[None]):
         elif self._request.kind == "sampling" and rule.action == "accept" and rule.content is None:
             self.refuse("Not saved: the reply holds something secret, which is written to no file.")
         else:
-            self.app.attempt(self, self._save(rule), "save")
-
-    async def _save(self, rule: AnswerRule) -> None:
-        await asyncio.to_thread(put_rule, self.app.studio.paths.answers_file, rule)
-        self.app.studio.rules.add(rule)
-        self.app.say(f"From now on: {questions.rule_line(rule)}.")
-        self.dismiss(None)
+            await asyncio.to_thread(put_rule, self.app.studio.paths.answers_file, rule)
+            self.app.studio.rules.add(rule)
+            self.app.say(f"From now on: {questions.rule_line(rule)}.")
+            self.dismiss(None)
 
 
 def _toml(rule: AnswerRule) -> str:

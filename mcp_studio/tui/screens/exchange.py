@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import ClassVar, Literal, NamedTuple, cast
 
-from textual import getters, on
+from textual import getters, on, work
 from textual.binding import BindingType
 from textual.content import Content
 from textual.widget import Widget
@@ -269,7 +269,7 @@ class Resend(RunDialog):
             approved, caller = self.query_one(Checkbox).value, self.app.studio.caller
             self._results.clear()
             replayer = Replayer(caller, self._recording, origin=origin, approved=approved)
-            self.app.attempt(self, self._send(servers, replayer), group="send")
+            self.run_worker(self._send(servers, replayer), group="send", exclusive=True)
 
     async def _send(self, servers: dict[str, str], replayer: Replayer) -> None:
         self.offer(start=False)
@@ -326,15 +326,14 @@ class Resend(RunDialog):
     # What the person does
 
     @on(VirtualList.Chosen)
-    def action_open(self) -> None:
+    @work(group="compare", exclusive=True)
+    async def action_open(self) -> None:
         """Both answers, with what differs between them."""
-        if self.result is None or self.result.answer is None:
-            said = self.result.said if self.result is not None else "it has not been sent yet"
+        result = self.result
+        if result is None or result.answer is None:
+            said = result.said if result is not None else "it has not been sent yet"
             self.app.say(f"There is no answer: {said}.", "warning")
-        else:
-            self.app.attempt(self, self._compare(self.result), group="compare")
-
-    async def _compare(self, result: Result) -> None:
+            return
         recorded = await load(self._recording, result.step)
         sent: Json = {"method": result.step.method, "params": recorded.params}
         name, request = safe(result.step.subject, 80), dumps(sent)

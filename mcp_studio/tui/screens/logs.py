@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from textual import getters, on
+from textual import getters, on, work
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.widget import Widget
@@ -111,11 +111,9 @@ class Logs(Dialog[int]):
         else:
             self.app.say("The trace does not keep that message.", "warning")
 
-    def action_level(self) -> None:
+    @work(group="level", exclusive=True)
+    async def action_level(self) -> None:
         """Ask the server, or that of the row under the cursor, for another level."""
-        self.app.attempt(self, self._ask(), "level")
-
-    async def _ask(self) -> None:
         manager, row = self.app.studio.manager, self.rows.row
         name = self._server or (row.server if row is not None else next(iter(manager.names()), ""))
         if name not in manager.names():

@@ -135,7 +135,7 @@ class CallOn(RunDialog):
         if not chosen:
             self.app.say("No server is ticked; space ticks the one under the cursor.", "warning")
         elif not self.has_class("-running"):
-            self.app.attempt(self, self._run(chosen), "run")
+            self.run_worker(self._run(chosen), group="run", exclusive=True)
 
     async def _run(self, servers: Sequence[str]) -> None:
         self.offer(start=False)
@@ -235,7 +235,7 @@ class LoadTest(RunDialog):
         elif not self.query_one("#start").disabled:
             self.offer(start=False)
             self.query_one("#stop").focus()
-            self.app.attempt(self, self._run(total, at_once))
+            self.run_worker(self._run(total, at_once))
 
     async def _run(self, total: int, at_once: int) -> None:
         studio, draft, ref = self.app.studio, self._draft, self._draft.entry.ref

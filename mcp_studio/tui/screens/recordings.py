@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
-from textual import on
+from textual import on, work
 from textual.binding import BindingType
 from textual.content import Content
 from textual.widget import Widget
@@ -244,15 +244,13 @@ class Sessions(Dialog[Opened]):
         title = f"Session of {when(info.began)}, {info.state} · {', '.join(info.servers)}"
         self.dismiss((session, f"File {path.name}" if isinstance(session, Bundle) else title))
 
-    def action_delete(self) -> None:
+    @work(group="delete", exclusive=True)
+    async def action_delete(self) -> None:
         """Delete the one under the cursor, after asking."""
         info = self.rows.row
         if info is None or info.path == self._shown or info.state == "running":
             self.app.say("A session that is shown or being recorded cannot be deleted.", "warning")
-        else:
-            self.app.attempt(self, self._delete(info), group="delete")
-
-    async def _delete(self, info: SessionInfo) -> None:
+            return
         text = f"{when(info.began)}, {units.plural(info.entries, 'message')}\n{info.path}"
         if await self.app.push_screen_wait(Confirm("Delete this session?", text, "Delete", destroys=True)):
             await asyncio.to_thread(delete, info.path)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from concurrent.futures import CancelledError
 from typing import Any
 
-from textual import on
+from textual import on, work
 from textual.content import Content
 from textual.screen import Screen
 from textual.widget import Widget
@@ -58,7 +58,7 @@ class TokenView(Dialog[bool]):
 
     def on_mount(self) -> None:
         self.query_one("#buttons").display = False
-        self.app.attempt(self, self._look(), "look")
+        self.run_worker(self._look(), group="look", exclusive=True)
 
     # What is shown
 
@@ -97,18 +97,14 @@ class TokenView(Dialog[bool]):
 
     # What the person does
 
-    def action_refresh(self) -> None:
-        self.app.attempt(self, self._refresh(), "do")
-
-    async def _refresh(self) -> None:
+    @work(group="do", exclusive=True)
+    async def action_refresh(self) -> None:
         await self.app.studio.signing.refresh(self._server)
         await self._look()
         self.app.say("The token is renewed.")
 
-    def action_sign_out(self) -> None:
-        self.app.attempt(self, self._sign_out(), "do")
-
-    async def _sign_out(self) -> None:
+    @work(group="do", exclusive=True)
+    async def action_sign_out(self) -> None:
         text = "The tokens are revoked where that is offered, and forgotten in any case."
         confirm = Confirm(f"Sign out of {self._server}?", text, "Sign out", destroys=True)
         if await self.app.push_screen_wait(confirm):
@@ -116,10 +112,8 @@ class TokenView(Dialog[bool]):
             await self._look()
             self.app.say(told)
 
-    def action_forget(self) -> None:
-        self.app.attempt(self, self._forget(), "do")
-
-    async def _forget(self) -> None:
+    @work(group="do", exclusive=True)
+    async def action_forget(self) -> None:
         options = (
             ("token", "The tokens: no request is sent, they stay valid until they expire"),
             ("client", "The client, too: the next sign-in registers a new one"),
@@ -129,10 +123,8 @@ class TokenView(Dialog[bool]):
             await self._look()
             self.app.say("Tokens and client are forgotten." if what == "client" else "The tokens are forgotten.")
 
-    def action_copy(self) -> None:
-        self.app.attempt(self, self._copy(), "do")
-
-    async def _copy(self) -> None:
+    @work(group="do", exclusive=True)
+    async def action_copy(self) -> None:
         text = "Whoever has it can do there what you can. Some programs keep a history of the clipboard."
         if await self.app.push_screen_wait(Confirm("Copy the access token?", text, "Copy it", destroys=True)):
             studio = self.app.studio

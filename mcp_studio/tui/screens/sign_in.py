@@ -339,11 +339,9 @@ class SignInDialog(Dialog[Answer]):
             for field in self.query(Input):
                 field.value = ""
 
-    def action_keep(self) -> None:
+    @work(group="keep", exclusive=True)
+    async def action_keep(self) -> None:
         """Choose where tokens are kept."""
-        self.app.attempt(self, self._keep(), "keep")
-
-    async def _keep(self) -> None:
         studio = self.app.studio
         now = "memory" if self._refusal is not None else studio.signing.accounts.keeping
         place = await self.app.push_screen_wait(Choose("Where tokens are kept", _PLACES, now))

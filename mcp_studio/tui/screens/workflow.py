@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from textual import getters, on
+from textual import getters, on, work
 from textual.containers import Horizontal
 from textual.widget import Widget
 from textual.widgets import Button, Input, Static
@@ -79,11 +79,9 @@ class WorkflowDialog(RunDialog):
         return str(Path(self.file.value.strip()).expanduser())
 
     @on(Input.Submitted, "#file")
-    def load(self) -> None:
+    @work(group="load", exclusive=True)
+    async def load(self) -> None:
         """Read the file, and say what is wrong with it."""
-        self.app.attempt(self, self._load(), "load")
-
-    async def _load(self) -> None:
         self._workflow = self._run = None
         try:
             self._workflow = workflow = await asyncio.to_thread(Workflow.load, self._path)
