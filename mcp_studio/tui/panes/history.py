@@ -136,15 +136,15 @@ class SavedCalls:
 
     async def choose(self) -> None:
         """Choose one of all that are saved, and fill the form with it."""
-        from mcp_studio.tui.screens.dialog import Choose
+        from mcp_studio.tui.screens.dialog import Choose, Item
 
-        rows, failed = await asyncio.to_thread(self.places.load)
-        options = [(str(at), one.name, f"{one.ref}   {one.description or one.where}") for at, one in enumerate(rows)]
-        options += [(one.file, Path(one.file).name, one.message) for one in failed]
+        calls, failed = await asyncio.to_thread(self.places.load)
+        options = [Item[SavedCall | str](one.name, one, f"{one.ref}   {one.description or one.where}") for one in calls]
+        options += [Item(Path(one.file).name, one.file, one.message) for one in failed]
         if not options:
             self.app.say(f"No saved calls yet. {self.app.key_of('save_call')} saves the call that is shown.")
         elif chosen := await self.app.push_screen_wait(Choose("Saved calls", options)):
-            await (self._use(rows[int(chosen)], run=False) if chosen.isdecimal() else edit_file(self.app, chosen))
+            await (edit_file(self.app, chosen) if isinstance(chosen, str) else self._use(chosen, run=False))
 
     def take(self, row: SavedCall | Past, *, run: bool) -> None:
         """Fill the form with a saved or an earlier call, or run that."""

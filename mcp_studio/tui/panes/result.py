@@ -416,12 +416,12 @@ class ResultPane(Pane, scope="result"):
         if call is None or call.ref.server not in manager.names() or not manager.status(call.ref.server).modern:
             self.app.say("No result of a server in the modern era is shown.", "warning")
             return
-        from mcp_studio.tui.screens.dialog import Choose
+        from mcp_studio.tui.screens.dialog import Choose, Item
 
         name = call.ref.server
-        options = [("now", "until the studio ends")]
+        options = [Item("until the studio ends", "now")]
         if server_files.ours(source := self.app.studio.manager.config(name).source):
-            options.append(("file", f"from now on: saved in {source.file}"))
+            options.append(Item(f"from now on: saved in {source.file}", "file"))
         title = f'Reconnect {name} with era = "legacy"'
         if where := await self.app.push_screen_wait(Choose(title, options)):
             await server_files.keep_legacy(self.app.studio, name, save=where == "file")

@@ -20,7 +20,7 @@ from mcp_studio.jsontext import pretty
 from mcp_studio.present.definition import cautions
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import Answer, InputRequest
-from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog, Parts, diff_lines, section
+from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog, Item, Parts, diff_lines, section
 from mcp_studio.tui.screens.elicitation import LATER, RequestDialog
 from mcp_studio.tui.server_files import put_rule
 
@@ -73,14 +73,14 @@ class Approval(RequestDialog):
         head = (f"{'! ' if risky else ''}{reasons}\n", "bold $risk-destructive" if risky else "bold")
         said = safe(self.request.message, _SHOWN, lines=True)
         yield Static(Content.assemble(head, *(facts if self.request.server else [f"\n{said}\n"])))
-        yield Input(placeholder="Note to the caller, optional", id="note", compact=True)
+        yield Input(placeholder="Note to the caller, optional", id="reason", compact=True)
 
     def on_mount(self) -> None:
         self.query_one("#edit").display = self._edit is not None
         self.query_one("#allow").display = self._edit is not None or self._changed is not None
 
     def action_decline(self) -> None:
-        self.dismiss(Answer("decline", note=self.query_one("#note", Input).value.strip()))
+        self.dismiss(Answer("decline", note=self.query_one("#reason", Input).value.strip()))
 
     def action_edit(self) -> None:
         """Do not run it now: its form has the arguments, to be changed and called."""
@@ -104,11 +104,11 @@ class Approval(RequestDialog):
             "tool": (PolicyRule(tool, "allow"), f"This tool, always: {tool}"),
             "server": (PolicyRule(every, "allow"), f"Every tool of the server: {every}"),
         }
-        options = [(name, title) for name, (_, title) in rules.items() if self._edit is not None]
+        options = [Item(title, name) for name, (_, title) in rules.items() if self._edit is not None]
         file = studio.paths.config_file
         text = f"All but the rule until the studio ends are written into {file}, as [[policy]] before all others."
         if changed is not None:
-            options.insert(0, ("accept", "Accept the change, and make no rule"))
+            options.insert(0, Item("Accept the change, and make no rule", "accept"))
             rules_too = text * (self._edit is not None)
             text = f"Each of these accepts the change, without which no rule allows the tool. {rules_too}"
         offered = Choose("Always allow", options, "accept" if changed else "exactly", text)

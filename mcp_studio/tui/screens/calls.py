@@ -78,9 +78,8 @@ class CopyAs(Dialog[None]):
         secrets = self.query_one(Checkbox).value
         made = self._made = await asyncio.to_thread(copy_as, self._subject, form.id, secrets=secrets)
         self._view.show(made.text)
-        lines = [made.why_not] if made.why_not else list(made.remarks)
-        note = "\n".join(f"{glyphs().dot} {safe(line, 300)}" for line in lines)
-        self.query_one("#note", Static).update(Content.styled(note, "$state-busy" if made.why_not else "$quiet"))
+        remarks = "\n".join(f"{glyphs().dot} {remark}" for remark in made.remarks)
+        self.note(made.why_not or remarks, "warn" if made.why_not else "quiet")
 
     @on(OptionList.OptionSelected)
     def action_submit(self) -> None:

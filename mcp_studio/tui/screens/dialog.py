@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from textual import getters, on
 from textual.app import ComposeResult
@@ -92,8 +92,8 @@ class Dialog(ModalScreen[T]):
         with Vertical(id="box") as box:
             box.border_title = Content(safe(self.title or "", 200))
             inside = [*self.body()]
-            if all(widget.id != "refusal" for widget in inside):
-                inside.append(Static(id="refusal", classes="bad", markup=False))
+            if all(widget.id != "note" for widget in inside):
+                inside.append(Static(id="note", markup=False))
             yield VerticalScroll(*inside, id="body", can_focus=False)
             with Horizontal(id="buttons"):
                 for letter, choice in zip(letters(self.choices), self.choices, strict=True):
@@ -155,7 +155,7 @@ class Dialog(ModalScreen[T]):
         """The main screen opens the help, which is a dialog too."""
         await self.app.screen_stack[0].run_action("help")
 
-    def action_copy(self) -> None:
+    def action_copy(self) -> object:
         """Copy what the viewer shows, else all the facts."""
         if (view := next(iter(self.query(SearchView)), None)) is not None:
             view.copy()
@@ -170,17 +170,17 @@ class Dialog(ModalScreen[T]):
         for tabs in self.query(Tabs):
             tabs.action_previous_tab()
 
-    def refuse(self, text: str) -> None:
-        """Say why something cannot be done, below everything where the body has no place for it."""
-        refusal = self.query_one("#refusal", Static)
-        refusal.set_class(bool(text), "-said").update(Content(safe(text, 800)))
-        self.call_after_refresh(refusal.scroll_visible, animate=False)
-
     def note(self, text: str, look: str = "") -> None:
-        """Say something at the place for that, `#note`: plain, `quiet`, or `ok`, `bad` and `warn` with their signs."""
+        """Say something, plain, `quiet`, or with the sign of `ok`, `bad` or `warn`.
+
+        It stands where the body has `#note`, else below everything.
+        """
         sign = {"ok": f"{glyphs().ok} ", "bad": f"{glyphs().bad} ", "warn": f"{glyphs().warning} "}.get(look, "")
         for place in self.query("#note").results(Static):  # gone, where what runs ends after the dialog
-            place.set_classes(look).update(Content(sign + safe(text.strip(), 3_000, lines=True)))
+            place.set_classes(look).set_class(bool(text.strip()), "-said")
+            place.update(Content(sign + safe(text.strip(), 3_000, lines=True)))
+            if look == "bad":
+                self.call_after_refresh(place.scroll_visible, animate=False)
 
     def retitle(self, title: str) -> None:
         """Change what stands in the top border."""
@@ -237,28 +237,28 @@ class Confirm(Dialog[bool]):
         self.query_one("#back" if self._destroys else "#yes").focus()
 
 
-class Item(NamedTuple):
+class Item(NamedTuple, Generic[T]):
     """One option; foreign text in it does no harm."""
 
-    id: str
     title: str
+    value: T
     note: str = ""
     refused: str = ""
     """Why it cannot be chosen now; empty when it can."""
 
 
-class Choose(Dialog[str]):
-    """Answers the id of the option that was chosen. Enter on an option takes it."""
+class Choose(Dialog[T]):
+    """Answers the value of the option that was chosen. Enter on an option takes it."""
 
     DEFAULT_CLASSES = "-small"
     choices = (Choice("submit", "Choose", "primary"), Choice("back", "Cancel"))
     listed = "OptionList"
 
-    def __init__(self, title: str, options: Sequence[tuple[str, ...]], now: str = "", text: str = "") -> None:
-        """`options` are items, or their first parts; the cursor begins on the one that is chosen `now`."""
+    def __init__(self, title: str, items: Iterable[Item[T]], now: T | None = None, text: str = "") -> None:
+        """The cursor begins on what is chosen `now`."""
         super().__init__(title)
         self._text = text
-        self._items = [Item(*option) for option in options]
+        self._items = [*items]
         self._listed = self._items
         self._now = now
         self._list = OptionList(compact=True)
@@ -273,8 +273,7 @@ class Choose(Dialog[str]):
 
     def on_mount(self) -> None:
         self._narrow("")
-        ids = [item.id for item in self._listed]
-        self._list.highlighted = ids.index(self._now) if self._now in ids else 0
+        self._list.highlighted = next((at for at, item in enumerate(self._listed) if item.value == self._now), 0)
         self.query("#search, OptionList").first().focus()
 
     def _narrow(self, words: str) -> None:
@@ -296,10 +295,10 @@ class Choose(Dialog[str]):
     def action_submit(self) -> None:
         at = self._list.highlighted
         if at is not None and not self._listed[at].refused:
-            self.dismiss(self._listed[at].id)
+            self.dismiss(self._listed[at].value)
 
 
-def _prompt(item: Item) -> Content:
+def _prompt(item: Item[Any]) -> Content:
     note = item.refused or item.note
     return Content.assemble(safe(item.title, 200), (f"  {safe(note, 100)}" if note else "", "$quiet"))
 

@@ -129,7 +129,7 @@ class Elicitation(RequestDialog):
     def keep(self, event: FormView.Changed) -> None:
         """What was typed is there again after Later."""
         self.request.draft = [event.value, dict(self._view.pending)]
-        self.refuse("")
+        self.note("")
 
     @work(exclusive=True)
     async def action_accept(self) -> None:
@@ -140,7 +140,7 @@ class Elicitation(RequestDialog):
         if wrong := errors(problems):
             self._view.show_problems(problems)
             self._view.focus_first_problem()
-            self.refuse(f"Not sent: {wrong[0].place} {wrong[0].message}")
+            self.note(f"Not sent: {wrong[0].place} {wrong[0].message}", "bad")
         else:
             self.dismiss(Answer("accept", self._view.value))
 
@@ -201,12 +201,12 @@ class UrlElicitation(RequestDialog):
             self.app.say(f"Opened {safe(self._page.host, 120)} in the browser.")
             self._consent()
         else:
-            self.refuse("There is no browser here. Copy the address, to open it yourself.")
+            self.note("There is no browser here. Copy the address, to open it yourself.", "bad")
 
     def action_copy(self) -> None:
         self.app.copy(self._page.url)
         if self._page.refusal:
-            self.refuse("The request stays pending: this address must not be opened, only copied.")
+            self.note("The request stays pending: this address must not be opened, only copied.", "bad")
         else:
             self._consent()
 
@@ -253,7 +253,7 @@ class AnswerRuleDialog(Dialog[None]):
     @on(Select.Changed)
     @on(FormView.Changed)
     def changed(self) -> None:
-        self.refuse("")
+        self.note("")
         self.look()
 
     def _made(self, content: Json, *, tool: bool = False) -> AnswerRule:
@@ -284,9 +284,9 @@ class AnswerRuleDialog(Dialog[None]):
         rule = self.rule
         unreadable = self._form.unreadable if self._form is not None else ()
         if unreadable:
-            self.refuse(f"Not saved: {unreadable[0].place} {unreadable[0].message}")
+            self.note(f"Not saved: {unreadable[0].place} {unreadable[0].message}", "bad")
         elif self._request.kind == "sampling" and rule.action == "accept" and rule.content is None:
-            self.refuse("Not saved: the reply holds something secret, which is written to no file.")
+            self.note("Not saved: the reply holds something secret, which is written to no file.", "bad")
         else:
             await asyncio.to_thread(put_rule, self.app.studio.paths.answers_file, rule)
             self.app.studio.rules.add(rule)

@@ -237,7 +237,6 @@ class Resend(RunDialog):
         yield Select(places, value="", allow_blank=False, compact=True)
         yield Checkbox("Approve all calls; what a rule denies is not sent", compact=True)
         yield VirtualList[Step](self._draw, key=lambda step: step.number)
-        yield Static(id="note", markup=False)
 
     def on_mount(self) -> None:
         self.run_worker(self._make_plan())

@@ -15,7 +15,7 @@ from mcp_studio.protocol.versions import LOG_LEVELS
 from mcp_studio.safetext import safe
 from mcp_studio.search.names import words_of
 from mcp_studio.session.logs import LogMessage, set_level
-from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog
+from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog, Item
 from mcp_studio.tui.views.rows import Line, Piece, VirtualList, cut, fit, glyphs, mark_matches, width_of
 from mcp_studio.tui.views.trace_table import clock
 
@@ -119,7 +119,7 @@ class Logs(Dialog[int]):
         if name not in manager.names():
             self.app.say("There is no server to ask.", "warning")
             return
-        options = [("", "leave it to the server"), *((level, f"{level} and worse") for level in LOG_LEVELS)]
+        options = [Item("leave it to the server", ""), *(Item(f"{level} and worse", level) for level in LOG_LEVELS)]
         level = await self.app.push_screen_wait(Choose(f"Ask {name} for", options, manager.supervisor(name).log_level))
         if level in ("", *LOG_LEVELS) and name in manager.names():  # None, where nothing was chosen
             self.app.say(await set_level(manager.supervisor(name), level))

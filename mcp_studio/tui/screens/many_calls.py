@@ -223,7 +223,8 @@ class LoadTest(RunDialog):
             Static("At once"), Input("8", id="at-once", type="integer", max_length=5, compact=True),
             id="numbers",
         )  # fmt: skip
-        yield Static("Each call has the value of the form. The trace has every call, the history one entry.", id="note")
+        about = "Each call has the value of the form. The trace has every call, the history one entry."
+        yield Static(about, id="note", classes="-said")
         yield ProgressBar(show_eta=False)
         yield Static(id="figures", markup=False)
 

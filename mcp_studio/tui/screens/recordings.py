@@ -85,7 +85,6 @@ class Export(Dialog[None]):
         yield Select(formats, value=self.last_format, allow_blank=False, compact=True)
         yield Static("Folder", classes="label", id="where")
         yield Input(compact=True, placeholder="The folder in which the studio was started")
-        yield Static(id="note", markup=False)
 
     @property
     def _sends(self) -> bool:

@@ -79,7 +79,7 @@ class SaveFiles(Dialog[list[Path]]):
         try:
             written = await asyncio.to_thread(lambda: write(self._parts, Path(folder).expanduser()))
         except (OSError, ValueError) as problem:
-            self.refuse(f"Not saved: {problem}")
+            self.note(f"Not saved: {problem}", "bad")
             return
         self.app.say(f"Saved {', '.join(file.name for file in written)} in {folder}.")
         self.dismiss(written)

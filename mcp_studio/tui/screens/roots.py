@@ -88,12 +88,12 @@ class Roots(Dialog[None]):
     def look(self) -> None:
         """What the server will get, and what is odd about it."""
         sent = self.query_one("#sent", Static)
-        self.refuse("")
+        self.note("")
         try:
             roots = effective_roots(roots_of(self.form.value), self.app.studio.manager.config(self._server))
         except StudioError as error:
             sent.update("")
-            self.refuse(error.message)
+            self.note(error.message, "bad")
             return
         lines = [f"\n{safe(root.uri, 200)}{_odd(root)}" for root in roots]
         sent.update(Content("".join(["The server gets:", *lines]) if lines else "The server gets no roots."))
@@ -107,7 +107,7 @@ class Roots(Dialog[None]):
             if isinstance(error, ConfigError) and error.key:
                 self.form.show_problems([SchemaProblem(_pointer(error.key), error.message)])
                 self.form.focus_field(_pointer(error.key))
-            self.refuse(f"{error.message} {error.hint}")
+            self.note(f"{error.message} {error.hint}", "bad")
 
 
 def _about(studio: Studio, server: str) -> str:

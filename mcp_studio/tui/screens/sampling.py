@@ -76,7 +76,7 @@ class Sampling(RequestDialog):
         as_json = event.tab.id == "as-json"
         if not as_json and (self.json.unreadable or not _is_text(self._reply)):
             self.query_one(Tabs).active = "as-json"
-            self.refuse("The reply has parts that only JSON can show.")
+            self.note("The reply has parts that only JSON can show.", "bad")
             return
         if as_json and not self._as_json:
             self.json.show(self._reply)
@@ -107,7 +107,7 @@ class Sampling(RequestDialog):
         self._reply = reply
         text = self.json.text if self._as_json and self.json.unreadable else ""
         self.request.draft = {"reply": reply, "json": self._as_json, "text": text}
-        self.refuse("")
+        self.note("")
 
     @on(Button.Pressed, "#add-tool")
     def add_tool(self, event: Button.Pressed) -> None:
@@ -121,7 +121,7 @@ class Sampling(RequestDialog):
     def action_accept(self) -> None:
         """Send the reply, once it is one."""
         if problem := self._problem():
-            self.refuse(f"Not sent: {safe(problem, 300)}")
+            self.note(f"Not sent: {safe(problem, 300)}", "bad")
         else:
             self.dismiss(Answer("accept", self._reply))
 

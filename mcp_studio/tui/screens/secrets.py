@@ -23,7 +23,7 @@ from mcp_studio.present.accounts import account_rows, claim_rows
 from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
 from mcp_studio.tui.app import StudioApp
-from mcp_studio.tui.screens.dialog import Choice, Choose, Confirm, Dialog, Parts
+from mcp_studio.tui.screens.dialog import Choice, Choose, Confirm, Dialog, Item, Parts
 from mcp_studio.tui.views.rows import Findable, TextView, glyphs
 from mcp_studio.vault.base import beside
 from mcp_studio.vault.file import file_in
@@ -115,8 +115,8 @@ class TokenView(Dialog[bool]):
     @work(group="do", exclusive=True)
     async def action_forget(self) -> None:
         options = (
-            ("token", "The tokens: no request is sent, they stay valid until they expire"),
-            ("client", "The client, too: the next sign-in registers a new one"),
+            Item("The tokens: no request is sent, they stay valid until they expire", "token"),
+            Item("The client, too: the next sign-in registers a new one", "client"),
         )
         if what := await self.app.push_screen_wait(Choose(f"Forget what of {self._server}?", options)):
             await self.app.studio.signing.forget(self._server, client=what == "client")
@@ -201,7 +201,7 @@ class Passphrase(Dialog[str]):
         else:
             self.dismiss(typed[0])
             return
-        self.refuse(problem)
+        self.note(problem, "bad")
 
 
 class PassphraseAsker:
@@ -253,8 +253,8 @@ async def offered(screen: Screen[Any], redactor: Redactor, servers: list[ServerC
         return servers
     them = "it" if len(found) == 1 else "them"
     options = (
-        ("keep", f"Keep {them} in the keyring, and write ${{keyring:{found[0].name}}}"),
-        ("clear", f"Write {them} into the file in clear"),
+        Item(f"Keep {them} in the keyring, and write ${{keyring:{found[0].name}}}", "keep"),
+        Item(f"Write {them} into the file in clear", "clear"),
     )
     places = ", ".join(dict.fromkeys(safe(one.key, 60) for one in found))
     title = f"{units.plural(len(found), 'secret')} in clear: {places}"

@@ -11,7 +11,7 @@ from textual.containers import Horizontal
 from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
-from textual.widgets import Label, Select, Static, TextArea
+from textual.widgets import Label, Select, TextArea
 
 from mcp_studio.config.expand import effective
 from mcp_studio.config.model import ServerConfig, Source
@@ -86,7 +86,6 @@ class ServerForm(Dialog[ServerConfig]):
             Select(options, value=places[0], allow_blank=False, compact=True),
             id="place",
         )
-        yield Static(id="note")
 
     def on_mount(self) -> None:
         self.query_one("#import_servers").display = self._old is None

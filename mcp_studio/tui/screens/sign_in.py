@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable
-from typing import ClassVar, cast
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
 from weakref import WeakKeyDictionary
 
 from textual import getters, on, work
@@ -26,7 +26,7 @@ from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.session.state import Status
 from mcp_studio.tui import server_files
 from mcp_studio.tui.app import StudioApp
-from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog, Parts
+from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog, Item, Parts
 from mcp_studio.tui.screens.secrets import Exchanges, TokenView
 from mcp_studio.tui.views.rows import Line, VirtualList, glyphs, spread
 from mcp_studio.urls import judge
@@ -36,10 +36,10 @@ _NO_TOKENS = {
     "none": "Its entry says that nobody signs in: [auth] kind is none.",
     "": "Its credentials are configured: headers, or a name in its address.",
 }
-_PLACES: tuple[tuple[Keeping, str], ...] = (
-    ("keyring", "The keyring of the system"),
-    ("memory", "Memory: forgotten when the studio ends"),
-    ("file", "An encrypted file from now on: requires a passphrase"),
+_PLACES: Sequence[Item[Keeping]] = (
+    Item("The keyring of the system", "keyring"),
+    Item("Memory: forgotten when the studio ends", "memory"),
+    Item("An encrypted file from now on: requires a passphrase", "file"),
 )
 _WARNINGS: dict[Keeping, str] = {
     "memory": "Tokens are stored in memory only: after the next start you have to sign in again.",
@@ -130,7 +130,7 @@ class SignInDialog(Dialog[Answer]):
         yield Static(id="about", classes="quiet gap", markup=False)
         yield VirtualList(_draw, key=lambda step: step.name, id="steps")
         yield Input(placeholder="where the browser ends up, if it cannot come back", id="redirect", compact=True)
-        yield Static(id="refusal", classes="bad", markup=False)
+        yield Static(id="note", markup=False)
         yield Static(id="card")
         yield OptionList()
         yield Input(placeholder="client id", id="client-id", compact=True)
@@ -225,7 +225,7 @@ class SignInDialog(Dialog[Answer]):
         if at == "choosing" and self._run is not None:
             self.issuers.set_options(Option(Content(safe(issuer, 600))) for issuer in self._run.choices)
             self.issuers.highlighted = 0
-        self.refuse("")
+        self.note("")
         focus = {"choosing": self.issuers, "client": self.client_id}.get(at)
         self.set_focus(focus or self.query_one(f"#{offered[0]}", Button))
         self.refresh_bindings()
@@ -274,7 +274,7 @@ class SignInDialog(Dialog[Answer]):
         """The HTTP exchanges of the step under the cursor."""
         step = self.steps.row
         if step is None or not step.exchanges:
-            self.refuse("Nothing was sent for this step.")
+            self.note("Nothing was sent for this step.", "bad")
         else:
             self.app.push_screen(Exchanges(step))
 
@@ -297,7 +297,7 @@ class SignInDialog(Dialog[Answer]):
                 await signing.accounts.unlock()
             self._follow(signing.sign_in(self._config.name, step_by_step=step_by_step))
         except StudioError as error:
-            self.refuse(f"{error.message} {error.hint}")
+            self.note(f"{error.message} {error.hint}", "bad")
 
     def action_send(self) -> None:
         """Send the request that is shown."""
@@ -312,7 +312,7 @@ class SignInDialog(Dialog[Answer]):
     async def action_open_page(self) -> None:
         if (run := self._run) is not None and not await run.open_page():
             why = f"Not opened: {run.refusal}" if run.refusal else "There is no browser here. Copy the address."
-            self.refuse(why)
+            self.note(why, "bad")
 
     def action_copy(self) -> None:
         """Copy the page's address; the redirect, where a client has to be registered with it."""
@@ -333,9 +333,9 @@ class SignInDialog(Dialog[Answer]):
             elif run.state == "choosing" and self.issuers.highlighted is not None:
                 run.choose(run.choices[self.issuers.highlighted])
         except StudioError as error:  # what is wrong stays to be put right
-            self.refuse(f"{error.message} {error.hint}")
+            self.note(f"{error.message} {error.hint}", "bad")
         else:
-            self.refuse("")
+            self.note("")
             for field in self.query(Input):
                 field.value = ""
 
@@ -350,7 +350,7 @@ class SignInDialog(Dialog[Answer]):
         if place == "file" and studio.config.settings.secrets != "file":
             file = await server_files.keep_secrets_in_file(studio)
             self.app.say(f'{file} says so now: [secrets] store = "file".')
-        studio.signing.accounts.keep_in(cast("Keeping", place))
+        studio.signing.accounts.keep_in(place)
         await self._look_up_place()
 
     def action_token(self) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from textual import getters, on, work
 from textual.containers import Horizontal
 from textual.widget import Widget
-from textual.widgets import Button, Input, Static
+from textual.widgets import Button, Input
 
 from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import Json, dumps, mapping
@@ -68,7 +68,6 @@ class WorkflowDialog(RunDialog):
         yield FormView(empty="The workflow takes no inputs.")
         steps = VirtualList[Row](_draw, key=lambda row: row[1].path, id="steps", empty="No steps.")
         yield Horizontal(steps, Findable(JsonView()))
-        yield Static(id="note", markup=False)
 
     def on_mount(self) -> None:
         if self.file.value:
