@@ -10,10 +10,10 @@ from textual.widgets import Button, Input, Select, Tab
 
 from mcp_studio.call.call import Succeeded
 from mcp_studio.config.model import Settings
-from mcp_studio.tui.panes.header import KeyBar
 from mcp_studio.tui.screens.dialog import Confirm
 from mcp_studio.tui.screens.search import Search
 from mcp_studio.tui.screens.studio import Help, Jump, ThemePicker
+from mcp_studio.tui.views.key_bar import KeyBar
 from mcp_studio.tui.views.rows import choose
 from tests.support import python_server
 from tests.tui.stage import Stage, on_stage, raw, stdio

@@ -37,6 +37,7 @@ from mcp_studio.tui.form.json_editor import JsonEditor
 from mcp_studio.tui.form.view import FormView
 from mcp_studio.tui.panes.history import HistoryList, SavedCalls
 from mcp_studio.tui.panes.pane import Pane
+from mcp_studio.tui.panes.result import COLOURS
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.rows import Findable, TextView, glyphs
 
@@ -45,7 +46,6 @@ RISKS = {"read": ("r reads", "$risk-read"), "write": ("w writes", "$risk-write")
 EMPTY = "No tool selected.\n\nMove the cursor in the catalog (2): what it is on is shown here."
 _INSTRUCTIONS = 3_000
 """Characters of what a server tells models about itself."""
-_COLOURS = {"ok": "$state-ready", "busy": "$state-busy", "bad": "$state-failed", "off": "$quiet"}
 _WHOLE = ""
 """Under this pointer the text of the JSON tab is kept while it is no JSON."""
 _DEEP = re.compile(r"(?<!\S)(/[^/\s]+){3,}(?=(/[^/\s]+){3}(?!\S))")
@@ -169,7 +169,7 @@ class CallPane(Pane, scope="call"):
             return
         tone = connections.tone(studio.manager.status(server))
         title, *rest = _summary(studio, server)
-        text = Content.assemble((title, f"bold {_COLOURS[tone]}"), *(f"\n{line}" for line in rest))
+        text = Content.assemble((title, f"bold {COLOURS[tone]}"), *(f"\n{line}" for line in rest))
         self.query_one("#description", Static).update(text)
         needs, button = studio.manager.status(server).state == "needs_auth", self.query_one("#server-repeat", Button)
         button.label = "Sign in" if needs else "Reconnect" if tone == "ok" else "Connect"

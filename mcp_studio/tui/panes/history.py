@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from mcp_studio.jsontext import Json, printable
 from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.schema.field import errors
+from mcp_studio.schema.form import build
 from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.call_draft import CallDraft, draft_of
@@ -41,7 +42,7 @@ class HistoryList(VirtualList[SavedCall | Past]):
     def __init__(self, ref: Ref, saved: SavedCalls) -> None:
         key = saved.app.key_of("save_call")
         empty = f"No calls yet. All are listed here, also those of the command line; {key} saves one under a name."
-        super().__init__(self._draw_call, key=_key, empty=empty)
+        super().__init__(self._draw_call, key=lambda row: row.id if isinstance(row, Past) else row.file, empty=empty)
         self._ref = ref
         self._saved = saved
 
@@ -97,8 +98,7 @@ class HistoryList(VirtualList[SavedCall | Past]):
             self._change(self._saved.delete)
 
     def _draw_call(self, row: SavedCall | Past, width: int, selected: bool) -> Line:
-        marks = [*self._saved.marked]
-        return _line(row, width, marks.index(_key(row)) + 1 if _key(row) in marks else 0)
+        return _line(row, width, self._saved.marked)
 
     def _change(self, work: Callable[[SavedCall], Coroutine[Any, Any, None]]) -> None:
         if isinstance(self.row, SavedCall):
@@ -120,7 +120,7 @@ class SavedCalls:
         self.app = pane.app
         self._filled: dict[Ref, SavedCall] = {}
         """The saved call with which the form of an entry was filled."""
-        self.marked: dict[object, SavedCall | Past] = {}
+        self.marked: list[SavedCall | Past] = []
         """Calls of any tools that become the steps of a workflow, in the order in which they were marked."""
 
     @property
@@ -139,8 +139,10 @@ class SavedCalls:
         from mcp_studio.tui.screens.dialog import Choose, Item
 
         calls, failed = await asyncio.to_thread(self.places.load)
-        options = [Item[SavedCall | str](one.name, one, f"{one.ref}   {one.description or one.where}") for one in calls]
-        options += [Item(Path(one.file).name, one.file, one.message) for one in failed]
+        options: list[Item[SavedCall | str]] = [
+            *(Item(one.name, one, f"{one.ref}   {one.description or one.where}") for one in calls),
+            *(Item(Path(one.file).name, one.file, one.message) for one in failed),
+        ]
         if not options:
             self.app.say(f"No saved calls yet. {self.app.key_of('save_call')} saves the call that is shown.")
         elif chosen := await self.app.push_screen_wait(Choose("Saved calls", options)):
@@ -225,20 +227,20 @@ class SavedCalls:
 
     def mark(self, row: SavedCall | Past) -> None:
         """Make a call a step of the workflow that `export` writes, or no longer."""
-        loss = row.loss if isinstance(row, Past) else ""
         if row.ref.kind != "tool":
             self.app.say("A workflow calls tools only.", "warning")
-        elif self.marked.pop(_key(row), None) is None:
-            self.marked[_key(row)] = row
-            if loss:
-                self.app.say(loss, "warning")
+        elif row in self.marked:
+            self.marked.remove(row)
+        else:
+            self.marked.append(row)
+            if isinstance(row, Past) and row.loss:
+                self.app.say(row.loss, "warning")
         self.tell_marks()
 
     def tell_marks(self) -> None:
         """Say in the border how many calls are marked, of this and of other tools."""
         count = units.plural(len(self.marked), "marked call")
-        hint = f"{count} · {self.app.key_of('save')} saves a workflow of them"
-        self.pane.show_note(hint if self.marked else f"{self.app.key_of('mark')} marks a step of a workflow")
+        self.pane.show_note(f"{count} · {self.app.key_of('save')} saves a workflow of them" if self.marked else "")
 
     async def save_workflow(self, row: SavedCall | Past | None) -> None:
         """Save the marked calls, else the one under the cursor, as a workflow."""
@@ -246,7 +248,7 @@ class SavedCalls:
 
         if not self.marked and row is not None:
             self.mark(row)
-        rows = ((one, fill(one, secrets=False) if isinstance(one, SavedCall) else one) for one in self.marked.values())
+        rows = ((one, fill(one, secrets=False) if isinstance(one, SavedCall) else one) for one in self.marked)
         if await save_workflow(self.app, [(one.ref.server, one.ref.name, call.arguments, None) for one, call in rows]):
             self.marked.clear()
             self.tell_marks()
@@ -256,7 +258,7 @@ class SavedCalls:
         from mcp_studio.tui.screens.calls import FillIn
 
         schema: Json = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
-        form = FillIn(f"Rename {saved.name}", str(saved.file), schema, {"name": saved.name})
+        form = FillIn(f"Rename {saved.name}", str(saved.file), build(schema, strict=True), {"name": saved.name})
         if value := await self.app.push_screen_wait(form):
             await asyncio.to_thread(self.places.rename, saved, str(value["name"]).strip())
 
@@ -269,12 +271,8 @@ class SavedCalls:
             await asyncio.to_thread(self.places.delete, saved)
 
 
-def _key(row: SavedCall | Past) -> object:
-    return row.file if isinstance(row, SavedCall) else row.id
-
-
-def _line(row: SavedCall | Past, width: int, step: int) -> Line:
-    """One call; `step` is its number in the workflow that is being made, 0 where it is not marked."""
+def _line(row: SavedCall | Past, width: int, marked: Sequence[SavedCall | Past]) -> Line:
+    """One call; of a marked one also its number in the workflow that is being made."""
     signs = glyphs()
     what = safe(printable(row.arguments, indent=None)[:_SUMMARY], _SUMMARY) if row.arguments else "no arguments"
     if isinstance(row, SavedCall):
@@ -290,7 +288,7 @@ def _line(row: SavedCall | Past, width: int, step: int) -> Line:
         what = f"{safe(row.said, 200)}  {'too large to be kept' if row.large else what}".lstrip()
         what += "  (a secret is left out)" if row.left_out else ""
     head.append((f"  {what}", look))
-    mark = f" {signs.marked} step {step}" if step else ""
+    mark = f" {signs.marked} step {marked.index(row) + 1}" if row in marked else ""
     return spread(head, [(end, "dim"), (mark, "accent")], width)
 
 

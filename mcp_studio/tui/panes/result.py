@@ -168,8 +168,9 @@ class ResultPane(Pane, scope="result"):
         """Put the view of the tab into the pane, unless it is there already."""
         outcome = self._outcome
         shown = isinstance(outcome, (Succeeded, ToolFailed, Rejected))
-        drawn = (self.call, outcome.violations, self.tab, self._markdown) if shown else None
-        if shown and drawn == self._drawn:
+        verb = "" if self._opened is None else "reads" if self._opened.verb == "read" else "calls"
+        drawn = (self.call, outcome.violations, self.tab, self._markdown) if shown else (self.call, outcome, verb)
+        if drawn == self._drawn:
             return
         if shown:
             self._tabs[self._key] = self.tab
@@ -190,7 +191,6 @@ class ResultPane(Pane, scope="result"):
             card = Static(Content.assemble(*connections.http_parts(outcome.error, why="")))
             self.place.mount(card, Button("Exit report", compact=True, action="screen.exit_report"))
         elif self.call is None:
-            verb = "" if self._opened is None else "reads" if self._opened.verb == "read" else "calls"
             hint = f" {self.app.key_of('submit')} {verb} it." if verb else ""
             self.place.mount(Static(f"No result yet.{hint}", classes="quiet", markup=False))
 
@@ -267,7 +267,8 @@ class ResultPane(Pane, scope="result"):
         shorter = [line, line.rpartition(" · ")[0], line.partition(" round trip")[0], line.partition(" · ")[0]]
         line = next((words for words in shorter if cell_len(words) <= room), shorter[-1])
         text = Content.styled(f"{getattr(glyphs(), GLYPHS[tone])} {line}", COLOURS[tone]) if line else Content("")
-        self.query_one("#result-status", Static).update(text)
+        if (status := self.query_one("#result-status", Static)).content != text:  # to set it lays the screen out anew
+            status.update(text)
 
     def _draw_progress(self) -> None:
         """Elapsed time and progress move on while it runs."""

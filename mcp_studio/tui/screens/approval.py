@@ -20,8 +20,8 @@ from mcp_studio.jsontext import pretty
 from mcp_studio.present.definition import cautions
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import Answer, InputRequest
-from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog, Item, Parts, diff_lines, section
-from mcp_studio.tui.screens.elicitation import LATER, RequestDialog
+from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog, Item, Parts, diff_lines, fact, section
+from mcp_studio.tui.screens.elicitation import LATER, RequestDialog, Times
 from mcp_studio.tui.server_files import put_rule
 
 _SHOWN = 8_000
@@ -42,9 +42,7 @@ class Approval(RequestDialog):
         Choice("decline", "Deny"), Choice("edit", "Edit"), LATER,
     )  # fmt: skip
 
-    def __init__(
-        self, request: InputRequest, times: Callable[[InputRequest], str], edit: Callable[[], None] | None = None
-    ) -> None:
+    def __init__(self, request: InputRequest, times: Times, edit: Callable[[], None] | None = None) -> None:
         if not request.server:  # no call waits, but a step of a workflow, and its message is what it asks
             self.choices = (Choice("accept", "Go on", "primary", Answer("accept")), *self.choices[1:])
         super().__init__(request, times)
@@ -153,13 +151,8 @@ class ProjectTrust(Dialog[bool]):
 def what_starts(server: ServerConfig) -> Parts:
     """What an entry starts or connects to; of headers and variables the names only, as values can be secrets."""
     if server.url:
-        warnings = [(f"\n  {safe(caution, 1_000)}", "$warning") for caution in cautions(server)]
-        return ["  connects to  ", safe(server.url, 1_000), *_row("headers", ", ".join(server.headers)), *warnings]
+        warnings = ((f"{safe(caution, 1_000)}\n", "$warning") for caution in cautions(server))
+        return [*fact("connects to", server.url), *fact("headers", ", ".join(server.headers)), *warnings]
     argv = shlex.join((server.command, *server.args))
     names = ", ".join((*server.env, *server.inherit_env))
-    folder = server.cwd or "the folder you are in"
-    return ["  runs  ", (safe(argv, 4_000), "bold"), *_row("env", names), *_row("in", folder)]
-
-
-def _row(label: str, text: str) -> Parts:
-    return [f"\n  {label:<6}", safe(text, 1_000)] if text else []
+    return [*fact("runs", argv, "bold"), *fact("env", names), *fact("in", server.cwd or "the folder you are in")]

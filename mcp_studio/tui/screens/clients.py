@@ -29,13 +29,10 @@ from mcp_studio.safetext import safe
 from mcp_studio.studio import Studio
 from mcp_studio.tui import server_files
 from mcp_studio.tui.screens.approval import what_starts
-from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts, TickList, diff_lines, section
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts, TickList, diff_lines, fact, section
 from mcp_studio.tui.screens.secrets import offered
 
-_NOTHING = (
-    "No servers found: other clients, such as Claude Code, Cursor or VS Code, have no file with servers in it, "
-    "neither among your own files nor in this folder."
-)
+_NOTHING = "No servers found: Claude Code, Cursor and others have no file with servers, here or among your own files."
 _WELCOME = "mcp-studio shows every MCP server, its tools, resources and prompts, calls them, and keeps every message."
 _LINES = 12
 
@@ -105,22 +102,19 @@ class ImportServers(Dialog[ServerConfig]):
         parts: Parts = [_NOTHING]
         if self._found:
             server = self._found[self.servers.highlighted or 0].server
-            parts = [*what_starts(server), f"\n  from  {safe(server.source.file, 500)}"]
+            parts = [*what_starts(server), *fact("from", server.source.file)]
         # Each on one line: nothing in a file can write a line that looks like one of ours.
         parts += [f"\n{safe(problem, 2_000)}" for problem in self._problems[:_LINES]]
         self.query_one("#about", Static).update(Content.assemble(*parts))
 
-    def action_submit(self) -> None:
+    @work(group="import", exclusive=True)
+    async def action_submit(self) -> None:
         if not self._found:
             super().action_submit()
             return
-        chosen = [self._found[place].server for place in self.servers.ticked]
-        if chosen:
-            self.run_worker(self._add(chosen), group="import", exclusive=True)
-        else:
+        servers = [self._found[place].server for place in self.servers.ticked]
+        if not servers:
             self.app.say("No server is ticked; space ticks the one under the cursor.", "warning")
-
-    async def _add(self, servers: list[ServerConfig]) -> None:
         ready = await offered(self, self.app.studio.redactor, servers)
         started: list[ServerConfig] = []
         for server in ready or ():

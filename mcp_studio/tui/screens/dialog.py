@@ -22,9 +22,9 @@ from textual.widgets.button import ButtonVariant
 from textual.widgets.option_list import Option
 
 from mcp_studio.safetext import safe
-from mcp_studio.tui.actions import bindings
+from mcp_studio.tui.actions import KEYS, bindings
 from mcp_studio.tui.app import StudioApp
-from mcp_studio.tui.panes.header import KeyBar
+from mcp_studio.tui.views.key_bar import KeyBar
 from mcp_studio.tui.views.rows import SearchView, glyphs
 
 _SEARCHED = 12
@@ -37,12 +37,12 @@ Parts = list[Part]
 _DIFF_LINES = 400
 """Lines of a difference that are shown."""
 _SCROLLS = {
-    "up": "scroll_up", "down": "scroll_down", "k": "scroll_up", "j": "scroll_down", "pageup": "scroll_page_up",
-    "pagedown": "scroll_page_down", "home": "scroll_home", "g": "scroll_home", "end": "scroll_end", "G": "scroll_end",
+    "cursor_up": "scroll_up", "cursor_down": "scroll_down", "page_up": "scroll_page_up",
+    "page_down": "scroll_page_down", "first": "scroll_home", "last": "scroll_end",
 }  # fmt: skip
-"""What keys of lists do to the body while a button has the focus."""
-_MOVES = {"up": "cursor_up", "down": "cursor_down", "pageup": "page_up", "pagedown": "page_down"}
-"""What they do to the list of what is found while a field has the focus."""
+"""What actions of lists do to the body while a button has the focus."""
+_LISTS = {key: action for action in _SCROLLS for key in KEYS[action].keys.split(",")}
+"""The same by keys; those of more than a letter move the cursor of what is found while a field has the focus."""
 
 
 class Choice(NamedTuple):
@@ -63,7 +63,7 @@ class Dialog(ModalScreen[T]):
     """
 
     app = getters.app(StudioApp)
-    BINDINGS: ClassVar[list[BindingType]] = bindings("dialog")
+    BINDINGS = bindings("dialog")
     choices: tuple[Choice, ...] = (Choice("back", "Close"),)
     listed = ""
     """Selector of a list that the arrows move while a field has the focus."""
@@ -92,12 +92,13 @@ class Dialog(ModalScreen[T]):
         with Vertical(id="box") as box:
             box.border_title = Content(safe(self.title or "", 200))
             inside = [*self.body()]
-            if all(widget.id != "note" for widget in inside):
-                inside.append(Static(id="note", markup=False))
             yield VerticalScroll(*inside, id="body", can_focus=False)
-            with Horizontal(id="buttons"):
-                for letter, choice in zip(letters(self.choices), self.choices, strict=True):
-                    yield Button(underlined(choice.label, letter), id=choice.action, variant=choice.variant)
+            with Vertical(id="foot"):
+                if all(widget.id != "note" for widget in inside):
+                    yield Static(id="note", markup=False)
+                with Horizontal(id="buttons"):
+                    for letter, choice in zip(letters(self.choices), self.choices, strict=True):
+                        yield Button(underlined(choice.label, letter), id=choice.action, variant=choice.variant)
         yield KeyBar(self._label)
 
     def _label(self, action: str) -> str:
@@ -132,11 +133,11 @@ class Dialog(ModalScreen[T]):
         if choice is not None:
             event.stop()
             self.query_one(f"#{choice.action}", Button).press()
-        elif isinstance(self.focused, Button) and event.key in _SCROLLS:
-            getattr(self.query_one("#body"), _SCROLLS[event.key])(animate=False)
-        elif self.listed and isinstance(self.focused, Input) and event.key in _MOVES:
+        elif isinstance(self.focused, Button) and event.key in _LISTS:
+            getattr(self.query_one("#body"), _SCROLLS[_LISTS[event.key]])(animate=False)
+        elif self.listed and isinstance(self.focused, Input) and len(event.key) > 1 and event.key in _LISTS:
             event.stop()
-            await self.query_one(self.listed).run_action(_MOVES[event.key])
+            await self.query_one(self.listed).run_action(_LISTS[event.key])
 
     def dismiss(self, result: T | None = None) -> AwaitComplete:
         """Leave; what comes after that, as the second press of a button, changes nothing."""
@@ -173,7 +174,7 @@ class Dialog(ModalScreen[T]):
     def note(self, text: str, look: str = "") -> None:
         """Say something, plain, `quiet`, or with the sign of `ok`, `bad` or `warn`.
 
-        It stands where the body has `#note`, else below everything.
+        It stands where the body has `#note`, else between body and buttons.
         """
         sign = {"ok": f"{glyphs().ok} ", "bad": f"{glyphs().bad} ", "warn": f"{glyphs().warning} "}.get(look, "")
         for place in self.query("#note").results(Static):  # gone, where what runs ends after the dialog
@@ -335,6 +336,11 @@ def section(title: str, lines: Iterable[Part]) -> Iterator[Part]:
         if not number:
             yield f"\n{title}\n", "bold $accent"
         yield f"  {line}\n" if isinstance(line, str) else (f"  {line[0]}\n", line[1])
+
+
+def fact(label: str, text: str, look: str = "") -> Parts:
+    """A line with a label; nothing where there is no text. Foreign text is made safe here."""
+    return [(f"{label:<12}", "$quiet"), (safe(text, 4_000), look), "\n"] if text else []
 
 
 _SIGNS = {"+": "$text-success", "-": "$text-error", "@": "$quiet"}

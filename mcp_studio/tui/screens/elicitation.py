@@ -35,6 +35,7 @@ from mcp_studio.urls import judge
 
 DECLINE = Choice("decline", "Decline", answer=Answer("decline"))
 CANCEL, LATER = Choice("cancel", "Cancel", answer=Answer("cancel")), Choice("back", "Later")
+Times = Callable[[InputRequest], str]
 _ADDRESS = 10_000
 """Characters of an address that are shown."""
 
@@ -53,7 +54,7 @@ class RequestDialog(Dialog[Answer]):
     wants = ""
     """What follows the server's name in the title."""
 
-    def __init__(self, request: InputRequest, times: Callable[[InputRequest], str]) -> None:
+    def __init__(self, request: InputRequest, times: Times) -> None:
         tool = request.subject.removeprefix(f"{request.server}.")
         subject = f" · {tool} is waiting" if tool else ""
         super().__init__(f"{safe(request.server, 40)} {self.wants}{safe(subject, 80)}")
@@ -94,7 +95,7 @@ class Elicitation(RequestDialog):
     wants = "requests input"
     choices = (Choice("accept", "Accept", "primary"), DECLINE, CANCEL, LATER)
 
-    def __init__(self, request: InputRequest, times: Callable[[InputRequest], str]) -> None:
+    def __init__(self, request: InputRequest, times: Times) -> None:
         super().__init__(request, times)
         self._form = build(request.schema, strict=True)
         self._view = FormView(empty="No fields to fill in.")
@@ -159,7 +160,7 @@ class UrlElicitation(RequestDialog):
     )  # fmt: skip
     state = getters.query_one("#state", Static)
 
-    def __init__(self, request: InputRequest, times: Callable[[InputRequest], str]) -> None:
+    def __init__(self, request: InputRequest, times: Times) -> None:
         super().__init__(request, times)
         self._page = judge(request.url)
 
@@ -250,12 +251,6 @@ class AnswerRuleDialog(Dialog[None]):
             yield self._form
         yield Static(id="written")
 
-    @on(Select.Changed)
-    @on(FormView.Changed)
-    def changed(self) -> None:
-        self.note("")
-        self.look()
-
     def _made(self, content: Json, *, tool: bool = False) -> AnswerRule:
         answer = self._answer._replace(content=content)
         return rule_for(self._request, answer, tool=tool, redact=self.app.studio.redactor.bytes)
@@ -268,8 +263,11 @@ class AnswerRuleDialog(Dialog[None]):
         action = cast("RuleAction", self.query_one("#action", Select).value)
         return replace(made, action=action, content=made.content if action == "accept" else None)
 
+    @on(Select.Changed)
+    @on(FormView.Changed)
     def look(self) -> None:
         """The rule as it is written, and what is left out of it."""
+        self.note("")
         rule, file = self.rule, self.app.studio.paths.answers_file
         written = safe(_toml(rule), 6_000, lines=True)
         parts: Parts = [(f"Written at the top of {file}\n", "$quiet"), written]

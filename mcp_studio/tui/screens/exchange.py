@@ -7,10 +7,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable, Sequence
-from typing import ClassVar, Literal, NamedTuple, cast
+from typing import Literal, NamedTuple, cast
 
 from textual import getters, on, work
-from textual.binding import BindingType
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Checkbox, Input, Select, Static
@@ -108,7 +107,7 @@ class ExchangeDialog(Dialog[tuple[Wish, WireMessage]]):
 
     TITLE = "Exchange"
     DEFAULT_CLASSES = "-large"
-    BINDINGS: ClassVar[list[BindingType]] = bindings("exchange")
+    BINDINGS = bindings("exchange")
     choices = (
         Choice("repeat", "Re-send", "primary"), Choice("copy_as", "Copy as…"), Choice("compare", "Compare"),
         Choice("back", "Close"),

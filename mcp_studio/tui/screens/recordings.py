@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 from textual import on, work
-from textual.binding import BindingType
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Button, Input, RadioButton, RadioSet, Select, Static
@@ -104,12 +103,10 @@ class Export(Dialog[None]):
         self.last_places[self._sends] = event.value
 
     @on(Input.Submitted)
-    def action_write(self) -> None:
+    @work(group="export", exclusive=True)
+    async def action_write(self) -> None:
         self.query_one("#write", Button).disabled = True
         part = self._parts[self.query_one(RadioSet).pressed_index]
-        self.run_worker(self._write(part), group="export", exclusive=True)
-
-    async def _write(self, part: Part) -> None:
         try:
             done = await (self._send(part) if self._sends else self._save(part))
         except (StudioError, OSError) as error:
@@ -181,7 +178,7 @@ class Sessions(Dialog[Opened]):
 
     TITLE = "Sessions"
     DEFAULT_CLASSES = "-large"
-    BINDINGS: ClassVar[list[BindingType]] = bindings("sessions")
+    BINDINGS = bindings("sessions")
     AUTO_FOCUS = "VirtualList"
     every = 3.0
     choices = (Choice("open", "Open", "primary"), Choice("delete", "Delete", "error"), Choice("back", "Close"))
@@ -216,7 +213,7 @@ class Sessions(Dialog[Opened]):
             shown = "The trace shows it now. " if info.path == self._shown else ""
             gone = f" The first {info.first - 1:,} messages had to go." if info.first > 1 else ""
             about = f"{shown}{info.problem or _ABOUT[_state(info)]}{gone}"
-            self.note(f"{about}\n{info.path} {info.origin} {info.version}")
+            self.note(f"{about} Written by mcp-studio {info.version}, {info.origin}.\n{info.path}")
 
     @on(Input.Submitted)
     @on(VirtualList.Chosen)

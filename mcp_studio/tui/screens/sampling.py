@@ -5,7 +5,7 @@ Specification, client/sampling. Whatever comes from the server passes `safe`; wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from textual import getters, on
 from textual.containers import VerticalScroll
@@ -20,7 +20,7 @@ from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.session.rules import message_result
 from mcp_studio.tui.form.json_editor import JsonEditor
 from mcp_studio.tui.screens.dialog import Choice
-from mcp_studio.tui.screens.elicitation import DECLINE, LATER, RequestDialog
+from mcp_studio.tui.screens.elicitation import DECLINE, LATER, RequestDialog, Times
 
 _LISTS_SINCE = "2025-11-25"
 _NEEDS: Mapping[str, tuple[str, ...]] = {
@@ -40,7 +40,7 @@ class Sampling(RequestDialog):
     area = getters.query_one("#text-reply", TextArea)
     json = getters.query_one(JsonEditor)
 
-    def __init__(self, request: InputRequest, times: Callable[[InputRequest], str]) -> None:
+    def __init__(self, request: InputRequest, times: Times) -> None:
         super().__init__(request, times)
         self._tools = offered(request.params)
         draft = mapping(request.draft)

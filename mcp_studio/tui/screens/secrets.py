@@ -23,14 +23,14 @@ from mcp_studio.present.accounts import account_rows, claim_rows
 from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
 from mcp_studio.tui.app import StudioApp
-from mcp_studio.tui.screens.dialog import Choice, Choose, Confirm, Dialog, Item, Parts
+from mcp_studio.tui.screens.dialog import Choice, Choose, Confirm, Dialog, Item, Parts, fact
 from mcp_studio.tui.views.rows import Findable, TextView, glyphs
 from mcp_studio.vault.base import beside
 from mcp_studio.vault.file import file_in
 from mcp_studio.vault.keyring import move
 
-_LABEL, _CLAIMS = 12, 8_000
-"""Cells of a label, and characters of the claims of one token."""
+_CLAIMS = 8_000
+"""Characters of the claims of one token."""
 _SOON = 60
 """Seconds before a token's end from which on that stands out."""
 
@@ -84,12 +84,12 @@ class TokenView(Dialog[bool]):
             looks["expires"] = "$state-busy" if account.refreshable or account.expires > now else "$state-failed"
         parts: Parts = []
         for label, text in account_rows(account, now):
-            parts += [(f"{label:<{_LABEL}}", "$quiet"), (text, looks.get(label, "")), "\n"]
+            parts += fact(label, text, looks.get(label, ""))
         for title, claims in (("Access token", account.claims), ("Identity token", account.id_claims)):
             if claims:  # in words what the registered claims say, then all of them
                 parts.append((f"\n{title}; its signature is not checked by the studio\n", "bold $accent"))
                 for label, text in claim_rows(claims, now):
-                    parts += [(f"{label:<{_LABEL}}", "$quiet"), text, "\n"]
+                    parts += fact(label, text)
                 parts.append((f"{safe(pretty(claims), _CLAIMS, lines=True)}\n", "$quiet"))
         if not account.claims:
             parts.append((f"\n{glyphs().dot} The access token is opaque: it says nothing here.\n", "$quiet"))
@@ -224,9 +224,7 @@ class PassphraseAsker:
         async with self._turn:
             now, file = time.monotonic(), file_in(self._app.studio.paths.state)
             if new:
-                reason = (
-                    f"Tokens and secrets will be stored in {file}, encrypted under a passphrase that you choose now."
-                )
+                reason = f"Tokens and secrets will be stored in {file}, encrypted under the passphrase that you choose."
             elif now - self._refused < _REST:
                 return ""
             else:
@@ -258,10 +256,7 @@ async def offered(screen: Screen[Any], redactor: Redactor, servers: list[ServerC
     )
     places = ", ".join(dict.fromkeys(safe(one.key, 60) for one in found))
     title = f"{units.plural(len(found), 'secret')} in clear: {places}"
-    match await screen.app.push_screen_wait(Choose(title, options, "keep")):
-        case "keep":
-            return await beside(move, servers, redactor)
-        case "clear":
-            return servers
-        case _:
-            return None
+    chosen = await screen.app.push_screen_wait(Choose(title, options, "keep"))
+    if chosen == "keep":
+        return await beside(move, servers, redactor)
+    return servers if chosen == "clear" else None

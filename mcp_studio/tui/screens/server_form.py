@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from textual import getters, on
+from textual import getters, on, work
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.timer import Timer
@@ -178,13 +178,12 @@ class ServerForm(Dialog[ServerConfig]):
             self.form.focus_field(place)
         self.note(f"{problem.message} {problem.hint}", "bad")
 
-    def action_test(self) -> None:
+    @work(group="test", exclusive=True)
+    async def action_test(self) -> None:
         """Connect without saving."""
-        if server := self._entry():
-            self.note("Connecting …", "quiet")
-            self.run_worker(self._test(server), group="test", exclusive=True)
-
-    async def _test(self, server: ServerConfig) -> None:
+        if (server := self._entry()) is None:
+            return
+        self.note("Connecting …", "quiet")
         try:
             report = await self.app.studio.test(await beside(effective, server))
         except StudioError as problem:
@@ -206,13 +205,13 @@ class ServerForm(Dialog[ServerConfig]):
             printed = f"\nIt printed: {safe(report.printed[-1], 300)}" if report.printed else ""
             self.note(reason + sign_in + printed, "bad")
 
-    def action_submit(self) -> None:
+    @work(group="save", exclusive=True)
+    async def action_submit(self) -> None:
         """Save and connect."""
-        if entry := self._entry():
-            self.run_worker(self._save([entry, *self._draft.more]), group="save", exclusive=True)
-
-    async def _save(self, servers: list[ServerConfig]) -> None:
-        place, name = self.query_one(Select).value, servers[0].name
+        if (entry := self._entry()) is None:
+            return
+        servers = [entry, *self._draft.more]
+        place, name = self.query_one(Select).value, entry.name
         assert isinstance(place, Source)
         try:
             if name in self.app.studio.manager.names() and name != self._server:

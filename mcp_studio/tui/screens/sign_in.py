@@ -26,7 +26,7 @@ from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.session.state import Status
 from mcp_studio.tui import server_files
 from mcp_studio.tui.app import StudioApp
-from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog, Item, Parts
+from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog, Item, Parts, fact
 from mcp_studio.tui.screens.secrets import Exchanges, TokenView
 from mcp_studio.tui.views.rows import Line, VirtualList, glyphs, spread
 from mcp_studio.urls import judge
@@ -257,14 +257,14 @@ class SignInDialog(Dialog[Answer]):
     def _before(self) -> Parts:
         """Nothing has begun."""
         parts: Parts = [f"{safe(reason, 1_000)}\n"] if (reason := self._reason) else []
-        parts += _row("scopes", " ".join(self._config.auth.scopes))
+        parts += fact("scopes", " ".join(self._config.auth.scopes))
         if self._refusal is not None:
             parts.append((f"{glyphs().bad} {safe(self._refusal.message, 600)}\n", "$state-failed"))
             parts.append("Keep tokens elsewhere stores them in memory or in an encrypted file.\n")
             return [*parts, (f"{safe(self._refusal.hint, 800, lines=True).replace('`', '')}\n", "$quiet")]
         how = "Your browser opens." if self._has_browser else "You get an address to open in a browser elsewhere."
         how = "No person is needed: the server's entry says how." if self._config.auth.alone else how
-        parts += [*_row("stored in", self._kept), *_warnings(self._warning)]
+        parts += [*fact("stored in", self._kept), *_warnings(self._warning)]
         return [*parts, (f"Nothing has been sent yet. {how}\n", "$quiet")]
 
     # What the person does
@@ -283,14 +283,12 @@ class SignInDialog(Dialog[Answer]):
         button = self.query_one(f"#{self.default}", Button)
         self.app.after_typing(self.action_take if isinstance(self.focused, Input) else button.press)
 
-    def action_begin(self, *, step_by_step: bool = False) -> None:
-        self.run_worker(self._begin(step_by_step=step_by_step), group="begin", exclusive=True)
-
     def action_step_by_step(self) -> None:
         """Begin, and stop before each request."""
         self.action_begin(step_by_step=True)
 
-    async def _begin(self, *, step_by_step: bool) -> None:
+    @work(group="begin", exclusive=True)
+    async def action_begin(self, *, step_by_step: bool = False) -> None:
         signing = self.app.studio.signing
         try:
             if not self._config.auth.alone:  # the passphrase of an encrypted file comes before the browser
@@ -385,10 +383,6 @@ def _draw(step: AuthStep, width: int, selected: bool) -> Line:
     return spread(left, [(right, "dim")], width)
 
 
-def _row(label: str, text: str, look: str = "") -> Parts:
-    return [(f"{label:<10}", "$quiet"), (safe(text, 600), look), "\n"] if text else []
-
-
 def _warnings(*texts: str) -> Parts:
     return [(f"{glyphs().warning} {safe(text, 400)}\n", "$state-busy") for text in dict.fromkeys(texts) if text]
 
@@ -399,12 +393,12 @@ def _browser(run: SignIn, *, has_browser: bool) -> Parts:
     seconds = max(0, int(run.until - time.monotonic()))
     left = f"  {seconds // 60}:{seconds % 60:02} left" if run.until else ""
     where = "Your browser has the page" if run.opened else "The page waits for you"
-    parts: Parts = [(where, "bold"), (f"{left}\n", "$quiet"), *_row("host", page.host or "none", "bold $accent")]
-    parts += _row("network", page.ascii_host if page.ascii_host != page.host else "", "bold $accent")
+    parts: Parts = [(where, "bold"), (f"{left}\n", "$quiet"), *fact("host", page.host or "none", "bold $accent")]
+    parts += fact("network", page.ascii_host if page.ascii_host != page.host else "", "bold $accent")
     parts += _warnings(*page.warnings, *run.warnings)
     if refusal := page.refusal or run.refusal:
         parts.append((f"{glyphs().bad} Not opened: {safe(refusal, 400)}\n", "$state-failed"))
-    parts += _row("redirect", run.redirect_uri)
+    parts += fact("redirect", run.redirect_uri)
     far = not (has_browser or run.opened)  # another machine's browser: what to copy, and the two ways back
     if far:
         parts += _warnings("No browser can be opened here: copy the address, and open it on your own machine.")
@@ -447,6 +441,6 @@ def _done(run: SignIn, status: Status | None) -> Parts:
         look = "$state-failed" if connections.tone(status) == "bad" else "$quiet"
         parts.append((f"{connections.state_words(status)}\n", look))
     if (account := run.account) is not None:
-        parts += [*_row("scopes", " ".join(account.scopes) or "none are named"), *_row("token", validity(account))]
-        parts += _row("stored in", account.kept)
+        parts += [*fact("scopes", " ".join(account.scopes) or "none are named"), *fact("token", validity(account))]
+        parts += fact("stored in", account.kept)
     return parts

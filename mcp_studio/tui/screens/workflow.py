@@ -30,6 +30,10 @@ from mcp_studio.workflow.records import RunStore
 from mcp_studio.workflow.run import ENDED, StepRun
 
 _FILE = "workflow:file"
+_ABOUT = (
+    "A workflow is a file that says which tools are called with what, and in which order.\n\nType its path above and "
+    "press enter, or mark calls ({key}) in the trace or in the tab History, and save them as one."
+)
 _LOOKS = {
     "pending": ("off", "dim"), "running": ("half", "warn"), "waiting": ("waiting", "accent"), "done": ("ok", "ok"),
     "failed": ("bad", "bad"), "skipped": ("dash", "dim"), "cancelled": ("off", "warn"),
@@ -66,7 +70,7 @@ class WorkflowDialog(RunDialog):
         last = str(self.app.studio.memory.drafts.get(_FILE) or "")
         yield Input(last, placeholder="The path of a workflow: TOML or JSON; enter loads it", id="file", compact=True)
         yield FormView(empty="The workflow takes no inputs.")
-        steps = VirtualList[Row](_draw, key=lambda row: row[1].path, id="steps", empty="No steps.")
+        steps = VirtualList[Row](_draw, key=lambda row: row[1].path, id="steps")
         yield Horizontal(steps, Findable(JsonView()))
 
     def on_mount(self) -> None:
@@ -81,6 +85,8 @@ class WorkflowDialog(RunDialog):
     @work(group="load", exclusive=True)
     async def load(self) -> None:
         """Read the file, and say what is wrong with it."""
+        if not self.file.value.strip():
+            return
         self._workflow = self._run = None
         try:
             self._workflow = workflow = await asyncio.to_thread(Workflow.load, self._path)
@@ -96,6 +102,10 @@ class WorkflowDialog(RunDialog):
         (self.file if self._run is None else self.steps).focus()
         found = await check(workflow, self.app.studio)
         self.note("\n".join(map(str, found)) or workflow.description, "warn" if found else "quiet")
+
+    def action_submit(self) -> object:
+        """Run, once there is something to run; before that load the file."""
+        return super().action_submit() if self._run is not None else self.load()
 
     # Running
 
@@ -155,7 +165,12 @@ class WorkflowDialog(RunDialog):
 
     def look(self) -> None:
         self.offer_pending()
-        run = self._run
+        run, flow = self._run, self._workflow
+        self.form.display = self.view.display = flow is not None
+        self.steps.empty = "No steps." if flow is not None else _ABOUT.format(key=self.app.key_of("mark"))
+        self.query_one("#edit", Button).disabled = not self.file.value
+        for button in self.query("#start, #from_here").results(Button):
+            button.disabled = run is None or self.has_class("-running")
         pause = self.query_one("#pause", Button)
         pause.label, pause.disabled = "Go on" if run and run.paused else "Pause", not self.has_class("-running")
         self.steps.show([*_rows(run.root)] if run is not None else [])

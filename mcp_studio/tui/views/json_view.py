@@ -18,7 +18,6 @@ from typing import ClassVar, NamedTuple
 
 from rich.cells import cell_len
 from textual import events
-from textual.binding import BindingType
 
 from mcp_studio.jsontext import Json
 from mcp_studio.present.units import plural, size
@@ -332,7 +331,7 @@ def marks_of(problems: Iterable[SchemaProblem], value: Json) -> dict[str, str]:
 class JsonView(SearchView, CursorView):
     """Shows JSON text as it came: numbers as typed, double keys, and what is broken too."""
 
-    BINDINGS: ClassVar[list[BindingType]] = bindings("json")
+    BINDINGS = bindings("json")
     COMPONENT_CLASSES: ClassVar[set[str]] = {KEY, STRING, NUMBER, CONSTANT, MARK}
 
     def __init__(self, data: bytes | str = b"", marks: Mapping[str, str] | None = None) -> None:
