@@ -174,9 +174,9 @@ class Passphrase(Dialog[str]):
     """
 
     DEFAULT_CLASSES = "-small"
-    choices = (Choice("submit", "Unlock", "primary"), Choice("back", "Cancel"))
 
     def __init__(self, reason: str, *, new: bool) -> None:
+        self.choices = (Choice("submit", "Set it" if new else "Unlock", "primary"), Choice("back", "Cancel"))
         super().__init__("New passphrase" if new else "Passphrase")
         self._reason = reason
         self._new = new

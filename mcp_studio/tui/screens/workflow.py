@@ -166,7 +166,7 @@ class WorkflowDialog(RunDialog):
     def look(self) -> None:
         self.offer_pending()
         run, flow = self._run, self._workflow
-        self.form.display = self.view.display = flow is not None
+        self.set_class(flow is None, "-empty")
         self.steps.empty = "No steps." if flow is not None else _ABOUT.format(key=self.app.key_of("mark"))
         self.query_one("#edit", Button).disabled = not self.file.value
         for button in self.query("#start, #from_here").results(Button):
