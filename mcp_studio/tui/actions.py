@@ -303,7 +303,7 @@ def bindings(*scopes: Scope) -> list[BindingType]:
     """Textual's bindings of some scopes; each has its action's id, so that `[keys]` can give it other keys.
 
     Keys with ctrl act before a field that has the focus sees them; letters are the field's. Keys that open a field act
-    first, too: what is typed next is for that.
+    first, too, as what is typed next is for that; and once more after the keys before them, which may move the focus.
     """
     from textual.binding import Binding
 
@@ -311,7 +311,7 @@ def bindings(*scopes: Scope) -> list[BindingType]:
     for id, title, scope, show, _, short in scoped(*scopes):
         keys = KEYS[id].keys.split(",") if id in KEYS else [UNBOUND]
         for priority in (True, False):
-            if some := [key for key in keys if (key.startswith("ctrl+") or (key, scope) in _OPEN) == priority]:
+            if some := [key for key in keys if key.startswith("ctrl+") == priority or (key, scope) in _OPEN]:
                 first = show and some[0] == keys[0]
                 joined = ",".join(some)
                 found.append(Binding(joined, id, short or title, first, priority=priority, tooltip=title, id=id))
