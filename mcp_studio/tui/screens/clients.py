@@ -99,12 +99,12 @@ class ImportServers(Dialog[ServerConfig]):
     @on(TickList.OptionHighlighted)
     def show_highlighted(self) -> None:
         """Show what the server under the cursor starts."""
-        parts: Parts = [_NOTHING]
+        parts: Parts = [f"{_NOTHING}\n"]
         if self._found:
             server = self._found[self.servers.highlighted or 0].server
             parts = [*what_starts(server), *fact("from", server.source.file)]
         # Each on one line: nothing in a file can write a line that looks like one of ours.
-        parts += [f"\n{safe(problem, 2_000)}" for problem in self._problems[:_LINES]]
+        parts += [f"{safe(problem, 2_000)}\n" for problem in self._problems[:_LINES]]
         self.query_one("#about", Static).update(Content.assemble(*parts))
 
     @work(group="import", exclusive=True)
