@@ -193,6 +193,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("open", "Fill the form with it", "history", show=True, short="Fill"),
     Action("repeat", "Re-run it", "history", show=True, short="Re-run"),
     Action("copy", "Copy its arguments as JSON", "history"),
+    Action("mark", "Mark or unmark it as a step of a workflow", "history", show=True, also="chain plan", short="Mark"),
+    Action("save", "Save the marked calls as a workflow", "history", also="export chain plan"),
     Action("edit", "Rename the saved call", "history"),
     Action("open_outside", "Open the file of the saved call in $EDITOR", "history"),
     Action("delete", "Delete it", "history"),
@@ -301,7 +303,8 @@ def bindings(*scopes: Scope) -> list[BindingType]:
     """Textual's bindings of some scopes. Each binding has the id of its action, so that `[keys]` can change its keys.
 
     Keys with ctrl act before the focused field gets them; letters belong to the field. A key that opens a field acts
-    first, too, because the letters typed next belong to that field.
+    first, too, because the letters typed next belong to that field; and once more after the keys before it, which may
+    have moved the focus.
     """
     from textual.binding import Binding
 
@@ -309,7 +312,7 @@ def bindings(*scopes: Scope) -> list[BindingType]:
     for id, title, scope, show, _, short in scoped(*scopes):
         keys = KEYS[id].keys.split(",") if id in KEYS else [UNBOUND]
         for priority in (True, False):
-            if some := [key for key in keys if (key.startswith("ctrl+") or (key, scope) in _OPEN) == priority]:
+            if some := [key for key in keys if key.startswith("ctrl+") == priority or (key, scope) in _OPEN]:
                 first = show and some[0] == keys[0]
                 joined = ",".join(some)
                 found.append(Binding(joined, id, short or title, first, priority=priority, tooltip=title, id=id))

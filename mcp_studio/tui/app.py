@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Coroutine, Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from textual.await_complete import AwaitComplete
 from textual.binding import BindingType
-from textual.dom import DOMNode
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.worker import Worker
 
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
@@ -129,7 +127,7 @@ class StudioApp(GuardedApp):
     def keep_theme(self, name: str) -> None:
         """Use a theme from now on, also after the next start."""
         self.theme = name
-        self.attempt(self, server_files.keep_theme(self.studio, name))
+        self.run_worker(server_files.keep_theme(self.studio, name))
 
     async def action_quit(self) -> None:
         """The main screen leaves, and asks first where calls run."""
@@ -146,13 +144,11 @@ class StudioApp(GuardedApp):
         text = f"{error.message} {error.hint}".strip() if isinstance(error, StudioError) else str(error)
         self.say(text, "error")
 
-    def attempt(self, node: DOMNode, work: Coroutine[Any, Any, None], group: str = "default") -> Worker[None]:
-        """Run work that a server or the disk can make fail, in a worker of a node; a failure is told."""
-        return node.run_worker(self._attempt(work), group=group, exclusive=group != "default")
-
-    async def _attempt(self, work: Coroutine[Any, Any, None]) -> None:
-        with self.failing():
-            await work
+    def is_told(self, error: BaseException) -> bool:
+        """What a server, the person or the disk makes fail in a worker is told, and ends nothing."""
+        if isinstance(error, (StudioError, OSError)):
+            self.fail(error)
+        return isinstance(error, (StudioError, OSError))
 
     @contextmanager
     def failing(self) -> Generator[None]:

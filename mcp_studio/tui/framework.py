@@ -101,8 +101,12 @@ class GuardedApp(App[int]):
     def get_line_filters(self) -> Sequence[LineFilter]:
         return [*super().get_line_filters(), WALL, *([COLOURLESS] if self.no_color else [])]
 
+    def is_told(self, error: BaseException) -> bool:
+        """Whether an error of a worker is no mistake of the app's own, and was told to the person."""
+        return False
+
     def _handle_exception(self, error: Exception) -> None:
-        if self._left(error):
+        if self._left(error) or (isinstance(error, WorkerFailed) and self.is_told(error.error)):
             return
         self.failure = self.failure or error
         self._return_code = 1

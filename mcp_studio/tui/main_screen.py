@@ -26,7 +26,7 @@ from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.bridge import Bridge, StudioChanged
 from mcp_studio.tui.panes.call import CallPane
 from mcp_studio.tui.panes.catalog import CatalogPane
-from mcp_studio.tui.panes.header import KeyBar, StudioHeader
+from mcp_studio.tui.panes.header import StudioHeader
 from mcp_studio.tui.panes.history import HistoryList
 from mcp_studio.tui.panes.inbox import InboxController
 from mcp_studio.tui.panes.pane import Pane
@@ -34,6 +34,7 @@ from mcp_studio.tui.panes.result import ResultPane
 from mcp_studio.tui.panes.servers import ServersPane
 from mcp_studio.tui.panes.tasks import TaskList
 from mcp_studio.tui.panes.trace import TracePane
+from mcp_studio.tui.views.key_bar import KeyBar
 
 if TYPE_CHECKING:
     from mcp_studio.vault.base import AskPassphrase

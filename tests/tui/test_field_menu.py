@@ -19,7 +19,7 @@ from mcp_studio.jsontext import Json, dumps, loads
 from mcp_studio.schema.field import Choice, Field, Flag, JsonField, List, Number, Object, Option, Text
 from mcp_studio.schema.keywords import wrong_format
 from mcp_studio.tui.form.json_editor import JsonEditor
-from mcp_studio.tui.screens.dialog import Choose
+from mcp_studio.tui.screens.dialog import Choose, Item
 from mcp_studio.tui.screens.insert import InsertFile, NoContents, When, contents, meaning, shape, understood, written
 from mcp_studio.tui.screens.insert import Paste as PasteDialog
 from tests.studio_support import stdio
@@ -285,9 +285,9 @@ async def test_a_short_list_of_choices_has_the_focus_and_a_long_one_is_searched(
     async with on_stage(raw(), ready=False) as stage:
         answers: list[str | None] = []
         for options, keys in (
-            ([("a", "One"), ("b", "[red]Two\x1b[31m")], ("enter",)),
-            ([(str(n), f"item {n}", "noted" * (n == 7)) for n in range(20)], (*"NOTED", "enter")),
-            ([(str(n), f"item {n}", "", "not now" * (n == 7)) for n in range(20)], (*"m7", "enter", "escape")),
+            ([Item("One", "a"), Item("[red]Two\x1b[31m", "b")], ("enter",)),
+            ([Item(f"item {n}", str(n), "noted" * (n == 7)) for n in range(20)], (*"NOTED", "enter")),
+            ([Item(f"item {n}", str(n), "", "not now" * (n == 7)) for n in range(20)], (*"m7", "enter", "escape")),
         ):
             stage.app.push_screen(Choose("Which?", options, now="b"), answers.append)
             dialog = await stage.dialog(Choose)

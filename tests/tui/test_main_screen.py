@@ -10,10 +10,10 @@ from textual.widgets import Button, Input, Select, Tab
 
 from mcp_studio.call.call import Succeeded
 from mcp_studio.config.model import Settings
-from mcp_studio.tui.panes.header import KeyBar
 from mcp_studio.tui.screens.dialog import Confirm
 from mcp_studio.tui.screens.search import Search
 from mcp_studio.tui.screens.studio import Help, Jump, ThemePicker
+from mcp_studio.tui.views.key_bar import KeyBar
 from mcp_studio.tui.views.rows import choose
 from tests.support import python_server
 from tests.tui.stage import Stage, on_stage, raw, stdio
@@ -269,3 +269,11 @@ async def test_what_is_typed_behind_a_slash_belongs_to_the_field_that_it_opens(p
         await stage.until(lambda: isinstance(stage.app.focused, Input), "the field")
         await stage.until(lambda: isinstance(f := stage.app.focused, Input) and f.value == "error/d", "all of it")
         assert stage.app.screen is stage.main
+
+
+async def test_the_filter_opens_where_its_key_comes_at_once_after_that_of_its_pane() -> None:
+    async with on_stage(raw()) as stage:
+        await stage.open("echo")
+        stage.main.set_focus(stage.main.call.button)
+        await stage.burst("2", "/")
+        await stage.until(lambda: stage.main.catalog.filter.has_focus, "the filter has the focus")

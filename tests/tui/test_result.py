@@ -16,7 +16,7 @@ from mcp_studio.tui.screens.approval import Approval
 from mcp_studio.tui.screens.dialog import Choose, Confirm
 from mcp_studio.tui.screens.exit_report import ExitReport
 from mcp_studio.tui.screens.query import Query
-from mcp_studio.tui.screens.result_parts import Picture, SaveResult
+from mcp_studio.tui.screens.result_parts import Picture, SaveFiles
 from mcp_studio.tui.views.content_view import Cards
 from mcp_studio.tui.views.table_view import TableView
 from tests.studio_support import stdio
@@ -104,7 +104,7 @@ async def test_blocks_of_every_kind_are_cards_that_keys_go_through_and_act_on(tm
         assert {"text", "image", "audio", "link"} <= set(kinds)
         await stage.shows("file · ", "enter reads it")
         await stage.press("s")
-        dialog = await stage.dialog(SaveResult)
+        dialog = await stage.dialog(SaveFiles)
         await stage.shows("the text", "image · image/png", "the whole result as JSON")
         dialog.query_one(Input).value = str(tmp_path / "none" / "\0")
         await stage.press("enter")

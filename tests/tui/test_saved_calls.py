@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from textual.widgets import Input
 
 from mcp_studio.call.call import InBackground, Succeeded
 from mcp_studio.call.load import Load
@@ -20,6 +21,8 @@ from mcp_studio.tui.screens.calls import CopyAs, FillIn, PasteCall, SaveCall
 from mcp_studio.tui.screens.dialog import Choose, Confirm
 from mcp_studio.tui.screens.exchange import Compare, Resend
 from mcp_studio.tui.screens.many_calls import LoadTest, figures_of
+from mcp_studio.tui.screens.result_parts import SaveFiles
+from mcp_studio.tui.screens.workflow import WorkflowDialog
 from tests.studio_support import stdio
 from tests.support import python_server
 from tests.tui.stage import Stage, on_stage, raw, ref
@@ -75,6 +78,38 @@ async def test_an_earlier_call_fills_the_form_and_is_run_again() -> None:
         assert json.loads(stage.app.clipboard) == {"text": "one"}
         await stage.press("e")
         await stage.told("This is not a saved call.")
+
+
+async def test_calls_marked_in_the_history_become_a_workflow_in_the_order_of_their_marks(tmp_path: Path) -> None:
+    async with on_stage(raw()) as stage:
+        for name, text in (("echo", "first"), ("echo", "second")):
+            await stage.open(name)
+            stage.main.call.fill({"text": text})
+            assert isinstance(await stage.call(), Succeeded)
+        await stage.open("add")
+        stage.main.call.fill({"a": 1, "b": 2})
+        assert isinstance(await stage.call(), Succeeded)
+        await history(stage, 1)
+        await stage.press("m")
+        await stage.shows('"b": 2.*◆ step 1', "1 marked call · s saves a workflow")
+        await stage.open("echo")
+        await history(stage, 2)
+        await stage.press("m", "end", "m", "home", "m")
+        await stage.shows('"second"', '"first".*◆ step 2', "2 marked calls", "Mark")
+        await stage.press("s")
+        dialog = await stage.dialog(SaveFiles)
+        dialog.query_one(Input).value = str(tmp_path / "plans")
+        await stage.press("enter")
+        shown = await stage.dialog(WorkflowDialog)
+        await stage.shows("Workflow: calls", "○ raw.add", "○ raw.echo")
+        assert Path(shown.file.value).parent == tmp_path / "plans"
+        written = json.loads(await asyncio.to_thread(Path(shown.file.value).read_bytes))
+        assert [(step["call"], step["arguments"]) for step in written["steps"]] == [
+            ("raw.add", {"a": 1, "b": 2}), ("raw.echo", {"text": "first"}),
+        ]  # fmt: skip
+        await stage.press("escape")
+        await home(stage)
+        assert not stage.main.call.saved.marked
 
 
 async def test_a_call_is_saved_replaced_renamed_run_and_deleted(project: Path, home: Path) -> None:

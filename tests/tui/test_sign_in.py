@@ -41,7 +41,7 @@ async def test_each_state_is_shown_with_what_can_be_done_in_it(monkeypatch: pyte
         await press(stage, "keep")
         await stage.shows("Where tokens are kept", "Memory: forgotten")
         await stage.press("enter")
-        await stage.shows("stored in memory", "! Tokens are stored in memory only", "You get an address to open")
+        await stage.shows("stored in +memory", "! Tokens are stored in memory only", "You get an address to open")
         assert stage.runs == []
         # Every step and its exchanges; leaving lets it go on.
         await press(stage, "begin")
@@ -63,7 +63,7 @@ async def test_each_state_is_shown_with_what_can_be_done_in_it(monkeypatch: pyte
         assert len(stage.runs) == 1
         # The page of the browser, on another machine.
         flow.browser()
-        await stage.shows("14:5. left", "host      auth.example", "No browser can be opened here")
+        await stage.shows("14:5. left", "host +auth.example", "No browser can be opened here")
         await stage.shows("Open page +Copy +Exchanges +Cancel +Later")
         assert "ssh -N -L 7338:127.0.0.1:7338 -p 2222 ada@10.0.0.1" in str(stage.app.screen.query_one("#card").render())
         copied: list[str] = []
@@ -82,7 +82,7 @@ async def test_each_state_is_shown_with_what_can_be_done_in_it(monkeypatch: pyte
         await stage.press("escape")  # out of the field, and not out of the dialog
         assert isinstance(stage.app.screen, SignInDialog)
         flow.browser("https://xn--exmple-cua.com/?a=1", warnings=("It was announced as another.",))
-        await stage.shows("network   xn--exmple-cua.com")
+        await stage.shows("network +xn--exmple-cua.com")
         assert "! It was announced as another." in str(stage.app.screen.query_one("#card").render())
         # Which authorization server, and which client.
         flow.to("choosing", choices=("https://a.example", "https://b.example\u202e"))
@@ -109,9 +109,7 @@ async def test_each_state_is_shown_with_what_can_be_done_in_it(monkeypatch: pyte
         await press(stage, "send_all")
         assert stage.run.told == ["go on", "run through"] and stage.run.step_by_step
         stage.run.to("done", account=account())
-        await stage.shows(
-            "✓ Signed in to github.", "scopes    read write", "token     valid for 59 min", "then renewed"
-        )
+        await stage.shows("✓ Signed in to github.", "scopes +read write", "token +valid for 59 min", "then renewed")
         await press(stage, "token")
         await stage.dialog(TokenView)
         await stage.press("escape", "escape")
@@ -129,13 +127,11 @@ async def test_a_token_is_told_renewed_and_ended_and_copied_only_after_asking(mo
         stage.accounts.known = account(claims={"sub": "ada\u202e", "exp": 1_800_000_000})
         show_token(stage.app, "github")
         await stage.dialog(TokenView)
-        await stage.shows(
-            "issuer      https://auth.example", "scopes      read write", "in 59 minutes", "c1, registered"
-        )
+        await stage.shows("issuer      https://auth.example", "scopes +read write", "in 59 minutes", "c1, registered")
         await stage.shows("Renew +Copy +Sign out +Forget… +Close")
         await press(stage, "refresh")
         await stage.told("The token is renewed.")
-        await stage.shows("scopes      renewed")
+        await stage.shows("scopes +renewed")
         stage.accounts.problem = StudioError("The refresh token is not accepted.", hint="Sign in anew.")
         await press(stage, "refresh")
         await stage.told("The refresh token is not accepted. Sign in anew.")
@@ -199,7 +195,7 @@ async def test_a_call_that_needs_more_than_was_given_signs_in_again(monkeypatch:
         await stage.until(lambda: stage.studio.manager.status("notes").state == "needs_auth", "a refusal")
         sign_in(stage.app, "notes")
         await stage.dialog(SignInDialog)
-        await stage.shows("stored in memory", "Nothing has been sent yet")
+        await stage.shows("stored in +memory", "Nothing has been sent yet")
         await press(stage, "begin")
         await stage.until(lambda: stage.studio.signing.running("notes"), "a sign-in")
         await visit(await visit(await page()))

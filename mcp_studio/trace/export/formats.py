@@ -116,8 +116,7 @@ def write_har(source: Source) -> Iterator[bytes]:
     head = {"version": "1.2", "creator": {"name": "mcp-studio", "version": __version__}, "comment": source.title}
     yield b'{"log":%b,"entries":[' % dumps(head)[:-1]
     for number in source.paced():
-        numbers = exchanges.get(number, [0])
-        if numbers[0] and numbers[0] not in done:
+        if (numbers := exchanges.get(number)) and numbers[0] not in done:
             yield (b",\n" if done else b"\n") + dumps(_entry([source.item(one) for one in numbers]))
             done.add(numbers[0])
     yield b"\n]}}\n"
@@ -125,8 +124,7 @@ def write_har(source: Source) -> Iterator[bytes]:
 
 def _http_exchanges(columns: Columns) -> dict[int, list[int]]:
     """For each entry of an exchange all entries of it, the head of its request first."""
-    found: dict[int, list[int]] = {}
-    newest: dict[tuple[int, int], list[int]] = {}
+    found, newest = dict[int, list[int]](), dict[tuple[int, int], list[int]]()
     for row, exchange in enumerate(columns.exchange):
         key, number = (columns.server[row], exchange), columns.first + row
         if exchange and columns.kind[row] == _HEAD:
@@ -178,28 +176,41 @@ _TELLING = 4
 
 
 def write_workflow(source: Source) -> Iterator[bytes]:
-    """The calls of tools as the steps of a workflow. A text that an earlier result gave first is a reference to it.
+    """The calls of tools as the steps of a workflow.
 
     Raises:
         UsageError: no tool was called.
     """
-    steps: list[Json] = []
-    known: dict[str, str] = {}
+    yield workflow_of(source.title, _tool_calls(source))
+
+
+def _tool_calls(source: Source) -> Iterator[tuple[str, str, Json, Json]]:
+    """The server, tool, arguments and structured result of each call of a tool."""
     for request in map(source.item, source.paced(source.requests())):
-        if request.method != "tools/call" or request.direction != "out" or request.follows:
-            continue
-        arguments = mapping(mapping(mapping(loads_or(request.body, exact=True)).get("params")).get("arguments"))
-        answer = source.answer_to(request.number)
-        result = mapping(mapping(loads_or(source.body(answer))).get("result")) if answer else {}
-        name = f"{re.sub('[^A-Za-z_]', '_', request.target)}_{len(steps) + 1}"
-        server, tool = request.server, request.target
+        if request.method == "tools/call" and request.direction == "out" and not request.follows:
+            params = mapping(mapping(loads_or(request.body, exact=True)).get("params"))
+            answer = source.answer_to(request.number)
+            result = mapping(mapping(loads_or(source.body(answer))).get("result")) if answer else {}
+            yield request.server, request.target, params.get("arguments"), result.get("structuredContent")
+
+
+def workflow_of(title: str, calls: Iterable[tuple[str, str, Json, Json]]) -> bytes:
+    """The file of a workflow whose steps are calls: server, tool, arguments, and the result where it is known. A text
+    that an earlier result gave first is a reference to it.
+
+    Raises:
+        UsageError: there is no call.
+    """
+    steps, known = list[Json](), dict[str, str]()
+    for number, (server, tool, arguments, result) in enumerate(calls, 1):
+        name = f"{re.sub('[^A-Za-z_]', '_', tool)}_{number}"
         call: Json = {"call": tool, "server": server} if "." in server else {"call": f"{server}.{tool}"}
-        steps.append({"id": name, **call, "arguments": _argument(arguments, known)})
-        for text, place in chain(_texts(arguments, ""), _texts(result.get("structuredContent"), f"${name}")):
+        steps.append({"id": name, **call, "arguments": _argument(mapping(arguments), known)})
+        for text, place in chain(_texts(arguments, ""), _texts(result, f"${name}")):
             known.setdefault(text, place if place[:1] == "$" else "")
     if not steps:
         raise UsageError("No tool is called in it, and a workflow has nothing else.")
-    yield pretty({"name": source.title or "calls", "steps": steps}).encode("utf-8", "backslashreplace") + b"\n"
+    return pretty({"name": title or "calls", "steps": steps}).encode("utf-8", "backslashreplace") + b"\n"
 
 
 def _argument(value: Json, known: Mapping[str, str]) -> Json:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from rich.cells import cell_len
 from rich.text import Text
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
@@ -75,7 +74,7 @@ class JsonEditor(Vertical):
     every digit and keys their order; control characters are shown as escapes.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = bindings("editor")
+    BINDINGS = bindings("editor")
 
     @dataclass
     class Changed(Message):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from textual import getters, on
+from textual import getters, on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
@@ -37,6 +37,7 @@ from mcp_studio.tui.form.json_editor import JsonEditor
 from mcp_studio.tui.form.view import FormView
 from mcp_studio.tui.panes.history import HistoryList, SavedCalls
 from mcp_studio.tui.panes.pane import Pane
+from mcp_studio.tui.panes.result import COLOURS
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.rows import Findable, TextView, glyphs
 
@@ -45,7 +46,6 @@ RISKS = {"read": ("r reads", "$risk-read"), "write": ("w writes", "$risk-write")
 EMPTY = "No tool selected.\n\nMove the cursor in the catalog (2): what it is on is shown here."
 _INSTRUCTIONS = 3_000
 """Characters of what a server tells models about itself."""
-_COLOURS = {"ok": "$state-ready", "busy": "$state-busy", "bad": "$state-failed", "off": "$quiet"}
 _WHOLE = ""
 """The key of a draft's text from the JSON tab, which is stored there while it is no JSON."""
 _DEEP = re.compile(r"(?<!\S)(/[^/\s]+){3,}(?=(/[^/\s]+){3}(?!\S))")
@@ -169,7 +169,7 @@ class CallPane(Pane, scope="call"):
             return
         tone = connections.tone(studio.manager.status(server))
         title, *rest = _summary(studio, server)
-        text = Content.assemble((title, f"bold {_COLOURS[tone]}"), *(f"\n{line}" for line in rest))
+        text = Content.assemble((title, f"bold {COLOURS[tone]}"), *(f"\n{line}" for line in rest))
         self.query_one("#description", Static).update(text)
         needs, button = studio.manager.status(server).state == "needs_auth", self.query_one("#server-repeat", Button)
         button.label = "Sign in" if needs else "Reconnect" if tone == "ok" else "Connect"
@@ -530,16 +530,18 @@ class CallPane(Pane, scope="call"):
         if self.call is None or not self.call.leave():
             self.app.say("No task is running here.", "warning")
 
-    def action_saved_calls(self) -> None:
-        self.app.attempt(self, self.saved.choose(), "saved")
+    @work(group="saved", exclusive=True)
+    async def action_saved_calls(self) -> None:
+        await self.saved.choose()
 
-    def action_save_call(self) -> None:
+    @work(group="saved", exclusive=True)
+    async def action_save_call(self) -> None:
         if self.draft is None:
             self.app.say("No tool selected, so there is no call to save.", "warning")
         elif self.unreadable:
             self.app.say("Not saved: what is typed is invalid JSON.", "warning")
         else:
-            self.app.attempt(self, self.saved.save(self.draft), "saved")
+            await self.saved.save(self.draft)
 
     def action_copy_as(self) -> None:
         """Copy the call as a command line, curl, Python, JSON …"""

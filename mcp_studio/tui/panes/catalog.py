@@ -63,8 +63,6 @@ class Item(NamedTuple):
     entry: Entry
     twin: int = 0
     """1, 2 … where a server lists the same name more than once."""
-    pieces: tuple[str, ...] = ()
-    """What of its name the filter matches."""
     beside: str = ""
     """The server, told beside the name, where no heading tells it."""
     group: str = ""
@@ -279,9 +277,9 @@ class CatalogPane(Pane, scope="catalog"):
 
     def _matching(self, text: str) -> list[Row]:
         """What has all words of the filter, with its server where there are several."""
-        pieces, found = names.Matcher(text).pieces, self._found(self.kind, text)
+        found = self._found(self.kind, text)
         several = len({entry.ref.server for entry in found}) > 1
-        return [Item(one, 0, pieces(name_of(one)), one.ref.server if several else "") for one in found]
+        return [Item(one, 0, one.ref.server if several else "") for one in found]
 
     def _found(self, kind: EntryKind, text: str) -> list[Entry]:
         """The entries of a kind that match all words of the filter, the best first."""
@@ -328,7 +326,8 @@ class CatalogPane(Pane, scope="catalog"):
         room = width - width_of([mark, *tail])
         gone = entry.change is not None and entry.change.kind == "gone"
         look = "dim" if entry.remembered or entry.problem or gone else ""
-        left: list[Piece] = [mark, *mark_matches(cut_inside(name, room, more=glyphs().more), row.pieces, look)]
+        matches = names.Matcher(self.filter.value).pieces(name_of(entry)) if self.filter.value else ()
+        left: list[Piece] = [mark, *mark_matches(cut_inside(name, room, more=glyphs().more), matches, look)]
         description = safe(entry.view.description, 200).strip()
         left_room = room - cell_len(name) - 2
         if width >= _DESCRIBED and left_room > 12 and description and isinstance(entry.view, (ToolView, PromptView)):
@@ -394,6 +393,11 @@ class CatalogPane(Pane, scope="catalog"):
     def filter_changed(self) -> None:
         """The best match has the cursor; without a filter the row that had it."""
         self._fill(keep=not self.filter.value)
+
+    def action_find(self) -> None:
+        """Names are read in a thread while nothing is typed yet: those of 10,000 tools take 100 ms."""
+        super().action_find()
+        self.run_worker(lambda: self._found(self.kind, " "), thread=True)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Tasks have actions of their own."""

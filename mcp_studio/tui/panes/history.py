@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,11 +18,12 @@ from mcp_studio.jsontext import Json, printable
 from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.schema.field import errors
+from mcp_studio.schema.form import build
 from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.call_draft import CallDraft, draft_of
 from mcp_studio.tui.external import edit_file
-from mcp_studio.tui.screens.dialog import Choose, Confirm
+from mcp_studio.tui.screens.dialog import Choose, Confirm, Item
 from mcp_studio.tui.views.rows import Line, Piece, VirtualList, cut, glyphs, spread
 from mcp_studio.vault.base import beside
 
@@ -42,12 +43,13 @@ class HistoryList(VirtualList[SavedCall | Past]):
     def __init__(self, ref: Ref, saved: SavedCalls) -> None:
         key = saved.app.key_of("save_call")
         empty = f"No calls yet. All are listed here, also those of the command line; {key} saves one under a name."
-        super().__init__(_line, key=lambda row: row.file if isinstance(row, SavedCall) else row.id, empty=empty)
+        super().__init__(self._draw_call, key=lambda row: row.id if isinstance(row, Past) else row.file, empty=empty)
         self._ref = ref
         self._saved = saved
 
     def on_mount(self) -> None:
         self.reload()
+        self._saved.tell_marks()
 
     @work(group="history", exclusive=True)
     async def reload(self) -> None:
@@ -77,19 +79,33 @@ class HistoryList(VirtualList[SavedCall | Past]):
         """Open the file of the saved call in the editor."""
         self._change(lambda saved: edit_file(self.app, str(saved.file)))
 
+    def action_mark(self) -> None:
+        """Mark the call as a step of a workflow, or no longer."""
+        if self.row is not None:
+            self._saved.mark(self.row)
+            self.refresh()
+
+    def action_save(self) -> None:
+        """Save what is marked as a workflow."""
+        self._then_reload(self._saved.save_workflow(self.row))
+
     def action_delete(self) -> None:
         """Delete it, after asking where it is a saved call."""
         if isinstance(self.row, Past):
-            self.app.attempt(self, self._then_reload(self.app.studio.memory.history.forget(self.row)), "saved")
+            self._then_reload(self.app.studio.memory.history.forget(self.row))
         else:
             self._change(self._saved.delete)
 
+    def _draw_call(self, row: SavedCall | Past, width: int, selected: bool) -> Line:
+        return _line(row, width, self._saved.marked)
+
     def _change(self, work: Callable[[SavedCall], Coroutine[Any, Any, None]]) -> None:
         if isinstance(self.row, SavedCall):
-            self.app.attempt(self, self._then_reload(work(self.row)), "saved")
+            self._then_reload(work(self.row))
         else:
             self.app.say("This is not a saved call.", "warning")
 
+    @work(group="saved", exclusive=True)
     async def _then_reload(self, work: Coroutine[Any, Any, None]) -> None:
         await work
         self.reload()
@@ -103,6 +119,8 @@ class SavedCalls:
         self.app = pane.app
         self._filled: dict[Ref, SavedCall] = {}
         """The saved call with which the form of an entry was filled."""
+        self.marked: list[SavedCall | Past] = []
+        """Calls of any tools that become the steps of a workflow, in the order in which they were marked."""
 
     @property
     def places(self) -> Folders:
@@ -117,18 +135,20 @@ class SavedCalls:
 
     async def choose(self) -> None:
         """Choose one of all that are saved, and fill the form with it."""
-        rows, failed = await asyncio.to_thread(self.places.load)
-        options = [(str(at), one.name, f"{one.ref}   {one.description or one.where}") for at, one in enumerate(rows)]
-        options += [(one.file, Path(one.file).name, one.message) for one in failed]
+        calls, failed = await asyncio.to_thread(self.places.load)
+        options: list[Item[SavedCall | str]] = [
+            *(Item(one.name, one, f"{one.ref}   {one.description or one.where}") for one in calls),
+            *(Item(Path(one.file).name, one.file, one.message) for one in failed),
+        ]
         if not options:
             self.app.say(f"No saved calls yet. {self.app.key_of('save_call')} saves the call that is shown.")
         elif chosen := await self.app.push_screen_wait(Choose("Saved calls", options)):
-            await (self._use(rows[int(chosen)], run=False) if chosen.isdecimal() else edit_file(self.app, chosen))
+            await (edit_file(self.app, chosen) if isinstance(chosen, str) else self._use(chosen, run=False))
 
     def take(self, row: SavedCall | Past, *, run: bool) -> None:
         """Fill the form with a saved or an earlier call, or run that."""
         if isinstance(row, SavedCall):
-            self.app.attempt(self.pane, self._use(row, run=run), "saved")
+            self.pane.run_worker(self._use(row, run=run), group="saved", exclusive=True)
             return
         if not row.large:
             self.pane.fill({} if row.arguments is None else row.arguments)
@@ -200,12 +220,40 @@ class SavedCalls:
             self._filled[draft.entry.ref] = dialog.written
             self.app.say(f"Saved as {dialog.written.file}.")
 
+    def mark(self, row: SavedCall | Past) -> None:
+        """Make a call a step of the workflow that `export` writes, or no longer."""
+        if row.ref.kind != "tool":
+            self.app.say("A workflow calls tools only.", "warning")
+        elif row in self.marked:
+            self.marked.remove(row)
+        else:
+            self.marked.append(row)
+            if isinstance(row, Past) and row.loss:
+                self.app.say(row.loss, "warning")
+        self.tell_marks()
+
+    def tell_marks(self) -> None:
+        """Say in the border how many calls are marked, of this and of other tools."""
+        count = units.plural(len(self.marked), "marked call")
+        self.pane.show_note(f"{count} · {self.app.key_of('save')} saves a workflow of them" if self.marked else "")
+
+    async def save_workflow(self, row: SavedCall | Past | None) -> None:
+        """Save the marked calls, else the one under the cursor, as a workflow."""
+        from mcp_studio.tui.screens.workflow import save_workflow
+
+        if not self.marked and row is not None:
+            self.mark(row)
+        rows = ((one, fill(one, secrets=False) if isinstance(one, SavedCall) else one) for one in self.marked)
+        if await save_workflow(self.app, [(one.ref.server, one.ref.name, call.arguments, None) for one, call in rows]):
+            self.marked.clear()
+            self.tell_marks()
+
     async def rename(self, saved: SavedCall) -> None:
         """Ask for a new name, and rename the saved call."""
         from mcp_studio.tui.screens.calls import FillIn
 
         schema: Json = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
-        form = FillIn(f"Rename {saved.name}", str(saved.file), schema, {"name": saved.name})
+        form = FillIn(f"Rename {saved.name}", str(saved.file), build(schema, strict=True), {"name": saved.name})
         if value := await self.app.push_screen_wait(form):
             await asyncio.to_thread(self.places.rename, saved, str(value["name"]).strip())
 
@@ -216,7 +264,8 @@ class SavedCalls:
             await asyncio.to_thread(self.places.delete, saved)
 
 
-def _line(row: SavedCall | Past, width: int, selected: bool) -> Line:
+def _line(row: SavedCall | Past, width: int, marked: Sequence[SavedCall | Past]) -> Line:
+    """One call; of a marked one also its number in the workflow that is being made."""
     signs = glyphs()
     what = safe(printable(row.arguments, indent=None)[:_SUMMARY], _SUMMARY) if row.arguments else "no arguments"
     if isinstance(row, SavedCall):
@@ -232,7 +281,8 @@ def _line(row: SavedCall | Past, width: int, selected: bool) -> Line:
         what = f"{safe(row.said, 200)}  {'too large to be kept' if row.large else what}".lstrip()
         what += "  (a secret is left out)" if row.left_out else ""
     head.append((f"  {what}", look))
-    return spread(head, [(end, "dim")], width)
+    mark = f" {signs.marked} step {marked.index(row) + 1}" if row in marked else ""
+    return spread(head, [(end, "dim"), (mark, "accent")], width)
 
 
 def moment(at: float) -> str:

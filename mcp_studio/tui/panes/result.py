@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from rich.cells import cell_len
-from textual import getters, on
+from textual import getters, on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
@@ -24,6 +24,7 @@ from mcp_studio.present import blocks, connections, outcomes, units
 from mcp_studio.protocol.views import ToolView, app_of
 from mcp_studio.safetext import safe
 from mcp_studio.tui import server_files
+from mcp_studio.tui.external import file_stem
 from mcp_studio.tui.panes.pane import Pane
 from mcp_studio.tui.views.json_view import JsonView, marks_of
 from mcp_studio.tui.views.rows import Findable, glyphs
@@ -165,8 +166,9 @@ class ResultPane(Pane, scope="result"):
         """Put the view of the tab into the pane, unless it is there already."""
         outcome = self._outcome
         shown = isinstance(outcome, (Succeeded, ToolFailed, Rejected))
-        drawn = (self.call, outcome.violations, self.tab, self._markdown) if shown else None
-        if shown and drawn == self._drawn:
+        verb = "" if self._opened is None else "reads" if self._opened.verb == "read" else "calls"
+        drawn = (self.call, outcome.violations, self.tab, self._markdown) if shown else (self.call, outcome, verb)
+        if drawn == self._drawn:
             return
         if shown:
             self._tabs[self._key] = self.tab
@@ -187,7 +189,6 @@ class ResultPane(Pane, scope="result"):
             card = Static(Content.assemble(*connections.http_parts(outcome.error, why="")))
             self.place.mount(card, Button("Exit report", compact=True, action="screen.exit_report"))
         elif self.call is None:
-            verb = "" if self._opened is None else "reads" if self._opened.verb == "read" else "calls"
             hint = f" {self.app.key_of('submit')} {verb} it." if verb else ""
             self.place.mount(Static(f"No result yet.{hint}", classes="quiet", markup=False))
 
@@ -266,7 +267,8 @@ class ResultPane(Pane, scope="result"):
         shorter = [line, line.rpartition(" · ")[0], line.partition(" round trip")[0], line.partition(" · ")[0]]
         line = next((words for words in shorter if cell_len(words) <= room), shorter[-1])
         text = Content.styled(f"{getattr(glyphs(), GLYPHS[tone])} {line}", COLOURS[tone]) if line else Content("")
-        self.query_one("#result-status", Static).update(text)
+        if (status := self.query_one("#result-status", Static)).content != text:  # to set it lays the screen out anew
+            status.update(text)
 
     def _draw_progress(self) -> None:
         """Show elapsed time and progress while the call runs."""
@@ -390,11 +392,13 @@ class ResultPane(Pane, scope="result"):
         if self.call is None or not isinstance(outcome, (Succeeded, ToolFailed)):
             self.app.say("There is no result to save.", "warning")
             return
-        from mcp_studio.tui.screens.result_parts import SaveResult
+        from mcp_studio.tui.screens.result_parts import SaveFiles, parts_of
 
-        self.app.push_screen(SaveResult(self.call.ref, outcome.result))
+        stem = file_stem(f"{self.call.ref.server}-{self.call.ref.name}", "result")
+        self.app.push_screen(SaveFiles("Save the result", parts_of(outcome.result, stem)))
 
-    def action_open_outside(self) -> None:
+    @work(group="open", exclusive=True)
+    async def action_open_outside(self) -> None:
         """Open the file, page or link under the cursor in its program."""
         from mcp_studio.tui.views.content_view import Cards
 
@@ -404,22 +408,21 @@ class ResultPane(Pane, scope="result"):
             return
         from mcp_studio.tui.screens.result_parts import open_outside
 
-        self.app.attempt(self, open_outside(self.app, block), "open")
+        await open_outside(self.app, block)
 
-    def action_legacy(self) -> None:
+    @work(group="legacy", exclusive=True)
+    async def action_legacy(self) -> None:
         """Reconnect the server of this call in the legacy era."""
         call, manager = self.call, self.app.studio.manager
         if call is None or call.ref.server not in manager.names() or not manager.status(call.ref.server).modern:
             self.app.say("No result of a server in the modern era is shown.", "warning")
             return
-        self.app.attempt(self, self._speak_legacy(call.ref.server), "legacy")
+        from mcp_studio.tui.screens.dialog import Choose, Item
 
-    async def _speak_legacy(self, name: str) -> None:
-        from mcp_studio.tui.screens.dialog import Choose
-
-        options = [("now", "until the studio ends")]
+        name = call.ref.server
+        options = [Item("until the studio ends", "now")]
         if server_files.ours(source := self.app.studio.manager.config(name).source):
-            options.append(("file", f"from now on: saved in {source.file}"))
+            options.append(Item(f"from now on: saved in {source.file}", "file"))
         title = f'Reconnect {name} with era = "legacy"'
         if where := await self.app.push_screen_wait(Choose(title, options)):
             await server_files.keep_legacy(self.app.studio, name, save=where == "file")

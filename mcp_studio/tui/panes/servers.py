@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from textual import getters, on
+from textual import getters, on, work
 from textual.app import ComposeResult
 from textual.events import MouseUp
 from textual.message import Message
@@ -213,7 +213,7 @@ class ServersPane(Pane, scope="servers"):
             globs = self.app.studio.manager.config(name).watch
             if globs != self._watched.get(name, ()):
                 self._watched[name] = globs
-                self.app.attempt(self, self._reload(name, globs), f"watch {name}")
+                self.run_worker(self._reload(name, globs), group=f"watch {name}", exclusive=True)
         if self._scope not in self._rows:
             self.scope_to("")
         self._fill()
@@ -466,11 +466,10 @@ class ServersPane(Pane, scope="servers"):
             place = server_files.place_of(self.app.studio, config.name).file
             self.app.say(f"{config.name} is saved in {place}.")
 
-    def action_delete(self) -> None:
-        if name := self._chosen():
-            self.app.attempt(self, self._remove(name), "servers")
-
-    async def _remove(self, name: str) -> None:
+    @work(group="servers", exclusive=True)
+    async def action_delete(self) -> None:
+        if not (name := self._chosen()):
+            return
         from mcp_studio.tui.screens.dialog import Confirm
 
         source = self.app.studio.manager.config(name).source
@@ -553,4 +552,5 @@ class ServersPane(Pane, scope="servers"):
 
         for file in files:
             if await self.app.push_screen_wait(ProjectTrust(file)):
-                await self.app.attempt(self, server_files.agree(self.app.studio, file)).wait()
+                with self.app.failing():
+                    await server_files.agree(self.app.studio, file)

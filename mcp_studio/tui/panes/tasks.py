@@ -14,18 +14,14 @@ from textual.widgets import Button, Static
 
 from mcp_studio.jsontext import printable
 from mcp_studio.present import units
-from mcp_studio.present.units import seconds as age
 from mcp_studio.safetext import safe
 from mcp_studio.session.tasks import Task
 from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.app import StudioApp
-from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts, section
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts, fact, section
 from mcp_studio.tui.views.rows import Line, VirtualList, glyphs, spread
 
-EMPTY = (
-    "No tasks.\n\nA tool that takes long can run as a task: its server works on it, and the studio asks for its state. "
-    "Tick “Run as a task” in the call pane, where a tool leaves the choice to you."
-)
+EMPTY = "No tasks.\n\nA tool that takes long can run as one: tick “Run as a task” in the call pane, if it is there."
 
 _STATES: Mapping[str, tuple[str, str]] = {
     "working": ("half", "warn"), "input_required": ("waiting", "warn"), "completed": ("ok", "ok"),
@@ -80,7 +76,7 @@ class TaskList(VirtualList[Task]):
 
     def action_cancel(self) -> None:
         if (task := self.row) is not None and not task.done:
-            self.app.attempt(self, self.app.studio.tasks.cancel(*task.key))
+            self.run_worker(self.app.studio.tasks.cancel(*task.key))
         elif task is not None:
             self.app.say("The task has ended: there is nothing to cancel.")
 
@@ -99,7 +95,7 @@ class TaskList(VirtualList[Task]):
         mark, look = sign(task)
         name, said = safe(task.ref.name if task.ref else task.id, 200), words(task, self.app.key_of("pending"))
         server = f" {safe(task.server, 20)}" if width > 40 else ""
-        end = [(f"{server} {age(time.time() - task.started)}", "dim")]
+        end = [(f"{server} {units.seconds(time.time() - task.started)}", "dim")]
         return spread([(f"{mark} ", look), (name, ""), (f"  {said}", "dim")], end, width)
 
 
@@ -139,7 +135,7 @@ class TaskDialog(Dialog[bool]):
             self.app.studio.tasks.poll(*self._shown_task.key)
 
     def action_cancel(self) -> None:
-        self.app.attempt(self, self.app.studio.tasks.cancel(*self._shown_task.key))
+        self.run_worker(self.app.studio.tasks.cancel(*self._shown_task.key))
 
 
 def state(task: Task) -> str:
@@ -165,28 +161,28 @@ def details(task: Task) -> Content:
     if not task.followed and not task.done:
         parts.append(("The server lists this task; the studio asks for it only when you do.\n", "$quiet"))
     parts.append("\n")
-    parts += [f"  {name:<9} {value}\n" for name, value in _facts(task) if value]
+    parts += [part for name, value in _facts(task) for part in fact(name, value)]
     parts += section("Findings", ((safe(text, 300), "$text-warning") for text in task.problems))
-    if task.steps:
-        parts.append(("\nTimeline\n", "bold $accent"))
-    for step in task.steps:
-        at = age(step.at - task.started)
-        parts += [(f"  {at:>6}  ", "$quiet"), f"{safe(step.status, 20):<15} {safe(step.message, 300)}\n"]
+    steps = (
+        (f"{units.seconds(one.at - task.started):>6}", safe(one.status, 20), safe(one.message, 300))
+        for one in task.steps
+    )
+    parts += section("Timeline", (f"{at:>6}  {status:<15} {message}" for at, status, message in steps))
     error = task.error._asdict() if task.error is not None else None
     for title, value in (("Arguments", task.arguments), ("Error", error), ("Result", task.result)):
-        if value not in (None, {}):
-            parts += [(f"\n{title}\n", "bold $accent"), safe(printable(value), _JSON, lines=True), "\n"]
+        lines = safe(printable(value), _JSON, lines=True).splitlines() if value not in (None, {}) else ()
+        parts += section(title, lines)
     return Content.assemble(*parts)
 
 
 def _facts(task: Task) -> Iterable[tuple[str, str]]:
     now, kept = time.time(), "without end"
     if task.expires is not None:
-        kept = f"for {age(task.expires - now)} more" if task.expires > now else "no longer"
+        kept = f"for {units.seconds(task.expires - now)} more" if task.expires > now else "no longer"
     yield "for", safe(task.subject, 200)
     yield "id", safe(task.id, 200)
     yield "kind", "core, 2025-11-25" if task.kind == "core" else "extension, 2026-07-28"
-    yield "age", age(now - task.started)
-    yield "heard", f"{age(now - task.seen)} ago" if task.seen else ""
+    yield "age", units.seconds(now - task.started)
+    yield "heard", f"{units.seconds(now - task.seen)} ago" if task.seen else ""
     yield "kept", "" if task.gone else kept
     yield "polled", f"every {units.duration(task.poll * 1000)}" if task.poll and not task.done else ""

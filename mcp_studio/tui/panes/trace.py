@@ -240,7 +240,7 @@ class TracePane(Pane, scope="trace"):
     def _try(self, work: Callable[[WireMessage], Coroutine[Any, Any, None]], entry: WireMessage | None = None) -> None:
         """Do something with a message, else with the one under the cursor; a failure is told."""
         if entry := entry or self._chosen():
-            self.app.attempt(self, work(entry))
+            self.run_worker(work(entry))
 
     @on(TraceTable.Opened)
     def action_open(self) -> None:

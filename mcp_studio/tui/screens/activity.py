@@ -14,7 +14,6 @@ from textual.widgets import Button, Static
 
 from mcp_studio.call.call import Call, Progress
 from mcp_studio.present import questions, units
-from mcp_studio.present.units import seconds as age
 from mcp_studio.protocol.core import progress_text
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import Answer, InputRequest
@@ -62,11 +61,7 @@ class Activity(Dialog[InputRequest | Call]):
         self._answer = answer
 
     def body(self) -> Iterable[Widget]:
-        empty = (
-            "Nothing runs, and nothing is pending.\n\n"
-            f"Calls are listed here while they run: {self.app.key_of('submit')} starts the one that is shown. What "
-            "servers request is listed until it is answered: forms to fill in, pages to open, LLM completions."
-        )
+        empty = "Nothing runs, and nothing is pending.\n\nCalls that run and what servers request are listed here."
         yield VirtualList(_draw, key=lambda row: row.key, id="activity", empty=empty)
         yield Static(id="detail", markup=False)
 
@@ -135,7 +130,8 @@ def _rows(studio: Studio, key: str) -> Iterator[Row]:
 
 def _requests(studio: Studio) -> Iterator[Row]:
     for request in studio.inbox.pending:
-        right = " · ".join(filter(None, (age(time.monotonic() - request.asked), questions.time_left(request))))
+        waited = units.seconds(time.monotonic() - request.asked)
+        right = " · ".join(filter(None, (waited, questions.time_left(request))))
         text = f"{request.subject or request.server}  {questions.summary(request)}  {request.note}"
         title = f"{questions.KINDS[request.kind]}{', opened' if request.opened else ''}"
         yield Row(("request", request.number), title, text, right, (glyphs().waiting, "accent"), request)
@@ -145,15 +141,15 @@ def _running(studio: Studio, key: str) -> Iterator[Row]:
     now, busy = time.monotonic(), (glyphs().half, "warn")
     for call in studio.caller.running:
         text = "waiting for your answer" if call.asking else _progress(call.progress)
-        yield Row(("call", id(call)), str(call.ref), text, age(now - call.started), busy, call, call.cancel)
+        yield Row(("call", id(call)), str(call.ref), text, units.seconds(now - call.started), busy, call, call.cancel)
     followed = {call.as_task.key for call in studio.caller.running if call.as_task is not None}
     for task in studio.tasks.all():
         if task.followed and not task.done and task.key not in followed:
-            title, old = f"{task.subject} in the background", age(time.time() - task.started)
+            title, old = f"{task.subject} in the background", units.seconds(time.time() - task.started)
             cancel = partial(_cancel_task, studio, task)
             yield Row(("task", *task.key), title, words(task, key), old, sign(task), None, cancel)
     for one in studio.manager.running:
-        title, old = f"{one.server} {one.method} {one.target}".strip(), age(now - one.started)
+        title, old = f"{one.server} {one.method} {one.target}".strip(), units.seconds(now - one.started)
         if one.method == LISTEN:
             yield Row(("running", id(one)), title, "listens for changes", old, (glyphs().dot, "dim"))
         elif not one.on_progress:  # else it belongs to a call above
@@ -173,7 +169,7 @@ def _progress(progress: Progress | None) -> str:
 
 def _pages(studio: Studio) -> Iterator[Row]:
     for page in studio.inbox.pages:
-        old = age(time.monotonic() - page.asked)
+        old = units.seconds(time.monotonic() - page.asked)
         yield Row(("page", page.number), page.server, questions.summary(page), old, (glyphs().off, "dim"))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from datetime import date, timedelta
 from glob import escape
 
+from textual import work
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
@@ -19,8 +20,8 @@ from mcp_studio.jsontext import pretty
 from mcp_studio.present.definition import cautions
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import Answer, InputRequest
-from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog, Parts, diff_lines, section
-from mcp_studio.tui.screens.elicitation import LATER, RequestDialog
+from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog, Item, Parts, diff_lines, fact, section
+from mcp_studio.tui.screens.elicitation import LATER, RequestDialog, Times
 from mcp_studio.tui.server_files import put_rule
 
 _SHOWN = 8_000
@@ -41,9 +42,7 @@ class Approval(RequestDialog):
         Choice("decline", "Deny"), Choice("edit", "Edit"), LATER,
     )  # fmt: skip
 
-    def __init__(
-        self, request: InputRequest, times: Callable[[InputRequest], str], edit: Callable[[], None] | None = None
-    ) -> None:
+    def __init__(self, request: InputRequest, times: Times, edit: Callable[[], None] | None = None) -> None:
         if not request.server:  # no call waits, but a step of a workflow, and its message is what it asks
             self.choices = (Choice("accept", "Go on", "primary", Answer("accept")), *self.choices[1:])
         super().__init__(request, times)
@@ -72,14 +71,14 @@ class Approval(RequestDialog):
         head = (f"{'! ' if risky else ''}{reasons}\n", "bold $risk-destructive" if risky else "bold")
         said = safe(self.request.message, _SHOWN, lines=True)
         yield Static(Content.assemble(head, *(facts if self.request.server else [f"\n{said}\n"])))
-        yield Input(placeholder="Note to the caller, optional", id="note", compact=True)
+        yield Input(placeholder="Note to the caller, optional", id="reason", compact=True)
 
     def on_mount(self) -> None:
         self.query_one("#edit").display = self._edit is not None
         self.query_one("#allow").display = self._edit is not None or self._changed is not None
 
     def action_decline(self) -> None:
-        self.dismiss(Answer("decline", note=self.query_one("#note", Input).value.strip()))
+        self.dismiss(Answer("decline", note=self.query_one("#reason", Input).value.strip()))
 
     def action_edit(self) -> None:
         """Decline the call and go to its form, so that the person can change its arguments and call it."""
@@ -87,12 +86,11 @@ class Approval(RequestDialog):
             self.dismiss(Answer("decline", note="to be edited first"))
             self.app.call_later(self._edit)
 
-    def action_allow(self) -> None:
+    @work(group="allow", exclusive=True)
+    async def action_allow(self) -> None:
         """Run it, and ask no more: a rule is made, or what the tool is now is accepted."""
-        if self._edit is not None or self._changed is not None:
-            self.app.attempt(self, self._allow(), "allow")
-
-    async def _allow(self) -> None:
+        if self._edit is None and self._changed is None:
+            return
         studio, tool = self.app.studio, escape(self.request.subject)
         every = f"{escape(self.request.server)}.*"
         until = (date.today() + timedelta(days=_DAYS)).isoformat()
@@ -104,11 +102,11 @@ class Approval(RequestDialog):
             "tool": (PolicyRule(tool, "allow"), f"This tool, always: {tool}"),
             "server": (PolicyRule(every, "allow"), f"Every tool of the server: {every}"),
         }
-        options = [(name, title) for name, (_, title) in rules.items() if self._edit is not None]
+        options = [Item(title, name) for name, (_, title) in rules.items() if self._edit is not None]
         file = studio.paths.config_file
         text = f"All but the rule until the studio ends are written into {file}, as [[policy]] before all others."
         if changed is not None:
-            options.insert(0, ("accept", "Accept the change, and make no rule"))
+            options.insert(0, Item("Accept the change, and make no rule", "accept"))
             rules_too = text * (self._edit is not None)
             text = f"Each of these accepts the change, without which no rule allows the tool. {rules_too}"
         offered = Choose("Always allow", options, "accept" if changed else "exactly", text)
@@ -153,13 +151,8 @@ class ProjectTrust(Dialog[bool]):
 def what_starts(server: ServerConfig) -> Parts:
     """What an entry starts or connects to; of headers and variables only the names, as values can be secrets."""
     if server.url:
-        warnings = [(f"\n  {safe(caution, 1_000)}", "$warning") for caution in cautions(server)]
-        return ["  connects to  ", safe(server.url, 1_000), *_row("headers", ", ".join(server.headers)), *warnings]
+        warnings = ((f"{safe(caution, 1_000)}\n", "$warning") for caution in cautions(server))
+        return [*fact("connects to", server.url), *fact("headers", ", ".join(server.headers)), *warnings]
     argv = shlex.join((server.command, *server.args))
     names = ", ".join((*server.env, *server.inherit_env))
-    folder = server.cwd or "the folder you are in"
-    return ["  runs  ", (safe(argv, 4_000), "bold"), *_row("env", names), *_row("in", folder)]
-
-
-def _row(label: str, text: str) -> Parts:
-    return [f"\n  {label:<6}", safe(text, 1_000)] if text else []
+    return [*fact("runs", argv, "bold"), *fact("env", names), *fact("in", server.cwd or "the folder you are in")]

@@ -59,7 +59,6 @@ class Breakpoints(Dialog[None]):
         yield VirtualList[Waiting](self._draw, key=lambda one: one.number, empty="No message is held.")
         yield JsonArea()
         yield Horizontal(Static("after"), Input("0", id="after", compact=True, type="number"), Static("seconds"))
-        yield Static(id="note", markup=False)
 
     def on_mount(self) -> None:
         if self._gate.waiting:

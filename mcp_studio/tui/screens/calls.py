@@ -19,7 +19,7 @@ from mcp_studio.catalog.listing import Entry, EntryKind
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.safetext import safe
-from mcp_studio.schema.field import errors
+from mcp_studio.schema.field import Form, errors
 from mcp_studio.schema.form import build
 from mcp_studio.schema.place import Path, get_or_none, pointer
 from mcp_studio.trace.message import Recording
@@ -78,9 +78,8 @@ class CopyAs(Dialog[None]):
         secrets = self.query_one(Checkbox).value
         made = self._made = await asyncio.to_thread(copy_as, self._subject, form.id, secrets=secrets)
         self._view.show(made.text)
-        lines = [made.why_not] if made.why_not else list(made.remarks)
-        note = "\n".join(f"{glyphs().dot} {safe(line, 300)}" for line in lines)
-        self.query_one("#note", Static).update(Content.styled(note, "$state-busy" if made.why_not else "$quiet"))
+        remarks = "\n".join(f"{glyphs().dot} {remark}" for remark in made.remarks)
+        self.note(made.why_not or remarks, "warn" if made.why_not else "quiet")
 
     @on(OptionList.OptionSelected)
     def action_submit(self) -> None:
@@ -163,23 +162,21 @@ class PasteCall(Dialog[tuple[Entry, Json]]):
             self.dismiss(self._pasted)
 
 
-Value = dict[str, Json]
-
 _PLACES = 60
 _SECRET = "is secret, and not written: its name in the keyring; empty: left out"
 _WHERE: Json = [{"const": "project", "title": "the project"}, {"const": "personal", "title": "you alone"}]
 
 
-class FillIn(Dialog[Value | None]):
+class FillIn(Dialog[dict[str, Json] | None]):
     """A form of our own; answers the value that was filled in. `about` is a line above the form."""
 
     choices = (Choice("submit", "OK", "primary"), Choice("back", "Cancel"))
     form = getters.query_one(FormView)
 
-    def __init__(self, title: str, about: str, schema: Json, value: Value) -> None:
+    def __init__(self, title: str, about: str, form: Form, value: Json) -> None:
         super().__init__(title)
         self._about = about
-        self._form = FormView(build(schema, strict=True), value)
+        self._form = FormView(form, value)
 
     def body(self) -> Iterable[Widget]:
         yield Static(Content(safe(self._about, 600)), classes="quiet gap")
@@ -190,7 +187,7 @@ class FillIn(Dialog[Value | None]):
         self.form.begin()
 
     @property
-    def value(self) -> Value:
+    def value(self) -> dict[str, Json]:
         """What is filled in."""
         return mapping(self.form.value)
 
@@ -198,7 +195,7 @@ class FillIn(Dialog[Value | None]):
         """Use the value; False if it cannot be used, after saying why."""
         return True
 
-    def action_submit(self) -> None:
+    def action_submit(self) -> object:
         if wrong := errors((*self.form.unreadable, *self.form.problems)):
             self.form.show_problems(wrong)
             self.form.focus_first_problem()
@@ -223,7 +220,7 @@ class SaveCall(FillIn):
         self._secrets = files.secrets_in(draft.sent, self.app.studio.memory.keeper, draft.secrets)
         self._rows = {f"keyring entry of {pointer(*path).lstrip('/')}": path for path in self._secrets[:_PLACES]}
         self.written: files.SavedCall | None = None
-        super().__init__("Save the call", str(draft.entry.ref), self._schema(), self._start())
+        super().__init__("Save the call", str(draft.entry.ref), build(self._schema(), strict=True), self._start())
 
     def _schema(self) -> Json:
         properties: dict[str, Json] = {
@@ -235,9 +232,9 @@ class SaveCall(FillIn):
         properties |= {title: {"type": "string", "description": _SECRET} for title in self._rows}
         return {"type": "object", "properties": properties, "required": ["name", "for"]}
 
-    def _start(self) -> Value:
+    def _start(self) -> Json:
         earlier, ref = self._earlier, self._draft.entry.ref
-        value: Value = {"name": file_stem(ref.name.rpartition("://")[2], "call"), "for": self._folders.usual}
+        value: dict[str, Json] = {"name": file_stem(ref.name.rpartition("://")[2], "call"), "for": self._folders.usual}
         if earlier is not None:
             value = {"name": earlier.name, "description": earlier.description, "for": earlier.where}
             value |= {"pinned": True} if earlier.pinned else {}

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from textual import getters, on
+from textual import getters, on, work
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Button, Select, Static
@@ -29,13 +29,10 @@ from mcp_studio.safetext import safe
 from mcp_studio.studio import Studio
 from mcp_studio.tui import server_files
 from mcp_studio.tui.screens.approval import what_starts
-from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts, TickList, diff_lines, section
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts, TickList, diff_lines, fact, section
 from mcp_studio.tui.screens.secrets import offered
 
-_NOTHING = (
-    "No servers found: other clients, such as Claude Code, Cursor or VS Code, have no file with servers in it, "
-    "neither among your own files nor in this folder."
-)
+_NOTHING = "No servers found: Claude Code, Cursor and others have no file with servers, here or among your own files."
 _WELCOME = "mcp-studio shows every MCP server, its tools, resources and prompts, calls them, and keeps every message."
 _LINES = 12
 
@@ -101,25 +98,22 @@ class ImportServers(Dialog[ServerConfig]):
 
     @on(TickList.OptionHighlighted)
     def show_highlighted(self) -> None:
-        parts: Parts = [_NOTHING]
+        parts: Parts = [f"{_NOTHING}\n"]
         if self._found:
             server = self._found[self.servers.highlighted or 0].server
-            parts = [*what_starts(server), f"\n  from  {safe(server.source.file, 500)}"]
+            parts = [*what_starts(server), *fact("from", server.source.file)]
         # Each on one line: nothing in a file can write a line that looks like one of ours.
-        parts += [f"\n{safe(problem, 2_000)}" for problem in self._problems[:_LINES]]
+        parts += [f"{safe(problem, 2_000)}\n" for problem in self._problems[:_LINES]]
         self.query_one("#about", Static).update(Content.assemble(*parts))
 
-    def action_submit(self) -> None:
+    @work(group="import", exclusive=True)
+    async def action_submit(self) -> None:
         if not self._found:
             super().action_submit()
             return
-        chosen = [self._found[place].server for place in self.servers.ticked]
-        if chosen:
-            self.app.attempt(self, self._add(chosen), "import")
-        else:
+        servers = [self._found[place].server for place in self.servers.ticked]
+        if not servers:
             self.app.say("No server is ticked; space ticks the one under the cursor.", "warning")
-
-    async def _add(self, servers: list[ServerConfig]) -> None:
         ready = await offered(self, self.app.studio.redactor, servers)
         started: list[ServerConfig] = []
         for server in ready or ():
@@ -159,7 +153,7 @@ class FirstStart(ImportServers):
         """Add the bundled demo server until the studio ends."""
         program = (sys.executable, ("-m", "mcp_studio.servers.demo"))
         demo = ServerConfig("demo", *program, source=Source("argument"))
-        self.app.attempt(self.app, self.app.studio.manager.replace(demo))
+        self.app.run_worker(self.app.studio.manager.replace(demo))
         self.dismiss(None)
 
     async def action_add(self) -> None:
@@ -229,11 +223,9 @@ class ExportServers(Dialog[None]):
         changes = section("What changes in the file", diff_lines([*map(studio.redactor.text, lines)]))
         self.query_one("#changes", Static).update(Content.assemble(*changes))
 
-    def action_write(self) -> None:
+    @work(group="write", exclusive=True)
+    async def action_write(self) -> None:
         """Write what is shown, and keep the file as it was."""
         if self._export is not None and not self.query_one("#write", Button).disabled:
-            self.app.attempt(self, self._write(self._export), "write")
-
-    async def _write(self, wanted: Export) -> None:
-        self.app.say(await asyncio.to_thread(wanted.write))
-        self.dismiss(None)
+            self.app.say(await asyncio.to_thread(self._export.write))
+            self.dismiss(None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from textual import getters, on
+from textual import getters, on, work
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Button, Static, TextArea
@@ -20,7 +20,7 @@ from mcp_studio.session.raw import RawConnection, RawExchange, RawSender
 from mcp_studio.trace.lint.methods import CLIENT_REQUESTS
 from mcp_studio.trace.message import WireMessage
 from mcp_studio.tui.form.json_editor import JsonArea
-from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog
+from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog, Item
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.rows import Findable, Line, VirtualList, glyphs, spread
 from mcp_studio.tui.views.trace_table import arrow, clock
@@ -185,19 +185,17 @@ class Console(Dialog[None]):
                 self.editor.text = text
 
         version = "" if self._bare is not None else self.app.studio.manager.status(self._server).version
-        options = [(text, verdict(text)[1], "sent before") for text in reversed(self._sent)]
-        options += [(self._text_of(method), method) for method in templates(version)]
+        options = [Item(verdict(text)[1], text, "sent before") for text in reversed(self._sent)]
+        options += [Item(method, self._text_of(method)) for method in templates(version)]
         self.app.push_screen(Choose("Start from", options), chosen)
 
-    def action_alone(self) -> None:
+    @work(group="bare", exclusive=True)
+    async def action_alone(self) -> None:
         """Connect without a handshake, or end that."""
         if self._bare is not None:
             self._end_bare()
         else:
-            self.app.attempt(self, self._connect_alone(), "bare")
-
-    async def _connect_alone(self) -> None:
-        self._bare = await self.app.studio.open_raw(self.app.studio.manager.config(self._server))
+            self._bare = await self.app.studio.open_raw(self.app.studio.manager.config(self._server))
 
     def action_copy(self) -> None:
         if (row := self.came.row) is not None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from textual import getters, on
 from textual.app import ComposeResult
@@ -22,9 +22,9 @@ from textual.widgets.button import ButtonVariant
 from textual.widgets.option_list import Option
 
 from mcp_studio.safetext import safe
-from mcp_studio.tui.actions import bindings
+from mcp_studio.tui.actions import KEYS, bindings
 from mcp_studio.tui.app import SHEETS, StudioApp
-from mcp_studio.tui.panes.header import KeyBar
+from mcp_studio.tui.views.key_bar import KeyBar
 from mcp_studio.tui.views.rows import SearchView, glyphs
 
 _SHEET = SHEETS[0].with_name("dialogs.tcss")
@@ -38,12 +38,12 @@ Parts = list[Part]
 _DIFF_LINES = 400
 """Lines of a difference that are shown."""
 _SCROLLS = {
-    "up": "scroll_up", "down": "scroll_down", "k": "scroll_up", "j": "scroll_down", "pageup": "scroll_page_up",
-    "pagedown": "scroll_page_down", "home": "scroll_home", "g": "scroll_home", "end": "scroll_end", "G": "scroll_end",
+    "cursor_up": "scroll_up", "cursor_down": "scroll_down", "page_up": "scroll_page_up",
+    "page_down": "scroll_page_down", "first": "scroll_home", "last": "scroll_end",
 }  # fmt: skip
-"""What keys of lists do to the body while a button has the focus."""
-_MOVES = {"up": "cursor_up", "down": "cursor_down", "pageup": "page_up", "pagedown": "page_down"}
-"""What they do to the list of what is found while a field has the focus."""
+"""What actions of lists do to the body while a button has the focus."""
+_LISTS = {key: action for action in _SCROLLS for key in KEYS[action].keys.split(",")}
+"""The same by keys; those of more than a letter move the cursor of what is found while a field has the focus."""
 
 
 class Choice(NamedTuple):
@@ -63,7 +63,7 @@ class Dialog(ModalScreen[T]):
     """
 
     app = getters.app(StudioApp)
-    BINDINGS: ClassVar[list[BindingType]] = bindings("dialog")
+    BINDINGS = bindings("dialog")
     choices: tuple[Choice, ...] = (Choice("back", "Close"),)
     listed = ""
     """Selector of a list that the arrow keys move while a field has the focus."""
@@ -93,12 +93,13 @@ class Dialog(ModalScreen[T]):
         with Vertical(id="box") as box:
             box.border_title = Content(safe(self.title or "", 200))
             inside = [*self.body()]
-            if all(widget.id != "refusal" for widget in inside):
-                inside.append(Static(id="refusal", classes="bad", markup=False))
             yield VerticalScroll(*inside, id="body", can_focus=False)
-            with Horizontal(id="buttons"):
-                for letter, choice in zip(letters(self.choices), self.choices, strict=True):
-                    yield Button(underlined(choice.label, letter), id=choice.action, variant=choice.variant)
+            with Vertical(id="foot"):
+                if all(widget.id != "note" for widget in inside):
+                    yield Static(id="note", markup=False)
+                with Horizontal(id="buttons"):
+                    for letter, choice in zip(letters(self.choices), self.choices, strict=True):
+                        yield Button(underlined(choice.label, letter), id=choice.action, variant=choice.variant)
         yield KeyBar(self._label)
 
     def _label(self, action: str) -> str:
@@ -133,11 +134,11 @@ class Dialog(ModalScreen[T]):
         if choice is not None:
             event.stop()
             self.query_one(f"#{choice.action}", Button).press()
-        elif isinstance(self.focused, Button) and event.key in _SCROLLS:
-            getattr(self.query_one("#body"), _SCROLLS[event.key])(animate=False)
-        elif self.listed and isinstance(self.focused, Input) and event.key in _MOVES:
+        elif isinstance(self.focused, Button) and event.key in _LISTS:
+            getattr(self.query_one("#body"), _SCROLLS[_LISTS[event.key]])(animate=False)
+        elif self.listed and isinstance(self.focused, Input) and len(event.key) > 1 and event.key in _LISTS:
             event.stop()
-            await self.query_one(self.listed).run_action(_MOVES[event.key])
+            await self.query_one(self.listed).run_action(_LISTS[event.key])
 
     def dismiss(self, result: T | None = None) -> AwaitComplete:
         """Close the dialog once: a second press of a button changes nothing."""
@@ -156,7 +157,7 @@ class Dialog(ModalScreen[T]):
         """Let the main screen open the help, because the help is a dialog, too."""
         await self.app.screen_stack[0].run_action("help")
 
-    def action_copy(self) -> None:
+    def action_copy(self) -> object:
         """Copy what the viewer shows, else all the facts."""
         if (view := next(iter(self.query(SearchView)), None)) is not None:
             view.copy()
@@ -169,17 +170,17 @@ class Dialog(ModalScreen[T]):
     def action_previous_tab(self) -> None:
         self.query_one(Tabs).action_previous_tab()
 
-    def refuse(self, text: str) -> None:
-        """Say why something cannot be done, below everything where the body has no place for it."""
-        refusal = self.query_one("#refusal", Static)
-        refusal.set_class(bool(text), "-said").update(Content(safe(text, 800)))
-        self.call_after_refresh(refusal.scroll_visible, animate=False)
-
     def note(self, text: str, look: str = "") -> None:
-        """Say something at the place for that, `#note`: plain, `quiet`, or `ok`, `bad` and `warn` with their signs."""
+        """Say something, plain, `quiet`, or with the sign of `ok`, `bad` or `warn`.
+
+        It stands where the body has `#note`, else between body and buttons.
+        """
         sign = {"ok": f"{glyphs().ok} ", "bad": f"{glyphs().bad} ", "warn": f"{glyphs().warning} "}.get(look, "")
         for place in self.query("#note").results(Static):  # gone, where what runs ends after the dialog
-            place.set_classes(look).update(Content(sign + safe(text.strip(), 3_000, lines=True)))
+            place.set_classes(look).set_class(bool(text.strip()), "-said")
+            place.update(Content(sign + safe(text.strip(), 3_000, lines=True)))
+            if look == "bad":
+                self.call_after_refresh(place.scroll_visible, animate=False)
 
     def retitle(self, title: str) -> None:
         """Change what stands in the top border."""
@@ -236,28 +237,28 @@ class Confirm(Dialog[bool]):
         self.query_one("#back" if self._destroys else "#yes").focus()
 
 
-class Item(NamedTuple):
+class Item(NamedTuple, Generic[T]):
     """One option; foreign text in it does no harm."""
 
-    id: str
     title: str
+    value: T
     note: str = ""
     refused: str = ""
     """Why it cannot be chosen now; empty when it can."""
 
 
-class Choose(Dialog[str]):
-    """Answers the id of the option that was chosen. Enter on an option takes it."""
+class Choose(Dialog[T]):
+    """Answers the value of the option that was chosen. Enter on an option takes it."""
 
     DEFAULT_CLASSES = "-small"
     choices = (Choice("submit", "Choose", "primary"), Choice("back", "Cancel"))
     listed = "OptionList"
 
-    def __init__(self, title: str, options: Sequence[tuple[str, ...]], now: str = "", text: str = "") -> None:
-        """`options` are items, or their first parts; the cursor begins on the one that is chosen `now`."""
+    def __init__(self, title: str, items: Iterable[Item[T]], now: T | None = None, text: str = "") -> None:
+        """The cursor begins on what is chosen `now`."""
         super().__init__(title)
         self._text = text
-        self._items = [Item(*option) for option in options]
+        self._items = [*items]
         self._listed = self._items
         self._now = now
         self._list = OptionList(compact=True)
@@ -272,8 +273,7 @@ class Choose(Dialog[str]):
 
     def on_mount(self) -> None:
         self._narrow("")
-        ids = [item.id for item in self._listed]
-        self._list.highlighted = ids.index(self._now) if self._now in ids else 0
+        self._list.highlighted = next((at for at, item in enumerate(self._listed) if item.value == self._now), 0)
         self.query("#search, OptionList").first().focus()
 
     def _narrow(self, words: str) -> None:
@@ -295,10 +295,10 @@ class Choose(Dialog[str]):
     def action_submit(self) -> None:
         at = self._list.highlighted
         if at is not None and not self._listed[at].refused:
-            self.dismiss(self._listed[at].id)
+            self.dismiss(self._listed[at].value)
 
 
-def _prompt(item: Item) -> Content:
+def _prompt(item: Item[Any]) -> Content:
     note = item.refused or item.note
     return Content.assemble(safe(item.title, 200), (f"  {safe(note, 100)}" if note else "", "$quiet"))
 
@@ -335,6 +335,11 @@ def section(title: str, lines: Iterable[Part]) -> Iterator[Part]:
         if not number:
             yield f"\n{title}\n", "bold $accent"
         yield f"  {line}\n" if isinstance(line, str) else (f"  {line[0]}\n", line[1])
+
+
+def fact(label: str, text: str, look: str = "") -> Parts:
+    """A line with a label; nothing where there is no text. Foreign text is made safe here."""
+    return [(f"{label:<12}", "$quiet"), (safe(text, 4_000), look), "\n"] if text else []
 
 
 _SIGNS = {"+": "$text-success", "-": "$text-error", "@": "$quiet"}

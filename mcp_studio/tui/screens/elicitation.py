@@ -35,6 +35,7 @@ from mcp_studio.urls import judge
 
 DECLINE = Choice("decline", "Decline", answer=Answer("decline"))
 CANCEL, LATER = Choice("cancel", "Cancel", answer=Answer("cancel")), Choice("back", "Later")
+Times = Callable[[InputRequest], str]
 _ADDRESS = 10_000
 """Characters of an address that the dialog shows."""
 
@@ -53,7 +54,7 @@ class RequestDialog(Dialog[Answer]):
     wants = ""
     """The text after the server's name in the title."""
 
-    def __init__(self, request: InputRequest, times: Callable[[InputRequest], str]) -> None:
+    def __init__(self, request: InputRequest, times: Times) -> None:
         tool = request.subject.removeprefix(f"{request.server}.")
         subject = f" · {tool} is waiting" if tool else ""
         super().__init__(f"{safe(request.server, 40)} {self.wants}{safe(subject, 80)}")
@@ -94,7 +95,7 @@ class Elicitation(RequestDialog):
     wants = "requests input"
     choices = (Choice("accept", "Accept", "primary"), DECLINE, CANCEL, LATER)
 
-    def __init__(self, request: InputRequest, times: Callable[[InputRequest], str]) -> None:
+    def __init__(self, request: InputRequest, times: Times) -> None:
         super().__init__(request, times)
         self._form = build(request.schema, strict=True)
         self._view = FormView(empty="No fields to fill in.")
@@ -129,7 +130,7 @@ class Elicitation(RequestDialog):
     def keep(self, event: FormView.Changed) -> None:
         """Store the typed values, so that they are there again after Later."""
         self.request.draft = [event.value, dict(self._view.pending)]
-        self.refuse("")
+        self.note("")
 
     @work(exclusive=True)
     async def action_accept(self) -> None:
@@ -140,7 +141,7 @@ class Elicitation(RequestDialog):
         if wrong := errors(problems):
             self._view.show_problems(problems)
             self._view.focus_first_problem()
-            self.refuse(f"Not sent: {wrong[0].place} {wrong[0].message}")
+            self.note(f"Not sent: {wrong[0].place} {wrong[0].message}", "bad")
         else:
             self.dismiss(Answer("accept", self._view.value))
 
@@ -159,7 +160,7 @@ class UrlElicitation(RequestDialog):
     )  # fmt: skip
     state = getters.query_one("#state", Static)
 
-    def __init__(self, request: InputRequest, times: Callable[[InputRequest], str]) -> None:
+    def __init__(self, request: InputRequest, times: Times) -> None:
         super().__init__(request, times)
         self._page = judge(request.url)
 
@@ -201,12 +202,12 @@ class UrlElicitation(RequestDialog):
             self.app.say(f"Opened {safe(self._page.host, 120)} in the browser.")
             self._consent()
         else:
-            self.refuse("There is no browser here. Copy the address, to open it yourself.")
+            self.note("There is no browser here. Copy the address, to open it yourself.", "bad")
 
     def action_copy(self) -> None:
         self.app.copy(self._page.url)
         if self._page.refusal:
-            self.refuse("The request stays pending: this address must not be opened, only copied.")
+            self.note("The request stays pending: this address must not be opened, only copied.", "bad")
         else:
             self._consent()
 
@@ -250,12 +251,6 @@ class AnswerRuleDialog(Dialog[None]):
             yield self._form
         yield Static(id="written")
 
-    @on(Select.Changed)
-    @on(FormView.Changed)
-    def changed(self) -> None:
-        self.refuse("")
-        self.look()
-
     def _made(self, content: Json, *, tool: bool = False) -> AnswerRule:
         answer = self._answer._replace(content=content)
         return rule_for(self._request, answer, tool=tool, redact=self.app.studio.redactor.bytes)
@@ -268,8 +263,11 @@ class AnswerRuleDialog(Dialog[None]):
         action = cast("RuleAction", self.query_one("#action", Select).value)
         return replace(made, action=action, content=made.content if action == "accept" else None)
 
+    @on(Select.Changed)
+    @on(FormView.Changed)
     def look(self) -> None:
         """The rule as it is written, and what is left out of it."""
+        self.note("")
         rule, file = self.rule, self.app.studio.paths.answers_file
         written = safe(_toml(rule), 6_000, lines=True)
         parts: Parts = [(f"Written at the top of {file}\n", "$quiet"), written]
@@ -279,21 +277,19 @@ class AnswerRuleDialog(Dialog[None]):
             parts.append((f"\n{', '.join(left)}: left out, since it looks secret.", "$state-busy"))
         self.query_one("#written", Static).update(Content.assemble(*parts))
 
-    def action_submit(self) -> None:
+    @work(exclusive=True)
+    async def action_submit(self) -> None:
         rule = self.rule
         unreadable = self._form.unreadable if self._form is not None else ()
         if unreadable:
-            self.refuse(f"Not saved: {unreadable[0].place} {unreadable[0].message}")
+            self.note(f"Not saved: {unreadable[0].place} {unreadable[0].message}", "bad")
         elif self._request.kind == "sampling" and rule.action == "accept" and rule.content is None:
-            self.refuse("Not saved: the reply holds something secret, which is written to no file.")
+            self.note("Not saved: the reply holds something secret, which is written to no file.", "bad")
         else:
-            self.app.attempt(self, self._save(rule), "save")
-
-    async def _save(self, rule: AnswerRule) -> None:
-        await asyncio.to_thread(put_rule, self.app.studio.paths.answers_file, rule)
-        self.app.studio.rules.add(rule)
-        self.app.say(f"From now on: {questions.rule_line(rule)}.")
-        self.dismiss(None)
+            await asyncio.to_thread(put_rule, self.app.studio.paths.answers_file, rule)
+            self.app.studio.rules.add(rule)
+            self.app.say(f"From now on: {questions.rule_line(rule)}.")
+            self.dismiss(None)
 
 
 def _toml(rule: AnswerRule) -> str:

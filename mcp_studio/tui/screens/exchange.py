@@ -7,10 +7,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable, Sequence
-from typing import ClassVar, Literal, NamedTuple, cast
+from typing import Literal, NamedTuple, cast
 
-from textual import getters, on
-from textual.binding import BindingType
+from textual import getters, on, work
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Checkbox, Input, Select, Static
@@ -108,7 +107,7 @@ class ExchangeDialog(Dialog[tuple[Wish, WireMessage]]):
 
     TITLE = "Exchange"
     DEFAULT_CLASSES = "-large"
-    BINDINGS: ClassVar[list[BindingType]] = bindings("exchange")
+    BINDINGS = bindings("exchange")
     choices = (
         Choice("repeat", "Re-send", "primary"), Choice("copy_as", "Copy as…"), Choice("compare", "Compare"),
         Choice("back", "Close"),
@@ -237,7 +236,6 @@ class Resend(RunDialog):
         yield Select(places, value="", allow_blank=False, compact=True)
         yield Checkbox("Approve all calls; what a rule denies is not sent", compact=True)
         yield VirtualList[Step](self._draw, key=lambda step: step.number)
-        yield Static(id="note", markup=False)
 
     def on_mount(self) -> None:
         self.run_worker(self._make_plan())
@@ -268,7 +266,7 @@ class Resend(RunDialog):
             approved, caller = self.query_one(Checkbox).value, self.app.studio.caller
             self._results.clear()
             replayer = Replayer(caller, self._recording, origin=origin, approved=approved)
-            self.app.attempt(self, self._send(servers, replayer), group="send")
+            self.run_worker(self._send(servers, replayer), group="send", exclusive=True)
 
     async def _send(self, servers: dict[str, str], replayer: Replayer) -> None:
         self.offer(start=False)
@@ -325,15 +323,14 @@ class Resend(RunDialog):
     # What the person does
 
     @on(VirtualList.Chosen)
-    def action_open(self) -> None:
+    @work(group="compare", exclusive=True)
+    async def action_open(self) -> None:
         """Both answers, with what differs between them."""
-        if self.result is None or self.result.answer is None:
-            said = self.result.said if self.result is not None else "it has not been sent yet"
+        result = self.result
+        if result is None or result.answer is None:
+            said = result.said if result is not None else "it has not been sent yet"
             self.app.say(f"There is no answer: {said}.", "warning")
-        else:
-            self.app.attempt(self, self._compare(self.result), group="compare")
-
-    async def _compare(self, result: Result) -> None:
+            return
         recorded = await load(self._recording, result.step)
         sent: Json = {"method": result.step.method, "params": recorded.params}
         name, request = safe(result.step.subject, 80), dumps(sent)

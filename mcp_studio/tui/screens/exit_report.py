@@ -10,9 +10,9 @@ from textual.widgets import Static
 
 from mcp_studio.present import crashes, stray, units
 from mcp_studio.safetext import safe
-from mcp_studio.trace.message import Recording, WireMessage
+from mcp_studio.trace.message import WireMessage
 from mcp_studio.trace.postmortem import Mortem, command_of
-from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts, fact
 from mcp_studio.tui.views.rows import Findable, TextView, glyphs
 from mcp_studio.tui.views.trace_table import arrow, clock, name_of
 
@@ -21,7 +21,6 @@ _LINES = 60
 """Lines of standard error that are shown."""
 _MOST = 500
 """Lines of unexpected output that are shown."""
-_NONE = "Nothing: it has printed no line besides messages."
 _CHOICES = Choice("show_trace", "Show in the trace", "primary"), Choice("copy", "Copy"), Choice("back", "Close")
 
 
@@ -56,8 +55,8 @@ def report(one: Mortem) -> Parts:
     parts: Parts = [(f"{sign} {safe(crashes.first_line(one), 300)}\n", "b $state-failed")]
     if one.message and one.ending.how not in ("exit", "signal", "guard", "closed"):
         parts.append((f"{safe(one.message, 600)}\n", "$quiet"))
-    parts += [f"  {'ended':<10} {clock(one.time)}\n"]
-    parts += [f"  {name:<10} {safe(value, 600)}\n" for name, value in crashes.facts(one)]
+    facts = ("ended", clock(one.time)), *crashes.facts(one)
+    parts += [part for name, value in facts for part in fact(name, value)]
     for title, lines in (("Last on stderr", one.stderr[-_LINES:]), ("Unexpected output on stdout", one.stray)):
         parts.append((f"\n{title}{'' if lines else ': nothing'}\n", _HEAD))
         parts += [f"  {safe(line, 500)}\n" for line in lines]
@@ -71,31 +70,26 @@ def report(one: Mortem) -> Parts:
 
 
 class UnexpectedOutput(Dialog[int]):
-    """Answers the message of the trace to go to.
-
-    Args:
-        recording: an earlier session; without it what is being recorded.
-    """
+    """Answers the message of the trace to go to."""
 
     DEFAULT_CLASSES = "-large"
     choices = _CHOICES
     AUTO_FOCUS = "TextView"
 
-    def __init__(self, server: str, recording: Recording | None = None) -> None:
+    def __init__(self, server: str) -> None:
         super().__init__()
         self._server = server
-        self._recording = recording or self.app.studio.trace
-        self._bursts = stray.bursts(self._recording, server, most=_MOST)
+        self._bursts = stray.bursts(self.app.studio.trace, server, most=_MOST)
         count = sum(len(burst.lines) for burst in self._bursts)
         newest = f"the newest {_MOST} lines" if count >= _MOST else units.plural(count, "line")
         self.title = f"Unexpected output: {server} · {newest} on stdout"
 
     def body(self) -> Iterable[Widget]:
-        yield Findable(TextView("\n".join(self._lines()), empty=_NONE))
+        yield Findable(TextView("\n".join(self._lines()), empty="Nothing: it has printed no line besides messages."))
 
     def _lines(self) -> Iterable[str]:
         """How such lines come about in the server's language, then the lines, the newest first."""
-        command = command_of(self._recording, self._server).split()
+        command = command_of(self.app.studio.trace, self._server).split()
         sorts: dict[stray.Sort, None] = {one.sort: None for burst in self._bursts for one in burst.lines}
         for sort in sorts:
             yield f"{glyphs().bad} {stray.SORTS[sort]}: {stray.explain(sort, command)}\n"

@@ -6,7 +6,7 @@ import asyncio
 import uuid
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads, mapping, printable
@@ -18,7 +18,7 @@ from mcp_studio.schema.form import build
 from mcp_studio.schema.place import NoPlace, Path
 from mcp_studio.schema.text import key_of
 from mcp_studio.tui.external import GROUP, NoEditor, edit_outside, find_editor
-from mcp_studio.tui.screens.dialog import Choose
+from mcp_studio.tui.screens.dialog import Choose, Item
 from mcp_studio.tui.screens.insert import InsertFile, Paste, When, kind_of, shape
 
 if TYPE_CHECKING:
@@ -28,14 +28,8 @@ if TYPE_CHECKING:
 _EXAMPLES = 8
 
 
-class Entry(NamedTuple):
-    """One thing that can be done."""
-
-    title: str
-    run: Callable[[], object]
-    note: str = ""
-    refused: str = ""
-    """Why it cannot be done here; empty when it can."""
+Entry = Item[Callable[[], None]]
+"""One thing that can be done."""
 
 
 class FieldHelp:
@@ -55,13 +49,7 @@ class FieldHelp:
         """Show the menu; entries that are impossible here are dimmed and say why."""
         entries = [*self._values(), *self._inserts(), *self._edits(), *self._items()]
         entries.sort(key=lambda entry: entry.title != self._asked())
-
-        def run(chosen: str | None) -> None:
-            if chosen is not None:
-                entries[int(chosen)].run()
-
-        options = [(str(at), entry.title, entry.note, entry.refused) for at, entry in enumerate(entries)]
-        self._app.push_screen(Choose(f"Field: {safe(self._name, 60)}", options), run)
+        self._app.push_screen(Choose(f"Field: {safe(self._name, 60)}", entries), lambda run: run() if run else None)
 
     def _asked(self) -> str:
         """The title of the entry that suits the field's format; that entry comes first."""
@@ -218,9 +206,8 @@ def choose_example(app: StudioApp, form: fields.Form, take: Callable[[Json], obj
     async def choose() -> None:
         # The thread uses a form of its own, whose lazy fields are made there.
         made = await asyncio.to_thread(lambda: valid(form if form.schema is None else build(form.schema)))
-        options = [(str(at), one.label, printable(one.value, indent=None)) for at, one in enumerate(made)]
-        chosen = await app.push_screen_wait(Choose("Fill the form with an example", options))
-        if chosen:
-            take(made[int(chosen)].value)
+        items = [Item(one.label, one, printable(one.value, indent=None)) for one in made]
+        if chosen := await app.push_screen_wait(Choose("Fill the form with an example", items)):
+            take(chosen.value)
 
     app.run_worker(choose(), group="example", exclusive=True)

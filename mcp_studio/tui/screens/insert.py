@@ -16,7 +16,7 @@ from rich.style import Style
 from rich.text import Text as RichText
 from textual import on, work
 from textual.widget import Widget
-from textual.widgets import DirectoryTree, Input, OptionList, Static, TextArea
+from textual.widgets import DirectoryTree, Input, OptionList, TextArea
 from textual.widgets.tree import TreeNode
 
 from mcp_studio.call.copying.paste import unfenced
@@ -71,7 +71,7 @@ class Paste(InsertDialog[Meaning]):
         self._area = AreaEditor(text if len(text) <= LARGEST else "")
 
     def body(self) -> Iterable[Widget]:
-        return self._area, Static(id="note")
+        yield self._area
 
     def on_mount(self) -> None:
         self._area.focus()
@@ -174,7 +174,7 @@ class InsertFile(InsertDialog[str]):
         self._input = Input(placeholder="Path of a file; ~ is your home folder", compact=True)
 
     def body(self) -> Iterable[Widget]:
-        return self._input, FolderTree(Path.cwd()), Static(id="note")
+        return self._input, FolderTree(Path.cwd())
 
     def on_mount(self) -> None:
         self._input.focus()
@@ -262,7 +262,7 @@ class When(InsertDialog[str]):
         self._input = Input(placeholder=", ".join(_READY[kind]), compact=True)
 
     def body(self) -> Iterable[Widget]:
-        return self._input, OptionList(*_READY[self._kind][:-1], compact=True), Static(id="note")
+        return self._input, OptionList(*_READY[self._kind][:-1], compact=True)
 
     def on_mount(self) -> None:
         self._input.focus()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from textual import getters, on
+from textual import getters, on, work
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.widget import Widget
@@ -15,7 +15,7 @@ from mcp_studio.protocol.versions import LOG_LEVELS
 from mcp_studio.safetext import safe
 from mcp_studio.search.names import words_of
 from mcp_studio.session.logs import LogMessage, set_level
-from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog
+from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog, Item
 from mcp_studio.tui.views.rows import Line, Piece, VirtualList, cut, fit, glyphs, mark_matches, width_of
 from mcp_studio.tui.views.trace_table import clock
 
@@ -110,17 +110,15 @@ class Logs(Dialog[int]):
         else:
             self.app.say("The trace does not keep that message.", "warning")
 
-    def action_level(self) -> None:
+    @work(group="level", exclusive=True)
+    async def action_level(self) -> None:
         """Ask the server, or that of the row under the cursor, for another level."""
-        self.app.attempt(self, self._ask(), "level")
-
-    async def _ask(self) -> None:
         manager, row = self.app.studio.manager, self.rows.row
         name = self._server or (row.server if row is not None else next(iter(manager.names()), ""))
         if name not in manager.names():
             self.app.say("There is no server to ask.", "warning")
             return
-        options = [("", "leave it to the server"), *((level, f"{level} and worse") for level in LOG_LEVELS)]
+        options = [Item("leave it to the server", ""), *(Item(f"{level} and worse", level) for level in LOG_LEVELS)]
         level = await self.app.push_screen_wait(Choose(f"Ask {name} for", options, manager.supervisor(name).log_level))
         if level in ("", *LOG_LEVELS) and name in manager.names():  # None if the person chose nothing
             self.app.say(await set_level(manager.supervisor(name), level))

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 
-from textual import on
+from textual import on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, HorizontalScroll, Vertical
 from textual.content import Content
@@ -130,14 +130,13 @@ class CallOn(RunDialog):
                 for column in self._columns:
                     column.show(base)
 
-    def action_start(self) -> None:
-        chosen = [self._servers[at] for at in self.query_one(TickList).ticked]
-        if not chosen:
+    @work(group="run")
+    async def action_start(self) -> None:
+        servers = [self._servers[at] for at in self.query_one(TickList).ticked]
+        if not servers:
             self.app.say("No server is ticked; space ticks the one under the cursor.", "warning")
-        elif not self.has_class("-running"):
-            self.app.attempt(self, self._run(chosen), "run")
-
-    async def _run(self, servers: Sequence[str]) -> None:
+        if not servers or self.has_class("-running"):
+            return
         self.offer(start=False)
         self.add_class("-begun")
         try:
@@ -222,7 +221,7 @@ class LoadTest(RunDialog):
             Static("At once"), Input("8", id="at-once", type="integer", max_length=5, compact=True),
             id="numbers",
         )  # fmt: skip
-        yield Static("Each call has the value of the form. The trace has every call, the history one entry.", id="note")
+        yield Static("Each call has the form's value. The trace has all, the history one.", id="note", classes="-said")
         yield ProgressBar(show_eta=False)
         yield Static(id="figures", markup=False)
 
@@ -234,7 +233,7 @@ class LoadTest(RunDialog):
         elif not self.query_one("#start").disabled:
             self.offer(start=False)
             self.query_one("#stop").focus()
-            self.app.attempt(self, self._run(total, at_once))
+            self.run_worker(self._run(total, at_once))
 
     async def _run(self, total: int, at_once: int) -> None:
         studio, draft, ref = self.app.studio, self._draft, self._draft.entry.ref

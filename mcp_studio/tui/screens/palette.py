@@ -26,7 +26,7 @@ from mcp_studio.tui.views.rows import cut, mark_matches, spread
 if TYPE_CHECKING:
     from mcp_studio.tui.main_screen import MainScreen
 
-DOCS = ("guide", "calls", "trace", "remote", "search", "safety", "configuration", "cli", "keys", "reference")
+DOCS = "guide calls trace remote servers workflows search safety configuration cli keys python reference".split()
 """Pages under docs/."""
 _SITE = "https://github.com/mcp-studio/mcp-studio/blob/main/docs/{}.md"
 _MOST = 30

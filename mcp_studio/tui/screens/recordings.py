@@ -9,8 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
-from textual import on
-from textual.binding import BindingType
+from textual import on, work
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Button, Input, RadioButton, RadioSet, Select, Static
@@ -85,7 +84,6 @@ class Export(Dialog[None]):
         yield Select(formats, value=self.last_format, allow_blank=False, compact=True)
         yield Static("Folder", classes="label", id="where")
         yield Input(compact=True, placeholder="The folder in which the studio was started")
-        yield Static(id="note", markup=False)
 
     @property
     def _sends(self) -> bool:
@@ -105,12 +103,10 @@ class Export(Dialog[None]):
         self.last_places[self._sends] = event.value
 
     @on(Input.Submitted)
-    def action_write(self) -> None:
+    @work(group="export", exclusive=True)
+    async def action_write(self) -> None:
         self.query_one("#write", Button).disabled = True
         part = self._parts[self.query_one(RadioSet).pressed_index]
-        self.run_worker(self._write(part), group="export", exclusive=True)
-
-    async def _write(self, part: Part) -> None:
         try:
             done = await (self._send(part) if self._sends else self._save(part))
         except (StudioError, OSError) as error:
@@ -182,7 +178,7 @@ class Sessions(Dialog[Opened]):
 
     TITLE = "Sessions"
     DEFAULT_CLASSES = "-large"
-    BINDINGS: ClassVar[list[BindingType]] = bindings("sessions")
+    BINDINGS = bindings("sessions")
     AUTO_FOCUS = "VirtualList"
     every = 3.0
     choices = (Choice("open", "Open", "primary"), Choice("delete", "Delete", "error"), Choice("back", "Close"))
@@ -217,7 +213,7 @@ class Sessions(Dialog[Opened]):
             shown = "The trace shows it now. " if info.path == self._shown else ""
             gone = f" The first {info.first - 1:,} messages had to go." if info.first > 1 else ""
             about = f"{shown}{info.problem or _ABOUT[_state(info)]}{gone}"
-            self.note(f"{about}\n{info.path} {info.origin} {info.version}")
+            self.note(f"{about} Written by mcp-studio {info.version}, {info.origin}.\n{info.path}")
 
     @on(Input.Submitted)
     @on(VirtualList.Chosen)
@@ -244,15 +240,13 @@ class Sessions(Dialog[Opened]):
         title = f"Session of {when(info.began)}, {info.state} · {', '.join(info.servers)}"
         self.dismiss((session, f"File {path.name}" if isinstance(session, Bundle) else title))
 
-    def action_delete(self) -> None:
+    @work(group="delete", exclusive=True)
+    async def action_delete(self) -> None:
         """Delete the one under the cursor, after asking."""
         info = self.rows.row
         if info is None or info.path == self._shown or info.state == "running":
             self.app.say("A session that is shown or being recorded cannot be deleted.", "warning")
-        else:
-            self.app.attempt(self, self._delete(info), group="delete")
-
-    async def _delete(self, info: SessionInfo) -> None:
+            return
         text = f"{when(info.began)}, {units.plural(info.entries, 'message')}\n{info.path}"
         if await self.app.push_screen_wait(Confirm("Delete this session?", text, "Delete", destroys=True)):
             await asyncio.to_thread(delete, info.path)

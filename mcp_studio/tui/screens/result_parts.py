@@ -14,14 +14,12 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from mcp_studio.catalog.listing import Ref
 from mcp_studio.jsontext import Json, pretty
 from mcp_studio.present import blocks
 from mcp_studio.present.browser import open_page
 from mcp_studio.protocol.views import held_page, reach_lines, reach_of
 from mcp_studio.safetext import safe
 from mcp_studio.tui.app import StudioApp
-from mcp_studio.tui.external import file_stem
 from mcp_studio.tui.screens.dialog import Choice, Confirm, Dialog
 from mcp_studio.tui.views.image import ImageView
 from mcp_studio.urls import judge
@@ -56,16 +54,15 @@ class Picture(Dialog[None]):
 # Saving
 
 
-class SaveResult(Dialog[None]):
-    """Asks for a folder, and shows which files the result makes in it."""
+class SaveFiles(Dialog[list[Path]]):
+    """Asks for a folder, and shows which files are made in it; answers those that were."""
 
-    TITLE = "Save the result"
     AUTO_FOCUS = "Input"
     choices = (Choice("submit", "Save", "primary"), Choice("back", "Cancel"))
 
-    def __init__(self, ref: Ref, result: Json) -> None:
-        super().__init__()
-        self._parts = list(parts_of(result, file_stem(f"{ref.server}-{ref.name}", "result")))
+    def __init__(self, title: str, parts: Iterable[Part]) -> None:
+        super().__init__(title)
+        self._parts = list(parts)
 
     def body(self) -> Iterable[Widget]:
         yield Static("Folder", classes="label")
@@ -82,10 +79,10 @@ class SaveResult(Dialog[None]):
         try:
             written = await asyncio.to_thread(lambda: write(self._parts, Path(folder).expanduser()))
         except (OSError, ValueError) as problem:
-            self.refuse(f"Not saved: {problem}")
+            self.note(f"Not saved: {problem}", "bad")
             return
         self.app.say(f"Saved {', '.join(file.name for file in written)} in {folder}.")
-        self.dismiss(None)
+        self.dismiss(written)
 
 
 class Part(NamedTuple):

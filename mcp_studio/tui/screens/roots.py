@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import cast
 from urllib.parse import unquote, urlsplit
 
-from textual import getters, on, work
+from textual import on, work
 from textual.content import Content
-from textual.widget import Widget
 from textual.widgets import Static
 
 from mcp_studio.config.expand import effective_roots
@@ -25,7 +24,8 @@ from mcp_studio.schema.field import Form, SchemaProblem
 from mcp_studio.schema.form import build
 from mcp_studio.studio import Studio
 from mcp_studio.tui.form.view import FormView
-from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.screens.calls import FillIn
+from mcp_studio.tui.screens.dialog import Choice
 from mcp_studio.tui.screens.server_entry import sound, table_schema
 from mcp_studio.tui.server_files import keep_roots
 from mcp_studio.tui.views.rows import glyphs
@@ -64,38 +64,31 @@ def _pointer(key: str) -> str:
     return f"/roots/{number[1]}/uri" if (number := re.match(r"roots\[(\d+)\]", key)) else key
 
 
-class Roots(Dialog[None]):
+class Roots(FillIn):
     """Edits them as they are written; what the server gets stands below."""
 
     choices = (Choice("submit", "Save", "primary"), Choice("back", "Cancel"))
-    form = getters.query_one(FormView)
 
     def __init__(self, server: str) -> None:
-        super().__init__(f"Roots of {server}")
-        self._server = server
-
-    def body(self) -> Iterable[Widget]:
-        config = self.app.studio.manager.config(self._server)
-        yield Static(Content(_about(self.app.studio, self._server)), classes="quiet gap")
-        yield FormView(roots_form(), roots_value((config.written or config).roots))
-        yield Static(id="sent", classes="quiet", markup=False)
-
-    def on_mount(self) -> None:
-        self.form.begin()
+        self._server, studio = server, self.app.studio
+        config = studio.manager.config(server)
+        value = roots_value((config.written or config).roots)
+        super().__init__(f"Roots of {server}", _about(studio, server), roots_form(), value)
 
     @on(FormView.Changed)
     def look(self) -> None:
         """What the server will get, and what is odd about it."""
-        sent = self.query_one("#sent", Static)
-        self.refuse("")
+        sent = self.query_one("#below", Static)
+        self.note("")
         try:
             roots = effective_roots(roots_of(self.form.value), self.app.studio.manager.config(self._server))
         except StudioError as error:
             sent.update("")
-            self.refuse(error.message)
+            self.note(error.message, "bad")
             return
         lines = [f"\n{safe(root.uri, 200)}{_odd(root)}" for root in roots]
-        sent.update(Content("".join(["The server gets:", *lines]) if lines else "The server gets no roots."))
+        said = "".join(["The server gets:", *lines]) if lines else "The server gets no roots."
+        sent.update(Content.styled(said, "$quiet"))
 
     @work(exclusive=True)
     async def action_submit(self) -> None:
@@ -106,7 +99,7 @@ class Roots(Dialog[None]):
             if isinstance(error, ConfigError) and error.key:
                 self.form.show_problems([SchemaProblem(_pointer(error.key), error.message)])
                 self.form.focus_field(_pointer(error.key))
-            self.refuse(f"{error.message} {error.hint}")
+            self.note(f"{error.message} {error.hint}", "bad")
 
 
 def _about(studio: Studio, server: str) -> str:

@@ -5,7 +5,7 @@ Specification, client/sampling. Text from the server passes through `safe`; a te
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from textual import getters, on
 from textual.containers import VerticalScroll
@@ -20,7 +20,7 @@ from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.session.rules import message_result
 from mcp_studio.tui.form.json_editor import JsonEditor
 from mcp_studio.tui.screens.dialog import Choice
-from mcp_studio.tui.screens.elicitation import DECLINE, LATER, RequestDialog
+from mcp_studio.tui.screens.elicitation import DECLINE, LATER, RequestDialog, Times
 
 _LISTS_SINCE = "2025-11-25"
 _NEEDS: Mapping[str, tuple[str, ...]] = {
@@ -40,7 +40,7 @@ class Sampling(RequestDialog):
     area = getters.query_one("#text-reply", TextArea)
     json = getters.query_one(JsonEditor)
 
-    def __init__(self, request: InputRequest, times: Callable[[InputRequest], str]) -> None:
+    def __init__(self, request: InputRequest, times: Times) -> None:
         super().__init__(request, times)
         self._tools = offered(request.params)
         draft = mapping(request.draft)
@@ -76,7 +76,7 @@ class Sampling(RequestDialog):
         as_json = event.tab.id == "as-json"
         if not as_json and (self.json.unreadable or not _is_text(self._reply)):
             self.query_one(Tabs).active = "as-json"
-            self.refuse("The reply has parts that only JSON can show.")
+            self.note("The reply has parts that only JSON can show.", "bad")
             return
         if as_json and not self._as_json:
             self.json.show(self._reply)
@@ -107,7 +107,7 @@ class Sampling(RequestDialog):
         self._reply = reply
         text = self.json.text if self._as_json and self.json.unreadable else ""
         self.request.draft = {"reply": reply, "json": self._as_json, "text": text}
-        self.refuse("")
+        self.note("")
 
     @on(Button.Pressed, "#add-tool")
     def add_tool(self, event: Button.Pressed) -> None:
@@ -121,7 +121,7 @@ class Sampling(RequestDialog):
     def action_accept(self) -> None:
         """Send the reply if it is valid."""
         if problem := self._problem():
-            self.refuse(f"Not sent: {safe(problem, 300)}")
+            self.note(f"Not sent: {safe(problem, 300)}", "bad")
         else:
             self.dismiss(Answer("accept", self._reply))
 

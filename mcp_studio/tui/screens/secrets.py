@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from concurrent.futures import CancelledError
 from typing import Any
 
-from textual import on
+from textual import on, work
 from textual.content import Content
 from textual.screen import Screen
 from textual.widget import Widget
@@ -23,14 +23,14 @@ from mcp_studio.present.accounts import account_rows, claim_rows
 from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
 from mcp_studio.tui.app import StudioApp
-from mcp_studio.tui.screens.dialog import Choice, Choose, Confirm, Dialog, Parts
+from mcp_studio.tui.screens.dialog import Choice, Choose, Confirm, Dialog, Item, Parts, fact
 from mcp_studio.tui.views.rows import Findable, TextView, glyphs
 from mcp_studio.vault.base import beside
 from mcp_studio.vault.file import file_in
 from mcp_studio.vault.keyring import move
 
-_LABEL, _CLAIMS = 12, 8_000
-"""Cells of a label, and characters of the claims of one token."""
+_CLAIMS = 8_000
+"""Characters of the claims of one token."""
 _SOON = 60
 """Seconds before a token's end from which on the end is highlighted."""
 
@@ -58,7 +58,7 @@ class TokenView(Dialog[bool]):
 
     def on_mount(self) -> None:
         self.query_one("#buttons").display = False
-        self.app.attempt(self, self._look(), "look")
+        self.run_worker(self._look(), group="look", exclusive=True)
 
     # What is shown
 
@@ -84,12 +84,12 @@ class TokenView(Dialog[bool]):
             looks["expires"] = "$state-busy" if account.refreshable or account.expires > now else "$state-failed"
         parts: Parts = []
         for label, text in account_rows(account, now):
-            parts += [(f"{label:<{_LABEL}}", "$quiet"), (text, looks.get(label, "")), "\n"]
+            parts += fact(label, text, looks.get(label, ""))
         for title, claims in (("Access token", account.claims), ("Identity token", account.id_claims)):
             if claims:  # the registered claims as sentences, then all claims
                 parts.append((f"\n{title}; its signature is not checked by the studio\n", "bold $accent"))
                 for label, text in claim_rows(claims, now):
-                    parts += [(f"{label:<{_LABEL}}", "$quiet"), text, "\n"]
+                    parts += fact(label, text)
                 parts.append((f"{safe(pretty(claims), _CLAIMS, lines=True)}\n", "$quiet"))
         if not account.claims:
             parts.append((f"\n{glyphs().dot} The access token is opaque: it says nothing here.\n", "$quiet"))
@@ -97,18 +97,14 @@ class TokenView(Dialog[bool]):
 
     # What the person does
 
-    def action_refresh(self) -> None:
-        self.app.attempt(self, self._refresh(), "do")
-
-    async def _refresh(self) -> None:
+    @work(group="do", exclusive=True)
+    async def action_refresh(self) -> None:
         await self.app.studio.signing.refresh(self._server)
         await self._look()
         self.app.say("The token is renewed.")
 
-    def action_sign_out(self) -> None:
-        self.app.attempt(self, self._sign_out(), "do")
-
-    async def _sign_out(self) -> None:
+    @work(group="do", exclusive=True)
+    async def action_sign_out(self) -> None:
         text = "The tokens are revoked where that is offered, and forgotten in any case."
         confirm = Confirm(f"Sign out of {self._server}?", text, "Sign out", destroys=True)
         if await self.app.push_screen_wait(confirm):
@@ -116,23 +112,19 @@ class TokenView(Dialog[bool]):
             await self._look()
             self.app.say(told)
 
-    def action_forget(self) -> None:
-        self.app.attempt(self, self._forget(), "do")
-
-    async def _forget(self) -> None:
+    @work(group="do", exclusive=True)
+    async def action_forget(self) -> None:
         options = (
-            ("token", "The tokens: no request is sent, they stay valid until they expire"),
-            ("client", "The client, too: the next sign-in registers a new one"),
+            Item("The tokens: no request is sent, they stay valid until they expire", "token"),
+            Item("The client, too: the next sign-in registers a new one", "client"),
         )
         if what := await self.app.push_screen_wait(Choose(f"Forget what of {self._server}?", options)):
             await self.app.studio.signing.forget(self._server, client=what == "client")
             await self._look()
             self.app.say("Tokens and client are forgotten." if what == "client" else "The tokens are forgotten.")
 
-    def action_copy(self) -> None:
-        self.app.attempt(self, self._copy(), "do")
-
-    async def _copy(self) -> None:
+    @work(group="do", exclusive=True)
+    async def action_copy(self) -> None:
         text = "Whoever has it can do there what you can. Some programs keep a history of the clipboard."
         if await self.app.push_screen_wait(Confirm("Copy the access token?", text, "Copy it", destroys=True)):
             studio = self.app.studio
@@ -182,9 +174,9 @@ class Passphrase(Dialog[str]):
     """
 
     DEFAULT_CLASSES = "-small"
-    choices = (Choice("submit", "Unlock", "primary"), Choice("back", "Cancel"))
 
     def __init__(self, reason: str, *, new: bool) -> None:
+        self.choices = (Choice("submit", "Set it" if new else "Unlock", "primary"), Choice("back", "Cancel"))
         super().__init__("New passphrase" if new else "Passphrase")
         self._reason = reason
         self._new = new
@@ -209,7 +201,7 @@ class Passphrase(Dialog[str]):
         else:
             self.dismiss(typed[0])
             return
-        self.refuse(problem)
+        self.note(problem, "bad")
 
 
 class PassphraseAsker:
@@ -232,9 +224,7 @@ class PassphraseAsker:
         async with self._turn:
             now, file = time.monotonic(), file_in(self._app.studio.paths.state)
             if new:
-                reason = (
-                    f"Tokens and secrets will be stored in {file}, encrypted under a passphrase that you choose now."
-                )
+                reason = f"Tokens and secrets will be stored in {file}, encrypted under the passphrase that you choose."
             elif now - self._refused < _REST:
                 return ""
             else:
@@ -261,15 +251,12 @@ async def offered(screen: Screen[Any], redactor: Redactor, servers: list[ServerC
         return servers
     them = "it" if len(found) == 1 else "them"
     options = (
-        ("keep", f"Keep {them} in the keyring, and write ${{keyring:{found[0].name}}}"),
-        ("clear", f"Write {them} into the file in clear"),
+        Item(f"Keep {them} in the keyring, and write ${{keyring:{found[0].name}}}", "keep"),
+        Item(f"Write {them} into the file in clear", "clear"),
     )
     places = ", ".join(dict.fromkeys(safe(one.key, 60) for one in found))
     title = f"{units.plural(len(found), 'secret')} in clear: {places}"
-    match await screen.app.push_screen_wait(Choose(title, options, "keep")):
-        case "keep":
-            return await beside(move, servers, redactor)
-        case "clear":
-            return servers
-        case _:
-            return None
+    chosen = await screen.app.push_screen_wait(Choose(title, options, "keep"))
+    if chosen == "keep":
+        return await beside(move, servers, redactor)
+    return servers if chosen == "clear" else None

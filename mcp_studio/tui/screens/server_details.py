@@ -78,9 +78,6 @@ class ServerDetails(Dialog[str]):
         if found.tools:
             self._tokens = [("tokens", f"{found.total:,} for the definitions of its tools ({found.tokenizer})")]
 
-    def action_copy(self) -> None:
-        self.app.copy(self._text)
-
     def look(self) -> None:
         studio = self.app.studio
         if self._server not in studio.manager.names():

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from textual import getters, on
+from textual import getters, on, work
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
-from textual.widgets import Label, Select, Static, TextArea
+from textual.widgets import Label, Select, TextArea
 
 from mcp_studio.config.expand import effective
 from mcp_studio.config.model import ServerConfig, Source
@@ -86,7 +86,6 @@ class ServerForm(Dialog[ServerConfig]):
             Select(options, value=places[0], allow_blank=False, compact=True),
             id="place",
         )
-        yield Static(id="note")
 
     def on_mount(self) -> None:
         self.query_one("#import_servers").display = self._old is None
@@ -179,13 +178,12 @@ class ServerForm(Dialog[ServerConfig]):
             self.form.focus_field(place)
         self.note(f"{problem.message} {problem.hint}", "bad")
 
-    def action_test(self) -> None:
+    @work(group="test", exclusive=True)
+    async def action_test(self) -> None:
         """Connect without saving."""
-        if server := self._entry():
-            self.note("Connecting …", "quiet")
-            self.run_worker(self._test(server), group="test", exclusive=True)
-
-    async def _test(self, server: ServerConfig) -> None:
+        if (server := self._entry()) is None:
+            return
+        self.note("Connecting …", "quiet")
         try:
             report = await self.app.studio.test(await beside(effective, server))
         except StudioError as problem:
@@ -207,13 +205,13 @@ class ServerForm(Dialog[ServerConfig]):
             printed = f"\nIt printed: {safe(report.printed[-1], 300)}" if report.printed else ""
             self.note(reason + sign_in + printed, "bad")
 
-    def action_submit(self) -> None:
+    @work(group="save", exclusive=True)
+    async def action_submit(self) -> None:
         """Save and connect."""
-        if entry := self._entry():
-            self.run_worker(self._save([entry, *self._draft.more]), group="save", exclusive=True)
-
-    async def _save(self, servers: list[ServerConfig]) -> None:
-        place, name = self.query_one(Select).value, servers[0].name
+        if (entry := self._entry()) is None:
+            return
+        servers = [entry, *self._draft.more]
+        place, name = self.query_one(Select).value, entry.name
         assert isinstance(place, Source)
         try:
             if name in self.app.studio.manager.names() and name != self._server:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable
-from typing import ClassVar, cast
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
 from weakref import WeakKeyDictionary
 
 from textual import getters, on, work
@@ -26,7 +26,7 @@ from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.session.state import Status
 from mcp_studio.tui import server_files
 from mcp_studio.tui.app import StudioApp
-from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog, Parts
+from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog, Item, Parts, fact
 from mcp_studio.tui.screens.secrets import Exchanges, TokenView
 from mcp_studio.tui.views.rows import Line, VirtualList, glyphs, spread
 from mcp_studio.urls import judge
@@ -36,10 +36,10 @@ _NO_TOKENS = {
     "none": "Its entry says that nobody signs in: [auth] kind is none.",
     "": "Its credentials are configured: headers, or a name in its address.",
 }
-_PLACES: tuple[tuple[Keeping, str], ...] = (
-    ("keyring", "The keyring of the system"),
-    ("memory", "Memory: forgotten when the studio ends"),
-    ("file", "An encrypted file from now on: requires a passphrase"),
+_PLACES: Sequence[Item[Keeping]] = (
+    Item("The keyring of the system", "keyring"),
+    Item("Memory: forgotten when the studio ends", "memory"),
+    Item("An encrypted file from now on: requires a passphrase", "file"),
 )
 _WARNINGS: dict[Keeping, str] = {
     "memory": "Tokens are stored in memory only: after the next start you have to sign in again.",
@@ -130,7 +130,7 @@ class SignInDialog(Dialog[Answer]):
         yield Static(id="about", classes="quiet gap", markup=False)
         yield VirtualList(_draw, key=lambda step: step.name, id="steps")
         yield Input(placeholder="where the browser ends up, if it cannot come back", id="redirect", compact=True)
-        yield Static(id="refusal", classes="bad", markup=False)
+        yield Static(id="note", markup=False)
         yield Static(id="card")
         yield OptionList()
         yield Input(placeholder="client id", id="client-id", compact=True)
@@ -225,7 +225,7 @@ class SignInDialog(Dialog[Answer]):
         if at == "choosing" and self._run is not None:
             self.issuers.set_options(Option(Content(safe(issuer, 600))) for issuer in self._run.choices)
             self.issuers.highlighted = 0
-        self.refuse("")
+        self.note("")
         focus = {"choosing": self.issuers, "client": self.client_id}.get(at)
         self.set_focus(focus or self.query_one(f"#{offered[0]}", Button))
         self.refresh_bindings()
@@ -257,14 +257,14 @@ class SignInDialog(Dialog[Answer]):
     def _before(self) -> Parts:
         """The card before the sign-in begins."""
         parts: Parts = [f"{safe(reason, 1_000)}\n"] if (reason := self._reason) else []
-        parts += _row("scopes", " ".join(self._config.auth.scopes))
+        parts += fact("scopes", " ".join(self._config.auth.scopes))
         if self._refusal is not None:
             parts.append((f"{glyphs().bad} {safe(self._refusal.message, 600)}\n", "$state-failed"))
             parts.append("Keep tokens elsewhere stores them in memory or in an encrypted file.\n")
             return [*parts, (f"{safe(self._refusal.hint, 800, lines=True).replace('`', '')}\n", "$quiet")]
         how = "Your browser opens." if self._has_browser else "You get an address to open in a browser elsewhere."
         how = "No person is needed: the server's entry says how." if self._config.auth.alone else how
-        parts += [*_row("stored in", self._kept), *_warnings(self._warning)]
+        parts += [*fact("stored in", self._kept), *_warnings(self._warning)]
         return [*parts, (f"Nothing has been sent yet. {how}\n", "$quiet")]
 
     # What the person does
@@ -274,7 +274,7 @@ class SignInDialog(Dialog[Answer]):
         """Show the HTTP exchanges of the step under the cursor."""
         step = self.steps.row
         if step is None or not step.exchanges:
-            self.refuse("Nothing was sent for this step.")
+            self.note("Nothing was sent for this step.", "bad")
         else:
             self.app.push_screen(Exchanges(step))
 
@@ -283,21 +283,19 @@ class SignInDialog(Dialog[Answer]):
         button = self.query_one(f"#{self.default}", Button)
         self.app.after_typing(self.action_take if isinstance(self.focused, Input) else button.press)
 
-    def action_begin(self, *, step_by_step: bool = False) -> None:
-        self.run_worker(self._begin(step_by_step=step_by_step), group="begin", exclusive=True)
-
     def action_step_by_step(self) -> None:
         """Begin, and stop before each request."""
         self.action_begin(step_by_step=True)
 
-    async def _begin(self, *, step_by_step: bool) -> None:
+    @work(group="begin", exclusive=True)
+    async def action_begin(self, *, step_by_step: bool = False) -> None:
         signing = self.app.studio.signing
         try:
             if not self._config.auth.alone:  # ask for the passphrase of an encrypted file before the browser opens
                 await signing.accounts.unlock()
             self._follow(signing.sign_in(self._config.name, step_by_step=step_by_step))
         except StudioError as error:
-            self.refuse(f"{error.message} {error.hint}")
+            self.note(f"{error.message} {error.hint}", "bad")
 
     def action_send(self) -> None:
         if self._run is not None:
@@ -311,7 +309,7 @@ class SignInDialog(Dialog[Answer]):
     async def action_open_page(self) -> None:
         if (run := self._run) is not None and not await run.open_page():
             why = f"Not opened: {run.refusal}" if run.refusal else "There is no browser here. Copy the address."
-            self.refuse(why)
+            self.note(why, "bad")
 
     def action_copy(self) -> None:
         """Copy the page's address; or the redirect URI, if the person must register a client with it."""
@@ -332,17 +330,15 @@ class SignInDialog(Dialog[Answer]):
             elif run.state == "choosing" and self.issuers.highlighted is not None:
                 run.choose(run.choices[self.issuers.highlighted])
         except StudioError as error:  # what is wrong stays to be put right
-            self.refuse(f"{error.message} {error.hint}")
+            self.note(f"{error.message} {error.hint}", "bad")
         else:
-            self.refuse("")
+            self.note("")
             for field in self.query(Input):
                 field.value = ""
 
-    def action_keep(self) -> None:
+    @work(group="keep", exclusive=True)
+    async def action_keep(self) -> None:
         """Choose where tokens are kept."""
-        self.app.attempt(self, self._keep(), "keep")
-
-    async def _keep(self) -> None:
         studio = self.app.studio
         now = "memory" if self._refusal is not None else studio.signing.accounts.keeping
         place = await self.app.push_screen_wait(Choose("Where tokens are kept", _PLACES, now))
@@ -351,7 +347,7 @@ class SignInDialog(Dialog[Answer]):
         if place == "file" and studio.config.settings.secrets != "file":
             file = await server_files.keep_secrets_in_file(studio)
             self.app.say(f'{file} says so now: [secrets] store = "file".')
-        studio.signing.accounts.keep_in(cast("Keeping", place))
+        studio.signing.accounts.keep_in(place)
         await self._look_up_place()
 
     def action_token(self) -> None:
@@ -386,10 +382,6 @@ def _draw(step: AuthStep, width: int, selected: bool) -> Line:
     return spread(left, [(right, "dim")], width)
 
 
-def _row(label: str, text: str, look: str = "") -> Parts:
-    return [(f"{label:<10}", "$quiet"), (safe(text, 600), look), "\n"] if text else []
-
-
 def _warnings(*texts: str) -> Parts:
     return [(f"{glyphs().warning} {safe(text, 400)}\n", "$state-busy") for text in dict.fromkeys(texts) if text]
 
@@ -400,12 +392,12 @@ def _browser(run: SignIn, *, has_browser: bool) -> Parts:
     seconds = max(0, int(run.until - time.monotonic()))
     left = f"  {seconds // 60}:{seconds % 60:02} left" if run.until else ""
     where = "Your browser has the page" if run.opened else "The page waits for you"
-    parts: Parts = [(where, "bold"), (f"{left}\n", "$quiet"), *_row("host", page.host or "none", "bold $accent")]
-    parts += _row("network", page.ascii_host if page.ascii_host != page.host else "", "bold $accent")
+    parts: Parts = [(where, "bold"), (f"{left}\n", "$quiet"), *fact("host", page.host or "none", "bold $accent")]
+    parts += fact("network", page.ascii_host if page.ascii_host != page.host else "", "bold $accent")
     parts += _warnings(*page.warnings, *run.warnings)
     if refusal := page.refusal or run.refusal:
         parts.append((f"{glyphs().bad} Not opened: {safe(refusal, 400)}\n", "$state-failed"))
-    parts += _row("redirect", run.redirect_uri)
+    parts += fact("redirect", run.redirect_uri)
     far = not (has_browser or run.opened)  # another machine's browser: what to copy, and the two ways back
     if far:
         parts += _warnings("No browser can be opened here: copy the address, and open it on your own machine.")
@@ -448,6 +440,6 @@ def _done(run: SignIn, status: Status | None) -> Parts:
         look = "$state-failed" if connections.tone(status) == "bad" else "$quiet"
         parts.append((f"{connections.state_words(status)}\n", look))
     if (account := run.account) is not None:
-        parts += [*_row("scopes", " ".join(account.scopes) or "none are named"), *_row("token", validity(account))]
-        parts += _row("stored in", account.kept)
+        parts += [*fact("scopes", " ".join(account.scopes) or "none are named"), *fact("token", validity(account))]
+        parts += fact("stored in", account.kept)
     return parts

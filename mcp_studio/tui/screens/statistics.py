@@ -30,7 +30,7 @@ _MOST = 500
 _BAD = 0.05
 """The share of errors from which on the row has the colour of errors; below it, it has the colour of warnings."""
 TITLES = ("Name", "Count", "Errors", "Avg", "p50", "p95", "p99")
-_WIDTH, _LABEL = 7, 16
+_WIDTH, _LABEL = 7, 17
 """Cells of a column with figures, and of the bounds in front of a bar."""
 
 
@@ -129,17 +129,13 @@ def histogram(durations: Durations, width: int, height: int) -> Content:
     room = max(1, width - _LABEL - 3 - len(f"{most:,}"))
     lines = (
         Content.assemble(
-            (f"{f'{_edge(bar.begin)} - {_edge(min(bar.end, durations.most))}':>{_LABEL}} ", "$quiet"),
+            (f"{f'{took_text(bar.begin)} - {took_text(min(bar.end, durations.most))}':>{_LABEL}} ", "$quiet"),
             (glyphs().full * -(-bar.height * room // most), "$primary"),
             f" {bar.height:,}",
         )
         for bar in bars
     )
     return Content("\n").join(lines)
-
-
-def _edge(ms: float) -> str:
-    return f"{ms:.3g} ms" if ms < 1_000 else f"{ms / 1000:.3g} s" if ms < 60_000 else took_text(ms)
 
 
 # The dialog

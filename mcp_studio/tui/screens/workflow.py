@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from textual import getters, on
+from textual import getters, on, work
 from textual.containers import Horizontal
 from textual.widget import Widget
-from textual.widgets import Button, Input, Static
+from textual.widgets import Button, Input
 
 from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import Json, dumps, mapping
@@ -17,9 +17,12 @@ from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.schema.field import defaults, errors
 from mcp_studio.schema.form import build
+from mcp_studio.trace.export.formats import workflow_of
+from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.external import edit_file
 from mcp_studio.tui.form.view import FormView
 from mcp_studio.tui.screens.dialog import Choice, RunDialog
+from mcp_studio.tui.screens.result_parts import Part, SaveFiles
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.rows import Findable, Line, VirtualList, glyphs, spread
 from mcp_studio.workflow import Run, Workflow, check
@@ -27,6 +30,10 @@ from mcp_studio.workflow.records import RunStore
 from mcp_studio.workflow.run import ENDED, StepRun
 
 _FILE = "workflow:file"
+_ABOUT = (
+    "A workflow is a file that says which tools are called with what, and in which order.\n\nType its path above and "
+    "press enter, or mark calls ({key}) in the trace or in the tab History, and save them as one."
+)
 _LOOKS = {
     "pending": ("off", "dim"), "running": ("half", "warn"), "waiting": ("waiting", "accent"), "done": ("ok", "ok"),
     "failed": ("bad", "bad"), "skipped": ("dash", "dim"), "cancelled": ("off", "warn"),
@@ -63,9 +70,8 @@ class WorkflowDialog(RunDialog):
         last = str(self.app.studio.memory.drafts.get(_FILE) or "")
         yield Input(last, placeholder="The path of a workflow: TOML or JSON; enter loads it", id="file", compact=True)
         yield FormView(empty="The workflow takes no inputs.")
-        steps = VirtualList[Row](_draw, key=lambda row: row[1].path, id="steps", empty="No steps.")
+        steps = VirtualList[Row](_draw, key=lambda row: row[1].path, id="steps")
         yield Horizontal(steps, Findable(JsonView()))
-        yield Static(id="note", markup=False)
 
     def on_mount(self) -> None:
         if self.file.value:
@@ -76,11 +82,11 @@ class WorkflowDialog(RunDialog):
         return str(Path(self.file.value.strip()).expanduser())
 
     @on(Input.Submitted, "#file")
-    def load(self) -> None:
+    @work(group="load", exclusive=True)
+    async def load(self) -> None:
         """Read the file, and say what is wrong with it."""
-        self.app.attempt(self, self._load(), "load")
-
-    async def _load(self) -> None:
+        if not self.file.value.strip():
+            return
         self._workflow = self._run = None
         try:
             self._workflow = workflow = await asyncio.to_thread(Workflow.load, self._path)
@@ -96,6 +102,10 @@ class WorkflowDialog(RunDialog):
         (self.file if self._run is None else self.steps).focus()
         found = await check(workflow, self.app.studio)
         self.note("\n".join(map(str, found)) or workflow.description, "warn" if found else "quiet")
+
+    def action_submit(self) -> object:
+        """Run, once there is something to run; before that load the file."""
+        return super().action_submit() if self._run is not None else self.load()
 
     # Running
 
@@ -155,7 +165,12 @@ class WorkflowDialog(RunDialog):
 
     def look(self) -> None:
         self.offer_pending()
-        run = self._run
+        run, flow = self._run, self._workflow
+        self.set_class(flow is None, "-empty")
+        self.steps.empty = "No steps." if flow is not None else _ABOUT.format(key=self.app.key_of("mark"))
+        self.query_one("#edit", Button).disabled = not self.file.value
+        for button in self.query("#start, #from_here").results(Button):
+            button.disabled = run is None or self.has_class("-running")
         pause = self.query_one("#pause", Button)
         pause.label, pause.disabled = "Go on" if run and run.paused else "Pause", not self.has_class("-running")
         self.steps.show([*_rows(run.root)] if run is not None else [])
@@ -179,6 +194,20 @@ class WorkflowDialog(RunDialog):
         facts: dict[str, Json] = {"state": node.state, "inputs": node.inputs, "output": node.output}
         facts |= {"error": f"{node.error.message} {node.error.hint}".strip()} if node.error is not None else {}
         self.view.show(await asyncio.to_thread(dumps, facts))
+
+
+async def save_workflow(app: StudioApp, calls: Iterable[tuple[str, str, Json, Json]]) -> bool:
+    """Write a workflow whose steps are these calls (see `workflow_of`), and show it; False where the person leaves.
+
+    Raises:
+        UsageError: there is no call.
+    """
+    text = workflow_of("calls", calls)
+    files = await app.push_screen_wait(SaveFiles("Save a workflow", [Part("calls.workflow.json", "", lambda: text)]))
+    if files:
+        app.studio.memory.drafts.put(_FILE, str(files[0]))
+        await app.screen_stack[0].run_action("workflows")
+    return bool(files)
 
 
 def _rows(node: StepRun, depth: int = 0) -> Iterator[Row]:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markdown import Markdown
@@ -14,7 +13,6 @@ from rich.segment import Segment
 from rich.theme import Theme
 from textual import events
 from textual.app import App, ComposeResult
-from textual.binding import BindingType
 from textual.color import Color
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
@@ -90,7 +88,7 @@ def _plain(block: Block) -> str:
 class Cards(VerticalScroll, can_focus=True, inherit_bindings=False):
     """A card for each block; the keys act on the present card."""
 
-    BINDINGS: ClassVar[list[BindingType]] = bindings("list", "viewer")
+    BINDINGS = bindings("list", "viewer")
 
     @dataclass
     class Chosen(Message):

@@ -6,9 +6,8 @@ import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
-from textual.binding import BindingType
 from textual.message import Message
 
 from mcp_studio.jsontext import Json, printable
@@ -38,7 +37,7 @@ class DiffRow(NamedTuple):
 class DiffView(CursorView):
     """The differences, one below the other; n and N go from one to the next."""
 
-    BINDINGS: ClassVar[list[BindingType]] = bindings("viewer")
+    BINDINGS = bindings("viewer")
 
     @dataclass
     class Compared(Message):

@@ -17,7 +17,6 @@ from typing import ClassVar, NamedTuple
 
 from rich.cells import cell_len
 from textual import events
-from textual.binding import BindingType
 
 from mcp_studio.jsontext import Json
 from mcp_studio.present.units import plural, size
@@ -330,7 +329,7 @@ def marks_of(problems: Iterable[SchemaProblem], value: Json) -> dict[str, str]:
 class JsonView(SearchView, CursorView):
     """Shows JSON text unchanged: with numbers as typed, duplicate keys, and broken parts."""
 
-    BINDINGS: ClassVar[list[BindingType]] = bindings("json")
+    BINDINGS = bindings("json")
     COMPONENT_CLASSES: ClassVar[set[str]] = {KEY, STRING, NUMBER, CONSTANT, MARK}
 
     def __init__(self, data: bytes | str = b"", marks: Mapping[str, str] | None = None) -> None:

@@ -19,7 +19,6 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events, getters, on
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.geometry import Offset, Size
 from textual.message import Message
@@ -244,7 +243,7 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
     """
 
     ALLOW_SELECT = False
-    BINDINGS: ClassVar[list[BindingType]] = bindings("list")
+    BINDINGS = bindings("list")
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "view--cursor", "view--empty", "view--dim", "view--match", "view--strong", "view--accent", "view--ok",
         "view--warn", "view--bad", "view--read", "view--write", "view--destructive", "view--in", "view--out",
@@ -600,7 +599,7 @@ View = TypeVar("View", bound=SearchView)
 class Findable(Vertical, Generic[View], can_focus=False):
     """A viewer with a search line below, which `/` opens: searches as you type; enter returns, esc ends it."""
 
-    BINDINGS: ClassVar[list[BindingType]] = bindings("viewer")
+    BINDINGS = bindings("viewer")
     line = getters.query_one(Input)
     count = getters.query_one("#count", Static)
 

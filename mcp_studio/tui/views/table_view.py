@@ -6,11 +6,10 @@ import asyncio
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from rich.cells import cell_len
 from rich.text import Text
-from textual.binding import BindingType
 from textual.widgets import DataTable
 
 from mcp_studio.jsontext import Json, printable
@@ -82,7 +81,7 @@ def _order(value: Json) -> tuple[int, Any]:
 class TableView(DataTable[Text]):
     """A table of JSON objects; a click on a heading, or space in a column, sorts by that column."""
 
-    BINDINGS: ClassVar[list[BindingType]] = bindings("list", "table")
+    BINDINGS = bindings("list", "table")
 
     def __init__(self, rows: Sequence[Row]) -> None:
         super().__init__(zebra_stripes=True)
