@@ -12,7 +12,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from mcp_studio.errors import UsageError
-from mcp_studio.jsontext import Json, loads_or, mapping, printable
+from mcp_studio.jsontext import loads_or, mapping, printable
 from mcp_studio.safetext import safe
 from mcp_studio.tap.gate import LONGEST, Action, Decision, Gate, Waiting
 from mcp_studio.trace.message import Recording
@@ -24,6 +24,8 @@ from mcp_studio.tui.views.trace_table import arrow
 
 if TYPE_CHECKING:
     from mcp_studio.tap.desk import RemoteGate
+
+_EMPTY = "No message is held. One that matches the query above waits here until you release, change or drop it."
 
 
 class Breakpoints(Dialog[None]):
@@ -53,12 +55,13 @@ class Breakpoints(Dialog[None]):
         self._text = ""
 
     def body(self) -> Iterable[Widget]:
-        query = " or ".join(self._gate.breakpoints)
         hint = "tool:search dir:out, or another query; empty: nothing"
-        yield Horizontal(Static("Hold"), Input(query, placeholder=hint, id="query", compact=True))
-        yield VirtualList[Waiting](self._draw, key=lambda one: one.number, empty="No message is held.")
+        query = Input(" or ".join(self._gate.breakpoints), placeholder=hint, id="query", compact=True)
+        yield Horizontal(Static("Hold"), query)
+        yield VirtualList[Waiting](self._draw, key=lambda one: one.number, empty=_EMPTY)
         yield JsonArea()
-        yield Horizontal(Static("after"), Input("0", id="after", compact=True, type="number"), Static("seconds"))
+        delay = Input("0", id="after", compact=True, type="number")
+        yield Horizontal(Static("after"), delay, Static("seconds"), id="delay")
 
     def on_mount(self) -> None:
         if self._gate.waiting:
@@ -66,6 +69,7 @@ class Breakpoints(Dialog[None]):
 
     def look(self) -> None:
         """Show the held messages; an edited text stays as long as its message is held."""
+        self.set_class(not self._gate.waiting, "-empty")
         self.rows.show(self._gate.waiting)
         self._show()
 
@@ -84,8 +88,8 @@ class Breakpoints(Dialog[None]):
         entry, left = self._recording.entry(row.number), (f"{max(0.0, row.until - time.time()):>4.0f} s  ", "warn")
         if entry is None:
             return [left, ("…", "dim")]
-        named = safe(f" {entry.server} {entry.kind} {entry.method} {entry.target}", width)
-        return [left, arrow(entry.direction), (named, "")]
+        text = f" {entry.server} {entry.kind} {entry.method} {entry.target}"
+        return [left, arrow(entry.direction), (safe(text, width), "")]
 
     def action_submit(self) -> object:
         """Apply a query that was typed and is not yet in use; otherwise press the default button."""
@@ -126,8 +130,7 @@ class Breakpoints(Dialog[None]):
         elif self._edited:
             self._decide("answer", self._edited)
         else:
-            answer: Json = {"jsonrpc": "2.0", "id": request["id"], "result": {}}
-            self.editor.text = printable(answer)
+            self.editor.text = printable({"jsonrpc": "2.0", "id": request["id"], "result": {}})
             self.note("Write the answer in the editor, and press Answer again.")
 
     @property

@@ -30,10 +30,9 @@ from mcp_studio.workflow.records import RunStore
 from mcp_studio.workflow.run import ENDED, StepRun
 
 _FILE = "workflow:file"
-_ABOUT = (
-    "A workflow is a file that says which tools are called with what, and in which order.\n\nType its path above and "
-    "press enter, or mark calls ({key}) in the trace or in the tab History, and save them as one."
-)
+_ABOUT = """A workflow is a file that lists calls of tools with their arguments, in order.
+
+Type its path above and press enter. Or mark calls ({key}) in the trace or in the History tab, and save them."""
 _LOOKS = {
     "pending": ("off", "dim"), "running": ("half", "warn"), "waiting": ("waiting", "accent"), "done": ("ok", "ok"),
     "failed": ("bad", "bad"), "skipped": ("dash", "dim"), "cancelled": ("off", "warn"),
