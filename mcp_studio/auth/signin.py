@@ -44,12 +44,12 @@ if TYPE_CHECKING:
     from mcp_studio.auth.accounts import Accounts
 
 TITLES: dict[StepName, str] = {
-    "resource": "What protects the server",
-    "issuer": "Who gives tokens for it",
-    "client": "Who we are there",
-    "permission": "A person's permission",
-    "token": "The token",
-    "stored": "Where it is stored",
+    "resource": "Protected resource",
+    "issuer": "Authorization server",
+    "client": "Client",
+    "permission": "Authorization",
+    "token": "Access token",
+    "stored": "Storage",
 }
 """All steps, in order."""
 FINAL: tuple[SignInState, ...] = ("done", "failed", "cancelled")

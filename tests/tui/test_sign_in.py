@@ -49,13 +49,11 @@ async def test_each_state_is_shown_with_what_can_be_done_in_it(monkeypatch: pyte
         flow = stage.run
         flow.step(0, "done", "one authorization server: https://auth.example", exchange(1), exchange(2))
         flow.step(1, "running", "", exchange(3, purpose="reads\x1b[31m metadata"))
-        await stage.shows("✓ What protects the server one authorization server", "2 ▸", "◐ Who gives tokens for it")
+        await stage.shows("✓ Protected resource +one authorization server", "2 ▸", "◐ Authorization server")
         stage.app.screen.query_one("#steps").focus()
         await stage.press("home", "down", "enter")
         await stage.dialog(Exchanges)
-        await stage.shows(
-            "Who gives tokens for it: 1 exchange", "reads␛\\[31m metadata", "grant_type=authorization_code"
-        )
+        await stage.shows("Authorization server: 1 exchange", "reads␛\\[31m metadata", "grant_type=authorization_code")
         await stage.press("escape", "escape")
         await stage.told("Signing in to github goes on")
         sign_in(stage.app, "github")
@@ -199,7 +197,7 @@ async def test_a_call_that_needs_more_than_was_given_signs_in_again(monkeypatch:
         await press(stage, "begin")
         await stage.until(lambda: stage.studio.signing.running("notes"), "a sign-in")
         await visit(await visit(await page()))
-        await stage.shows("✓ Signed in to notes.", "✓ Where it is stored", "mcp:tools")
+        await stage.shows("✓ Signed in to notes.", "✓ Storage", "mcp:tools")
         await stage.press("escape")
         await stage.until(lambda: stage.studio.manager.status("notes").state == "ready", "connected")
         await stage.studio.manager.listed("notes")

@@ -350,7 +350,7 @@ def exchanges(_: Pilot[Any]) -> Screen[Any]:
     sent = "GET /.well-known/oauth-protected-resource HTTP/1.1\nhost: search.example"
     came = 'HTTP/1.1 200\ncontent-type: application/json\n\n{"authorization_servers":["https://login.example"]}'
     url = "https://search.example/.well-known/oauth-protected-resource"
-    one = AuthExchange(3, "What protects the server", "GET", url, sent, 200, came, 12)
+    one = AuthExchange(3, "Protected resource", "GET", url, sent, 200, came, 12)
     return Exchanges(AuthStep("resource", "Protected resource", "done", "It names one server.", exchanges=[one]))
 
 

@@ -64,12 +64,16 @@ class ServerDetails(Dialog[str]):
     def body(self) -> Iterable[Widget]:
         yield Static(id="facts", markup=False)
 
+    @property
+    def default(self) -> str:
+        state = self.app.studio.manager.status(self._server).state
+        return "sign_in" if state == "needs_auth" else "repeat" if state in ("failed", "disabled") else "back"
+
     def on_mount(self) -> None:
         studio = self.app.studio
         for kind in KINDS:
             studio.manager.refresher.look(self._server, kind)
-        first = {"needs_auth": "#sign_in", "failed": "#repeat", "disabled": "#repeat"}
-        self.query_one(first.get(studio.manager.status(self._server).state, "#back"), Button).focus()
+        self.query_one(f"#{self.default}", Button).focus()
         self.run_worker(studio.trace.examine(self._server))
         self.run_worker(self._count())
 
@@ -116,8 +120,7 @@ def _parts(studio: Studio, name: str, tokens: Iterable[tuple[str, str]]) -> Iter
     yield from section("Offers", _offers(studio, name))
     yield from section("Notifications", _notifications(studio, name))
     yield from section(f"Findings: {servers.finding_counts(ledger)}", _findings(ledger))
-    endings = supervisor.mortems[-1:]
-    exits = [f"{safe(crashes.first_line(one), 200)}. {crashes.meaning(one.ending)}" for one in endings]
+    exits = [f"{safe(crashes.first_line(one), 200)}. {crashes.meaning(one.ending)}" for one in supervisor.mortems[-1:]]
     yield from section("Exit report", exits)
     output = f"Unexpected output on stdout: {units.plural(tap.stray_count, 'line')}"
     yield from section(output, [safe(line, 500) for line in tap.stray_lines])
@@ -161,14 +164,11 @@ def _facts(config: ServerConfig, status: Status) -> Iterator[tuple[str, str]]:
         era = "modern, without handshake" if status.modern else "legacy, with handshake"
         offered = f"; {safe(status.offered)} was offered" if status.offered != status.version else ""
         yield "protocol", f"{safe(status.version)} ({era}{offered})"
-    info = mapping(status.server_info)
-    if info:
+    if info := mapping(status.server_info):
         yield "server", f"{safe(info.get('title') or info.get('name'), 200)} {safe(info.get('version'), 80)}"
-    for text in (info.get("description"), info.get("websiteUrl")):
-        if text:
-            yield "", safe(text, 500)
-    for line in icons(info.get("icons")):
-        yield "", line
+    for text in filter(None, (info.get("description"), info.get("websiteUrl"))):
+        yield "", safe(text, 500)
+    yield from (("", line) for line in icons(info.get("icons")))
     if status.pid:
         yield "process", str(status.pid)
 
