@@ -21,7 +21,7 @@ from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts, fact, section
 from mcp_studio.tui.views.rows import Line, VirtualList, glyphs, spread
 
-EMPTY = "No tasks.\n\nA tool that takes long can run as one: tick “Run as a task” in the call pane, if it is there."
+EMPTY = "No tasks.\n\nA slow tool can run as a task: tick “Run as a task” in the call pane, if its server allows it."
 
 _STATES: Mapping[str, tuple[str, str]] = {
     "working": ("half", "warn"), "input_required": ("waiting", "warn"), "completed": ("ok", "ok"),

@@ -221,7 +221,8 @@ class LoadTest(RunDialog):
             Static("At once"), Input("8", id="at-once", type="integer", max_length=5, compact=True),
             id="numbers",
         )  # fmt: skip
-        yield Static("Each call has the form's value. The trace has all, the history one.", id="note", classes="-said")
+        text = "Each call sends the form's value. The trace keeps all calls, the history one."
+        yield Static(text, id="note", classes="-said")
         yield ProgressBar(show_eta=False)
         yield Static(id="figures", markup=False)
 
