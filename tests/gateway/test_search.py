@@ -107,3 +107,5 @@ def test_a_client_gets_the_gateway_into_its_file_and_nobody_overwrites_anything(
     assert set(servers) == {"mine", "mcp-studio"}
     assert servers["mcp-studio"]["args"][-3:] == ["serve", "--mode", "all"]
     assert len(list(tmp_path.glob(".mcp.json.*.bak"))) == 1
+    wrong = cli(*words, "--yes", "--config", str(tmp_path / "nowhere.toml"), cwd=tmp_path)
+    assert wrong.code == 2 and "nowhere.toml" in wrong.err and "nowhere" not in file.read_text("utf-8")
