@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 from difflib import unified_diff
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -168,7 +168,7 @@ class Export(NamedTuple):
             ConfigError: as `merged`, or the file cannot be written.
         """
         before, after = merged(self.client, self.file, self.entries)  # the client may have written meanwhile
-        backup = self.file.with_name(f"{self.file.name}.{time.strftime('%Y%m%d-%H%M%S')}.bak")
+        backup = self.file.with_name(f"{self.file.name}.{datetime.now():%Y%m%d-%H%M%S-%f}.bak")
         try:
             if before:
                 write_atomically(backup, self.file.read_bytes())

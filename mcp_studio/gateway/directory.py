@@ -88,7 +88,7 @@ class Directory:
         server, slash, rest = uri.removeprefix(SCHEME).partition("/")
         if uri.startswith(SCHEME) and slash:
             ref = Ref("resource", unquote(server), unquote(rest))
-            return ref if ref.server in self._catalog.servers and self._shown(ref) else None
+            return ref if ref.server in self._catalog.servers and self.shows(str(ref)) else None
         templates = self.offers("template").values()
         found = {offer.ref.server for offer in templates if fits(offer.ref.name, uri)}
         return Ref("resource", found.pop(), uri) if len(found) == 1 else None
@@ -104,15 +104,15 @@ class Directory:
         self._offers.pop(kind, None)
         self._refs = {}
 
-    def _shown(self, ref: Ref) -> bool:
-        settings, name = self._settings, str(ref)
-        return matches(name, settings.tools or ("*",)) and not matches(name, settings.hidden)
+    def shows(self, name: str) -> bool:
+        """Whether the settings let clients see the entry with this name, such as `server.tool`."""
+        return matches(name, self._settings.tools or ("*",)) and not matches(name, self._settings.hidden)
 
     def _made_of(self, kind: EntryKind) -> Iterable[Offer]:
         entries = {
             entry.ref: entry
             for entry in reversed(self._catalog.entries(kind))  # of several entries with the same name the first counts
-            if not entry.excluded and self._shown(entry.ref)
+            if not entry.excluded and self.shows(str(entry.ref))
         }
         refs = list(reversed(entries))
         named = _addresses(refs) if kind in ("resource", "template") else self._names(refs)

@@ -237,7 +237,7 @@ class Exchange:
             channel = self._ctx.session
             result = await channel.send_request(cast("ServerRequest", question), _Answer, metadata=metadata)
         except (MCPError, ValidationError) as error:
-            request.answer("decline", by="nobody", note=str(safe(error, 200)))
+            request.answer("decline", by=f"nobody answered: {safe(error, 200)}")
         else:
             _settle(request, cast("Json", result.model_dump()))
 

@@ -219,7 +219,7 @@ class Gateway:
             if exchange is not None:
                 exchange.log("warning", "mcp-studio", f"{request.subject} waits for approval: mcp-studio approvals")
             return
-        request.answer("decline", by="nobody" if ours else "nobody: no client of the gateway could be asked")
+        request.answer("decline", by="nobody may be asked" if ours else "nobody: no client could be asked")
 
     def _concerned(self, server: str, params: dict[str, Json], carried: RequestId | None) -> Exchange | None:
         """The exchange that a request of a server belongs to, so that no client learns of another's requests.

@@ -137,8 +137,7 @@ class OwnTools:
         offer = self._gateway.offer(client, "tool", name)
         if offer is None:
             await self._registry.ready()
-            record = self._registry.get(name)
-            if record is not None and not record.server and self._name(client, record):
+            if (record := self._registry.get(name)) and not record.server and self._name(client, record):
                 raise UsageError(f"{name} is registered as a description only: nobody here can call it.")
             raise _unknown(name)
         return await self._gateway.call_tool(ctx, offer, arguments.get("arguments") or {})
@@ -147,8 +146,8 @@ class OwnTools:
         name = arguments["name"]
         if not client.rules.register:
             raise UsageError("This client may not register tools.", hint="[gateway] register = true allows it.")
-        taken = search_tools().keys() | self._gateway.directory.offers("tool").keys()
-        if not _NAME.fullmatch(name) or name in taken or name.lower().startswith("mcp__"):
+        taken = {one.lower() for one in (*search_tools(), *self._gateway.directory.offers("tool"))}
+        if not _NAME.fullmatch(name) or name.lower() in taken or name.lower().startswith("mcp__"):
             hint = "Letters, digits, _ and - make a name, and it is none of a tool that there is."
             raise UsageError(f"A tool cannot be registered as {name[:80]!r}.", hint=hint)
         if len(dumps(cast("Json", arguments))) > _LARGEST:
@@ -171,7 +170,9 @@ class OwnTools:
         if record.server:
             offer = self._gateway.offer(client, "tool", record.name)
             return offer.name if offer else None
-        return record.name if record.source != "program" or _mark(client) in record.tags else None
+        shown = self._gateway.directory.shows(record.name) and matches(record.name, client.rules.tools or ("*",))
+        known = _mark(client) in record.tags if record.source == "program" else shown
+        return record.name if known else None
 
     def _row(self, client: Client, record: ToolRecord) -> dict[str, Json]:
         return {

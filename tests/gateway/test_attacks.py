@@ -168,7 +168,18 @@ def test_what_has_no_end_is_cut(served: Served, attack: Callable[[Served], list[
 
 @pytest.mark.parametrize(
     "name",
-    ["search_tools", "mcp__raw__full", "raw.full", "mcp__other__thing", "a b", "a\u200bb", "../a", "", "x" * 65],
+    [
+        "search_tools",
+        "Search_Tools",
+        "mcp__raw__full",
+        "raw.full",
+        "mcp__other__thing",
+        "a b",
+        "a\u200bb",
+        "../a",
+        "",
+        "x" * 65,
+    ],
 )
 async def test_no_registered_tool_takes_the_place_of_another(served: Served, name: str) -> None:
     async with to_http(served, token="ann-has-this-one") as client:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from mcp import Client
 
+from tests.cli.kit import cli
 from tests.gateway.kit import ERAS, configured, environment, on_stdio, raw, text
 from tests.support import python_program
 from tests.support_servers import demo_stdio
@@ -30,6 +31,7 @@ async def test_an_agent_finds_reads_and_calls_a_tool(era: str) -> None:
         demo=demo_stdio(),
         raw=raw("raw_server"),
     )
+    assert cli("registry", "add", "own.seller", "--description", "Sells a book.").code == 0
     async with on_stdio(file, era=era) as client:
         assert {tool.name for tool in (await client.list_tools()).tools} == {
             *OWN,
@@ -68,6 +70,7 @@ async def test_an_agent_finds_reads_and_calls_a_tool(era: str) -> None:
             ("search_tools", {"query": "(", "search_method": "regex"}, "regex is wrong"),
             ("search_tools", {"query": "x", "search_method": "magic"}, "search_method"),
             ("get_tool_definition", {"tool_name": "raw.echo"}, "There is no tool"),
+            ("get_tool_definition", {"tool_name": "own.seller"}, "There is no tool"),
             ("call_tool", {"tool_name": "raw.echo", "arguments": {}}, "There is no tool"),
             ("call_tool", {"tool_name": "brew_tea"}, "description only"),
             ("list_tools_by_category", {"category": "nothing"}, "no category"),
@@ -104,3 +107,5 @@ def test_a_client_gets_the_gateway_into_its_file_and_nobody_overwrites_anything(
     assert set(servers) == {"mine", "mcp-studio"}
     assert servers["mcp-studio"]["args"][-3:] == ["serve", "--mode", "all"]
     assert len(list(tmp_path.glob(".mcp.json.*.bak"))) == 1
+    wrong = cli(*words, "--yes", "--config", str(tmp_path / "nowhere.toml"), cwd=tmp_path)
+    assert wrong.code == 2 and "nowhere.toml" in wrong.err and "nowhere" not in file.read_text("utf-8")

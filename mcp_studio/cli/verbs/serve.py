@@ -32,13 +32,13 @@ def run(out: Output, start: Start) -> int:
     options = out.options
     if options.words:
         raise UsageError(f"`serve` takes no word `{options.words[0]}`.", hint="One server: --server NAME")
+    config = configured(out)
     if options.flag("--install"):
         return load("config").put(options.value("--install"), [_entry(options)], out)
     if not options.flag("--http") and sys.stdin.isatty():
         out.note("A client starts this and speaks MCP to it; `--install CLIENT` puts it there. Ctrl-C ends.")
     workers = options.count("--workers", 64) or 1
     address = _address(options.value("--http") or "0") if options.flag("--http") else None
-    config = configured(out)
     mode = options.value("--mode") or config.settings.gateway.mode
     settings = replace(config.settings, gateway=_with_tokens(replace(config.settings.gateway, mode=mode), out))
     chosen = select(replace(config, settings=settings), options.values("--server"))
