@@ -134,7 +134,7 @@ async def test_the_client_of_the_sdk_asks_over_http(tmp_path: Path, mode: Any) -
         (["--connect", "shop=shop.txt"], "The connection shop has no address of a database."),
         (["--connect", "shop=nothing.sqlite"], "there is no file `nothing.sqlite`"),
         (["--connect", "shop=mysql://me:${NOT_SET}@h/d"], "the environment variable NOT_SET is not set"),
-        (["--connect", "shop=mysql://me@h/d", "--write", "shup"], "no connection `shup`. Did you mean"),
+        (["--connect", "shop=mysql://me@h/d", "--allow-write", "shup"], "no connection `shup`. Did you mean"),
     ],
 )
 def test_wrong_options_are_said(words: list[str], said: str) -> None:

@@ -219,7 +219,7 @@ class DatabaseTools:
         """Execute a statement that changes something, as a whole or not at all. The person has to approve it first."""
         engine, began = self.engine(connection), time.monotonic()
         if not engine.writable:
-            raise StudioError(f"{engine.name} can only be read.", hint=f"Start the server with --write {engine.name}.")
+            raise StudioError(f"{engine.name} can only be read.", hint=f"--allow-write {engine.name} allows changes.")
         with engine.opened(writing=True) as database:
             rows = engine.change(database, sql, parameters)
         return Changed(rows=rows, ms=_ms(began))
@@ -340,7 +340,7 @@ def build(connections: Iterable[str], writable: Iterable[str] = (), names: str =
     if not engines:
         raise UsageError("Which database?", hint="mcp-studio serve-db --connect shop=shop.sqlite")
     if unknown := sorted(writable - engines.keys()):
-        raise UsageError(f"--write: there is no connection `{unknown[0]}`.{suggestion(unknown[0], engines)}")
+        raise UsageError(f"--allow-write: there is no connection `{unknown[0]}`.{suggestion(unknown[0], engines)}")
     tools = DatabaseTools(engines.values())
     server = ToolServer("mcp-studio-database", "Databases", _INSTRUCTIONS)
     server.add(tools, prefix="db_" if names == "harness" else "", changes=bool(writable))
