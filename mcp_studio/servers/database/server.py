@@ -274,7 +274,7 @@ class _Handlers:
         self._tools = tools
 
     async def approve(self, turn: Turn) -> None:
-        """Ask the person to approve a change of a database, if the client supports that.
+        """Ask the person to approve a change of a database that may be changed, if the client supports that.
 
         Raises:
             StudioError: the person did not approve.
@@ -282,11 +282,11 @@ class _Handlers:
         params, arguments = turn.request.params, mapping(turn.request.params.get("arguments"))
         if not str(params.get("name")).endswith("execute") or "elicitation" not in turn.capabilities:
             return
-        message = f"Change the database {arguments.get('connection') or 'that is served'}?\n\n{arguments.get('sql')}"
-        if values := arguments.get("parameters"):
-            message += f"\n\nParameters: {printable(values, indent=None)}"
+        engine = self._tools.engine(str(arguments.get("connection") or ""))
+        message = f"Change the database {engine.name}?\n\n{arguments.get('sql')}"
+        message += f"\n\nParameters: {printable(given, indent=None)}" if (given := arguments.get("parameters")) else ""
         wish: dict[str, Json] = {"message": message[:10_000], "requestedSchema": {"type": "object", "properties": {}}}
-        if (await turn.ask("elicitation/create", wish)).get("action") != "accept":
+        if engine.writable and (await turn.ask("elicitation/create", wish)).get("action") != "accept":
             raise StudioError("The person did not allow it. Nothing was changed.")
 
     async def list_resources(self, turn: Turn) -> Answer:
