@@ -122,7 +122,7 @@ def _databases(options: Options) -> int:
     """Serve databases."""
     from mcp_studio.servers.database.server import start
 
-    return start(options.values("--connect"), options.values("--write"), options.value("--names"), _port(options))
+    return start(options.values("--connect"), options.values("--allow-write"), options.value("--names"), _port(options))
 
 
 def _port(options: Options) -> int | None:

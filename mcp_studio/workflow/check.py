@@ -40,10 +40,9 @@ def check_names(workflow: Workflow) -> list[WorkflowProblem]:
 
 async def check(workflow: Workflow, studio: Studio) -> list[WorkflowProblem]:
     """Find all problems of a workflow; waits for the servers that it calls."""
-    problems = [*workflow.problems, *check_names(workflow)]
     await settle(studio, workflow.servers)
-    for step in workflow.walk():
-        problems += _check_call(workflow, studio, step) if step.kind == "call" else ()
+    calls = (one for step in workflow.walk() if step.kind == "call" for one in _check_call(workflow, studio, step))
+    problems = [*workflow.problems, *check_names(workflow), *calls]
     return sorted(dict.fromkeys(problems), key=lambda one: (one.line, one.column))
 
 

@@ -75,21 +75,20 @@ class DurableRuns:
         """Why a run was left as it is: a call may have happened already, and nobody decided whether to repeat it."""
 
     async def __aenter__(self) -> DurableRuns:
-        engine = self._dbos.DBOS(config={
-            "name": "mcp-studio", "system_database_url": self._database, "executor_id": self._name,
-            "application_version": _VERSION, "log_level": "CRITICAL", "console_log_level": "CRITICAL",
-            "serializer": self._dbos.DBOSPortableJSONSerializer(),
-        })  # fmt: skip
-
         async def part(plan: Json) -> Json:
             return await self._on_studio_loop(plan)
 
         async def scheduled(when: datetime, plan: Json) -> Json:
             return await self._on_studio_loop({**plan, "run": self._dbos.DBOS.workflow_id})
 
-        self._part = engine.workflow(max_recovery_attempts=None)(part)
-        self._scheduled = engine.workflow(max_recovery_attempts=None)(scheduled)
         try:
+            engine = self._dbos.DBOS(config={
+                "name": "mcp-studio", "system_database_url": self._database, "executor_id": self._name,
+                "application_version": _VERSION, "log_level": "CRITICAL", "console_log_level": "CRITICAL",
+                "serializer": self._dbos.DBOSPortableJSONSerializer(),
+            })  # fmt: skip
+            self._part = engine.workflow(max_recovery_attempts=None)(part)
+            self._scheduled = engine.workflow(max_recovery_attempts=None)(scheduled)
             await asyncio.to_thread(engine.launch)
         except Exception as problem:  # boundary: database drivers raise errors of many kinds
             self._dbos.DBOS.destroy()
@@ -125,7 +124,7 @@ class DurableRuns:
         dbos = self._dbos.DBOS
         (row,) = await dbos.list_workflows_async(workflow_ids=[identity]) or [None]
         if row is None or row.status not in _OPEN:
-            what = f"has ended ({row.status.lower()})" if row else "is not in this database"
+            what = "has ended" if row else "is not in this database"
             hint = "`mcp-studio run --durable` says the id of a run when it begins."
             raise UsageError(f"The run {identity} {what}.", hint=hint)
         children = await dbos.list_workflows_async(

@@ -250,7 +250,8 @@ class _Reader:
         self._positions: dict[str, int] = {}
         """The last found offset of each text."""
         self._ids: Counter[str] = Counter()
-        self._count = 0
+        self._count = self._found = self._begun = 0
+        """How many steps were read; the offsets of the last found text, and of the newest step."""
         self._on_error: OnError = "stop"
 
     def workflow(self) -> Workflow:
@@ -260,11 +261,11 @@ class _Reader:
         self._on_error = on_error if on_error in ("stop", "skip", "fallback") else "stop"
         inputs = top.get("inputs")
         if isinstance(inputs, dict) and not ({"properties", "$ref", "additionalProperties"} & inputs.keys()):
-            line, _ = self._place("inputs")
             hint = 'A JSON Schema is wanted: properties.city = { type = "string" }.'
-            self._report("", line, 1, f"inputs has no properties. {hint}")
+            self._report("", self._place("inputs")[0], 1, f"inputs has no properties. {hint}")
             inputs = None
         steps = self._steps(top.get("steps"), "steps", 0)
+        self._begun = 0
         output = self._template(top["output"], "output") if "output" in top else None
         for name, times in self._ids.items():
             if times > 1:
@@ -283,18 +284,15 @@ class _Reader:
 
         `take` remembers the occurrence, so that it is not found again.
         """
-        first = text.split("\n", 1)[0] if text else " "
+        first = re.escape(text.split("\n", 1)[0] if text else " ")
         begin = max(begin, self._positions.get(text, -1) + 1)
-        quoted = [(at, 1) for mark in "\"'" if (at := self._text.find(f"{mark}{first}{mark}", begin)) >= 0]
-        escaped = dumps(text).decode()
-        ways = quoted or [(at, skip) for form, skip in ((escaped, 1), (first, 0))
-                          if (at := self._text.find(form, begin)) >= 0]  # fmt: skip
-        if not ways:
+        ways = map(re.compile, (f"(?<=[\"']){first}(?=[\"'])", re.escape(dumps(text).decode()[1:-1]), first))
+        places = (way.search(self._text, at) for way in ways for at in (max(begin, self._begun), begin))
+        if (found := next(filter(None, places), None)) is None:
             return 0, 0
-        at, skip = min(ways)
+        self._found, before = found.start(), self._text[: found.start()]
         if take:
-            self._positions[text] = at
-        before = self._text[: at + skip]
+            self._positions[text] = self._found
         return before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
 
     def _compare(self, raw: dict[str, Json], kind: StepKind | None, step: str, line: int) -> bool:
@@ -325,7 +323,8 @@ class _Reader:
         name = label if isinstance(label, str) and re.fullmatch(_ID["pattern"], label) else place
         main = raw.get(kinds[0]) if kinds else None
         text = label if name == label else main if isinstance(main, str) else ""
-        line = self._place(text, take=text != main)[0] if text else 0
+        line = self._place(text, take=text != main or "call" in raw)[0] if text else 0
+        self._begun = max(self._begun, self._found)
         if self._count > _MOST:
             wrong = self._report if self._count == _MOST + 1 else None
             return wrong and wrong(name, line, 1, f"There are more than {_MOST} steps.")

@@ -143,13 +143,14 @@ class Report:
         return diff({**before, "workflow": ""}, {**self.snapshot(), "workflow": ""}, ignore)
 
     def junit(self, file: Path) -> None:
-        """Write asserts and failed steps as JUnit XML; if there are none, the run as a whole.
+        """Write asserts, and what made the run fail, as JUnit XML; if there are neither, the run as a whole.
 
         Raises:
             StudioError: the file cannot be written.
         """
         run = self._run
-        cases = self.cases or [run.root]
+        cases = [case for case in self.cases if run.error or not case.error]
+        cases = cases if any(case.error is run.error for case in cases) else [*cases, run.root]
         wrong = [case for case in cases if case.error]
         facts = {"name": run.workflow.name, "tests": str(len(cases)), "time": f"{run.root.ms / 1000:.3f}"}
         asserts = sum(isinstance(case.error, AssertFailed) for case in wrong)

@@ -95,6 +95,14 @@ async def test_the_person_is_asked_before_a_database_is_changed(
     assert [row[0] for row in shop.run("SELECT id FROM book ORDER BY id")] == ids
 
 
+async def test_nobody_is_asked_about_a_database_that_cannot_be_changed(tmp_path: Path) -> None:
+    one, two = (Shop(str(tmp_path / f"{name}.sqlite")).owner for name in ("one", "two"))
+    async with opened(stdio(argv("--connect", f"one={one}", "--connect", f"two={two}", "--write", "two"))) as studio:
+        for name, said in (("one", "one can only be read"), ("three", "no connection `three`"), ("", "Which conn")):
+            outcome = await call(studio, "execute", sql="DELETE FROM book", connection=name)
+            assert isinstance(outcome, ToolFailed) and said in str(outcome.result)
+
+
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 async def test_the_client_of_the_sdk_reads_tables_and_their_schemas(tmp_path: Path, mode: Any) -> None:
     command, *words = argv("--connect", f"shop={Shop(str(tmp_path / 'shop.sqlite')).owner}", "--names", "harness")
@@ -134,7 +142,7 @@ async def test_the_client_of_the_sdk_asks_over_http(tmp_path: Path, mode: Any) -
         (["--connect", "shop=shop.txt"], "The connection shop has no address of a database."),
         (["--connect", "shop=nothing.sqlite"], "there is no file `nothing.sqlite`"),
         (["--connect", "shop=mysql://me:${NOT_SET}@h/d"], "the environment variable NOT_SET is not set"),
-        (["--connect", "shop=mysql://me@h/d", "--write", "shup"], "no connection `shup`. Did you mean"),
+        (["--connect", "shop=mysql://me@h/d", "--allow-write", "shup"], "no connection `shup`. Did you mean"),
     ],
 )
 def test_wrong_options_are_said(words: list[str], said: str) -> None:

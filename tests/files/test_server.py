@@ -139,6 +139,7 @@ async def test_over_http_only_whoever_shows_the_token_is_served(tmp_path: Path) 
     [
         (["--http", "0"], "Over HTTP the folders have to be named."),
         (["--root", "/no/such/folder"], "`/no/such/folder` is no folder."),
+        (["/no/such/folder", "--root", "/"], "`/no/such/folder` is no folder."),
         (["--root", "/", "--http", "99999"], "Port 99999 cannot be used"),
     ],
 )

@@ -154,7 +154,7 @@ async def test_changing(tmp_path: Path) -> None:
 
         edits = [{"old": "two", "new": "2"}, {"old": "three\nfour", "new": "34"}]
         tried = await result(studio, "edit_file", path="notes.txt", edits=edits, dry_run=True)
-        assert tried["diff"].splitlines()[3:] == [" one", "-two", "-three", "-four", "+2", "+34", " "]
+        assert tried["diff"].splitlines()[2:] == ["@@ -1,4 +1,3 @@", " one", "-two", "-three", "-four", "+2", "+34"]
         assert not tried["written"] and (root / "notes.txt").read_text().startswith("one\ntwo")
         done = await result(studio, "edit_file", path="notes.txt", edits=edits)
         assert done["diff"] == tried["diff"] and (root / "notes.txt").read_text() == "one\n2\n34\n"
@@ -179,6 +179,10 @@ async def test_changing(tmp_path: Path) -> None:
             assert said in await refusal(studio, "edit_file", path="notes.txt", edits=[{"old": old, "new": ""}])
         await result(studio, "edit_file", path="notes.txt", edits=[{"old": "\n", "new": ";", "every": True}])
         assert (root / "notes.txt").read_text() == "one;2;34;"
+        ended = [{"old": "4;", "new": "4;\n"}]
+        tried = await result(studio, "edit_file", path="notes.txt", edits=ended, dry_run=True)
+        hunk = ["@@ -1 +1 @@", "-one;2;34;", "\\ No newline at end of file", "+one;2;34;"]
+        assert tried["diff"].splitlines()[2:] == hunk
 
         assert (await result(studio, "copy_file", source="notes.txt", destination="n/o.txt"))["size"] == 9
         assert stat.S_IMODE((root / "n/o.txt").stat().st_mode) == 0o640

@@ -239,6 +239,12 @@ def executors(folder: Path) -> set[str]:
     return {str(name) for (name,) in rows}
 
 
+@pytest.mark.parametrize("address", ["nonsense", "mysql://x", "postgresql://host"])
+async def test_an_address_of_no_database_is_refused_in_a_sentence(studio: Studio, address: str) -> None:
+    with pytest.raises(ConfigError, match="The database of runs cannot be opened: "):
+        await DurableRuns(studio, address).__aenter__()
+
+
 async def test_a_run_in_this_process(studio: Studio, tmp_path: Path) -> None:
     steps = '{ id = "a", call = "s.fail" }'
     async with DurableRuns(studio, f"sqlite:///{tmp_path}/runs.sqlite") as runs:

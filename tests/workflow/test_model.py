@@ -100,6 +100,16 @@ def test_what_is_wrong_is_told_with_its_place(text: str, says: str) -> None:
     assert says in "\n".join(problems(text))
 
 
+def test_steps_without_ids_have_the_lines_where_they_stand() -> None:
+    call = 'call = "s.echo"'
+    parts = f'\n[[steps]]\nid = "b"\nparallel = [\n  {{ {call} }},\n  {{ {call} }},\n]'
+    late = f'\n[[steps]]\ndo = [\n  {{ id = "c", {call} }},\n]\nid = "d"\n[[steps]]\n{call}'
+    steps = plan(f'[[steps]]\nid = "a"\n{call}{parts}{late}').walk()
+    assert [(step.id, step.line) for step in steps if step.kind == "call"] == [
+        ("a", 4), ("call-3", 9), ("call-4", 10), ("c", 14), ("call-7", 18)
+    ]  # fmt: skip
+
+
 def test_json_says_the_same(tmp_path: Path) -> None:
     file = tmp_path / "plan.json"
     document = {"name": "p", "steps": [{"id": "a", "assert": "1"}, {"id": "b", "assert": "input.x +"}]}

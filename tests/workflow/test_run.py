@@ -358,6 +358,23 @@ async def test_a_report_is_a_snapshot_and_junit(studio: Studio, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
+    ("output", "cases"),
+    [('"1"', [("1", None)]), ('"$e.none"', [("s.fail", "error"), ("1", None), ("the run ends well", "error")])],
+)
+async def test_junit_fails_where_the_run_fails(
+    studio: Studio, tmp_path: Path, output: str, cases: list[tuple[str, str | None]]
+) -> None:
+    branches = '{ call = "s.fail" }, { call = "s.echo", arguments.value = 1 }'
+    text = f'output = {output}\nsteps = [{{ id = "e", parallel = [{branches}], merge = "first" }}, {{ assert = "1" }}]'
+    run = Run(plan(text), studio)
+    report = Report(run)
+    await run.execute()
+    report.junit(tmp_path / "junit.xml")
+    found = ElementTree.parse(tmp_path / "junit.xml").iter("testcase")
+    assert [(case.get("name"), case[0].tag if len(case) else None) for case in found] == cases
+
+
+@pytest.mark.parametrize(
     ("text", "says"),
     [
         ('steps = [{ call = "s.nothing" }]', "nothing"),

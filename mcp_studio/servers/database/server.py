@@ -219,7 +219,7 @@ class DatabaseTools:
         """Execute a statement that changes something, as a whole or not at all. The person has to approve it first."""
         engine, began = self.engine(connection), time.monotonic()
         if not engine.writable:
-            raise StudioError(f"{engine.name} can only be read.", hint=f"Start the server with --write {engine.name}.")
+            raise StudioError(f"{engine.name} can only be read.", hint=f"--allow-write {engine.name} allows changes.")
         with engine.opened(writing=True) as database:
             rows = engine.change(database, sql, parameters)
         return Changed(rows=rows, ms=_ms(began))
@@ -274,7 +274,7 @@ class _Handlers:
         self._tools = tools
 
     async def approve(self, turn: Turn) -> None:
-        """Ask the person to approve a change of a database, if the client supports that.
+        """Ask the person to approve a change of a database that may be changed, if the client supports that.
 
         Raises:
             StudioError: the person did not approve.
@@ -282,11 +282,11 @@ class _Handlers:
         params, arguments = turn.request.params, mapping(turn.request.params.get("arguments"))
         if not str(params.get("name")).endswith("execute") or "elicitation" not in turn.capabilities:
             return
-        message = f"Change the database {arguments.get('connection') or 'that is served'}?\n\n{arguments.get('sql')}"
-        if values := arguments.get("parameters"):
-            message += f"\n\nParameters: {printable(values, indent=None)}"
+        engine = self._tools.engine(str(arguments.get("connection") or ""))
+        message = f"Change the database {engine.name}?\n\n{arguments.get('sql')}"
+        message += f"\n\nParameters: {printable(given, indent=None)}" if (given := arguments.get("parameters")) else ""
         wish: dict[str, Json] = {"message": message[:10_000], "requestedSchema": {"type": "object", "properties": {}}}
-        if (await turn.ask("elicitation/create", wish)).get("action") != "accept":
+        if engine.writable and (await turn.ask("elicitation/create", wish)).get("action") != "accept":
             raise StudioError("The person did not allow it. Nothing was changed.")
 
     async def list_resources(self, turn: Turn) -> Answer:
@@ -340,7 +340,7 @@ def build(connections: Iterable[str], writable: Iterable[str] = (), names: str =
     if not engines:
         raise UsageError("Which database?", hint="mcp-studio serve-db --connect shop=shop.sqlite")
     if unknown := sorted(writable - engines.keys()):
-        raise UsageError(f"--write: there is no connection `{unknown[0]}`.{suggestion(unknown[0], engines)}")
+        raise UsageError(f"--allow-write: there is no connection `{unknown[0]}`.{suggestion(unknown[0], engines)}")
     tools = DatabaseTools(engines.values())
     server = ToolServer("mcp-studio-database", "Databases", _INSTRUCTIONS)
     server.add(tools, prefix="db_" if names == "harness" else "", changes=bool(writable))

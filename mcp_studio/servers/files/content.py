@@ -165,7 +165,8 @@ def replace(edit: str, text: str, old: str, new: str, every: bool) -> str:
 
 def difference(name: str, before: str, after: str) -> str:
     """The changes as a unified diff."""
-    old, new = before.split("\n"), after.split("\n")
+    texts = (text.split("\n") for text in (before, after))
+    old, new = ([*lines, f"{last}\n\\ No newline at end of file"] if last else lines for *lines, last in texts)
     same = _same(old, new)
     end = _same(old[same:][::-1], new[same:][::-1])
     if max(len(old), len(new)) - same - end > _COMPARED:
@@ -180,10 +181,9 @@ def difference(name: str, before: str, after: str) -> str:
     return _HEADER.sub(lambda at: f"@@ -{int(at[1]) + start}{at[2]} +{int(at[3]) + start}{at[4]} @@", text)
 
 
-def _same(old: list[str], new: list[str]) -> int:
+def _same(one: list[str], two: list[str]) -> int:
     """The number of equal lines at the beginning."""
-    pairs = enumerate(zip(old, new, strict=False))
-    return next((at for at, (left, right) in pairs if left != right), min(len(old), len(new)))
+    return next((at for at, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
 
 
 def write(place: Place, data: bytes, before: os.stat_result | None = None) -> bool:
