@@ -29,6 +29,8 @@ class Metrics(NamedTuple):
     """The cost of all calls; None if no price is declared."""
     errors: tuple[ErrorGroup, ...] = ()
     """For a server: its groups of errors, the most frequent first."""
+    result_tokens: int = 0
+    """For a server: the tokens of all answers to calls of its tools, estimated by their length."""
 
 
 def metrics_of(
@@ -51,7 +53,8 @@ def metrics_of(
         own = [one for one in rows if one.of.server == server]
         spent = [one.cost for one in own if one.cost is not None]
         whole = Metrics(Target(server, "", ""), tally, sum(spent) if spent else None, tuple(errors.get(server, ())))
-        metrics += [whole, *own]
+        results = sum(one.tally.bytes_in for one in own if one.of.method == "tools/call" and one.of.target)
+        metrics += [whole._replace(result_tokens=round(results / units.BYTES_PER_TOKEN)), *own]
     return metrics
 
 
@@ -72,8 +75,8 @@ def metrics_json(one: Metrics) -> dict[str, Json]:
     last = max(one.errors, key=lambda error: error.at, default=None)
     top: list[Json] = [{"count": error.times, "text": error.text} for error in one.errors[:_TOP]]
     return {
-        **figures, "reconnects": link.reconnects, "uptime_s": round(link.uptime(), 3),
-        "last_error": {"at": last.at, "text": last.text} if last else None, "top_errors": top,
+        **figures, "result_tokens": one.result_tokens, "reconnects": link.reconnects, "top_errors": top,
+        "uptime_s": round(link.uptime(), 3), "last_error": last and {"at": last.at, "text": last.text},
     }  # fmt: skip
 
 
@@ -92,6 +95,7 @@ def server_facts(one: Metrics, now: float = 0.0) -> list[str]:
     facts = [f"up {units.duration(up * 1000)}"] if up else []
     facts += [units.plural(link.reconnects, "reconnect")] if link.reconnects else []
     facts += [f"{units.size(tally.bytes_in)} in", f"{units.size(tally.bytes_out)} out"]
+    facts += [f"about {one.result_tokens:,} tokens of results"] if one.result_tokens else []
     facts += [] if one.cost is None else [f"cost {one.cost:.6g}"]
     return facts + [f"{error.times:,}x {safe(error.text, 60)}" for error in one.errors[:2]]
 
@@ -110,6 +114,7 @@ _METERS: tuple[tuple[str, str, bool, str, _Value], ...] = (
     ("cost", "", True, "What the calls cost, as it is declared.", lambda one: one.cost),
 )
 _OF_SERVERS: tuple[tuple[str, str, bool, str, _Value], ...] = (
+    ("result.tokens", "", True, "Tokens of the results of tools, by their length.", lambda one: one.result_tokens),
     ("reconnects", "", True, "Connections after the first one.", lambda one: one.tally.link.reconnects),
     ("connected", "s", True, "Time with a connection.", lambda one: one.tally.link.uptime()),
 )

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from mcp_studio.protocol.lines import size_text as size
 
+BYTES_PER_TOKEN = 4.3
+"""The bytes per token of estimates, measured on 75 tools of six common servers."""
+
 
 def duration(ms: float) -> str:
     """Milliseconds in words: `18 ms`, `1.2 s`, `2 min 5 s`, `3 h 10 min`."""

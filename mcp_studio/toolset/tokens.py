@@ -12,11 +12,10 @@ from typing import Any, NamedTuple
 
 from mcp_studio.catalog.listing import Entry, Ref
 from mcp_studio.jsontext import Json, dumps
+from mcp_studio.present.units import BYTES_PER_TOKEN
 from mcp_studio.protocol.views import ToolView
 
 ENCODING = "o200k_base"
-_BYTES = 4.3
-"""The bytes per token of the estimate, measured on 75 tools of six common servers."""
 _HITS, _ABOUT = 5, 300
 """The size of a search's answer: the number of tools, and of characters about each."""
 
@@ -37,7 +36,7 @@ def tokenizer() -> Tokenizer:
         encoding = bpe_openai.get_encoding(ENCODING)
     except ImportError:
         estimate = "an estimate by length; pip install 'mcp-studio[tokens]' counts exactly"
-        return Tokenizer(estimate, lambda text: math.ceil(len(text.encode("utf-8", "replace")) / _BYTES))
+        return Tokenizer(estimate, lambda text: math.ceil(len(text.encode("utf-8", "replace")) / BYTES_PER_TOKEN))
     return Tokenizer(ENCODING, lambda text: len(encoding.encode_ordinary(text)))
 
 

@@ -112,6 +112,8 @@ def test_figures_of_what_was_recorded_stand_beside_the_present_state(recorded: P
     figures = {(one["server"], one["target"]): one for one in result}
     whole, gone = figures["one", None], figures["target", None]
     assert whole["state"] == "enabled" and whole["reconnects"] == 0 and whole["uptime_s"] > 0 and whole["p99"] > 0
+    assert whole["result_tokens"] == round(sum(figures["one", name]["bytes_in"] for name in ("echo", "fail")) / 4.3) > 0
+    assert any(f"about {whole['result_tokens']:,} tokens of results" in line for line in lines)
     assert whole["last_error"]["text"] == "It went wrong." and whole["top_errors"][0]["count"] == 1
     assert gone["lost"] == 1 and gone["top_errors"] == [{"count": 1, "text": "no answer came"}]
     only = cli("list", "servers", "--metrics", "--server", "idle", "--limit", "1", "--json", **env).json["result"]
