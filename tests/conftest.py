@@ -15,6 +15,7 @@ import pytest
 from hypothesis import settings
 
 from mcp_studio.auth import callback
+from mcp_studio.transport.guard import guard
 from mcp_studio.vault import file, keyring
 from tests.compiling import compile_share, import_share
 from tests.support import forking
@@ -136,6 +137,7 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_unconfigure() -> None:
-    """What is still alive after one collection stays so: pytest collects five times more, for seconds each."""
+    """Stop the guard of servers, and collect garbage once: pytest does it five times more, for seconds each."""
+    guard.stop()
     gc.collect()
     gc.freeze()

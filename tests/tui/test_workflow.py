@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from textual.widgets import Button
 
+from mcp_studio.config.model import Settings
 from mcp_studio.tui.screens.approval import Approval
 from mcp_studio.tui.screens.workflow import WorkflowDialog
 from tests.studio_support import stdio
@@ -75,3 +77,18 @@ async def test_a_workflow_is_loaded_run_step_by_step_and_run_again_from_a_step(t
         dialog.steps.focus()
         await stage.press("enter")
         await stage.shows(r"under:\d+", "4 of", "workflow/call", "tools/call")
+
+
+async def test_the_file_is_edited_in_the_persons_editor_and_loaded_again(tmp_path: Path) -> None:
+    file, editor = tmp_path / "shelf.toml", tmp_path / "editor.py"
+    file.write_text("name = ")
+    editor.write_text(f"import pathlib, sys\npathlib.Path(sys.argv[1]).write_text({PLAN!r})\n")
+    settings = Settings(editor=f"'{sys.executable}' '{editor}'")
+    async with on_stage(stdio(demo_stdio(), "demo", trust=True), settings=settings, size=(120, 40)) as stage:
+        await stage.main.run_action("workflows")
+        dialog = await stage.dialog(WorkflowDialog)
+        dialog.file.value = str(file)
+        await stage.press("enter")
+        await stage.shows("Invalid")
+        dialog.query_one("#edit", Button).press()
+        await stage.shows("Workflow: shelf", "○ demo.list_books")

@@ -151,11 +151,9 @@ class WorkflowDialog(RunDialog):
         if self._run is not None:
             self._run.cancel()
 
-    def action_edit(self) -> None:
+    @work
+    async def action_edit(self) -> None:
         """Edit the file, and load it again."""
-        self.app.run_worker(self._edit())
-
-    async def _edit(self) -> None:
         await edit_file(self.app, self._path)
         if self.is_attached and not self.has_class("-running"):
             self.load()
@@ -181,7 +179,7 @@ class WorkflowDialog(RunDialog):
         row: Row | None = self.steps.row
         if row is not None and (shown := (id(row[1]), row[1].state, row[1].attempts)) != self._shown:
             self._shown = shown
-            self.run_worker(self._fill(row[1]), group="step", exclusive=True)
+            self._fill(row[1])
 
     @on(VirtualList.Chosen, "#steps")
     def show_messages(self, event: VirtualList.Chosen) -> None:
@@ -189,6 +187,7 @@ class WorkflowDialog(RunDialog):
         if (spans := [one.span.number for one in event.row[1].walk() if one.span]) and not self.has_class("-running"):
             self.dismiss(f"under:{spans[0]}")
 
+    @work(group="step", exclusive=True)
     async def _fill(self, node: StepRun) -> None:
         facts: dict[str, Json] = {"state": node.state, "inputs": node.inputs, "output": node.output}
         facts |= {"error": f"{node.error.message} {node.error.hint}".strip()} if node.error is not None else {}

@@ -16,7 +16,8 @@ from mcp_studio.schema.form import build
 from mcp_studio.tui.form.model import FormModel
 from tests.schema.proof.support import same, tree, typed
 
-SECONDS = 0.5
+SECONDS = 2.0
+"""A collection of garbage in the middle takes up to one of them."""
 MEGABYTES = 150
 
 
