@@ -29,7 +29,7 @@ _FLAT = "mcp__"
 _MOST_DIVIDERS = 4
 _MOST_INITIALS = 5
 _SHORTEST = 3
-"""# Fewer letters occur inside nearly every name."""
+"""Fewer letters occur inside nearly every name."""
 # The scores of a word by the place where it occurs.
 WHOLE, _BEGINS_BY_PART, _BEGINS, _PART, _FORM, _PART_BEGINS, _INITIALS, _INITIALS_BEGIN, _INSIDE = (
     24, 22, 20, 17, 10, 15, 13, 12, 10,

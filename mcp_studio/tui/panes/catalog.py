@@ -83,13 +83,17 @@ class NameFilter:
     """Narrows a shown list at once, even before the index knows the entries; duplicates are rows, too."""
 
     def __init__(self, entries: Sequence[Entry]) -> None:
-        self._entries = entries
+        self.entries = entries
         self._rows: list[names.Row] = []
 
-    def find(self, text: str) -> names.Matches:
+    def find(self, text: str = "") -> names.Matches:
         """The places of the entries that match the typed text. The first search reads all names, which is slow."""
-        self._rows = self._rows or [_words_of(entry) for entry in self._entries]
+        self._rows = self._rows or [_words_of(entry) for entry in self.entries]
         return names.Matcher(text).ranked(self._rows)
+
+    def found(self, text: str) -> list[Entry]:
+        """The entries that match all words of the typed text, the best first."""
+        return [self.entries[at] for at in self.find(text).places]
 
 
 def _words_of(entry: Entry) -> names.Row:
@@ -137,8 +141,8 @@ class CatalogPane(Pane, scope="catalog"):
         self._counted = 0
         """The revision of the metrics that the rows show."""
         self._folded: set[str] = set()
-        self._filtered: dict[EntryKind, tuple[tuple[Entry, ...], NameFilter]] = {}
-        """The entries of each kind at the last filtering, and their filter."""
+        self._filters: dict[EntryKind, NameFilter] = {}
+        """The filter of each kind, of the entries at the last filtering."""
 
     def compose(self) -> ComposeResult:
         yield Tabs(*(Tab(words[0], id=tab) for tab, words in TITLES.items()))
@@ -277,20 +281,18 @@ class CatalogPane(Pane, scope="catalog"):
 
     def _matching(self, text: str) -> list[Row]:
         """What has all words of the filter, with its server where there are several."""
-        found = self._found(self.kind, text)
+        found = self._filter(self.kind).found(text)
         several = len({entry.ref.server for entry in found}) > 1
         return [Item(one, 0, one.ref.server if several else "") for one in found]
 
-    def _found(self, kind: EntryKind, text: str) -> list[Entry]:
-        """The entries of a kind that match all words of the filter, the best first."""
-        entries, filter = self._filtered.get(kind, ((), NameFilter(())))
-        if entries != (now := self._all(kind)):
-            entries, filter = self._filtered[kind] = now, NameFilter(now)
-        return [entries[at] for at in filter.find(text).places]
+    def _filter(self, kind: EntryKind) -> NameFilter:
+        if (filter := self._filters.get(kind)) is None or filter.entries != self._all(kind):
+            filter = self._filters[kind] = NameFilter(self._all(kind))
+        return filter
 
     def _elsewhere(self, text: str) -> dict[EntryKind, int]:
         """The number of matching entries of each other kind; kinds without a match are left out."""
-        return {kind: count for kind in KINDS if kind != self.kind and (count := len(self._found(kind, text)))}
+        return {kind: count for kind in KINDS if kind != self.kind and (count := len(self._filter(kind).found(text)))}
 
     def _empty(self, text: str) -> str:
         if text:
@@ -395,9 +397,9 @@ class CatalogPane(Pane, scope="catalog"):
         self._fill(keep=not self.filter.value)
 
     def action_find(self) -> None:
-        """Names are read in a thread while nothing is typed yet: those of 10,000 tools take 100 ms."""
+        """Read the names in a thread while nothing is typed yet: those of 10,000 tools take 100 ms."""
         super().action_find()
-        self.run_worker(lambda: self._found(self.kind, " "), thread=True)
+        self.run_worker(self._filter(self.kind).find, thread=True)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Tasks have actions of their own."""

@@ -221,8 +221,7 @@ class LoadTest(RunDialog):
             Static("At once"), Input("8", id="at-once", type="integer", max_length=5, compact=True),
             id="numbers",
         )  # fmt: skip
-        text = "Each call sends the form's value. The trace keeps all calls, the history one."
-        yield Static(text, id="note", classes="-said")
+        yield Static("Calls send the form's value. The trace keeps all, the history one.", id="note", classes="-said")
         yield ProgressBar(show_eta=False)
         yield Static(id="figures", markup=False)
 
