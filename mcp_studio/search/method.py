@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterator, Sequence
-from itertools import accumulate
+from collections.abc import Collection, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from mcp_studio.catalog.listing import Entry, EntryKind, Ref
@@ -230,18 +228,3 @@ class Rows(Generic[T]):
         for ref in refs:
             self._rows.pop(ref, None)
         self._derived = None
-
-
-class Joined:
-    """The texts of many rows as one text, which takes a tenth of the time to search."""
-
-    def __init__(self, texts: Sequence[str]) -> None:
-        self.text = "\n".join(texts)
-        self._starts = [*accumulate((len(text) + 1 for text in texts), initial=0)]
-
-    def rows(self, find: Callable[[int], int]) -> Iterator[int]:
-        """The rows with a match; `find` returns the first match from a position on, or a number below 0."""
-        row, end = 0, len(self._starts) - 1
-        while row < end and (place := find(self._starts[row])) >= 0:
-            row = bisect_right(self._starts, place)
-            yield row - 1

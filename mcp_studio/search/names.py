@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain
+from itertools import accumulate, chain
 from typing import NamedTuple
 
 from mcp_studio.catalog.listing import KINDS, Ref
 from mcp_studio.search.fields import fields
 from mcp_studio.search.index_file import Arrays, Redact, packed, unpacked
-from mcp_studio.search.method import BY_LETTERS, BY_LIKENESS, LONGEST, Answer, Document, Joined, Query, Rows, Scored
+from mcp_studio.search.method import BY_LETTERS, BY_LIKENESS, LONGEST, Answer, Document, Query, Rows, Scored
 from mcp_studio.search.tokens import stem
 
 LONGEST_NAME = 200
@@ -171,6 +172,21 @@ class _Word:
         else:
             found = [part for part in parts if self.form and stem(part) == self.form]
         return [place for part in found if (place := spot(name, part))]
+
+
+class Joined:
+    """The texts of many rows as one text, which takes a tenth of the time to search."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.text = "\n".join(texts)
+        self._starts = [*accumulate((len(text) + 1 for text in texts), initial=0)]
+
+    def rows(self, find: Callable[[int], int]) -> Iterator[int]:
+        """The rows with a match; `find` returns the first match from a position on, or a number below 0."""
+        row, end = 0, len(self._starts) - 1
+        while row < end and (place := find(self._starts[row])) >= 0:
+            row = bisect_right(self._starts, place)
+            yield row - 1
 
 
 class Matches(NamedTuple):

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.schema.patterns import Pattern, PatternError, TooSlow
 from mcp_studio.search.fields import fields
-from mcp_studio.search.method import Answer, Document, Joined, Query, Reason, Rows, Scored, SearchProblem, order
+from mcp_studio.search.method import Answer, Document, Query, Reason, Rows, Scored, SearchProblem, order
 from mcp_studio.search.why import LONGEST_STRETCH, STRETCHED, field_texts, stretch
 
 LONGEST = 200
@@ -23,14 +22,7 @@ WITHIN = 1.0
 _OWN_LETTERS = re.compile(r"\\(?:x..|u.{4}|U.{8}|N\{[^}]*\}|.)|\(\?P[<=][^>)]*", re.S)
 """Letters of a pattern that match no letters: escapes, and the names of groups."""
 _WHOLE, _BEGINS, _INSIDE, _TITLE, _ELSEWHERE = 5.0, 4.0, 3.0, 2.0, 1.0
-_PLAIN = re.compile(
-    r"(?:[^\\[({]|\\[bBdw.^$*+?()|s\-/_]|\[\^?[^\\[\]^][^\\[\]]*\]|\((?:\?:|(?!\?))|\{\d+(?:,\d*)?\})*+"
-)
-"""A pattern that cannot match across the end of a line once its classes exclude the newline."""
-_ANYWHERE = re.compile(r"[(?:]*(?:\\\w|\.|\[[^\]]*\])[*+{]")
-"""A pattern that begins with a repetition: searching texts one by one skips those without the rest sooner."""
 _SPACE = re.compile(r"\s+")
-Span = tuple[int, int]
 
 
 class _Row(NamedTuple):
@@ -55,26 +47,12 @@ class Regexes(Rows[_Row]):
         """
         pattern, until = compiled(query.text), time.thread_time() + WITHIN
         try:
-            rows = (row for row in self._candidates(pattern, query, until) if query.scope.has(row.ref))
+            rows = (row for row in self._rows.values() if query.scope.has(row.ref) and pattern.find(row.whole, until))
             found = [hit for row in rows if (hit := _hit(pattern, row, until))]
         except TooSlow as slow:
             raise SearchProblem(slow.message, hint=slow.hint) from None
         found.sort(key=order)
         return Answer(found[: query.limit], len(found))
-
-    def _candidates(self, pattern: Pattern, query: Query, until: float) -> Iterable[_Row]:
-        """The rows that may match; most patterns are searched in all rows at once."""
-        text, rows = query.text, [*self._rows.values()]
-        if not text.isprintable() or not _PLAIN.fullmatch(text) or _ANYWHERE.match(text):
-            return (row for row in rows if query.scope.has(row.ref) and pattern.find(row.whole, until))
-        joined: Joined = self._derived or Joined([row.whole for row in rows])
-        self._derived, plain = joined, compiled(text.replace("[^", "[^\\n").replace(r"\s", r"[^\S\n]"))
-
-        def find(start: int) -> int:
-            span = plain.find(joined.text, until, start)
-            return span[0] if span else -1
-
-        return map(rows.__getitem__, joined.rows(find))
 
     def _row(self, document: Document) -> _Row:
         texts = fields(document)
