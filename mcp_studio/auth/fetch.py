@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Itera
 from contextlib import asynccontextmanager, suppress
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import SplitResult, parse_qsl, urljoin, urlsplit
+from urllib.parse import parse_qsl, urljoin, urlsplit
 
 from mcp_studio import __version__
 from mcp_studio.auth import discovery
@@ -27,10 +27,10 @@ from mcp_studio.redact import MARK, Redactor
 from mcp_studio.transport import http_client
 from mcp_studio.transport.base import HeaderList, Headers, HttpRequest, HttpResponse, Tap
 from mcp_studio.transport.http_errors import HttpUnreachable, network_failure, no_such_host
-from mcp_studio.transport.http_response import Breather, Decoder
+from mcp_studio.transport.http_response import Breather, Decoder, text
 
 if TYPE_CHECKING:
-    import httpcore2
+    import httpx2
 
 _NAT64 = IPv6Network("64:ff9b::/96")
 PUBLIC, PRIVATE, LOOPBACK = range(3)
@@ -101,8 +101,8 @@ class Network:
             self._addresses[host] = await http_client.look_up(host)
         return self._addresses[host]
 
-    async def pool(self, url: str, what: str) -> tuple[httpcore2.AsyncConnectionPool, list[str]]:
-        """A pool for one request, and the addresses to try in turn.
+    async def way(self, url: str, what: str) -> tuple[httpx2.AsyncHTTPTransport, list[str]]:
+        """The transport of one request, and the addresses to try in turn.
 
         Raises:
             AuthFailed: nothing may be sent to this address.
@@ -121,32 +121,21 @@ class Network:
         reach = await self.reach()
         for address in addresses:
             check_address(address, host, what, reach)
-        return await asyncio.to_thread(self._pool, url, route), [host] if route else addresses
+        return await asyncio.to_thread(self._transport, url, route), [host] if route else addresses
 
-    def _pool(self, url: str, route: http_client.Route | None) -> httpcore2.AsyncConnectionPool:
-        import httpcore2
+    def _transport(self, url: str, route: http_client.Route | None) -> httpx2.AsyncHTTPTransport:
+        import httpx2
 
         parts = urlsplit(url)
         # Only the server's own host gets to see the client certificate.
         others = Tls(ca=self._config.tls.ca)
         trust = self._config.tls if parts.hostname == self._host else others
-        return httpcore2.AsyncConnectionPool(
-            ssl_context=self._context(trust) if parts.scheme == "https" else http_client.plain(),
-            proxy=_proxy(route, lambda: self._context(others)) if route else None,
-        )
+        verify = self._context(trust) if parts.scheme == "https" else http_client.plain()
+        proxy = http_client.proxy_of(route, lambda: self._context(others)) if route else None
+        return httpx2.AsyncHTTPTransport(verify=verify, proxy=proxy)
 
     def _context(self, trust: Tls) -> ssl.SSLContext:
         return http_client.context(trust, server=self._config.name, file=self._config.source.file)
-
-
-def _proxy(route: http_client.Route, context: Callable[[], ssl.SSLContext]) -> httpcore2.Proxy:
-    import httpcore2
-
-    proxy = http_client.proxy_of(route, context)
-    url = httpcore2.URL(
-        scheme=proxy.url.raw_scheme, host=proxy.url.raw_host, port=proxy.url.port, target=proxy.url.raw_path
-    )
-    return httpcore2.Proxy(url, auth=proxy.raw_auth, headers=proxy.headers.raw, ssl_context=proxy.ssl_context)
 
 
 _SHOWN = 64 * 1024
@@ -362,36 +351,34 @@ class Fetcher:
         self._record(pending._replace(status=answer.status, response=text, ms=ms))
 
     async def _exchange(self, purpose: str, method: str, url: str, lines: Headers, body: bytes) -> Fetched:
-        import httpcore2
+        import httpx2
 
-        parts, seconds = urlsplit(url), self._limits.sign_in_request
-        place, progress = parts.netloc, ""
-        problems = (httpcore2.NetworkError, httpcore2.TimeoutException, httpcore2.ProtocolError, httpcore2.ProxyError)
+        place, seconds, progress = urlsplit(url).netloc, self._limits.sign_in_request, ""
         raw = [(name.encode("ascii"), value.encode()) for name, value in lines]
         try:
             async with asyncio.timeout(seconds):
-                pool, addresses = await self._network.pool(url, purpose)
-                async with pool, _answered(pool, addresses, method, parts, raw, body) as response:
-                    progress = f"began its answer, with status {response.status}, and did not end it"
+                transport, addresses = await self._network.way(url, purpose)
+                async with transport, _answered(transport, addresses, method, url, raw, body) as response:
+                    progress = f"began its answer, with status {response.status_code}, and did not end it"
                     return await self._read(response, url, purpose)
         except TimeoutError:
             raise HttpUnreachable(
                 f"{place} {progress or 'did not answer'} within {seconds:g} seconds ({purpose}).",
                 hint="Try again later; [limits] sign_in_request is how many seconds are waited.",
             ) from None
-        except (*problems, httpcore2.UnsupportedProtocol, OSError, UnicodeError) as problem:
+        except (httpx2.HTTPError, httpx2.InvalidURL, OSError, UnicodeError) as problem:
             raise _failure(problem, place, purpose) from problem
 
-    async def _read(self, response: httpcore2.Response, url: str, purpose: str) -> Fetched:
-        headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in response.headers)
+    async def _read(self, response: httpx2.Response, url: str, purpose: str) -> Fetched:
+        headers = tuple((text(name), text(value)) for name, value in response.headers.raw)
         if sum(len(name) + len(value) + 4 for name, value in headers) > self._limits.headers:
             raise LimitExceeded(f"The response headers ({purpose}) are larger than allowed.", limit="headers")
-        fetched, bound = Fetched(url, response.status, headers, b""), self._limits.metadata
+        fetched, bound = Fetched(url, response.status_code, headers, b""), self._limits.metadata
         if fetched.media_type == "text/event-stream":
             return fetched  # an event stream may never end, and says nothing about signing in
         breathe, whole = Breather(), bytearray()
         content = Decoder(fetched.header("content-encoding"))
-        async for raw in response.aiter_stream():
+        async for raw in response.aiter_raw():
             for piece in content.feed(raw):
                 await breathe()
                 whole += piece
@@ -402,27 +389,24 @@ class Fetcher:
 
 @asynccontextmanager
 async def _answered(
-    pool: httpcore2.AsyncConnectionPool,
+    transport: httpx2.AsyncHTTPTransport,
     addresses: list[str],
     method: str,
-    url: SplitResult,
+    url: str,
     headers: list[tuple[bytes, bytes]],
     body: bytes,
-) -> AsyncGenerator[httpcore2.Response]:
+) -> AsyncGenerator[httpx2.Response]:
     """The head of the answer, from the first of the addresses that accepts a connection."""
-    import httpcore2
+    import httpx2
 
-    # A URL of httpcore2 loses what follows a semicolon in the path.
-    target = f"{url.path or '/'}{'?' if url.query else ''}{url.query}"
-    failure: Exception = httpcore2.ConnectError(f"{url.hostname} has no address")
+    host, stream = urlsplit(url).hostname, httpx2.ByteStream(body)
+    failure = httpx2.ConnectError(f"{host} has no address")
     for address in addresses:
-        place = httpcore2.URL(scheme=url.scheme, host=address, port=url.port, target=target)
-        extensions = {"sni_hostname": url.hostname}
+        place, extensions = httpx2.URL(url).copy_with(host=address), {"sni_hostname": host}
+        request = httpx2.Request(method, place, headers=headers, stream=stream, extensions=extensions)
         try:
-            response = await pool.handle_async_request(
-                httpcore2.Request(method, place, headers=headers, content=body, extensions=extensions)
-            )
-        except httpcore2.ConnectError as problem:
+            response = await transport.handle_async_request(request)
+        except httpx2.ConnectError as problem:
             failure = problem
             continue
         try:
