@@ -48,16 +48,16 @@ def test_reset_forgets_everything() -> None:
     assert (len(shop.books()), shop.takings) == (len(BOOKS), 0)
 
 
-def test_the_picture_is_a_png_of_the_size_asked_for() -> None:
-    picture = Image.open(io.BytesIO(resources.png(32)))
+def test_the_picture_is_a_png() -> None:
+    picture = Image.open(io.BytesIO(resources.PICTURE))
     picture.load()
-    assert (picture.format, picture.size, picture.mode) == ("PNG", (32, 32), "RGB")
-    assert picture.getpixel((16, 16)) != picture.getpixel((0, 0))
+    assert (picture.format, picture.size, picture.mode) == ("PNG", (96, 96), "RGB")
+    assert picture.getpixel((48, 48)) != picture.getpixel((0, 0))
 
 
-def test_the_sound_is_a_wav_of_the_length_asked_for() -> None:
-    with wave.open(io.BytesIO(resources.wav(0.25))) as sound:
-        assert sound.getnframes() / sound.getframerate() == 0.25
+def test_the_sound_is_half_a_second_of_wav() -> None:
+    with wave.open(io.BytesIO(resources.BELL)) as sound:
+        assert sound.getnframes() / sound.getframerate() == 0.5
         assert max(sound.readframes(100)) > 0
 
 

@@ -61,7 +61,7 @@ def _show_and_tell(shop: Shop, arguments: Arguments) -> list[Message]:
     book = shop.book(arguments["book"])
     return [
         _says("user", content.embedded(CATALOGUE, "application/json", catalogue(shop))),
-        _says("user", content.media("image", resources.png(64), "image/png")),
+        _says("user", content.media("image", resources.PICTURE, "image/png")),
         _says("user", content.link(book_uri(book), book.id, book.title, "application/json")),
         _says("user", f"Here are the catalogue, our lantern and {book.title!r}. What belongs together?"),
     ]

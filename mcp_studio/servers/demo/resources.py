@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import json
-import math
-import struct
-import wave
-import zlib
 from collections.abc import Callable
 from operator import attrgetter
 from pathlib import Path
@@ -69,11 +64,12 @@ def _named(shop: Shop, uri: str) -> str:
             raise ShopError("There is no such resource.")
 
 
-def _file(name: str) -> str:
-    return Path(__file__).with_name("files").joinpath(name).read_text("utf-8")
+def _file(name: str) -> bytes:
+    return Path(__file__).with_name("files").joinpath(name).read_bytes()
 
 
-LONG_PAGE, MARKDOWN, UNICODE = _file("lantern.html"), _file("welcome.md"), _file("unicode.txt")
+LONG_PAGE, MARKDOWN, UNICODE = (_file(name).decode() for name in ("lantern.html", "welcome.md", "unicode.txt"))
+PICTURE, BELL = _file("lantern.png"), _file("bell.wav")
 HOSTILE = {
     "escape sequences": "red: \x1b[31mred\x1b[0m, clear: \x1b[2J\x1b[H, title: \x1b]0;owned\x07, link: "
     "\x1b]8;;https://example.com\x1b\\click\x1b]8;;\x1b\\, clipboard: \x1b]52;c;b3duZWQ=\x07",
@@ -121,49 +117,6 @@ def long_json(kilobytes: int) -> dict[str, Any]:
     return {"count": count, "sales": sales}
 
 
-RATE = 8_000
-"""Samples per second of the sound."""
-
-
-def png(size: int) -> bytes:
-    """A square RGB picture of a paper lantern at dusk, `size` pixels wide."""
-    middle = (size - 1) / 2
-    rows = (b"\0" + b"".join(_pixel(x - middle, y - middle, size) for x in range(size)) for y in range(size))
-    header = struct.pack(">IIBBBBB", size, size, 8, 2, 0, 0, 0)
-    body = zlib.compress(b"".join(rows), 6)
-    return b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", header) + _chunk(b"IDAT", body) + _chunk(b"IEND", b"")
-
-
-def _pixel(x: float, y: float, size: int) -> bytes:
-    glow = math.hypot(x / 0.75, y) / size
-    if glow < 0.3:
-        rib = int(y * 12 / size) % 2
-        return bytes((255 - 18 * rib, 190 - 20 * rib - int(160 * glow), 80))
-    dusk = 0.5 + y / size
-    light = max(0.0, 0.55 - glow)
-    return bytes((min(255, int(40 + 70 * dusk + 300 * light)), int(45 + 40 * dusk + 120 * light), int(95 - 30 * dusk)))
-
-
-def _chunk(kind: bytes, data: bytes) -> bytes:
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-
-def wav(seconds: float) -> bytes:
-    """A shop bell: two tones that fade, mono, 16 bits."""
-    count = int(RATE * seconds)
-    samples = (
-        int(9_000 * math.exp(-4 * i / count) * (math.sin(i * 1.1) + math.sin(i * 0.66)))  # radians per sample
-        for i in range(count)
-    )
-    file = io.BytesIO()
-    with wave.open(file, "wb") as out:
-        out.setnchannels(1)
-        out.setsampwidth(2)
-        out.setframerate(RATE)
-        out.writeframes(struct.pack(f"<{count}h", *samples))
-    return file.getvalue()
-
-
 WELCOME = "shop://welcome"
 CATALOGUE = "shop://catalogue"
 TILL = "shop://till"
@@ -193,8 +146,8 @@ READERS: dict[str, Callable[[Shop], str | bytes]] = {
     CATALOGUE: catalogue,
     TILL: lambda shop: f"{shop.takings:.2f} EUR in the till, {shop.sales} copies sold.\n",
     CLOCK: lambda shop: f"The clock has ticked {shop.ticks} times. Nobody winds it.\n",
-    "shop://lantern.png": lambda _: png(128),
-    "shop://bell.wav": lambda _: wav(0.5),
+    "shop://lantern.png": lambda _: PICTURE,
+    "shop://bell.wav": lambda _: BELL,
     "shop://diary": lambda _: long_text(1024),
     PAGE: lambda _: LONG_PAGE,
     "shop://locked": lambda _: _locked(),

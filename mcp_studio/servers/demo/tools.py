@@ -221,10 +221,10 @@ class Tools:
         return content.result("Open; Monday 9 to 18, Saturday 10 to 14.", structured=data)
 
     async def show_image(self, turn: Turn, args: Args) -> Result:
-        return content.result(content.media("image", resources.png(args.get("size", 96)), "image/png"))
+        return content.result(content.media("image", resources.PICTURE, "image/png"))
 
     async def show_audio(self, turn: Turn, args: Args) -> Result:
-        return content.result(content.media("audio", resources.wav(args.get("seconds", 0.5)), "audio/wav"))
+        return content.result(content.media("audio", resources.BELL, "audio/wav"))
 
     async def show_every_block(self, turn: Turn, args: Args) -> Result:
         book = self._shop.books()[0] if self._shop.books() else None
@@ -232,8 +232,8 @@ class Tools:
         return content.result(
             content.text("Plain text, for the user only.", annotations={"audience": ["user"], "priority": 0.9}),
             resources.MARKDOWN,
-            content.media("image", resources.png(48), "image/png"),
-            content.media("audio", resources.wav(0.2), "audio/wav"),
+            content.media("image", resources.PICTURE, "image/png"),
+            content.media("audio", resources.BELL, "audio/wav"),
             content.embedded("shop://note", "text/plain", "A note that travels inside the result."),
             content.embedded("shop://stamp", "application/octet-stream", bytes(range(64))),
             content.link(uri, "first-book", "The first book on the shelves", "application/json"),
