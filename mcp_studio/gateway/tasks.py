@@ -24,10 +24,10 @@ from mcp_studio.gateway.directory import Offer
 from mcp_studio.gateway.exchange import Context, Exchange, capabilities, stateless
 from mcp_studio.gateway.gateway import Gateway
 from mcp_studio.jsontext import mapping
+from mcp_studio.protocol.tasks import timestamp
 from mcp_studio.protocol.versions import EXTENSION_TASKS, HEADER_MISMATCH, META_TASK, MISSING_CAPABILITY
 from mcp_studio.record import record
 from mcp_studio.safetext import safe
-from mcp_studio.session.server_requests import timestamp
 
 CORE: dict[str, Any] = {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
 """The capabilities that are declared up to 2025-11-25."""

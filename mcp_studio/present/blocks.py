@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from mcp_studio.jsontext import Json, items_of, loads_or, mapping, pretty
 from mcp_studio.present import units
-from mcp_studio.protocol.views import is_app
+from mcp_studio.protocol.views import is_app, text_of
 from mcp_studio.safetext import safe
 from mcp_studio.schema.check import equal
 
@@ -56,7 +56,7 @@ def blocks_of(result: Json) -> list[Block]:
 
 def _messages(messages: list[Json]) -> Iterator[Block]:
     for message in messages:
-        role = _text(mapping(message), "role") or "no role"
+        role = text_of(mapping(message), "role") or "no role"
         for block in message_blocks(message):
             yield block._replace(title=f"{role}: {block.title}" if block.kind == "link" else role)
 
@@ -85,35 +85,35 @@ def annotation_words(value: Json) -> str:
     if isinstance(priority, (int, float)) and not isinstance(priority, bool):
         # An integer may have hundreds of digits.
         parts.append(f"priority {safe(priority, 12) if isinstance(priority, int) else f'{priority:g}'}")
-    if modified := _text(fields, "lastModified"):
+    if modified := text_of(fields, "lastModified"):
         parts.append(f"changed {modified}")
     return safe(", ".join(parts), 200)
 
 
 def _bare(item: Json) -> Block:
     fields = mapping(item)
-    mime = _text(fields, "mimeType")
+    mime = text_of(fields, "mimeType")
     match fields.get("type"):
         case "text" if isinstance(fields.get("text"), str):
             return Block("text", fields["text"])
         case "image":
-            return Block("image", mime=mime, data=_text(fields, "data"))
+            return Block("image", mime=mime, data=text_of(fields, "data"))
         case "audio":
-            return Block("audio", mime=mime, data=_text(fields, "data"))
+            return Block("audio", mime=mime, data=text_of(fields, "data"))
         case "resource":
             return _resource(fields.get("resource"), title=True)
         case "resource_link":
-            name = _text(fields, "title") or _text(fields, "name")
-            return Block("link", _text(fields, "description"), mime, uri=_text(fields, "uri"), title=name)
+            name = text_of(fields, "title") or text_of(fields, "name")
+            return Block("link", text_of(fields, "description"), mime, uri=text_of(fields, "uri"), title=name)
         case _:
             return Block("unknown", safe(item, 4_000), raw=item)
 
 
 def _resource(item: Json, *, title: bool) -> Block:
     fields = mapping(item)
-    uri, mime = _text(fields, "uri"), _text(fields, "mimeType")
+    uri, mime = text_of(fields, "uri"), text_of(fields, "mimeType")
     if is_app(fields):
-        return Block("app", _text(fields, "text") or _decoded(fields), mime, uri=uri, raw=item)
+        return Block("app", text_of(fields, "text") or _decoded(fields), mime, uri=uri, raw=item)
     if isinstance(fields.get("text"), str):
         return Block("text", fields["text"], mime, uri=uri, title=f"{uri} {mime}".strip() if title else "")
     if isinstance(fields.get("blob"), str):
@@ -125,7 +125,7 @@ def _resource(item: Json, *, title: bool) -> Block:
 def _decoded(known: dict[str, Json]) -> str:
     """The decoded base64 of a page."""
     try:
-        return binascii.a2b_base64(_text(known, "blob").encode("ascii")).decode("utf-8", "replace")
+        return binascii.a2b_base64(text_of(known, "blob").encode("ascii")).decode("utf-8", "replace")
     except (binascii.Error, UnicodeEncodeError):
         return ""
 
@@ -179,7 +179,7 @@ def messages_text(result: Json) -> str:
     """The messages of a prompt as plain text, each under its role."""
     rows: list[str] = []
     for message in items_of(mapping(result).get("messages")):
-        rows.append(f"{_text(mapping(message), 'role') or '?'}:")
+        rows.append(f"{text_of(mapping(message), 'role') or '?'}:")
         rows += (f"  {line}" for block in message_blocks(message) for line in plain(block).split("\n"))
     return "\n".join(rows)
 
@@ -236,8 +236,3 @@ def decode(block: Block) -> bytes:
         return binascii.a2b_base64(block.data.encode("ascii"))
     except (binascii.Error, UnicodeEncodeError) as problem:
         raise ValueError(f"its data is not base64: {problem}") from None
-
-
-def _text(known: dict[str, Json], key: str) -> str:
-    value = known.get(key)
-    return value if isinstance(value, str) else ""

@@ -44,8 +44,6 @@ _CODES = {
     2: "Often the code for wrong arguments.",
     126: "The code of a shell for a command that cannot be run.",
     127: "The code of a shell for a command that it does not find.",
-    3221225477: "The code of Windows for an access violation: a crash in native code.",
-    3221225786: "The code of Windows for Ctrl+C.",
 }
 _HOWS: dict[How, str] = {
     "stdout": "The studio could not read its answers any more, and ended it.",

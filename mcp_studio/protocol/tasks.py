@@ -6,10 +6,12 @@ Both have the same five states. The names of two members differ, and the extensi
 from __future__ import annotations
 
 import math
+from datetime import UTC, datetime
 from typing import Literal, NamedTuple, cast
 
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.protocol.versions import EXTENSION_TASKS, META_TASK, at_least, era_of
+from mcp_studio.protocol.views import text_of
 
 TaskKind = Literal["core", "extension"]
 TaskStatus = Literal["working", "input_required", "completed", "failed", "cancelled"]
@@ -73,8 +75,8 @@ def read_state(raw: Json, kind: TaskKind) -> TaskState:
             problems.append(f"The task has no {name}.")
     ttl, poll = _seconds(known, ttl_key, problems), _seconds(known, poll_key, problems)
     return TaskState(
-        identity, status, _text(known, "statusMessage", _MESSAGE), _text(known, "createdAt", _TIME),
-        _text(known, "lastUpdatedAt", _TIME), ttl, poll, tuple(problems),
+        identity, status, text_of(known, "statusMessage", _MESSAGE), text_of(known, "createdAt", _TIME),
+        text_of(known, "lastUpdatedAt", _TIME), ttl, poll, tuple(problems),
     )  # fmt: skip
 
 
@@ -118,9 +120,9 @@ def related_task(params: dict[str, Json]) -> str:
     return identity if isinstance(identity, str) else ""
 
 
-def _text(known: dict[str, Json], key: str, most: int) -> str:
-    value = known.get(key)
-    return value[:most] if isinstance(value, str) else ""
+def timestamp(seconds: float) -> str:
+    """A time as tasks have it."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _seconds(known: dict[str, Json], key: str, problems: list[str]) -> float | None:

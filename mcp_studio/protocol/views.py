@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, cast
 
 from mcp_studio.jsontext import Json, items_of, mapping
 
 
-def _text(raw: dict[str, Json], key: str) -> str:
-    value = raw.get(key)
-    return value if isinstance(value, str) else ""
+def text_of(known: Mapping[str, Json], key: str, most: int | None = None) -> str:
+    """The member of an object if it is text, cut at `most` characters; else empty."""
+    value = known.get(key)
+    return value[:most] if isinstance(value, str) else ""
 
 
 class View:
@@ -28,16 +29,16 @@ class View:
 
     @property
     def name(self) -> str:
-        return _text(self.raw, "name")
+        return text_of(self.raw, "name")
 
     @property
     def title(self) -> str:
         """The name meant for people, or an empty string."""
-        return _text(self.raw, "title")
+        return text_of(self.raw, "title")
 
     @property
     def description(self) -> str:
-        return _text(self.raw, "description")
+        return text_of(self.raw, "description")
 
 
 class ToolView(View):
@@ -48,7 +49,7 @@ class ToolView(View):
     @property
     def title(self) -> str:
         """The title, which older servers put into the annotations."""
-        return _text(self.raw, "title") or _text(self.annotations, "title")
+        return text_of(self.raw, "title") or text_of(self.annotations, "title")
 
     @property
     def input_schema(self) -> Json:
@@ -98,12 +99,12 @@ class ResourceView(View):
 
     @property
     def uri(self) -> str:
-        return _text(self.raw, "uri")
+        return text_of(self.raw, "uri")
 
     @property
     def mime_type(self) -> str:
         """The media type, or an empty string."""
-        return _text(self.raw, "mimeType")
+        return text_of(self.raw, "mimeType")
 
     @property
     def size(self) -> int | None:
@@ -120,12 +121,12 @@ class TemplateView(View):
     @property
     def uri_template(self) -> str:
         """The RFC 6570 template."""
-        return _text(self.raw, "uriTemplate")
+        return text_of(self.raw, "uriTemplate")
 
     @property
     def mime_type(self) -> str:
         """The media type of all matching resources, or an empty string."""
-        return _text(self.raw, "mimeType")
+        return text_of(self.raw, "mimeType")
 
 
 class PromptView(View):

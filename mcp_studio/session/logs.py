@@ -12,6 +12,7 @@ from mcp_studio.jsontext import Json, JsonProblem, dumps, loads, mapping
 from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.protocol.events import Refused
 from mcp_studio.protocol.versions import LOG_LEVELS
+from mcp_studio.protocol.views import text_of
 from mcp_studio.session.connection import Connection
 from mcp_studio.signal import Signal
 
@@ -99,13 +100,13 @@ class LogStore:
         self.total += 1
         self.revision += 1
         redact: Callable[[str], str] = str if plain else self._redact
-        data, level = params.get("data"), _text(params, "level")
+        data, level = params.get("data"), text_of(params, "level", _NAME)
         raw = data if isinstance(data, str) else dumps(data).decode("utf-8", "replace")
         text = redact(raw[: LONGEST * 2])[:LONGEST]
         message = LogMessage(
             self.total, time.time(), server, level if level in LOG_LEVELS else self._redact(level),
-            redact(_text(params, "logger")), text + "…" if len(raw) > LONGEST else text, not isinstance(data, str),
-            request, entry,
+            redact(text_of(params, "logger", _NAME)), text + "…" if len(raw) > LONGEST else text,
+            not isinstance(data, str), request, entry,
         )  # fmt: skip
         messages = self._messages.setdefault(server, deque(maxlen=max(1, self._limits.logs)))
         messages.append(message)
@@ -139,11 +140,6 @@ class LogStore:
 def _has(message: LogMessage, words: list[str]) -> bool:
     text = f"{message.server} {message.level} {message.logger} {message.text}".casefold()
     return all(word in text for word in words)
-
-
-def _text(params: dict[str, Json], key: str) -> str:
-    value = params.get(key)
-    return value[:_NAME] if isinstance(value, str) else ""
 
 
 async def begin_level(supervisor: Supervisor, connection: Connection) -> None:

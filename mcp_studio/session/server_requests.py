@@ -12,7 +12,6 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import ContextVar
 from dataclasses import field
-from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
@@ -21,7 +20,7 @@ from mcp_studio.errors import ConnectionLost, LimitExceeded, ProtocolError, Stud
 from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.limits import MB, Limits
 from mcp_studio.protocol.events import Answered, Asked, Refused, RequestId
-from mcp_studio.protocol.tasks import CLIENT_TASKS, ENDED, TaskStatus, has, related_task
+from mcp_studio.protocol.tasks import CLIENT_TASKS, ENDED, TaskStatus, has, related_task, timestamp
 from mcp_studio.protocol.versions import (
     EXTENSION_TASKS,
     INTERNAL_ERROR,
@@ -33,6 +32,7 @@ from mcp_studio.protocol.versions import (
     USER_REJECTED,
     at_least,
 )
+from mcp_studio.protocol.views import text_of
 from mcp_studio.record import record
 from mcp_studio.session.connection import Connection, Reply
 from mcp_studio.session.inbox import Answer, InputRequest, QuestionKind
@@ -163,15 +163,15 @@ class Answerer:
         if method == "elicitation/create" and self._can_ask:
             if params.get("mode", "form") != "url":
                 return await self._fill_form(params, subject)
-            if not _text(params, "url"):
+            if not text_of(params, "url"):
                 return Refusal(INVALID_PARAMS, "url must be a string")
             return {"action": (await self.open_page(params, subject, retries=False)).action}
         return Refusal(METHOD_NOT_FOUND, f"This client does not offer {method}")
 
     async def open_page(self, params: dict[str, Json], subject: str, *, retries: bool = True) -> Answer:
         """Ask the person to open a page; `retries` if a call needs it before it can be sent again (-32042)."""
-        url, identity = _text(params, "url"), _text(params, "elicitationId")
-        message = _text(params, "message")
+        url, identity = text_of(params, "url"), text_of(params, "elicitationId")
+        message = text_of(params, "message")
         return await self._put("url", message, params, subject, url=url, elicitation_id=identity, retries=retries)
 
     async def _fill_form(self, params: dict[str, Json], subject: str) -> Json | Refusal:
@@ -180,7 +180,7 @@ class Answerer:
         schema = params.get("requestedSchema")
         if not isinstance(schema, dict):
             return Refusal(INVALID_PARAMS, "requestedSchema must be an object")
-        message, schema = _text(params, "message"), cast("Json", schema)
+        message, schema = text_of(params, "message"), cast("Json", schema)
         answer = await self._put("elicitation", message, params, subject, schema=schema)
         if answer.action != "accept":
             return {"action": answer.action}
@@ -237,16 +237,11 @@ class Answerer:
         self._supervisor.tap.note(text)
 
 
-def _text(params: dict[str, Json], key: str) -> str:
-    value = params.get(key)
-    return value if isinstance(value, str) else ""
-
-
 def _last_message(params: dict[str, Json]) -> str:
     """The text of a sampling request's last message, for lists and rules."""
     content = mapping((items_of(params["messages"]) or [None])[-1]).get("content")
     blocks = cast("list[Json]", content) if isinstance(content, list) else [content]
-    texts = (_text(mapping(block), "text") for block in blocks if isinstance(block, dict))
+    texts = (text_of(mapping(block), "text") for block in blocks if isinstance(block, dict))
     return next(texts, "")[:500]
 
 
@@ -455,11 +450,6 @@ class ClientTasks:
         task.status, task.updated = status, time.time()
         task.ended.set()
         self._connection.notify("notifications/tasks/status", task.shape)
-
-
-def timestamp(seconds: float) -> str:
-    """A time as tasks have it."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 # ---------------------------------------------------------------------- results that ask for input, refusals that ask

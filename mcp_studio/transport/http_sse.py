@@ -7,7 +7,6 @@ Compatibility"). Nothing can be resumed: when the stream ends, the session is lo
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
 from mcp_studio.errors import ConfigError, StudioError
 from mcp_studio.protocol.events import Outgoing
@@ -18,9 +17,6 @@ from mcp_studio.transport.http_connection import HttpConnection, Waiting
 from mcp_studio.transport.http_errors import HttpBroken, HttpFailure, HttpLost, HttpUnreachable, refused
 from mcp_studio.transport.http_response import Response
 from mcp_studio.transport.sse import SseEvent, SseParser
-
-if TYPE_CHECKING:
-    pass
 
 _HINT = "It may speak Streamable HTTP: try without a transport."
 _STAY = "It has to stay open while the server is used: what stands before it may end streams that are quiet, or long."

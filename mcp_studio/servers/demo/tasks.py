@@ -9,10 +9,10 @@ import asyncio
 import os
 import time
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
 from mcp_studio.jsontext import Json, mapping
+from mcp_studio.protocol.tasks import timestamp
 from mcp_studio.protocol.versions import (
     EXTENSION_TASKS,
     INTERNAL_ERROR,
@@ -97,7 +97,7 @@ class Binding:
         ttl, poll = ("ttlMs", "pollIntervalMs") if modern else ("ttl", "pollInterval")
         return {
             "taskId": self.id, "status": self.status, "statusMessage": self.message,
-            "createdAt": _iso(self.created), "lastUpdatedAt": _iso(time.time()),
+            "createdAt": timestamp(self.created), "lastUpdatedAt": timestamp(time.time()),
             ttl: round(TTL * 1000), poll: round(POLL * 1000),
         }  # fmt: skip
 
@@ -126,10 +126,6 @@ class Bindery:
     def all(self) -> list[Binding]:
         """All stored work."""
         return [work for work in self._work.values() if self.find(work.id)]
-
-
-def _iso(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 class TaskDesk:

@@ -8,9 +8,8 @@ import time
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from contextlib import closing
 from functools import cached_property, lru_cache
-from threading import Thread
 from typing import NamedTuple
 
 from mcp_studio.errors import UsageError
@@ -23,6 +22,7 @@ from mcp_studio.trace.message import Columns, Reader, Recording
 from mcp_studio.trace.search import comments_of
 from mcp_studio.trace.server_tap import redacted
 from mcp_studio.trace.store import LARGE
+from mcp_studio.vault.base import in_thread
 
 _LARGEST = 1 << 20
 _REQUEST, _HTTP, _RESULT = bits.KINDS.index("request"), bits.KINDS.index("http"), bits.KINDS.index("result")
@@ -230,7 +230,6 @@ async def run(
     await _complete(recording)
     columns, comments, reader = recording.columns.snapshot(), comments_of(recording), recording.reader()
     loop = asyncio.get_running_loop()
-    over: Future[int] = Future()
     stopped = False
 
     def pace(done: int, total: int) -> None:
@@ -239,20 +238,15 @@ async def run(
         if progress is not None and (done % _CHUNK == 0 or done == total):
             loop.call_soon_threadsafe(progress, done, total)
 
-    def work() -> None:
-        try:
+    def work() -> int:
+        with closing(reader):
             source = Source(columns, numbers, comments, reader, redactor, title=title, pace=pace)
             if not source.numbers:
                 raise UsageError("There is nothing to export.", hint="No entry of the trace was chosen.")
             consume(source)
-            over.set_result(len(source.numbers))
-        except BaseException as problem:
-            over.set_exception(problem)
-        finally:
-            reader.close()
+            return len(source.numbers)
 
-    Thread(target=work, name="export", daemon=True).start()
-    waiting = asyncio.wrap_future(over)
+    waiting = asyncio.wrap_future(in_thread(work))
     try:
         return await asyncio.shield(waiting)
     except asyncio.CancelledError:

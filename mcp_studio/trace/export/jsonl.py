@@ -11,6 +11,7 @@ from typing import cast
 from mcp_studio import __version__
 from mcp_studio.errors import LimitExceeded, UsageError
 from mcp_studio.jsontext import Json, JsonProblem, dumps, has_more_values, loads, loads_or, mapping
+from mcp_studio.protocol.views import text_of
 from mcp_studio.trace.export.item import Item, Source
 from mcp_studio.trace.lint.rules import Finding, findings_from_json
 from mcp_studio.trace.message import ASKED, BY_HAND, DIRECTIONS, KINDS, MARKED, OUTCOMES, PROBE
@@ -121,12 +122,12 @@ def read_line(line: bytes) -> Item:
     ):  # fmt: skip
         raise BadLine("its `n`, `time`, `kind`, `direction` or `outcome` is missing or makes no sense")
     return Item(
-        number, float(moment), _text(known, "server"), direction, kind, body, _number(known, "size") or len(body),
-        _text(known, "method"), _text(known, "target"),
+        number, float(moment), text_of(known, "server", _WORDS), direction, kind, body,
+        _number(known, "size") or len(body), text_of(known, "method", _WORDS), text_of(known, "target", _WORDS),
         _number(known, "answer" if kind == "request" else "request"), outcome,
         _number(known, "under"), _number(known, "follows"), _number(known, "exchange"),
         sum(flag for name, flag in _FLAGS if known.get(name) is True),
-        findings=findings_from_json(known.get("findings"), number), comment=_text(known, "comment"),
+        findings=findings_from_json(known.get("findings"), number), comment=text_of(known, "comment", _WORDS),
     )  # fmt: skip
 
 
@@ -164,11 +165,6 @@ def _body(known: dict[str, Json]) -> bytes:
         except ValueError:
             raise BadLine("its `base64` cannot be read") from None
     return b""
-
-
-def _text(known: Mapping[str, Json], name: str) -> str:
-    value = known.get(name, "")
-    return value[:_WORDS] if isinstance(value, str) else ""
 
 
 def _number(known: Mapping[str, Json], name: str) -> int:

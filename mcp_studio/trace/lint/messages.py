@@ -159,7 +159,7 @@ class Requests:
 
     def __init__(self) -> None:
         # A dict would walk over all deleted entries to find its oldest.
-        self._sent: OrderedDict[RequestId, Sent] = OrderedDict()
+        self.sent: OrderedDict[RequestId, Sent] = OrderedDict()
         self.tokens: OrderedDict[RequestId, Sent] = OrderedDict()
         """Requests by their progress tokens."""
         self._received: dict[RequestId, None] = {}
@@ -168,28 +168,24 @@ class Requests:
         """Record a request of ours."""
         meta = mapping(params.get("_meta"))
         token = meta.get("progressToken")
-        request = self._sent[identity] = Sent(
+        request = self.sent[identity] = Sent(
             method, version, versions.META_LOG_LEVEL in meta, mapping(params.get("notifications"))
         )
         if isinstance(token, (int, str)):
             self.tokens[token] = request
-        if len(self._sent) > _REMEMBERED:
-            over = next((name for name, one in self._sent.items() if one.state != "open"), identity)
-            del self._sent[over]
+        if len(self.sent) > _REMEMBERED:
+            over = next((name for name, one in self.sent.items() if one.state != "open"), identity)
+            del self.sent[over]
         if len(self.tokens) > _REMEMBERED:
             del self.tokens[next(iter(self.tokens))]
 
     def get(self, identity: Json) -> Sent | None:
         """The request with an id, open or ended."""
-        return self._sent.get(identity) if isinstance(identity, (int, str)) else None
-
-    def wants_logs(self) -> bool:
-        """Whether an open request carries a log level."""
-        return any(one.logs and one.state == "open" for one in self._sent.values())
+        return self.sent.get(identity) if isinstance(identity, (int, str)) else None
 
     def drop(self, identity: RequestId) -> None:
         """Record that nobody waits for an answer, so that a late answer is not a fault."""
-        if (request := self._sent.get(identity)) is not None and request.state == "open":
+        if (request := self.sent.get(identity)) is not None and request.state == "open":
             request.state = "dropped"
 
     def answer(self, identity: RequestId | None) -> tuple[Sent | None, list[Spot]]:
@@ -197,9 +193,9 @@ class Requests:
         if identity is None:
             return None, [Spot("response-without-id", "The response does not say which request it answers.", "/id")]
         spots: list[Spot] = []
-        request = self._sent.get(identity)
+        request = self.sent.get(identity)
         if request is None and isinstance(identity, str) and identity.isdecimal() and len(identity) < 19:
-            if (request := self._sent.get(int(identity))) is not None:
+            if (request := self.sent.get(int(identity))) is not None:
                 text = "The id of the response is a string; that of the request is the same number."
                 spots.append(Spot("response-id-type", text, "/id"))
         if request is None:
@@ -270,7 +266,7 @@ def check_log(params: dict[str, Json], requests: Requests, modern: bool) -> Iter
     if level not in versions.LOG_LEVELS:
         text = f"The level is {quoted(level)}; it must be one of the eight of RFC 5424."
         yield Spot("log-level", text, "/params/level")
-    if modern and not requests.wants_logs():
+    if modern and not any(one.logs and one.state == "open" for one in requests.sent.values()):
         yield Spot("log-not-asked", "A log message came, though no open request carries a log level.")
 
 
