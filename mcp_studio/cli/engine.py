@@ -311,8 +311,7 @@ def _succeeded(result: Json, show: Callable[[Json], str], out: Output) -> int:
 def _written(result: Json, text: str, file: str) -> str:
     """Write a result to a new file and return what to print instead.
     Text is written as it is. Binary content is written as bytes; a second and later part gets a number in its file
-    name,
-    and the text that came with it is returned.
+    name, and the text that came with it is returned.
 
     Raises:
         StudioError: the file exists or cannot be written, or the content is not valid base64.

@@ -1,6 +1,5 @@
 """Prints the results of verbs: data on standard output, messages on standard error, and one envelope with `--json`.
-Also
-reads what a person types, one line at a time, without blocking the engine.
+Also reads what a person types, one line at a time, without blocking the engine.
 """
 
 from __future__ import annotations

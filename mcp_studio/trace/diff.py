@@ -33,7 +33,6 @@ def _align(
 
     Returns:
         The pairs (index in the second array, index in the first), and the indexes in the second array of moved items.
-        array that have gone past others.
     """
     names = _names(before, after)
     old, new = names or ([*map(mark, before)], [*map(mark, after)])

@@ -1,6 +1,5 @@
 """`call`, `get`, `read` and `complete`: use one tool, prompt, resource or template. `tasks`: show and control calls
-that
-run as tasks.
+that run as tasks.
 """
 
 from __future__ import annotations

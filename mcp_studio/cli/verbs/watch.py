@@ -1,6 +1,5 @@
 """`watch`: print a line for each change of a list or resource, and for log messages, until interrupted. `dev`: restart
-a
-server when its files change, and report what changed in its offer and its answers.
+a server when its files change, and report what changed in its offer and its answers.
 """
 
 from __future__ import annotations

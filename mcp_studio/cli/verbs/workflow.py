@@ -1,6 +1,5 @@
 """`run`: run a workflow from its file. `worker`: take on items of durable workflows. `workflow`: check workflows and
-show
-their runs.
+show their runs.
 """
 
 from __future__ import annotations
