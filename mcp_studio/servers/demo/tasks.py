@@ -40,21 +40,23 @@ class Binding:
     pace: float
     """Seconds per copy."""
     asks: bool
+    """Whether the question for the colour is not answered yet."""
     id: str = field(default_factory=lambda: os.urandom(12).hex())
     created: float = field(default_factory=time.time)
+    pause: float = 0.0
+    """Seconds for which the work waited for the answer."""
     colour: str = ""
-    answered: float = 0.0
     cancelled: bool = False
 
     @property
     def _worked(self) -> float:
         """Seconds of work so far, without the time of waiting for an answer."""
-        half = self.copies * self.pace / 2
-        if not self.asks:
-            return time.time() - self.created
-        if self.colour:
-            return half + time.time() - self.answered
-        return min(half, time.time() - self.created)
+        worked = time.time() - self.created - self.pause
+        return min(worked, self._half) if self.asks else worked
+
+    @property
+    def _half(self) -> float:
+        return self.copies * self.pace / 2
 
     @property
     def bound(self) -> int:
@@ -66,26 +68,19 @@ class Binding:
         """One of the five states of a task."""
         if self.cancelled:
             return "cancelled"
-        if self.asks and not self.colour and self._worked >= self.copies * self.pace / 2:
+        if self.asks and self._worked >= self._half:
             return "input_required"
-        return "completed" if self.bound >= self.copies and (self.colour or not self.asks) else "working"
+        return "completed" if self.bound >= self.copies else "working"
 
-    @property
-    def message(self) -> str:
-        """The status message."""
-        if self.status == "input_required":
-            return COLOUR
-        return f"{self.bound} of {self.copies} copies bound"
-
-    @property
-    def left(self) -> float:
-        """The remaining seconds of work."""
-        return max(0.0, self.copies * self.pace - self._worked)
-
-    def answer(self, colour: str) -> None:
-        """Accept the colour; the work continues."""
-        if not self.colour:
-            self.colour, self.answered = colour if colour in ("red", "green", "blue") else "plain", time.time()
+    def answer(self, answer: Json) -> None:
+        """Take an answer: cancelling the question cancels the work, declining it leaves the cover plain."""
+        given = mapping(answer)
+        if given.get("action", "cancel") == "cancel":
+            self.cancelled = True
+        elif self.asks:
+            colour = mapping(given.get("content")).get("colour")
+            self.colour = colour if colour in ("red", "green", "blue") else "plain"
+            self.asks, self.pause = False, time.time() - self.created - self._half
 
     def words(self) -> str:
         """The result of the work."""
@@ -95,44 +90,19 @@ class Binding:
     def shape(self, *, modern: bool) -> dict[str, Any]:
         """The task as it crosses the wire."""
         ttl, poll = ("ttlMs", "pollIntervalMs") if modern else ("ttl", "pollInterval")
+        message = COLOUR if self.status == "input_required" else f"{self.bound} of {self.copies} copies bound"
         return {
-            "taskId": self.id, "status": self.status, "statusMessage": self.message,
+            "taskId": self.id, "status": self.status, "statusMessage": message,
             "createdAt": timestamp(self.created), "lastUpdatedAt": timestamp(time.time()),
             ttl: round(TTL * 1000), poll: round(POLL * 1000),
         }  # fmt: skip
 
 
-class Bindery:
-    """The work of all clients: whoever knows the id of a task may ask for it."""
-
-    def __init__(self) -> None:
-        self._work: dict[str, Binding] = {}
-
-    def begin(self, copies: int, pace: float, asks: bool) -> Binding:
-        """Start binding."""
-        now = time.time()
-        self._work = {key: work for key, work in self._work.items() if now < work.created + TTL}
-        while len(self._work) >= _MOST:
-            del self._work[next(iter(self._work))]
-        work = Binding(copies, pace, asks)
-        self._work[work.id] = work
-        return work
-
-    def find(self, identity: object) -> Binding | None:
-        """The work with an id, as long as it is stored."""
-        work = self._work.get(identity) if isinstance(identity, str) else None
-        return work if work is not None and time.time() < work.created + TTL else None
-
-    def all(self) -> list[Binding]:
-        """All stored work."""
-        return [work for work in self._work.values() if self.find(work.id)]
-
-
 class TaskDesk:
-    """Answers `tasks/…`, and starts the calls that become tasks."""
+    """Answers `tasks/…`, and starts the calls that become tasks. Whoever knows the id of a task may ask for it."""
 
     def __init__(self, server: ToolServer) -> None:
-        self._bindery = Bindery()
+        self._work: dict[str, Binding] = {}
         server.of_era[False]["tasks"] = {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
         server.of_era[True]["extensions"] = {EXTENSION_TASKS: {}}
         server.handlers |= {
@@ -144,7 +114,11 @@ class TaskDesk:
         """Turn a call into a task, if the client asks for one."""
         if not (_declared(turn) if turn.modern else isinstance(turn.request.params.get("task"), dict)):
             return None
-        work = self._bindery.begin(args.get("copies", 5), args.get("seconds_per_copy", 1), args.get("ask", False))
+        work = Binding(args.get("copies", 5), args.get("seconds_per_copy", 1), args.get("ask", False))
+        if len(self._work) >= _MOST:
+            del self._work[next(iter(self._work))]
+        self._work[work.id] = work
+        asyncio.get_running_loop().call_later(TTL, self._work.pop, work.id, None)
         shape = work.shape(modern=turn.modern)
         return {"resultType": "task", **shape} if turn.modern else {"task": shape}
 
@@ -171,7 +145,7 @@ class TaskDesk:
         work = self._find(turn, modern=True)
         given = mapping(turn.request.params.get("inputResponses"))
         if "colour" in given:
-            _answered(work, given["colour"])
+            work.answer(given["colour"])
         return {}
 
     async def result(self, turn: Turn) -> Result:
@@ -180,9 +154,9 @@ class TaskDesk:
         meta = {META_TASK: {"taskId": work.id}}
         while work.status in ("working", "input_required"):
             if work.status == "input_required":
-                _answered(work, await turn.ask("elicitation/create", {**_QUESTION, "_meta": meta}))
+                work.answer(await turn.ask("elicitation/create", {**_QUESTION, "_meta": meta}))
             else:
-                await asyncio.sleep(min(POLL, work.left) or POLL)
+                await asyncio.sleep(POLL / 10)
         if work.status == "cancelled":
             raise Refused(INTERNAL_ERROR, "The work was cancelled")
         return {**content.result(work.words()), "_meta": meta}
@@ -190,7 +164,7 @@ class TaskDesk:
     async def list(self, turn: Turn) -> Result:
         """tasks/list (core)."""
         _only(turn, modern=False)
-        return {"tasks": [work.shape(modern=False) for work in self._bindery.all()]}
+        return {"tasks": [work.shape(modern=False) for work in self._work.values()]}
 
     def _find(self, turn: Turn, *, modern: bool | None = None) -> Binding:
         """The work that a request is about; `modern` restricts the request to one era."""
@@ -199,7 +173,7 @@ class TaskDesk:
         if turn.modern and not _declared(turn):
             needs: Json = {"requiredCapabilities": {"extensions": {EXTENSION_TASKS: {}}}}
             raise Refused(MISSING_CAPABILITY, "Missing required client capability", needs)
-        work = self._bindery.find(turn.request.params.get("taskId"))
+        work = self._work.get(str(turn.request.params.get("taskId")))
         if work is None:
             raise Refused(INVALID_PARAMS, "Failed to retrieve task: Task not found")
         return work
@@ -211,15 +185,6 @@ _QUESTION: dict[str, Json] = {"mode": "form", "message": COLOUR, "requestedSchem
 def _only(turn: Turn, *, modern: bool) -> None:
     if turn.modern != modern:
         raise Refused(METHOD_NOT_FOUND, "Method not found")
-
-
-def _answered(work: Binding, answer: Json) -> None:
-    """Take an answer: cancelling the question cancels the work, declining it leaves the cover plain."""
-    given = mapping(answer)
-    if given.get("action", "cancel") == "cancel":
-        work.cancelled = True
-    else:
-        work.answer(str(mapping(given.get("content")).get("colour", "")))
 
 
 def _declared(turn: Turn) -> bool:
