@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from mcp_studio.protocol.message import parse
-from mcp_studio.servers.mock.peer import Pace, Peer
+from mcp_studio.servers.mock.peer import Peer
 from mcp_studio.servers.mock.tape import Greeting, Tape
 from mcp_studio.trace.export.bundle import made_of
 from mcp_studio.trace.export.item import Item
@@ -81,10 +81,10 @@ def tape(*said: Said, step: float = 1.0) -> Tape:
 class Client:
     """A client of a peer, without any transport."""
 
-    def __init__(self, played: Tape, pace: Pace = Pace(0.0)) -> None:  # noqa: B008
+    def __init__(self, played: Tape, delay: float | None = 0.0) -> None:
         self.notes: list[str] = []
         self.came: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-        self.peer = Peer(played, Greeting(played, "s"), pace, self.notes.append)
+        self.peer = Peer(played, Greeting(played, "s"), delay, self.notes.append)
         self.peer.aside = self._put
 
     async def _put(self, message: dict[str, Any]) -> None:

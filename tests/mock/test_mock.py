@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
+import subprocess
 import sys
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
@@ -77,6 +80,23 @@ def test_a_bundle_is_the_same_against_its_own_mock(tmp_path: Path, options: tupl
     assert run(replay(stdio([*MOCK, str(file), "--quiet"]), file))["same"] >= 10
     with over_http(file) as server:
         assert run(replay(http(server.url), file))["same"] >= 10
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no signals that end a process in order")
+@pytest.mark.parametrize("options", [(), ("--http",)], ids=["stdio", "http"])
+def test_an_ended_mock_deletes_its_temporary_files(tmp_path: Path, options: tuple[str, ...]) -> None:
+    file, folder = tmp_path / "raw.mcptrace", tmp_path / "temporary"
+    folder.mkdir()
+    run(record(stdio(python_server("raw_server")), file, CALLS[:1]))
+    command, environment = [*MOCK, str(file), *options], {**os.environ, "TMPDIR": str(folder)}
+    with subprocess.Popen(command, stdin=-1, stdout=-1, stderr=-1, env=environment) as mock:
+        assert mock.stderr is not None
+        while not mock.stderr.readline().startswith(b"serving" if options else b"mock of"):
+            assert mock.poll() is None
+        assert list(folder.iterdir())
+        mock.terminate()
+        assert mock.wait(60) == 128 + signal.SIGTERM
+    assert not list(folder.iterdir())
 
 
 def test_servers_of_others_are_played_too(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import asyncio
 
 import pytest
 
-from mcp_studio.servers.mock.peer import Pace
 from mcp_studio.servers.mock.tape import Tape
 from tests.mock.kit import META, Client, Said, answer, ask, recorded, tape, tell
 from tests.support import run
@@ -169,16 +168,16 @@ async def test_what_had_no_answer_has_none_and_can_be_cancelled() -> None:
 
 
 def test_answers_take_as_long_as_they_took_or_as_one_wants() -> None:
-    async def timed(pace: Pace) -> float:
+    async def timed(delay: float | None) -> float:
         progress = tell("notifications/progress", progressToken=2, progress=1)
-        client = Client(tape(*GREETED, call(2, "a"), progress, answer(2, {}), step=0.03), pace)
+        client = Client(tape(*GREETED, call(2, "a"), progress, answer(2, {}), step=0.03), delay)
         began = asyncio.get_running_loop().time()
         await client.ask("tools/call", name="a")
         return asyncio.get_running_loop().time() - began
 
-    assert run(timed(Pace(None))) >= 0.055
-    assert run(timed(Pace(0.02))) >= 0.015
-    assert run(timed(Pace(0.0))) < 0.05
+    assert run(timed(None)) >= 0.055
+    assert run(timed(0.02)) >= 0.015
+    assert run(timed(0.0)) < 0.05
 
 
 async def test_what_is_too_large_is_not_compared_and_not_played(monkeypatch: pytest.MonkeyPatch) -> None:

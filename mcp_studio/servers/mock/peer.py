@@ -6,7 +6,7 @@ import asyncio
 import itertools
 from collections import deque
 from collections.abc import Callable
-from typing import NamedTuple, cast
+from typing import cast
 
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.protocol.events import RequestId
@@ -29,27 +29,18 @@ _LONGEST = 3_600.0
 _MOST_HELD = 1_000
 
 
-class Pace(NamedTuple):
-    """The delay of answers: as recorded, or a fixed number of seconds."""
-
-    seconds: float | None = None
-
-    def pause(self, recorded: float) -> float:
-        """The seconds to wait where the recording has a pause of `recorded` seconds."""
-        return min(max(recorded, 0.0), _LONGEST) if self.seconds is None else 0.0
-
-
 class Peer:
     """Plays a tape to one client.
 
     Args:
+        delay: the seconds before each answer; None takes the recorded times.
         note: says something to the person who started the mock.
     """
 
-    def __init__(self, tape: Tape, greeting: Greeting, pace: Pace, note: Callable[[str], None]) -> None:
+    def __init__(self, tape: Tape, greeting: Greeting, delay: float | None, note: Callable[[str], None]) -> None:
         self._tape = tape
         self._greeting = greeting
-        self._pace = pace
+        self._delay = delay
         self._note = note
         self._played: dict[int, int] = {}
         self._reached = 0
@@ -182,7 +173,7 @@ class Peer:
             if not listens:
                 self._note(f"{request.method} had no answer in the recording, and has none here")
             await asyncio.Event().wait()
-        await asyncio.sleep(self._pace.pause(tape.time(take.answer) - last) or (self._pace.seconds or 0.0))
+        await self._pause(tape.time(take.answer) - last, self._delay or 0.0)
         answer = {key: value for key, value in tape.message(take.answer).items() if key in ("result", "error")}
         if not answer:
             self._note(f"the recording does not have the answer to {request.method} {request.params.get('name', '')}")
@@ -197,10 +188,14 @@ class Peer:
             self._later.add(task)
             task.add_done_callback(self._later.discard)
 
+    async def _pause(self, recorded: float, fixed: float = 0.0) -> None:
+        """Wait as long as in the recording, or `fixed` seconds if the person has set the delay."""
+        await asyncio.sleep(min(max(recorded, 0.0), _LONGEST) if self._delay is None else fixed)
+
     async def _play_message(self, number: int, last: float, request: Request, put: Put) -> float:
         """Play one message of the server; returns the time in the recording at which the play continues."""
         tape = self._tape
-        await asyncio.sleep(self._pace.pause(tape.time(number) - last))
+        await self._pause(tape.time(number) - last)
         message = tape.message(number)
         if not tape.asks(number):
             if (notification := self._rewritten(message, request)) is not None:

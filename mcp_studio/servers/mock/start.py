@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 from mcp_studio.config.table import nearest
@@ -15,7 +13,7 @@ from mcp_studio.redact import MARK
 from mcp_studio.safetext import safe
 from mcp_studio.servers import loopback, stdio
 from mcp_studio.servers.http import CONNECTIONS, PATH, HttpServer
-from mcp_studio.servers.mock.peer import Pace, Peer
+from mcp_studio.servers.mock.peer import Peer
 from mcp_studio.servers.mock.tape import Greeting, Tape, asked_servers
 from mcp_studio.trace.export.bundle import open_recording
 from mcp_studio.trace.message import Reader, Recording
@@ -40,12 +38,25 @@ def run(recording: str, sessions: Path, server: str, port: int | None, seconds: 
     played = open_recording(recording, sessions)
     name = chosen(played, server)
     note = (lambda text: None) if quiet else _note
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # the files of a bundle are deleted
     reader = played.reader()
     try:
         tape = Tape(played.columns, reader.body, name)
         greeting = Greeting(tape, name)
-        _introduce(played, tape, greeting, name, note)
-        return _serve(port, lambda: Peer(tape, greeting, Pace(seconds), note), note)
+        count = sum(map(len, tape.requests.values()))
+        note(f"mock of {name}: {count:,} recorded requests, protocol {', '.join(greeting.versions)}")
+        if greeting.made_up:
+            note("the recording does not say how the server introduced itself: that is made up")
+        if _has_secrets(reader, played.total + 1):
+            note(f"secrets were taken out of the recording: {MARK} stands for them")
+        if port is None:
+            peer = Peer(tape, greeting, seconds, note)
+            asyncio.run(stdio.serve(peer, sys.stdin.buffer, sys.stdout.buffer))
+        else:
+            app = HttpServer(lambda: Peer(tape, greeting, seconds, note))
+            loopback.serve(app, port, PATH, lambda url: note(f"serving at {url}"), lifespan="off",
+                           limit_concurrency=CONNECTIONS)  # fmt: skip
+        return 0
     except KeyboardInterrupt:
         return _INTERRUPTED
     finally:
@@ -67,44 +78,6 @@ def chosen(recording: Recording, name: str) -> str:
     if not name and len(servers) > 1:
         raise UsageError("The recording has several servers.", hint=f"--server {'|'.join(sorted(servers))}")
     return name or next(iter(servers))
-
-
-def _serve(port: int | None, peer: Callable[[], Peer], note: Callable[[str], None]) -> int:
-    if port is None:
-        return asyncio.run(_stdio(peer))
-    loopback.serve(HttpServer(peer), port, PATH, lambda url: note(f"serving at {url}"), lifespan="off",
-                   limit_concurrency=CONNECTIONS)  # fmt: skip
-    return 0
-
-
-async def _stdio(peer: Callable[[], Peer]) -> int:
-    ended: list[int] = []
-    task = asyncio.current_task()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        with suppress(NotImplementedError):  # Windows
-            asyncio.get_running_loop().add_signal_handler(number, _end, task, ended, 128 + number)
-    with suppress(asyncio.CancelledError):
-        await stdio.serve(peer(), sys.stdin.buffer, sys.stdout.buffer)
-    return ended[0] if ended else 0
-
-
-def _end(task: asyncio.Task[int] | None, ended: list[int], code: int) -> None:
-    ended.append(code)
-    if task is not None:
-        task.cancel()
-
-
-def _introduce(recording: Recording, tape: Tape, greeting: Greeting, server: str, note: Callable[[str], None]) -> None:
-    count = sum(map(len, tape.requests.values()))
-    note(f"mock of {server}: {count:,} recorded requests, protocol {', '.join(greeting.versions)}")
-    if greeting.made_up:
-        note("the recording does not say how the server introduced itself: that is made up")
-    reader = recording.reader()
-    try:
-        if _has_secrets(reader, recording.total + 1):
-            note(f"secrets were taken out of the recording: {MARK} stands for them")
-    finally:
-        reader.close()
 
 
 def _has_secrets(reader: Reader, below: int) -> bool:

@@ -52,13 +52,6 @@ class Take(NamedTuple):
     """The version in its metadata (2026-07-28)."""
 
 
-class Near(NamedTuple):
-    """The recorded request that is most similar to an unknown one."""
-
-    params: Json
-    differences: int
-
-
 class Tape:
     """The recording of one server; reads bodies when they are needed, in one thread.
 
@@ -104,15 +97,14 @@ class Tape:
                 return takes
         return []
 
-    def nearest(self, method: str, params: dict[str, Json]) -> Near | None:
-        """The most similar recorded request of the same method."""
+    def nearest(self, method: str, params: dict[str, Json]) -> Json:
+        """The params of the most similar recorded request of the same method."""
         own = plain(params)
         target = _target(method, params)
         every = chain(self._group(method, target), self._group(method, ""))
         most = _COMPARED if len(_key(params)) <= 2 * _LARGE else 0
-        keys = [key for key in islice(every, most) if len(key) <= _LARGE]
-        nears = [Near(other, len(diff(other, own, _EXACTLY))) for other in map(json.loads, keys)]
-        return min(nears, key=lambda near: near.differences, default=None)
+        near = (json.loads(key) for key in islice(every, most) if len(key) <= _LARGE)
+        return min(near, key=lambda other: len(diff(other, own, _EXACTLY)), default=None)
 
     def all(self, method: str) -> list[Take]:
         """All recorded requests of a method."""
@@ -285,15 +277,14 @@ class Greeting:
         self.discovered = [take.number for take in tape.all("server/discover") if tape.result(take)]
         """The discovery requests that had a result."""
         modern = dict.fromkeys(version for method in tape.requests for version in _stamped(tape, method))
-        self.modern = tuple(version for version in modern if version in MODERN_VERSIONS) if self.discovered else ()
-        """The stateless versions that requests to the server used."""
         self.made_up = not self.handshakes and not self.discovered
         """Whether the recording has no introduction of the server."""
+        known = self.discovered or self.made_up
+        self.modern = tuple(version for version in modern if version in MODERN_VERSIONS) if known else ()
+        """The stateless versions that requests to the server used."""
         number = max((*self.handshakes.values(), *self.discovered), default=0)
         self.offers = mapping(tape.result(tape.take(number)).get("capabilities")) if number else {}
         """The capabilities that the server declared last."""
-        if self.made_up:
-            self.modern = tuple(version for version in modern if version in MODERN_VERSIONS)
 
     @property
     def versions(self) -> tuple[str, ...]:
@@ -371,8 +362,8 @@ def unknown(tape: Tape, method: str, params: dict[str, Json]) -> tuple[str, Json
         return f"The recording has no {what}", None
     # The message appears on a terminal and in an answer: a client's params may contain secrets.
     redactor = Redactor()
-    before, now = (loads(redactor.bytes(dumps(one))) for one in (near.params, plain(params)))
-    changes = diff(before, now, Ignore(usual=False))
+    before, now = (loads(redactor.bytes(dumps(one))) for one in (near, plain(params)))
+    changes = diff(before, now, _EXACTLY)
     lines = [difference_line(one, 60) for one in changes[:_LINES]]
     more = f" and {len(changes) - _LINES} more" if len(changes) > _LINES else ""
     text = f"The recording has no {what} like this; from the nearest it differs in: {'; '.join(lines)}{more}"
