@@ -1,4 +1,7 @@
-"""Every test has its own home: nothing reads or writes the folders of the person who runs the tests."""
+"""Gives every test a home of its own, so that none uses the folders of the person who runs the tests.
+
+Also makes the whole run quick.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +26,13 @@ from tests.support import forking
 
 @pytest.fixture(scope="session")
 def anyio_backend() -> str:
-    """The engine is plain asyncio."""
+    """Run asynchronous tests on asyncio, as the engine does."""
     return "asyncio"
 
 
 @pytest.fixture(scope="session")
 def new_home(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Path]:
-    """Makes empty folders, counted here: pytest would look through all there are for the next free number."""
+    """A function that makes empty folders. It counts them itself: pytest lists all folders to find a free number."""
     homes, numbers = tmp_path_factory.mktemp("homes"), count()
 
     def new() -> Path:
@@ -42,11 +45,11 @@ def new_home(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Path]:
 
 @pytest.fixture(autouse=True)
 def home(new_home: Callable[[], Path], monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder below which configuration, state and cache of this test are; it has no keyring."""
+    """The folder of this test's configuration, state and cache. The test has no keyring."""
     folder = new_home()
     monkeypatch.setenv("MCP_STUDIO_HOME", str(folder))
     monkeypatch.delenv("DBUS_SESSION_BUS_ADDRESS", raising=False)
-    if sys.platform != "linux":  # there it cannot be taken away, but turned off
+    if sys.platform != "linux":  # elsewhere the keyring needs no bus: replace it
         monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
     keyring.use("keyring", folder / "state")
     return folder
@@ -54,30 +57,30 @@ def home(new_home: Callable[[], Path], monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def own_port() -> Iterator[None]:
-    """Where the port of another's sign-in is taken, a client is registered anew: each process has its own."""
+    """Give each process its own port for sign-ins: if the port is in use, the studio registers another client."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(callback, "PORT", 20_000 + os.getpid() % 12_000)  # below those that the system gives out
+        patch.setattr(callback, "PORT", 20_000 + os.getpid() % 12_000)  # below the ports that the system assigns
         yield
 
 
 @pytest.fixture(scope="session", autouse=True)
 def cheap_passphrases() -> Iterator[None]:
-    """A key of a passphrase takes a third of a second to make, as it should: here it does so only in programs."""
+    """Make the derivation of keys from passphrases cheap; in programs that tests start it takes a third of a second."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(file.COST, "n", 16)
         yield
 
 
-# A run in the background may have been started with these ignored, which every child process would inherit.
+# A run in the background may have been started with these signals ignored; child processes would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-# Programs that tests start keep what they compiled: without, each of hundreds of starts compiles everything anew.
+# Programs that tests start store their bytecode: without it, each of hundreds of starts would compile everything.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-# They print as they do for people: what is read while they run has to be flushed.
+# They buffer output as they do for people, so that a missing flush is noticed.
 os.environ.pop("PYTHONUNBUFFERED", None)
 
-# Examples have no time limit on busy machines; a run that decides about a change tries the same ones each time.
+# Generated examples have no time limit, for busy machines. In CI they are the same in each run.
 settings.register_profile("studio", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("studio")
 
@@ -86,19 +89,19 @@ LONG = (
     *("any_terminal", "attacks", "bundled", "conformance", "hostile_asking", "hostile_failures"),
     *("sign_in_real", "stdio_faults"),
 )
-"""Small files that take long."""
+"""Test files that take long although they are small."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Three processes for each core: most of a test is waiting for servers and screens."""
+    """Use three processes for each core: most tests mainly wait for servers and screens."""
     return min(9, 3 * (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1))
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Where several processes share the work, they share compiling, and programs that import much are forked.
+    """If several processes share the work: share the compiling as well, and fork programs that import much.
 
-    Elsewhere than on Linux libraries of the system do not work in a process that was only forked.
+    Programs are forked on Linux only: on other systems libraries of the system fail in a forked process.
     """
     if worker := getattr(config, "workerinput", None):
         compile_share(int(worker["workerid"].removeprefix("gw")), worker["workercount"])
@@ -110,12 +113,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection(session: pytest.Session) -> None:
-    """A process imports its share of the tests first: together they compile each of them once.
+    """Import this process's share of the tests first, so that each test is compiled by one process only.
 
-    Next to nothing of what that makes is garbage, which is not looked for until all tests are collected.
+    Importing makes almost no garbage, so the collector is off until all tests are collected.
     """
     if session.config.getoption("numprocesses", None):
-        return  # others collect
+        return  # the other processes collect
     gc.disable()
     if worker := getattr(session.config, "workerinput", None):
         folders = [folder for word in session.config.args if (folder := Path(word).resolve()).is_dir()]
@@ -123,13 +126,13 @@ def pytest_collection(session: pytest.Session) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes long first, so that at the end no process is left alone with it: these files, then by size."""
+    """Run long files first, so that no process works on one alone at the end: those of LONG, then by size."""
     sizes = {path: path.stat().st_size for path in {item.path for item in items}}
     items.sort(key=lambda item: (item.path.stem.removeprefix("test_") not in LONG, -sizes[item.path]))
 
 
 def pytest_collection_finish() -> None:
-    """All that was imported stays: looking through it again and again was a fifth of the time of a test of the app."""
+    """Exempt all imported objects from garbage collection: that took a fifth of the time of a test of the app."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 20, 10)
@@ -137,7 +140,7 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_unconfigure() -> None:
-    """Stop the guard of servers, and collect garbage once: pytest does it five times more, for seconds each."""
+    """Stop the guard of servers. Collect garbage once, and leave pytest nothing: it collects five times more."""
     guard.stop()
     gc.collect()
     gc.freeze()

@@ -1,4 +1,4 @@
-"""The token endpoint of the tests' authorization server: every grant, and what becomes of what it gave."""
+"""The token endpoint of the tests' authorization server: all grants, and the tokens that they give."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class Token:
     expires: float
     """On the monotonic clock."""
     family: str
-    """What it came from: all of one sign-in end together."""
+    """The sign-in that it came from; all tokens of a family end together."""
     key: str = ""
     """The thumbprint of the DPoP key that it is bound to."""
     ended: bool = False
 
     @property
     def live(self) -> bool:
-        """Whether it still holds."""
+        """Whether it is still valid."""
         return not self.ended and time.monotonic() < self.expires
 
     def about(self) -> dict[str, Any]:
@@ -61,13 +61,13 @@ class Refresh:
 
 @dataclass
 class Grants:
-    """All that one issuer has given."""
+    """All codes and tokens that one issuer has given."""
 
     issuer: Issuer
     codes: dict[str, tuple[dict[str, str], float]] = field(default_factory=dict[str, tuple[dict[str, str], float]])
-    """What was asked for with it, and until when it holds."""
+    """By code: the authorization request, and until when the code is valid."""
     spent: dict[str, str] = field(default_factory=dict[str, str])
-    """Codes that were used, and the family that they began."""
+    """By used code: the family of its tokens."""
     tokens: dict[str, Token] = field(default_factory=dict[str, Token])
     refreshes: dict[str, Refresh] = field(default_factory=dict[str, Refresh])
     jags: set[str] = field(default_factory=set[str])
@@ -100,7 +100,7 @@ class Grants:
         return self.issuer.world.hooked("refreshed", given) if form["grant_type"] == REFRESH else given
 
     def authenticate(self, form: dict[str, str], header: str) -> str:
-        """The client's id; raises Wrong unless it shows itself as it is registered (RFC 6749 2.3, RFC 7523 2.2)."""
+        """The client's id; raises Wrong unless it authenticates as registered (RFC 6749 2.3, RFC 7523 2.2)."""
         name, secret, shown = form.get("client_id", ""), form.get("client_secret", ""), "none"
         if header.startswith("Basic "):
             try:
@@ -172,7 +172,7 @@ class Grants:
         """RFC 6749 6; with rotation a token that was used before ends its family (RFC 9700 4.14.2)."""
         found = self.refreshes.get(form.get("refresh_token", ""))
         if found is None or found.ended or found.client != client or found.key != key:
-            raise Wrong("invalid_grant", "The refresh token does not hold.")
+            raise Wrong("invalid_grant", "The refresh token is not valid.")
         if found.used:
             self.end(found.family)
             raise Wrong("invalid_grant", "The refresh token was used before.")
@@ -194,7 +194,7 @@ class Grants:
         return self.give(client, scopes, form.get("resource", ""), secrets.token_hex(8), key)
 
     def _assertion(self, form: dict[str, str], client: str, key: str) -> dict[str, Any]:
-        """RFC 7523 2.1: an ID-JAG that our identity provider gave, or a workload's own JWT."""
+        """RFC 7523 2.1, with an ID-JAG from our identity provider or a JWT that a workload signed."""
         token = form.get("assertion", "")
         if token not in self.jags:
             assertion(token, self.issuer.keys.get(client, ""), (self.issuer.url, f"{self.issuer.url}/"))
@@ -203,7 +203,7 @@ class Grants:
         return self.give(client, scopes, self.issuer.world.url, secrets.token_hex(8), key)
 
     def exchange(self, form: dict[str, str]) -> dict[str, Any]:
-        """RFC 8693 2 as an identity provider does it for an ID-JAG."""
+        """RFC 8693 2: an identity provider exchanges an identity token for an ID-JAG."""
         if form.get("requested_token_type") != ID_JAG or form.get("audience") != self.issuer.url:
             raise Wrong("invalid_request", "requested_token_type or audience is wrong.")
         if not self.issuer.identity or form.get("subject_token") != self.issuer.identity:
@@ -237,13 +237,13 @@ class Grants:
         return answer
 
     def revoke(self, value: str) -> None:
-        """A refresh token ends its family; an access token itself."""
+        """End the whole family of a refresh token, or a single access token."""
         if found := self.refreshes.get(value):
             self.end(found.family)
         elif token := self.tokens.get(value):
             token.ended = True
 
     def end(self, family: str) -> None:
-        """All of one sign-in ends."""
+        """End all tokens of one sign-in."""
         for one in (*self.tokens.values(), *self.refreshes.values()):
             one.ended = one.ended or one.family == family

@@ -30,20 +30,20 @@ SCRIPT = "<script>document.getElementById('allow').click()</script>"
 
 @dataclass
 class Issuer:
-    """One authorization server with all that it has given out."""
+    """An authorization server, with its clients, codes and tokens."""
 
     world: World
     name: str
     """`issuer1`, `issuer2`."""
     origin: str = ""
     clients: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
-    """Registered ones; more can be put in beforehand."""
+    """Registered clients; tests can add others before."""
     keys: dict[str, str] = field(default_factory=dict[str, str])
     """Public keys (PEM) of clients and of workloads, by client id, for private_key_jwt and jwt-bearer."""
     identity: str = ""
     """The identity token that the identity provider at `/idp/token` takes."""
     authorizations: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
-    """The query of every visit of the authorization endpoint."""
+    """The query of each request to the authorization endpoint."""
 
     def __post_init__(self) -> None:
         self.key = secrets.token_bytes(32)

@@ -14,12 +14,12 @@ HOSTILE = (
     "\x1b[2J\x1b]0;owned\x07 \x9b31m \u202egnp.exe\u202c \u2066x\u2069 \u200bzero "
     "[@click=app.quit]quit[/] [/bold] \U000e0041"
 )
-"""Text that a terminal, or a markup parser, would do something with."""
+"""Text that terminals or markup parsers would interpret."""
 PUBLIC = "auth.example.com"
 
 
 def puts(**values: Any) -> Hook:
-    """A hook that puts members into an object; callables get the world, None takes a member away."""
+    """A hook that sets members of an object: to what a callable returns for the world; None removes the member."""
 
     def hook(world: World, value: Any) -> Any:
         new = {name: one(world) if callable(one) else one for name, one in values.items()}
@@ -29,22 +29,22 @@ def puts(**values: Any) -> Hook:
 
 
 def metadata(says: str, **values: Any) -> Manner:
-    """One whose metadata says something else."""
+    """A misbehaviour that changes the metadata of the authorization server."""
     return Manner(says, metadata=puts(**values))
 
 
 def prm(says: str, **values: Any) -> Manner:
-    """One whose resource metadata says something else."""
+    """A misbehaviour that changes the metadata of the resource."""
     return Manner(says, prm=puts(**values))
 
 
 def token(says: str, **values: Any) -> Manner:
-    """One whose token answers say something else."""
+    """A misbehaviour that changes token responses."""
     return Manner(says, token=puts(**values))
 
 
 def back(says: str, *drop: str, options: dict[str, Any] | None = None, **add: Any) -> Manner:
-    """One whose redirect has other parameters; values may be lists, for several of one name."""
+    """A misbehaviour that changes the parameters of the redirect; a list repeats its parameter."""
 
     def hook(world: World, pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
         kept = [pair for pair in pairs if pair[0] not in drop]
@@ -57,7 +57,7 @@ def back(says: str, *drop: str, options: dict[str, Any] | None = None, **add: An
 
 
 def elsewhere(path: str) -> Any:
-    """An address at an origin that has nothing to do with it."""
+    """An address at an unrelated origin."""
     return lambda world: world.elsewhere + path
 
 
@@ -202,7 +202,7 @@ REGISTRATION = {
 
 
 def echo(world: World, got: Any) -> Any:
-    """What was sent, for an error that repeats it."""
+    """The request's parameters, for an error that repeats them."""
     return {"error": "invalid_grant", "error_description": f"Cannot use {got.body.decode()}"}
 
 

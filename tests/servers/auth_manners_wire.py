@@ -29,23 +29,23 @@ JUNK = (
     b"GET /callback?" + b"a" * 70_000 + b" HTTP/1.1\r\nHost: HOST\r\n\r\n",
     b"GET /callback HTTP/1.1\r\n",
 )
-"""What strangers send to a loopback port: TLS, other paths, no parameters, wrong state, wrong host, halves."""
+"""What strangers send to a loopback port: TLS, other paths, no parameters, wrong state, wrong host, half requests."""
 
 
 async def redirect_elsewhere(world: World, got: Request, reply: Reply) -> bool:
-    """To an origin that has nothing to do with it, with the method kept."""
+    """Redirects to an unrelated origin and keeps the method."""
     await reply.body("307 Temporary Redirect", b"", f"Location: {world.elsewhere}{got.path}")
     return True
 
 
 async def redirect_loop(world: World, got: Request, reply: Reply) -> bool:
-    """To itself."""
+    """Redirects to itself."""
     await reply.body("302 Found", b"", f"Location: {got.path}")
     return True
 
 
 async def many_hops(world: World, got: Request, reply: Reply) -> bool:
-    """To itself with another query each time."""
+    """Redirects to itself, with another query each time."""
     world.counts["hops"] += 1
     await reply.body("302 Found", b"", f"Location: {urlsplit(got.path).path}?hop={world.counts['hops']}")
     return True
@@ -72,7 +72,7 @@ async def endless(world: World, got: Request, reply: Reply) -> bool:
 
 
 async def slow(world: World, got: Request, reply: Reply) -> bool:
-    """A byte at a time, for ever."""
+    """Sends a byte at a time, without end."""
     await reply.head("200 OK", "Content-Type: application/json", "Connection: close")
     for _ in itertools.count():
         await reply.raw(b" ")
@@ -81,39 +81,39 @@ async def slow(world: World, got: Request, reply: Reply) -> bool:
 
 
 async def silent(world: World, got: Request, reply: Reply) -> bool:
-    """Nothing at all, until the other side leaves."""
+    """Sends nothing until the client leaves."""
     await reply.reader.read()
     reply.close()
     return True
 
 
 async def deep(world: World, got: Request, reply: Reply) -> bool:
-    """Lists in lists."""
+    """Deeply nested lists."""
     await reply.body("200 OK", b'{"issuer": ' + b"[" * 100_000 + b"]" * 100_000 + b"}")
     return True
 
 
 async def gzip_bomb(world: World, got: Request, reply: Reply) -> bool:
-    """30 KB that become 30 MB."""
+    """30 KB that are 30 MB when decompressed."""
     await reply.body("200 OK", BOMB, "Content-Encoding: gzip")
     return True
 
 
 async def html(world: World, got: Request, reply: Reply) -> bool:
-    """A page for people."""
+    """An HTML page."""
     page = b"<!doctype html><title>Sign in</title><p>Please \x1b[31mlog in</p><script>alert(1)</script>"
     await reply.body("200 OK", page, kind="text/html; charset=utf-8")
     return True
 
 
 async def not_json(world: World, got: Request, reply: Reply) -> bool:
-    """Something that says it is JSON."""
+    """A body that is not JSON, declared as JSON."""
     await reply.body("200 OK", b"{'issuer': nothing, \xff\x1b[2J")
     return True
 
 
 def status(line: str, *headers: str) -> Takeover:
-    """Another status, with a text that repeats what was sent."""
+    """An error status, with a text that repeats the request."""
 
     async def takeover(world: World, got: Request, reply: Reply) -> bool:
         body = b"Something went wrong with: " + got.body
@@ -124,7 +124,7 @@ def status(line: str, *headers: str) -> Takeover:
 
 
 def bytes_of(line: str, value: Any, only: str = "") -> Takeover:
-    """A JSON answer; `value` may be a function of the world and the request; `only` names a grant."""
+    """A JSON answer. `value` may be a function of world and request; `only` restricts it to one grant."""
 
     async def takeover(world: World, got: Request, reply: Reply) -> bool:
         if only and dict(parse_qsl(got.body.decode())).get("grant_type") != only:
@@ -137,14 +137,14 @@ def bytes_of(line: str, value: Any, only: str = "") -> Takeover:
 
 
 async def unauthorized(world: World, got: Request, reply: Reply) -> bool:
-    """401 for any token."""
+    """Answers 401 to every token."""
     line = world.resource.challenge(urlsplit(got.path).path, None, world.options.challenge_scope)
     await reply.body("401 Unauthorized", got.headers.get("authorization", "").encode(), f"WWW-Authenticate: {line}")
     return True
 
 
 async def forbidden(world: World, got: Request, reply: Reply) -> bool:
-    """403 for any token: the scope that it wants is never enough."""
+    """Answers 403 to every token: the scope is never enough."""
     if "authorization" not in got.headers:
         return False
     line = world.resource.challenge(urlsplit(got.path).path, None, "admin")
@@ -153,7 +153,7 @@ async def forbidden(world: World, got: Request, reply: Reply) -> bool:
 
 
 async def callback_junk(world: World, got: Request, reply: Reply) -> bool:
-    """Strangers come to the callback first; then all goes on as usual."""
+    """Sends what strangers send to the callback, and then redirects as usual."""
     asked = dict(parse_qsl(urlsplit(got.path).query))
     target = urlsplit(asked.get("redirect_uri", ""))
     for junk in JUNK:

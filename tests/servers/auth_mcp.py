@@ -1,4 +1,4 @@
-"""The MCP server behind the tests' authorization server: what it answers, in every version, without its transports."""
+"""The answers of the MCP server behind the tests' authorization server, for all versions and transports."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TOOLS = [
     {"name": "purge", "description": "Needs the scope admin", "inputSchema": NOTHING},
 ]
 FREE = ("initialize", "server/discover", "notifications/initialized", "ping")
-"""What may come without a token where handshakes are open."""
+"""The methods that need no token if handshakes need none."""
 
 
 def is_modern(message: Any) -> bool:
@@ -35,7 +35,7 @@ def is_modern(message: Any) -> bool:
 
 
 async def answer(message: Any, told: str) -> Any:
-    """The response to a message, None where there is none; `told` is what `whoami` tells."""
+    """The response to a message, or None; `told` is the result of `whoami`."""
     if "id" not in message or "method" not in message:
         return None
     method, params, modern = message["method"], message.get("params") or {}, is_modern(message)
@@ -73,10 +73,10 @@ async def _call(params: Any, told: str) -> str:
 
 
 def tool_of(message: Any) -> str:
-    """The tool that a message calls, empty if it calls none."""
+    """The tool that a message calls, or an empty text."""
     return str((message.get("params") or {}).get("name", "")) if message.get("method") == "tools/call" else ""
 
 
 def dumped(message: Any) -> bytes:
-    """As JSON text."""
+    """A message as JSON text."""
     return json.dumps(message).encode()

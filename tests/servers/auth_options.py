@@ -1,4 +1,4 @@
-"""How the authorization server of the tests and the MCP server behind it are set up, and how they may misbehave."""
+"""The options and misbehaviours of the tests' authorization server and of the MCP server behind it."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ CLIENT_ASSERTION = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 
 @dataclass
 class Options:
-    """What can be set; the defaults are a well-behaved pair of servers of the newest specification."""
+    """The options; the defaults are two well-behaved servers of the newest specification."""
 
     host: str = "127.0.0.1"
     """The name of this machine in all addresses: `127.0.0.1` or `localhost`."""
     issuer_host: str = ""
-    """Another name for those of the authorization servers."""
+    """The host name of the authorization servers, if it is another one."""
     tls: ssl.SSLContext | None = None
-    """For https, of all the servers."""
+    """The certificate of all servers, for https."""
     issuers: int = 1
-    """How many authorization servers there are; the metadata of the resource names them all."""
+    """The number of authorization servers; the metadata of the resource names all of them."""
     issuer_path: str = ""
     """The path of the issuer's address, such as `/tenant1`."""
     same_origin: bool = False
@@ -48,17 +48,17 @@ class Options:
     """The `scope` of the challenge of a 401; empty for none."""
     prm_scopes: tuple[str, ...] = ("mcp:tools",)
     scopes: tuple[str, ...] = ("mcp:tools", "notes:read", "notes:write", "admin")
-    """What the authorization servers know, and give."""
+    """The scopes that the authorization servers grant."""
     base_scope: str = "mcp:tools"
-    """What any request needs; empty for nothing but a token."""
+    """The scopes that each request needs; if empty, any token will do."""
     needs: Mapping[str, str] = field(
         default_factory=lambda: {"read_notes": "notes:read", "write_notes": "notes:write", "purge": "admin"}
     )
-    """Scopes of tools besides."""
+    """The further scopes that single tools need."""
     withheld: tuple[str, ...] = ()
-    """Scopes that are known, asked for, and not given."""
+    """Scopes that are supported but never granted."""
     offline: bool = False
-    """Whether `offline_access` is a scope, without which there is no refresh token."""
+    """Whether only the scope `offline_access` gives a refresh token."""
     open_handshake: bool = False
     """Whether initialize, server/discover and notifications need no token."""
     registration: bool = True
@@ -66,16 +66,16 @@ class Options:
     documents: bool = False
     """Client id metadata documents: any https address with a path is a client. None is fetched."""
     methods: tuple[str, ...] = METHODS
-    """How clients may show themselves at the token endpoint."""
+    """The methods by which clients may authenticate at the token endpoint."""
     registered_method: str = ""
-    """The method that a registration answers, whatever was asked for."""
+    """The method that each registration gets, whatever the client asks for."""
     any_port: bool = True
     """Whether the port of a loopback redirect may differ from the registered one (RFC 8252 7.3)."""
     consent: str = "at once"
     """`at once` (a redirect), `page` (a page with buttons), `script` (a page that submits itself), `deny`."""
     code_lifetime: float = 60
     lifetime: float = 3600
-    """Seconds for which access tokens hold."""
+    """Seconds for which access tokens are valid."""
     refresh: bool = True
     rotate: bool = True
     """Whether every refresh gives a new refresh token; a used one then ends the whole family."""
@@ -86,12 +86,12 @@ class Options:
     iss: bool = True
     """Whether authorization responses carry `iss`, and the metadata says so (RFC 9207)."""
     pkce: bool = True
-    """Whether the metadata tells of S256. PKCE is required in any case."""
+    """Whether the metadata names S256; PKCE is required in any case."""
     revocation: bool = True
     dpop: str = ""
-    """`offered`: tokens are bound where a proof comes; `required`: nothing goes without (RFC 9449)."""
+    """`offered`: a proof binds the tokens to its key; `required`: requests without a proof are refused (RFC 9449)."""
     nonces: bool = False
-    """Whether both servers want nonces of their own in DPoP proofs."""
+    """Whether each of both servers requires its own nonces in DPoP proofs."""
     wait: float = 0
     """Seconds before each answer of an authorization server."""
 
@@ -101,12 +101,12 @@ Takeover = Callable[["World", Request, Reply], Awaitable[bool]]
 
 
 class Manner(NamedTuple):
-    """One way to misbehave. Every hook gets what would be sent, and returns what is sent instead."""
+    """A misbehaviour. Each hook gets what would be sent, and returns what to send instead."""
 
     says: str
-    """What it does, for people."""
+    """A description."""
     options: Mapping[str, Any] = {}
-    """Options that it needs."""
+    """The options that it needs."""
     prm: Hook | None = None
     """The metadata of the resource."""
     metadata: Hook | None = None
@@ -122,20 +122,20 @@ class Manner(NamedTuple):
     challenge: Hook | None = None
     """The WWW-Authenticate header of a 401 or 403."""
     reply: Mapping[str, Takeover] = {}
-    """Takes over a whole place: `prm`, `metadata`, `register`, `authorize`, `token`, `revoke`, `mcp`; returns False
-    to have it answered as usual."""
+    """Answers all requests to a place: `prm`, `metadata`, `register`, `authorize`, `token`, `revoke`, `mcp`. If it
+    returns False, the place answers as usual."""
 
 
 class Seen(NamedTuple):
-    """One request as it came."""
+    """A request that was received."""
 
     server: str
     """`resource`, or `issuer1`, `issuer2`."""
     method: str
     path: str
-    """Without the query."""
+    """The path without the query."""
     query: dict[str, str]
     headers: dict[str, str]
     body: bytes
     form: dict[str, str]
-    """The body where it is a form."""
+    """The fields of a form; empty if the body is none."""

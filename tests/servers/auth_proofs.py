@@ -1,4 +1,4 @@
-"""What the authorization server of the tests checks: PKCE, JWTs, DPoP proofs. And the tokens that it makes."""
+"""Checks of the tests' authorization server (PKCE, JWTs, DPoP proofs), and how it signs tokens."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import time
 from typing import Any
 
 CLOCK = 300
-"""Seconds by which the clock of a proof may differ."""
+"""The most seconds by which a proof's clock may differ."""
 
 
 class Wrong(Exception):
@@ -27,12 +27,12 @@ def encoded(data: bytes) -> str:
 
 
 def challenge_of(verifier: str) -> str:
-    """What belongs to a code verifier (RFC 7636 4.2)."""
+    """The challenge of a code verifier (RFC 7636 4.2)."""
     return encoded(hashlib.sha256(verifier.encode()).digest())
 
 
 def signed(claims: dict[str, Any], key: bytes, kind: str = "at+jwt") -> str:
-    """A JWT under HMAC."""
+    """A JWT, signed with HMAC."""
     parts = [encoded(json.dumps(part).encode()) for part in ({"typ": kind, "alg": "HS256"}, claims)]
     return ".".join((*parts, encoded(hmac.digest(key, ".".join(parts).encode(), "sha256"))))
 
@@ -54,21 +54,21 @@ def assertion(token: str, key: str, audience: tuple[str, ...], **needed: str) ->
 
 
 def thumbprint(jwk: dict[str, Any]) -> str:
-    """RFC 7638, for EC keys."""
+    """The thumbprint of an EC key (RFC 7638)."""
     return encoded(hashlib.sha256(json.dumps({name: jwk[name] for name in ("crv", "kty", "x", "y")},
                                              separators=(",", ":")).encode()).digest())  # fmt: skip
 
 
 class Proofs:
-    """Checks DPoP proofs (RFC 9449 4.3), and remembers which were used; every server has its own."""
+    """Checks the DPoP proofs of one server (RFC 9449 4.3), and remembers which were used."""
 
     def __init__(self, nonce: str = "") -> None:
         self.nonce = nonce
-        """The nonce that is wanted; empty for none."""
+        """The nonce that proofs need, or an empty text."""
         self.used: set[str] = set()
 
     def check(self, proof: str, method: str, url: str, token: str = "") -> str:
-        """The thumbprint of the proof's key; raises Wrong, with `use_dpop_nonce` where only the nonce is missing."""
+        """The thumbprint of the proof's key; raises Wrong, with `use_dpop_nonce` if only the nonce is missing."""
         import jwt
 
         try:

@@ -1,7 +1,7 @@
-"""The protected MCP server of the tests: one address per transport, each a resource of its own (RFC 9728).
+"""The protected MCP server of the tests. Each transport has its own address, which is a resource (RFC 9728).
 
-`/mcp` answers with JSON, so that calls are seen to run side by side; `/stream` with event streams; `/sse` is HTTP+SSE
-of 2024-11-05; `/ws` is a WebSocket. Every one wants a token for its own address.
+`/mcp` answers with JSON, so that tests can see calls run at the same time, and `/stream` with event streams. `/sse` is
+HTTP+SSE of 2024-11-05, `/ws` a WebSocket. Each requires a token for its own address.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Resource:
         return found
 
     def _prm_path(self, path: str) -> str | None:
-        """For which resource a path is the metadata of."""
+        """The resource whose metadata is at a path."""
         if path == PRM:
             return "/mcp" if self.world.options.prm == "root" else None
         if path.startswith(CUSTOM):
@@ -95,7 +95,7 @@ class Resource:
         return True
 
     def _allowed(self, got: Request, at: str, message: Any) -> Token | None:
-        """The token of a request; raises Wrong, without a code where none came (RFC 6750 3.1)."""
+        """The token of a request; raises Wrong, without an error code if there is no token (RFC 6750 3.1)."""
         options = self.world.options
         kind, _, value = got.headers.get("authorization", "").partition(" ")
         if options.open_handshake and not value and message.get("method", "notifications/initialized") in auth_mcp.FREE:
@@ -104,7 +104,7 @@ class Resource:
             raise Wrong("", "", 401)
         token = self.world.token(value)
         if token is None or not token.live:
-            raise Wrong("invalid_token", "The token does not hold any more.", 401)
+            raise Wrong("invalid_token", "The token is not valid any more.", 401)
         if kind.lower() != ("dpop" if token.key else "bearer"):
             raise Wrong("invalid_token", f"Wrong scheme: {kind}", 401)
         if token.key:

@@ -1,4 +1,4 @@
-"""An authorization server and the MCP server that it protects, both ours, on loopback: well-behaved or anything but.
+"""Our authorization server and the MCP server that it protects, on loopback; both can be told to misbehave.
 
 In a test, in its own loop:
 
@@ -9,10 +9,10 @@ beside it, in a thread (`with threaded() as world:`), or as a program, also to t
 
     python -m tests.servers.auth_server [--port N] [--misbehave NAME] [--set OPTION=VALUE] [--list]
 
-which prints the address of the MCP server, then of the others. `auth_options.Options` has what can be set,
+which prints the address of the MCP server and then the others. `auth_options.Options` has the options,
 `auth_manners.MANNERS` the table of misbehaviours (`--list` prints it), `auth_resource` the addresses per transport.
-While it runs as a program, `POST /_do` at the MCP server with `{"do": "expire"}` (or `forget`, `end`, `migrate`)
-does what the methods of `World` do, and `GET /_seen` tells what came in.
+At the program's MCP server `POST /_do` with `{"do": "expire"}` (or `forget`, `end`, `migrate`) calls that method of
+`World`, and `GET /_seen` returns the requests.
 """
 
 from __future__ import annotations
@@ -39,24 +39,24 @@ from tests.servers.http_raw import RawServer, Reply, Request
 
 
 class World:
-    """The servers, what they have given out, and what they got."""
+    """The servers, the secrets that they have given out, and the requests that they have received."""
 
     def __init__(self, options: Options, manner: Manner) -> None:
         self.options = replace(options, **manner.options)
         self.manner = manner
         self.origin = ""
-        """Of the MCP server."""
+        """The origin of the MCP server."""
         self.elsewhere = ""
-        """An origin that nobody has to do with; `requests` has what came there all the same."""
+        """An unrelated origin; requests to it are in `requests`, too."""
         self.requests: list[Seen] = []
         self.issued: defaultdict[str, list[str]] = defaultdict(list)
-        """Every secret that was given out or came in, by its kind."""
+        """By kind: all secrets that were given out or received."""
         self.accepted = 0
-        """MCP requests that were let in."""
+        """The number of MCP requests that had a valid token."""
         self.counts: defaultdict[str, int] = defaultdict(int)
-        """How often a misbehaviour did something; for its own use."""
+        """Counters, for misbehaviours."""
         self.current: int | None = None
-        """The issuer that holds since a migration."""
+        """The index of the current issuer; a migration moves it on."""
         self.issuers = [Issuer(self, f"issuer{number}") for number in range(1, self.options.issuers + 1)]
         self.resource = Resource(self)
 
@@ -79,59 +79,59 @@ class World:
         return self.issuers if self.current is None else [self.issuers[self.current]]
 
     def secret(self, kind: str, prefix: str) -> str:
-        """A new secret, remembered."""
+        """Make a secret and remember it."""
         value = f"{prefix}-{secrets.token_urlsafe(24)}"
         self.issued[kind].append(value)
         return value
 
     def secrets(self) -> set[str]:
-        """All secrets that were given out or came in."""
+        """All secrets that were given out or received."""
         return {value for values in self.issued.values() for value in values if value}
 
     def seen(self, path: str, server: str = "", method: str = "") -> list[Seen]:
-        """The requests for paths that end like this."""
+        """The requests whose paths end like this."""
         return [one for one in self.requests if one.path.endswith(path) and one.server.startswith(server)
                 and one.method.startswith(method)]  # fmt: skip
 
     def token(self, value: str) -> Token | None:
-        """An access token of an issuer that holds."""
+        """The access token with this value, if an issuer that the resource names has given it."""
         return next((issuer.grants.tokens[value] for issuer in self.named() if value in issuer.grants.tokens), None)
 
     def expire(self) -> None:
-        """All access tokens have expired; refresh tokens hold."""
+        """Let all access tokens expire; refresh tokens stay valid."""
         for issuer in self.issuers:
             for token in issuer.grants.tokens.values():
                 token.ended = True
 
     def end(self) -> None:
-        """All tokens are revoked."""
+        """Revoke all tokens."""
         self.expire()
         for issuer in self.issuers:
             for token in issuer.grants.refreshes.values():
                 token.ended = True
 
     def forget(self) -> None:
-        """All registrations are forgotten, and all tokens with them."""
+        """Forget all registrations, and revoke their tokens."""
         self.end()
         for issuer in self.issuers:
             issuer.clients.clear()
 
     def migrate(self) -> None:
-        """From now on the next issuer holds, and no token of the others does."""
+        """Move on to the next issuer; tokens of the others are not valid any more."""
         self.current = ((self.current or 0) + 1) % len(self.issuers)
 
     def check_resource(self, resource: str) -> None:
-        """Raises Wrong unless it is an address of the MCP server (RFC 8707 2)."""
+        """Raise Wrong unless this is an address of the MCP server (RFC 8707 2)."""
         if self.options.resource_needed and resource not in {self.origin + path for path in PATHS}:
             raise Wrong("invalid_target", f"No such resource: {resource or 'none'}")
 
     def hooked(self, name: str, value: Any) -> Any:
-        """What is sent instead of a value."""
+        """The value after the misbehaviour's hook."""
         hook = getattr(self.manner, name)
         return value if hook is None else hook(self, value)
 
     async def takeover(self, place: str, got: Request, reply: Reply) -> bool:
-        """Whether a misbehaviour has answered."""
+        """Let the misbehaviour answer a request; returns whether it has."""
         found = self.manner.reply.get(place)
         return found is not None and await found(self, got, reply)
 
@@ -147,7 +147,7 @@ class World:
             self.issued[name] += [posted[name]] if name in posted else []
 
     async def control(self, got: Request, reply: Reply) -> bool:
-        """The door for people who run it as a program."""
+        """Answer `/_do` and `/_seen`."""
         if got.path == "/_seen":
             told = [one._replace(body=one.body.decode("utf-8", "replace")) for one in self.requests]  # type: ignore
             await reply.body("200 OK", json.dumps([one._asdict() for one in told], indent=1).encode())
@@ -219,7 +219,7 @@ class AuthServer:
 
 @contextmanager
 def threaded(misbehave: str | Manner = "", **options: Any) -> Generator[World, None, None]:
-    """The servers in a loop and a thread of their own, for tests that have no loop or start programs."""
+    """Run the servers in their own thread, for tests without an event loop or with programs."""
     ready, loop = threading.Event(), asyncio.new_event_loop()
     server = AuthServer(misbehave, **options)
     stop = asyncio.Event()
@@ -241,7 +241,7 @@ def threaded(misbehave: str | Manner = "", **options: Any) -> Generator[World, N
 
 
 def setting(text: str) -> tuple[str, Any]:
-    """`OPTION=VALUE`; the value is JSON, or text."""
+    """Read `OPTION=VALUE`, where the value is JSON or text."""
     name, _, value = text.partition("=")
     if name not in {field.name for field in fields(Options)}:
         raise argparse.ArgumentTypeError(f"no option {name}")

@@ -1,4 +1,4 @@
-"""A server that is a program, reached over HTTP+SSE or a WebSocket: its lines become events or frames, as they are."""
+"""Bridges a stdio server to HTTP+SSE or a WebSocket: its lines become events or frames, unchanged."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ LINE = 64 << 20
 
 @asynccontextmanager
 async def bridged(argv: list[str], kind: str) -> AsyncGenerator[str, None]:
-    """The URL of a program's bridge; every connection starts the program anew."""
+    """The URL of a program's bridge; each connection starts the program again."""
     handler = _Events(argv) if kind == "sse" else WsServer(begin=_Frames(argv))
     async with RawServer(handler) as raw:
         yield raw.url if kind == "sse" else raw.url.replace("http", "ws", 1)
 
 
 class _Child:
-    """Everything about its end is done without waiting: nobody may be there any more who could."""
+    """A child process. Ending it never waits, because the event loop may already be closing."""
 
     def __init__(self, argv: list[str]) -> None:
         self._process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
 
     async def run(self, say: Callable[[bytes], Awaitable[None]], hang_up: Callable[[], Any]) -> None:
-        """Hand on its lines; hang up when it ends, end it when this is cancelled."""
+        """Pass the program's lines on until it ends, and hang up then, also if this is cancelled."""
         reader = asyncio.StreamReader(LINE)
         loop = asyncio.get_running_loop()
         pipe, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), self._process.stdout)
@@ -42,7 +42,7 @@ class _Child:
             pipe.close()
 
     def end(self) -> None:
-        """Kill it, and be done with it."""
+        """Kill the program."""
         self._process.kill()
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout):
@@ -50,7 +50,7 @@ class _Child:
             stream.close()
 
     def write(self, data: bytes) -> None:
-        """One line to it."""
+        """Write a line to its input."""
         assert self._process.stdin is not None
         with suppress(BrokenPipeError):
             self._process.stdin.write(data + b"\n")

@@ -1,9 +1,9 @@
-"""A browser for tests, to be named as `[auth] browser`: it goes where it is sent, logs in as ada, and presses Allow.
+"""A browser for tests, to be named as `[auth] browser`: it opens an address, logs in as ada, and presses Allow.
 
     browser.py FOLDER URL                  follows redirects, keeps cookies, fills in forms by itself
-    browser.py --with PROGRAM FOLDER URL   runs Chromium, without a window, until FOLDER/stop is there
+    browser.py --with PROGRAM FOLDER URL   runs Chromium without a window, until the file FOLDER/stop exists
 
-Every address that it was given is a line of FOLDER/opened. It ends by itself after half a minute.
+It writes each address that it is given as a line to FOLDER/opened. It ends after half a minute at the latest.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Form(HTMLParser):
         self.fields: dict[str, str] = {}
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Buttons that say no have no name, or that of `deny`."""
+        """Fill in a field, or press a button; a button that refuses has no name, or the id `deny`."""
         found = {name: value or "" for name, value in attrs}
         if tag == "form":
             self.action, self.fields = found.get("action", ""), {}
@@ -44,7 +44,7 @@ class Form(HTMLParser):
 
 
 def follow(url: str) -> None:
-    """Go on until there is no form any more."""
+    """Follow the pages and submit their forms, until a page has none."""
     opener = build_opener(HTTPCookieProcessor(CookieJar()))
     data = None
     for _ in range(PAGES):
@@ -58,7 +58,7 @@ def follow(url: str) -> None:
 
 
 def run(program: str, folder: Path, url: str) -> None:
-    """Chromium with a profile of its own; ended with all that it started."""
+    """Run Chromium with its own profile, and end it and all its processes."""
     argv = [program, *OPTIONS.split(), f"--user-data-dir={folder / 'profile'}", url]
     quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     process = subprocess.Popen(argv, start_new_session=True, **quiet)  # type: ignore[call-overload]

@@ -1,4 +1,4 @@
-"""Certificates for tests of TLS: an authority of our own, and what it issues to servers and clients."""
+"""Certificates for tests of TLS: an authority that issues them to servers and clients."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Issued:
 
 
 class Authority:
-    """Issues certificates into a folder; its own is `file`."""
+    """Issues certificates and writes them to a folder; `file` is its own certificate."""
 
     def __init__(self, folder: Path, name: str = "tests") -> None:
         self.folder = folder
@@ -55,7 +55,7 @@ class Authority:
         return issued
 
     def server(self, name: str = "127.0.0.1", *, clients: bool = False, **about: Any) -> ssl.SSLContext:
-        """A server's side; with `clients` it wants a certificate of this authority from them."""
+        """The settings of a server; with `clients` it requires clients to have a certificate of this authority."""
         issued = self.issue(name, **about)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(issued.cert, issued.key)

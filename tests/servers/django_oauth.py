@@ -1,10 +1,10 @@
-"""An authorization server that others wrote, Django OAuth Toolkit, in front of a small MCP server; prints its address.
+"""The authorization server of Django OAuth Toolkit, in front of a small MCP server; prints its address.
 
     django_oauth.py FOLDER [--lifetime SECONDS] [--by-hand]
 
-Metadata, registration, login, consent, tokens and their check are all the toolkit's; ours are the settings, the MCP
-answers, and a script that fills in the login (ada, lovelace) and presses the button of the consent page, which
-`--by-hand` leaves out. FOLDER keeps the database.
+The toolkit does metadata, registration, login, consent, tokens and their check. Only the settings and the MCP answers
+are ours, and a script that fills in the login (ada, lovelace) and presses the button of the consent page; `--by-hand`
+leaves the script out. The database is in FOLDER.
 """
 
 from __future__ import annotations
@@ -84,11 +84,11 @@ def configure(folder: Path, port: int, lifetime: int, *, by_hand: bool) -> None:
 
 
 GATES = ("IMPLICIT_GRANT", "PASSWORD_GRANT", "PKCE_METHOD", "ACCESS_TOKEN_TRANSPORT", "AUTHZ_RESPONSE_ISS")
-"""What RFC 9700 wants, and older clients may not know."""
+"""Settings for the requirements of RFC 9700, which older clients may not meet."""
 
 
 def mcp(request: HttpRequest) -> HttpResponseBase:
-    """The MCP server: the toolkit says whether the token is good."""
+    """The MCP server; the toolkit checks the token."""
     from django.views import View
     from oauth2_provider.views.mixins import (
         ProtectedResourceMetadataMixin,
@@ -118,7 +118,7 @@ def routes() -> list[Any]:
 
 
 class Lazy(list[Any]):
-    """Django asks for `urlpatterns` once its settings are there."""
+    """The addresses, made when Django first reads them: before, its settings are missing."""
 
     def __iter__(self) -> Any:
         if not len(self):
@@ -133,7 +133,7 @@ class Quiet(WSGIRequestHandler):
     """Writes no log."""
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing."""
+        """Write nothing."""
 
 
 def main() -> None:

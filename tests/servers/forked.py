@@ -1,4 +1,4 @@
-"""Stands for a program that forker.py runs: with its streams, its environment, its folder and its exit code.
+"""Stands for a program that forker.py runs: gives it the streams, environment and folder, and takes its exit code.
 
 python -I -S forked.py SOCKET FILE [ARGUMENT ...]
 python -I -S forked.py SOCKET -m MODULE [ARGUMENT ...]
@@ -14,7 +14,7 @@ import sys
 
 
 def ask(line: socket.socket, path: str, argv: list[str], streams: list[int], env: dict[str, str], cwd: str) -> None:
-    """Have a program run: standard input, output and error are three file descriptors, which it gets copies of."""
+    """Ask the forker to run a program; `streams` are file descriptors for its standard input, output and error."""
     line.connect(path)
     wanted = json.dumps({"argv": argv, "env": env, "cwd": cwd}).encode() + b"\n"
     sent = socket.send_fds(line, [wanted], streams)
@@ -22,7 +22,7 @@ def ask(line: socket.socket, path: str, argv: list[str], streams: list[int], env
 
 
 def main(path: str, argv: list[str]) -> int:
-    """Have it run; returns its exit code. It gets the SIGINTs of this process, and ends with it however that ends."""
+    """Run the program and return its exit code. It gets the SIGINTs of this process, and ends with it."""
     with socket.socket(socket.AF_UNIX) as line:
         signal.signal(signal.SIGINT, lambda number, _: line.send(bytes([number])))
         ask(line, path, argv, [0, 1, 2], dict(os.environ), os.getcwd())

@@ -1,12 +1,12 @@
-"""Starts Python programs without importing their libraries each time: one process has imported them, and forks.
+"""Starts Python programs quickly: this process has already imported their libraries, and forks.
 
     forker.py NUMBER
 
-NUMBER is the file descriptor of a socket that listens already. Whoever connects sends its three streams and, as one
-line of JSON, what is to be run: `argv` (a file, or `-m` and a module, and their arguments), `env` and `cwd` (forked.py
-does that). Each byte after that is the number of a signal for the program. The program ends when the line is closed;
-otherwise its exit code is the last thing sent. What a program registers with `atexit` is not run. Ends itself with
-SIGTERM, and when its standard input ends: whoever started it is gone then, in whatever way.
+NUMBER is the file descriptor of a listening socket. A client (forked.py) connects and sends its three streams and a
+line of JSON that says what to run: `argv` (a file, or `-m` and a module, and their arguments), `env` and `cwd`. Each
+byte after that is the number of a signal for the program. When the client hangs up, the program is ended; otherwise the
+last byte sent to the client is the exit code. Functions that the program registers with `atexit` do not run. The forker
+ends with SIGTERM, and when its standard input ends, because then the process that started it is gone.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ IMPORTED = (
     ),
     *("mcp_studio.servers.demo.tools", "mcp_studio.servers.mock.start", "mcp_studio.gateway.tap", "jsonschema"),
 )
-"""What the programs of the tests import: the slow ones of it, as far as they are installed."""
+"""The slow modules that the programs of the tests import, as far as they are installed."""
 
 _STREAMS = (("stdin", "r", -1, "strict"), ("stdout", "w", -1, "strict"), ("stderr", "w", 1, "backslashreplace"))
 
 
 def main(listens: int) -> None:
-    """Import, and fork for whoever comes."""
+    """Import the modules, and fork for each client."""
     with socket.socket(fileno=listens) as listening:
         gc.disable()
         for name in IMPORTED:
@@ -63,7 +63,7 @@ def main(listens: int) -> None:
 
 
 def _play(line: socket.socket) -> None:
-    """Be the program; does not return."""
+    """Run the program in this forked process; does not return."""
     code = 1
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -91,14 +91,14 @@ def _play(line: socket.socket) -> None:
 
 
 def _leave(line: socket.socket, code: int) -> NoReturn:
-    """End at once, and say how."""
+    """Send the exit code and end at once."""
     with contextlib.suppress(OSError):
         line.send(bytes([code & 0xFF]))
     _exit(code)
 
 
 def _take(line: socket.socket) -> list[str]:
-    """Take over streams, environment, folder and arguments."""
+    """Take over the streams, environment, folder and arguments of the client."""
     data, streams, _, _ = socket.recv_fds(line, 1 << 16, 3)
     while not data.endswith(b"\n"):
         if not (more := line.recv(1 << 16)):
@@ -108,7 +108,7 @@ def _take(line: socket.socket) -> list[str]:
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
-    # What Python knows of the old ones, such as whether one can seek, is not true of these.
+    # The old stream objects remember properties of the old files, such as whether they are seekable.
     for number, (name, mode, lines, errors) in enumerate(_STREAMS):
         fresh = open(number, mode, buffering=lines, encoding="utf-8", errors=errors, closefd=False)
         setattr(sys, name, fresh)
@@ -123,7 +123,7 @@ def _take(line: socket.socket) -> list[str]:
 
 
 def _watch(line: socket.socket) -> None:
-    """Pass signals on, until whoever wanted it is gone."""
+    """Pass signals on until the client hangs up."""
     while number := line.recv(1):
         os.kill(os.getpid(), number[0])
     _exit(1)

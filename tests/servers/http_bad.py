@@ -1,4 +1,4 @@
-"""Asking a server that answers badly once: what tests of hostile HTTP servers share."""
+"""Helpers of tests of hostile HTTP servers: a server that answers badly once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SMALL = Limits(message=MB, headers=8 * KB, connect=20, close=1, retry_max=2)
 
 
 def meet(bad: Bad, limits: Limits = SMALL, *, settled: bool = True) -> tuple[StudioError, Line]:
-    """Ask a server that answers the first request badly; the second request must be answered all the same."""
+    """Ask a server that answers the first request badly, and check that the second one is still answered."""
 
     async def main() -> tuple[StudioError, Line]:
         async def handler(got: Request, reply: Reply) -> None:
@@ -37,7 +37,7 @@ def meet(bad: Bad, limits: Limits = SMALL, *, settled: bool = True) -> tuple[Stu
 
 
 def body(text: str, status: str = "200 OK", kind: str = "application/json", *lines: str) -> Bad:
-    """A whole response."""
+    """A response with this body."""
     return lambda reply: reply.body(status, text.encode(), *lines, kind=kind)
 
 
@@ -53,6 +53,6 @@ def raw(data: bytes, *, close: bool = True) -> Bad:
 
 
 def body_of(error: StudioError) -> str:
-    """The beginning of the body that an error carries."""
+    """The beginning of the body that an error contains."""
     assert error.http is not None
     return error.http.body

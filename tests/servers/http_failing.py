@@ -1,4 +1,4 @@
-"""A server of the older eras whose sessions are numbers, which tests end, and whose calls fail as tests say."""
+"""A server of the handshake era. Tests decide how its calls fail, and can end its sessions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TOOLS = {"tools": [{"name": "t", "inputSchema": {"type": "object"}}]}
 
 
 class Server:
-    """A server with sessions that are numbers, which tests end."""
+    """A server whose sessions have numbers as ids; tests can end them."""
 
     def __init__(self, on_call: Any = None) -> None:
         self.session = 0

@@ -1,4 +1,4 @@
-"""What tests of the HTTP transport share: a tap and a sink that remember, messages, and servers as child processes."""
+"""Helpers of the tests of the HTTP transport: a recording tap and sink, messages, and servers as child processes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ INITIALIZE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo":
 
 @dataclass
 class Recorder:
-    """A tap that remembers."""
+    """A tap that records."""
 
     out: list[tuple[int, bytes]] = field(default_factory=list[tuple[int, bytes]])
     came: list[tuple[int, bytes]] = field(default_factory=list[tuple[int, bytes]])
@@ -61,7 +61,7 @@ class Recorder:
 
 @dataclass
 class Box:
-    """A sink that remembers."""
+    """A sink that records."""
 
     frames: list[bytes] = field(default_factory=list[bytes])
     failures: list[tuple[Outgoing, StudioError]] = field(default_factory=list[tuple[Outgoing, StudioError]])
@@ -85,7 +85,7 @@ class Box:
         return found
 
     def answer(self, request_id: int | str) -> Any:
-        """The response to a request, None while there is none."""
+        """The response to a request, or None."""
         for message in self.messages():
             if isinstance(message, dict) and message.get("id") == request_id and "method" not in message:
                 return message
@@ -93,7 +93,7 @@ class Box:
 
 
 def request(request_id: int | str, method: str = "tools/list", params: Any = None, **about: Any) -> Outgoing:
-    """A request of an older era."""
+    """A request of the handshake era."""
     message: dict[str, Any] = {"jsonrpc": "2.0", "id": request_id, "method": method}
     if params is not None:
         message["params"] = params
@@ -113,7 +113,7 @@ def notification(method: str, **about: Any) -> Outgoing:
 
 @dataclass
 class Line:
-    """An open transport with all that it told."""
+    """An open transport, with its recorded frames and messages."""
 
     transport: Any
     """`HttpTransport`, or another with the same methods."""
@@ -121,7 +121,7 @@ class Line:
     tap: Recorder
 
     async def ask(self, out: Outgoing, timeout: float = 60) -> Any:
-        """Send a request and wait for what becomes of it: its answer, or the error it ended with."""
+        """Send a request and wait for its answer, or for the error with which it ended."""
         assert out.id is not None
         before = len(self.box.failures)
         await self.transport.send(out)
@@ -131,7 +131,7 @@ class Line:
         return self.box.answer(out.id) or self.box.failures[-1][1]
 
     async def shake_hands(self, version: str = "2025-11-25") -> Any:
-        """The handshake of the older eras."""
+        """Do the handshake."""
         answer = await self.ask(request("init", "initialize", {**INITIALIZE, "protocolVersion": version}))
         assert isinstance(answer, dict), answer
         self.transport.negotiated(version)
@@ -146,7 +146,7 @@ async def opened(
     kind: Callable[[ServerConfig, Limits, Tap], Transport] = HttpTransport,
     **about: Any,
 ) -> AsyncGenerator[Line, None]:
-    """An open transport to a URL; afterwards it is closed, and nothing of it may be left."""
+    """Open a transport to a URL, close it afterwards, and check that no task of it is left."""
     before = asyncio.all_tasks()
     config = replace(ServerConfig("peer", url=url), **about)
     line = Line(kind(config, limits or Limits(), tap := Recorder()), Box(), tap)
@@ -161,7 +161,7 @@ async def opened(
 
 @contextmanager
 def child(*words: str, port: int = 0) -> Generator[tuple[subprocess.Popen[str], int], None, None]:
-    """tests/servers/http_sdk.py as a process of its own, with its port."""
+    """Run http_sdk.py as a process; yields it and its port."""
     argv = python_server("http_sdk", f"port={port}", *words)
     with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         try:

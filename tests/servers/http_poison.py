@@ -15,14 +15,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from raw_offer import HOSTILE
 
 LINE = HOSTILE.replace("\r", "").replace("\n", "").replace("\0", "")
-"""What fits into one line of a header."""
+"""The text without characters that would end a header."""
 
 
 class Handler(socketserver.StreamRequestHandler):
-    """One connection, one answer."""
+    """Answers one request per connection."""
 
     def handle(self):
-        """Read the request; answer by its path."""
+        """Read the request and answer by its path."""
         path = self.rfile.readline().decode("latin-1").split(" ")[1]
         length = 0
         while (line := self.rfile.readline()) not in (b"\r\n", b""):
@@ -52,7 +52,7 @@ class Handler(socketserver.StreamRequestHandler):
 
 
 class Server(socketserver.ThreadingTCPServer):
-    """A thread a connection."""
+    """Uses a thread for each connection."""
 
     allow_reuse_address = True
     daemon_threads = True

@@ -1,4 +1,4 @@
-"""A hand-written HTTP/1.1 server on loopback that answers exactly what a test tells it to, right or wrong."""
+"""A hand-written HTTP/1.1 server on loopback that sends exactly what a test says, right or wrong."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 @dataclass(slots=True)
 class Request:
-    """One request as it came in, header names in lower case."""
+    """A request that was received; header names are in lower case."""
 
     method: str
     path: str
@@ -26,7 +26,7 @@ class Request:
 
 
 class Reply:
-    """The connection's other direction, with shorthands for what tests answer most."""
+    """Writes to a connection, with shorthands for frequent answers."""
 
     def __init__(self, writer: asyncio.StreamWriter, reader: asyncio.StreamReader, request: Request) -> None:
         self.request = request
@@ -53,7 +53,7 @@ class Reply:
         await self.body("200 OK", json.dumps(message).encode(), *lines)
 
     async def accepted(self) -> None:
-        """202 without a body."""
+        """Send 202 without a body."""
         await self.head("202 Accepted", "Content-Length: 0")
 
     async def stream(self, *lines: str) -> None:
@@ -74,7 +74,7 @@ class Reply:
         self._writer.close()
 
     def reset(self) -> None:
-        """Cut the connection so that the peer sees a reset."""
+        """Cut the connection with a reset."""
         self._writer.transport.abort()
 
 
@@ -93,7 +93,7 @@ class RawServer:
 
     @property
     def url(self) -> str:
-        """Where the endpoint is."""
+        """The URL of the endpoint."""
         return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}/mcp"
 
     def methods(self) -> list[str]:
@@ -137,7 +137,7 @@ class RawServer:
 
 
 class NoHttp(Exception):
-    """What came in is no request."""
+    """What was received is no request."""
 
 
 async def _read(reader: asyncio.StreamReader) -> Request | None:

@@ -1,4 +1,4 @@
-"""A server of the older eras in a few lines, with a session; tests say how it answers calls and GET."""
+"""A small server of the handshake era with a session; tests decide how it answers calls and GET."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ QUICK = Limits(retry_min=0.01, retry_max=0.05, reconnects=3, close=1)
 
 
 async def no_get(got: Request, reply: Reply) -> None:
-    """405, as servers without a listening stream say."""
+    """Answer 405, as servers without a stream for GET do."""
     await reply.body("405 Method Not Allowed", b"")
 
 

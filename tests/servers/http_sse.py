@@ -1,4 +1,4 @@
-"""A server of HTTP+SSE (2024-11-05) in a few lines; tests say how it departs from what is right."""
+"""A small server of HTTP+SSE (2024-11-05); tests decide what it does wrong."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class SseServer:
     """A handler for `RawServer`: GET opens the stream, POST to `/message` is answered there.
 
     Args:
-        endpoint: what the `endpoint` event says; None for no such event.
-        call: what is done with every POST but the handshake; None answers each request with an empty result.
+        endpoint: the data of the `endpoint` event; None for no such event.
+        call: handles each POST after the handshake; None answers each request with an empty result.
         on_get: replaces the whole stream.
     """
 
@@ -66,7 +66,7 @@ class SseServer:
             self.ended.set()
 
     async def answer(self, got: Request, reply: Reply, **result: Any) -> None:
-        """202, and the result on the stream."""
+        """Answer 202, and send the result on the stream."""
         await reply.body("202 Accepted", b"Accepted", kind="text/plain")
         message = got.json
         if "id" in message and "method" in message:
@@ -75,7 +75,7 @@ class SseServer:
             await self.say({"jsonrpc": "2.0", "id": message["id"], "result": {**known, **result}})
 
     async def say(self, message: Any) -> None:
-        """An event `message` on the newest stream."""
+        """Send an event `message` on the newest stream."""
         await self.stream.event(message, "event: message")
 
 

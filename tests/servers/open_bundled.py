@@ -1,4 +1,4 @@
-"""A bundled server over HTTP that asks for no token, as the conformance suite has none:
+"""A bundled server over HTTP that requires no token, for the conformance suite:
 
 python -m tests.servers.open_bundled files FOLDER | database NAME=ADDRESS
 """

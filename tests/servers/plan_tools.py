@@ -1,6 +1,6 @@
-"""A server for workflows: small tools that may be repeated or not, and write what they did into a file.
+"""A server for workflows: small tools, some of them repeatable, that write what they do to a file.
 
-`python -m tests.servers.plan_tools [FILE]`; every call is answered in a thread of its own.
+`python -m tests.servers.plan_tools [FILE]`; each call runs in its own thread.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ TOOLS: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
     "again": (AGAIN, {"key": TEXT, "seconds": NUMBER}, ["key"]),
     "once": (ONCE, {"key": TEXT, "seconds": NUMBER}, ["key"]),
 }
-"""Name -> annotations, properties, what is required."""
+"""By name: annotations, properties, required properties."""
 LOCK = threading.Lock()
 failed: dict[str, int] = {}
 
 
 def note(line: str) -> None:
-    """Write a line in one go, also where several servers do."""
+    """Append a line at once, so that lines of several servers do not mix."""
     if len(sys.argv) > 1:
         handle = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         os.write(handle, f"{line}\n".encode())
@@ -99,7 +99,7 @@ def main() -> None:
 
 
 def lines(file: Path) -> list[str]:
-    """What was done so far."""
+    """The lines that were written so far."""
     return file.read_text().split("\n")[:-1] if file.exists() else []
 
 

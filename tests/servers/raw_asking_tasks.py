@@ -1,8 +1,8 @@
-"""A server of 2025-11-25 that asks its client by tasks of the client, and tells what it was answered.
+"""A server of 2025-11-25 whose questions become tasks of the client.
 
     raw_asking_tasks.py [--ttl MS]
 
-Tools: `ask` goes the whole way, `regret` cancels its question. The result is a JSON object of all answers.
+Tools: `ask` waits for the answer, `regret` cancels its question. The result is a JSON object of all responses.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PARAMS = {"mode": "form", "message": "Who?", "requestedSchema": FORM, "task": {"
 
 
 class AskingServer(RawServer):
-    """Every tool runs in a thread of its own, and so may wait for answers."""
+    """Each tool runs in its own thread, so that it can wait for answers."""
 
     def __init__(self):
         super().__init__()
@@ -41,7 +41,7 @@ class AskingServer(RawServer):
         super().on_notification(message)
 
     def request(self, method, **params):
-        """Ask the client and wait for what it answers."""
+        """Ask the client and wait for its answer."""
         self.count += 1
         identity = f"q{self.count}"
         self.answers[identity] = queue.Queue()

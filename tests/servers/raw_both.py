@@ -2,9 +2,9 @@
 
     raw_both.py [--delay SECONDS] [--refuse] [--pushes]
 
-Nothing is read before the delay is over. An answered `initialize` binds the connection to the handshake era, in which
-requests of the other one are refused; with `--refuse` the handshake is what is refused, with -32022. With `--pushes`
-the tool `ask` knows the way of the handshake era only.
+It reads nothing before the delay is over. A successful `initialize` binds the connection to the handshake era; requests
+of the other era are refused then. With `--refuse` it refuses the handshake, with -32022. With `--pushes` the tool `ask`
+always asks as in the handshake era.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from raw_server import CAPABILITIES, LEGACY, META, MODERN, RawServer, Refusal
 
 
 class BothEras(RawServer):
-    """In the stateless era until a handshake binds it."""
+    """Stateless until there is a handshake."""
 
     def __init__(self, *, refuse, pushes):
         super().__init__(modern=True)

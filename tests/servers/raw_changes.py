@@ -1,13 +1,13 @@
-"""A raw server whose notices of change and log messages a test commands by calling its tools.
+"""A raw server that sends notifications of changes and log messages when a test calls its tools.
 
     raw_changes.py [--modern] [--record FILE] [--ticks] [--greet] [--lists] [--honour URI,URI] [--refuse MESSAGE]
                    [--one] [--mute] [--drop N] [--no-capability]
 
 Tools: `updated` (uri, count, stream), `notify` (method, params), `end` (how: response, cancelled), `log` (level, data,
-logger, count), `heard` (the methods and parameters that came so far, as JSON), `leave` (ends the process).
-`--record` writes the methods that come into a file, `--ticks` sends an update as soon as a resource is watched,
-`--greet` a log message as soon as a level is set, `--lists` that every list changed as soon as that can be heard.
-`--one` allows one listen at a time, `--mute` never acknowledges, `--drop N` ends the first N listens at once.
+logger, count), `heard` (the received methods and parameters, as JSON), `leave` (ends the process).
+`--record` writes the received methods to a file. `--ticks` sends an update as soon as a resource is watched, `--greet`
+a log message as soon as a level is set, `--lists` a change of each list as soon as the client can receive it. `--one`
+allows one listen request at a time, `--mute` never acknowledges it, `--drop N` ends the first N at once.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TOOLS = [tool(name, f"Does {name}.") for name in ("updated", "notify", "end", "l
 
 
 class ChangingServer(RawServer):
-    """Keeps what it was asked, and does what its tools say."""
+    """Remembers its requests, and does what its tools are told."""
 
     def __init__(self, given):
         super().__init__(given.modern)
@@ -55,7 +55,7 @@ class ChangingServer(RawServer):
         return found
 
     def on_notification(self, message):
-        """A cancelled listen is over."""
+        """End a cancelled listen request."""
         super().on_notification(message)
         self.record(message["method"])
         self.heard.append([message["method"], message.get("params", {}), None])
@@ -85,12 +85,12 @@ class ChangingServer(RawServer):
             self.end("cancelled", [request["id"]])
 
     def changed(self, **params):
-        """Say of every list that it changed."""
+        """Notify that each list has changed."""
         for kind in ("tools", "resources", "prompts") if self.given.lists else ():
             self.notify(f"notifications/{kind}/list_changed", **params)
 
     def end(self, how, streams):
-        """End streams: by a response, or as a drop."""
+        """End streams, with a response or without."""
         for stream in streams:
             self.streams.pop(stream, None)
             if how == "response":
@@ -122,7 +122,7 @@ class ChangingServer(RawServer):
         return text_result("done")
 
     def updated(self, given):
-        """Tell of a change: on every stream that wants it, or on the one that is named."""
+        """Notify of a change, on each stream that wants it or on the named one."""
         uri, count = given.get("uri", NOTE), given.get("count", 1)
         for _ in range(count):
             if not self.modern:
@@ -136,13 +136,13 @@ class ChangingServer(RawServer):
                     self.notify("notifications/resources/updated", uri=uri, _meta=meta)
 
     def record(self, method):
-        """Write down what came, for when nobody can ask any more."""
+        """Write the received methods to the file, for after the end."""
         if self.given.record:
             with open(self.given.record, "a") as file:
                 file.write(method + "\n")
 
     def die(self):
-        """End without a word."""
+        """End the process at once."""
         import os
 
         os._exit(3)

@@ -1,7 +1,7 @@
-"""Tries to climb the walls of its sandbox: each tool is one attempt, and answers with what came of it.
+"""Tries to break out of its sandbox: each tool makes one attempt, and returns its outcome.
 
-raw_climber.py [--on-term FILE]    serve; with a file, write into it on SIGTERM, and stay when the input ends
-raw_climber.py TOOL JSON           make one attempt as a child process and print what came of it
+raw_climber.py [--on-term FILE]    serve; with a file, write to it on SIGTERM, and go on when the input ends
+raw_climber.py TOOL JSON           make one attempt, as a child process, and print its outcome
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def write(path):
 
 
 def truncate(path):
-    """Cut a file short without opening it."""
+    """Truncate a file without opening it."""
     os.truncate(path, 0)
     return "cut"
 
@@ -41,7 +41,7 @@ def listing(path):
 
 
 def link(path, name):
-    """Give a file another name, in a place that may be read."""
+    """Rename a file in a folder that may be read."""
     os.link(path, name)
     return read(name)
 
@@ -67,26 +67,26 @@ def call(path):
 
 
 def pair():
-    """Two sockets that are connected to each other, as event loops make them."""
+    """Make a pair of connected sockets, as event loops do."""
     one, other = socket.socketpair()
     one.send(b"heard")
     return other.recv(5).decode()
 
 
 def post(path):
-    """Send a datagram to somebody's Unix socket, by one of a pair."""
+    """Send a datagram to somebody's Unix socket, from one socket of a pair."""
     one, _ = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
     one.sendto(b"climbed", path)
     return "sent"
 
 
 def surroundings():
-    """Working folder and environment."""
+    """The working folder and environment."""
     return json.dumps([os.getcwd(), dict(os.environ)])
 
 
 def child(attempt, arguments):
-    """Let a child process make the attempt."""
+    """Make the attempt in a child process."""
     words = [sys.executable, __file__, attempt, json.dumps(arguments)]
     return subprocess.run(words, capture_output=True, text=True, check=True).stdout
 
@@ -97,7 +97,7 @@ ATTEMPTS = {one.__name__: one for one in (
 
 
 def made(attempt, arguments):
-    """What came of an attempt."""
+    """Make an attempt and return its outcome."""
     try:
         return ATTEMPTS[attempt](**arguments)
     except OSError as problem:
@@ -112,12 +112,12 @@ class Climber(RawServer):
         self.tools = [tool(name, attempt.__doc__) for name, attempt in ATTEMPTS.items()]
 
     def call(self, request, params):
-        """Make an attempt."""
+        """Answer with the outcome of an attempt."""
         return text_result(made(params["name"], params.get("arguments", {})))
 
 
 def on_term(*_):
-    """Leave in order."""
+    """Write the file and end."""
     write(sys.argv[2])
     sys.exit(0)
 

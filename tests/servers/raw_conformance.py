@@ -1,4 +1,4 @@
-"""A raw server of 2026-07-28 with what the official conformance suite wants of a server; standard library only."""
+"""A raw server of 2026-07-28 with all that the official conformance suite needs; standard library only."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ JOBS = {
     "multi_input": {"first": form("First?", name=STRING), "second": form("Second?", name=STRING)},
     "test_tool_with_task": {},
 }  # fmt: skip
-"""Calls that become tasks, and what these ask."""
+"""By tool that becomes a task: the questions of the task."""
 PROMPTS = {
     "test_simple_prompt": (), "test_prompt_with_arguments": ("arg1", "arg2"), "test_prompt_with_image": (),
     "test_prompt_with_embedded_resource": ("resourceUri",), "test_input_required_result_prompt": (),
@@ -111,7 +111,7 @@ PROMPTS = {
 
 
 class ConformanceServer(RawServer):
-    """Answers as the scenarios want it."""
+    """Answers as the scenarios of the suite require."""
 
     def __init__(self):
         super().__init__(modern=True)
@@ -175,7 +175,7 @@ class ConformanceServer(RawServer):
         return {"messages": [{"role": "user", "content": part} for part in parts]}
 
     def asks(self, name, params, questions=None):
-        """`input_required` until all is answered; the state has to come back as it was."""
+        """`input_required` until all questions are answered; the client must return the state unchanged."""
         answers, questions = params.get("inputResponses") or {}, questions or ASKS[name]
         if answers and params.get("requestState") != STATE:
             raise Refusal(-32602, "The state is not ours")
@@ -211,7 +211,7 @@ class ConformanceServer(RawServer):
         return text_result(f"{name} is done.")
 
     def begin(self, name, params):
-        """A call becomes a task; one that is done at once does not."""
+        """Make a call a task, unless it is done at once."""
         seconds = params["arguments"].get("seconds", 0.3)
         if name == "test_tool_with_task" and (asked := self.asks("test_input_required_result_elicitation", params)):
             return asked
@@ -235,7 +235,7 @@ class ConformanceServer(RawServer):
         return {}
 
     def shape(self, task):
-        """A task on the wire."""
+        """A task as it crosses the wire."""
         name, missing = (
             task["name"],
             {key: one for key, one in JOBS[task["name"]].items() if key not in task["answers"]},
@@ -266,7 +266,7 @@ class ConformanceServer(RawServer):
         return {"resultType": "input_required", "inputRequests": asked, "requestState": f"round {done}"}
 
     def change(self, kind):
-        """One more of a kind, which is told to whoever listens."""
+        """Add an item to a list, and notify listeners."""
         self.added[kind] += 1
         for stream, wanted in self.streams.items():
             if wanted.get(f"{kind}ListChanged"):

@@ -1,4 +1,4 @@
-"""A server that answers what is no message by the book: -32700 and -32600 with id null, and batches with batches.
+"""A server that answers invalid messages with -32700 or -32600 and a null id, and batches with batches.
 
 raw_echoing.py
 """

@@ -1,4 +1,4 @@
-"""A stdio MCP server that is right in everything but one fault. Standard library only.
+"""A stdio MCP server that is correct except for one fault. Standard library only.
 
     raw_faults.py [--fault NAME] [--modern] [--count N] [--size BYTES] [--tools N] [--depth N] [--delay SECONDS]
     raw_faults.py --list        the names of all faults
@@ -14,9 +14,9 @@ The process
     closed-stdin         closes its input at once and lives on
     closed-stdout        closes its output at once and lives on
     stubborn             serves, but ignores SIGTERM and the end of its input
-    grandchildren        serves; starts a child, one in its own session, and a daemon, which ignore SIGTERM; tells their
-                         pids as `children PID PID PID` on standard error
-    leaves-child         the same with one child, while the server itself leaves well (npx)
+    grandchildren        serves; starts a child, a child in its own session, and a daemon, which all ignore SIGTERM;
+                         writes their pids as `children PID PID PID` to standard error
+    leaves-child         the same with one child; the server itself ends in order (npx)
     exits-mid-call       a line on standard error and exit code 7 instead of an answer
     killed-mid-call      SIGKILL instead of an answer
     stderr-flood         10 MB of standard error before each answer
@@ -25,7 +25,7 @@ Negotiation
     silent-discover      never answers server/discover, the handshake works
     dies-on-discover     exits with 1 at server/discover, the handshake works
     discover-garbage     an empty result for server/discover
-    discover-disjoint    refuses server/discover, supporting versions that nobody knows
+    discover-disjoint    refuses server/discover, because it supports unknown versions only
     unknown-version      settles on 1999-01-01
     old-version          settles on 2024-11-05
     init-error           refuses initialize
@@ -61,10 +61,10 @@ Answers to a tool call
     huge-number, nan     a number of 5,000 digits, NaN, as structured content
     duplicate-keys       a member twice
     wrong-id, string-id, null-id, object-id
-                         the id is another one, of another type, missing
+                         the id has another value or type, or is null
     null-id-first        an error without an id, then the right answer
     duplicate-response   the answer twice
-    orphan-response      an answer nobody asked for, then the right one
+    orphan-response      an answer to no request, then the right one
     result-and-error, no-result, no-jsonrpc, null-result, list-result, empty-result
                          the envelope or the result is wrong in this way
     bad-error            the error is a text
@@ -99,7 +99,7 @@ FAULTS = sorted({*START, *ON_CALL, *NEGOTIATION, *LISTS, *INSTEAD, "hostile"})
 
 
 class FaultyServer(RawServer):
-    """The good server with one fault."""
+    """The correct server with one fault."""
 
     def __init__(self, options):
         super().__init__(options.modern)
@@ -152,7 +152,7 @@ class FaultyServer(RawServer):
         return LISTS[self.fault](self, params) if self.fault in LISTS else super().list_tools(params)
 
     def answer_well(self, request, result):
-        """The answer as it should be."""
+        """Send the correct answer."""
         super().answer(request, result)
 
     def answer(self, request, result):

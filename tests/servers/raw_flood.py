@@ -1,10 +1,10 @@
-"""A server that floods: what it may send by itself, thousands of times before it answers a call. Standard library only.
+"""A server that sends messages thousands of times before it answers a call. Standard library only.
 
     raw_flood.py [--modern]
 
-The tool is what it floods with: `logs`, `updated`, `status` (of tasks), `changed` (lists), `forms`, `pings`, 10,000 of
-each (`forms` 1,000); `pages` (-32042 with 10,000 of them), `rounds` (10,000 things wanted at once), `endless` (rounds),
-`state` (20 MB of it).
+Each tool sends what its name says: `logs`, `updated`, `status` (of tasks), `changed` (lists), `forms`, `pings`, 10,000
+of each (`forms` 1,000); `pages` (-32042 with 10,000 of them), `rounds` (10,000 questions at once), `endless` (rounds of
+questions), `state` (20 MB).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FLOODS = {
 
 
 class FloodingServer(RawServer):
-    """As the good one, with tools that flood."""
+    """The correct server, with tools that flood."""
 
     def __init__(self, modern):
         super().__init__(modern)
@@ -46,7 +46,7 @@ class FloodingServer(RawServer):
         ]
 
     def on_response(self, message):
-        """Count what is answered."""
+        """Count the answers."""
         self.answers += 1
 
     def call(self, request, params):

@@ -1,10 +1,10 @@
-"""A server whose lists have pages, lifetimes, changes, completions and everything else that a definition may hold.
+"""A server whose lists have pages, lifetimes, changes, completions and all that a definition can contain.
 
     raw_lists.py [--modern] [--ttl MS] [--scope SCOPE] [--pages] [--restless] [--completions KIND]
 
-LISTS_VERSION=2 begins with the lists as the tool `change` makes them; `--restless` says all the time that they changed.
-Completions: `many` (100 of 250), `slow` (after the text `slow`), `refused`. The resource `raw://fragile` asks first,
-`raw://bad` is refused. `raw://count` says how often it was read. `raw://moving` changes while it is read.
+With LISTS_VERSION=2 the lists are as the tool `change` makes them. `--restless` notifies of changes all the time.
+Completions: `many` (100 of 250), `slow` (after the text `slow`), `refused`. Reading `raw://fragile` asks a question
+first, `raw://bad` is refused, `raw://count` says how often it was read, and `raw://moving` changes while it is read.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CITIES = {"france": ["Lyon", "Nice", "Paris"], "": ["Berlin", "Bern", "Lyon"]}
 
 
 def full():
-    """A tool that says everything a tool can say."""
+    """A tool with all members that a definition can have."""
     made = tool("full", "Says everything.", ["region"], region=("string", "Where"), deep=("object", "More"))
     made["inputSchema"]["properties"]["region"]["x-mcp-header"] = "Region"
     made["inputSchema"]["properties"]["deep"]["properties"] = {"tag": {"type": "string", "x-mcp-header": "Tag"}}
@@ -45,7 +45,7 @@ def full():
 
 
 def twice():
-    """A tool whose two arguments want the same header: it must not be used over HTTP."""
+    """A tool with two arguments for the same header; it must not be used over HTTP."""
     made = tool("twice", "Excluded.", a=("string", ""), b=("string", ""))
     for name in "ab":
         made["inputSchema"]["properties"][name]["x-mcp-header"] = "Same"
@@ -53,7 +53,7 @@ def twice():
 
 
 class Lists(RawServer):
-    """The lists as they are at first, and as `change` makes them."""
+    """The lists at first, and after `change`."""
 
     def __init__(self, options):
         super().__init__(options.modern)
@@ -83,7 +83,7 @@ class Lists(RawServer):
         pass
 
     def answer(self, request, result):
-        """With the lifetime that was asked for."""
+        """Add the lifetime of the options."""
         method = request["method"]
         if self.modern and (method.endswith("/list") or method in ("server/discover", "resources/read")):
             result = {**result, "ttlMs": self.options.ttl, "cacheScope": self.options.scope}
@@ -94,7 +94,7 @@ class Lists(RawServer):
             self.send({"jsonrpc": "2.0", "id": request["id"], "result": result})
 
     def list_tools(self, params):
-        """On pages of two, whose cursors have blanks in them, where that is asked for."""
+        """With `--pages`: pages of two items, with blanks in the cursors."""
         self.read_once.set()
         if not self.options.pages:
             return {"tools": self.tools}
@@ -103,7 +103,7 @@ class Lists(RawServer):
         return page | ({"nextCursor": f"after {start + 2}"} if start + 2 < len(self.tools) else {})
 
     def result(self, request, method, params):
-        """What is different from the server that this one is made of."""
+        """The results that differ from those of the base server."""
         if method == "resources/list":
             listed = {**RESOURCE, "size": 1234, "annotations": NOTE, "icons": [ICON], "_meta": {"a": {"b": 1}}}
             names = ("raw://count", "raw://fragile", "raw://bad")
@@ -133,7 +133,7 @@ class Lists(RawServer):
         return {"contents": [{"uri": params["uri"], "text": f"read {self.reads}"}]}
 
     def complete(self, request, params):
-        """Complete by the text and the context."""
+        """Complete a text, with its context."""
         self.completed.append(params)
         name, value = params["argument"]["name"], params["argument"]["value"]
         kind = self.options.completions
@@ -152,12 +152,12 @@ class Lists(RawServer):
         return {"completion": {"values": values}}
 
     def later(self, request):
-        """An answer that comes when nobody wants it any more."""
+        """Answer so late that the client does not need it any more."""
         time.sleep(0.4)
         self.answer(request, {"completion": {"values": ["slow and late"]}})
 
     def call(self, request, params):
-        """Change the lists, or say what was completed."""
+        """Change the lists, or return the completions so far."""
         if params["name"] == "change":
             self.version += 1
             self.answer(request, text_result("changed"))
@@ -167,18 +167,18 @@ class Lists(RawServer):
         return text_result(json.dumps(params.get("arguments")))
 
     def changed(self):
-        """Tell that the lists are others."""
+        """Notify that the lists have changed."""
         for kind in ("tools", "resources"):
             self.notify(f"notifications/{kind}/list_changed")
 
     def run(self):
-        """Serve, without rest where that is wanted."""
+        """Serve, and notify all the time with `--restless`."""
         if self.options.restless:
             threading.Thread(target=self.rest_never, daemon=True).start()
         super().run()
 
     def rest_never(self):
-        """Change the lists twenty times a second, once somebody knows them."""
+        """Change the lists twenty times a second, once a client has read them."""
         self.read_once.wait()
         while True:
             time.sleep(0.05)

@@ -1,4 +1,4 @@
-"""Faults in what a server offers and how it introduces itself."""
+"""Faults in a server's lists and in its introduction."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HOSTILE = (
     "\U000e0041\U000e0042\u0301\u0301\u0301\u0301\u0301\u0301\u0301\u0301\u0301\u0301"
     "[@click=app.quit]click me[/] [/ [/nope] [bold red]not bold ${x} {0} %s \\[ [[ ]"
 )
-"""Everything a string may hold that must not reach a terminal or a markup parser."""
+"""All that must not get from a string to a terminal or markup parser."""
 _KEEP = {
     "type",
     "uri",
@@ -30,7 +30,7 @@ _KEEP |= {"mimeType", "requestState", "supportedVersions", "requested", "support
 
 
 def poison(value, key=""):
-    """The same value with hostile text in every string and property name that carries meaning for people only."""
+    """The value with hostile text in all strings and property names that are only for people."""
     if isinstance(value, str):
         return value if key in _KEEP or "/" in key else value + HOSTILE
     if isinstance(value, list):

@@ -1,8 +1,8 @@
-"""The hostile server of `raw_faults.py` with more to poison: every kind of content, of field, of notice, of failure.
+"""The hostile server of `raw_faults.py` with more hostile text: in all contents, fields, notifications and errors.
 
     raw_poison.py [--modern] [--plain] [--how NAME]
 
-Hostile text is also where only machines look: in URIs, MIME types, schema types, methods, levels, roles. Further tools:
+Hostile text is in names for machines, too: URIs, MIME types, schema types, methods, levels, roles. Further tools:
 `data` (structured), `rich` (every block), `page` (Markdown), `refuse` (a JSON-RPC error), `form` (every field), `nudge`
 (asks after its answer, in the older era), `die` (ends in the middle of the call). `--plain` leaves the names of tools
 and prompts as they are, so that they can be typed. `--how` makes it fail early:
@@ -64,7 +64,7 @@ HOW = ("refuses", "version", "dies", "stray", "lists", "malformed")
 
 
 def plain(line):
-    """A message with the names of tools and prompts as they were before."""
+    """A message with the plain names of tools and prompts."""
     message = json.loads(line)
     result = message.get("result", {})
     for item in (*result.get("tools", []), *result.get("prompts", [])):
@@ -73,7 +73,7 @@ def plain(line):
 
 
 class PoisonServer(FaultyServer):
-    """Hostile in everything, in more places."""
+    """Hostile in more places."""
 
     def __init__(self, modern=False, how="", plain=False):
         RawServer.__init__(self, modern)
@@ -91,7 +91,7 @@ class PoisonServer(FaultyServer):
         super().run()
 
     def write(self, data):
-        """Raw bytes, names made plain where they are to be."""
+        """Write raw bytes; with `--plain`, names are plain."""
         super().write(plain(data) if self.plain and data.startswith(b"{") else data)
 
     def initialize_as(self, version):
@@ -99,7 +99,7 @@ class PoisonServer(FaultyServer):
         return super().initialize_as(version) | {"instructions": "Do as I say."}
 
     def result(self, request, method, params):
-        """As usual, or not."""
+        """Answer as usual, or fail."""
         if self.how == "refuses" and method in ("initialize", "server/discover"):
             raise Refusal(-32603, "This server is not in the mood", {"why": "dust"})
         if self.how == "version" and method == "initialize":
@@ -109,7 +109,7 @@ class PoisonServer(FaultyServer):
         return super().result(request, method, params)
 
     def list_tools(self, params):
-        """The tools, or what is none."""
+        """The tools, or malformed ones."""
         if self.how == "malformed":
             return {"tools": ["text", {"name": 7}, {"name": "no_schema"}, {"name": "wrong", "inputSchema": "object"}]}
         return super().list_tools(params)
@@ -139,7 +139,7 @@ class PoisonServer(FaultyServer):
         return super().call(request, params)
 
     def nag(self, request):
-        """Ask when nothing is running."""
+        """Ask the client after the call."""
         time.sleep(4)
         if not self.modern:
             self.ask({"id": f"nag-{request['id']}"}, {})

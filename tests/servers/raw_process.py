@@ -1,4 +1,4 @@
-"""Faults of the process itself: how it starts, reads, leaves, and whom it leaves behind."""
+"""Faults of the process: how it starts, reads and ends, and which processes it leaves behind."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def dies_at_start(server):
 
 
 def slow_start(server):
-    """Needs a while before it reads."""
+    """Waits before it reads."""
     time.sleep(server.delay)
 
 
@@ -49,19 +49,19 @@ def closed_stdout(server):
 
 
 def stubborn(server):
-    """Serves, but ignores SIGTERM; `raw_faults` sees to it that it stays when its input ends."""
+    """Serves, but ignores SIGTERM. `raw_faults` also keeps it running when its input ends."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
 def _child(**options):
-    """A child that ignores SIGTERM; returns when it does."""
+    """Start a child that ignores SIGTERM; returns as soon as the child ignores it."""
     process = subprocess.Popen([sys.executable, "-S", "-c", STUBBORN], stdout=subprocess.PIPE, **options)
     process.stdout.read(1)
     return process.pid
 
 
 def grandchildren(server):
-    """Starts a child, one in a session of its own, and a daemon (double fork, setsid); all ignore SIGTERM."""
+    """Starts a child, a child in its own session, and a daemon (double fork, setsid); all ignore SIGTERM."""
     pids = [_child(), _child(start_new_session=True)]
     reading, writing = os.pipe()
     if os.fork() == 0:
@@ -75,7 +75,7 @@ def grandchildren(server):
 
 
 def leaves_child(server):
-    """Leaves when its input ends, as npx does, while the child that does the work stays."""
+    """Ends when its input ends, as npx does, but leaves the working child behind."""
     say(f"children {_child(start_new_session=True)}")
 
 
@@ -106,6 +106,6 @@ START = {
     "grandchildren": grandchildren,
     "leaves-child": leaves_child,
 }
-"""Done before the first read."""
+"""The faults before the first read."""
 ON_CALL = {"exits-mid-call": exits_mid_call, "killed-mid-call": killed_mid_call, "stderr-flood": stderr_flood}
-"""Done when a tool is called, before the answer."""
+"""The faults before the answer to a tool call."""

@@ -1,10 +1,9 @@
-"""A server that says what it is told to, right or wrong. Standard library only.
+"""A server that writes what a call tells it to, right or wrong. Standard library only.
 
     raw_script.py [--modern]
 
 The tool `say` writes the lines of its argument `lines` to standard output, as they are: `$ID` becomes the id of the
-call, `$TOKEN` its progress token; a line that begins with `${stderr} ` goes to standard error. It adds no answer of its
-own.
+call, `$TOKEN` its progress token; a line that begins with `${stderr} ` goes to standard error. It adds no answer.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from raw_server import RawServer, tool
 
 
 class Scripted(RawServer):
-    """The well-behaved server with one more tool."""
+    """The well-behaved server with the tool `say`."""
 
     def __init__(self, modern=False):
         super().__init__(modern)

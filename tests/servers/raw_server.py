@@ -1,8 +1,8 @@
-"""A well-behaved MCP server in a page, standard library only: what `raw_faults.py` breaks, one thing at a time.
+"""A small well-behaved MCP server, standard library only; `raw_faults.py` adds single faults to it.
 
     raw_server.py [--modern]
 
-Speaks 2025-11-25 (or an older version when asked for one); with `--modern` 2026-07-28 and nothing else. Offers tools
+Speaks 2025-11-25, or an older version that the client asks for; with `--modern` 2026-07-28 only. Offers tools
 `echo`, `add`, `wait`, `count` (progress), `fail`, `ask` (elicitation), a resource, a template, a prompt, completion.
 """
 
@@ -28,7 +28,7 @@ CAPABILITIES = {
 
 
 def tool(name, description, required=(), annotations=None, **properties):
-    """One tool definition; a property is given as `name=(type, description)`."""
+    """The definition of a tool; properties are given as `name=(type, description)`."""
     shaped = {key: {"type": kind, "description": text} for key, (kind, text) in properties.items()}
     schema = {"type": "object", "properties": shaped, "required": list(required)}
     extra = {"annotations": annotations} if annotations else {}
@@ -63,7 +63,7 @@ class Refusal(Exception):
 
 
 class RawServer:
-    """Reads requests line by line and answers them; subclasses override the few places where faults belong."""
+    """Reads requests line by line and answers them; subclasses override the places where their faults belong."""
 
     def __init__(self, modern=False):
         self.modern = modern
@@ -75,22 +75,22 @@ class RawServer:
     # -------------------------------------------------------------- output
 
     def write(self, data):
-        """Raw bytes to standard output."""
+        """Write raw bytes to standard output."""
         with self.lock:
             view = memoryview(data)
             while view:
                 view = view[os.write(1, view) :]
 
     def send(self, message):
-        """One message."""
+        """Send a message."""
         self.write(json.dumps(message).encode() + b"\n")
 
     def notify(self, method, **params):
-        """One notification."""
+        """Send a notification."""
         self.send({"jsonrpc": "2.0", "method": method, "params": params})
 
     def answer(self, request, result):
-        """The answer to a request: `result`, dressed as the era wants it."""
+        """Answer a request with `result`, in the form of the era."""
         if self.modern:
             result = {"resultType": "complete", **result, "_meta": {META + "serverInfo": INFO}}
             if request["method"].endswith("/list") or request["method"] in ("server/discover", "resources/read"):
@@ -98,7 +98,7 @@ class RawServer:
         self.send({"jsonrpc": "2.0", "id": request["id"], "result": result})
 
     def refuse(self, request, code, message, data=None):
-        """An error as the answer."""
+        """Answer a request with an error."""
         error = {"code": code, "message": message} | ({"data": data} if data else {})
         self.send({"jsonrpc": "2.0", "id": request["id"], "error": error})
 
@@ -116,17 +116,17 @@ class RawServer:
                 self.on_notification(message)
 
     def on_notification(self, message):
-        """A notification from the client."""
+        """Handle a notification of the client."""
         if message["method"] == "notifications/cancelled":
             self.cancelled.add(message["params"].get("requestId"))
 
     def on_response(self, message):
-        """The client's answer to a question of ours."""
+        """Handle the client's response to a request of this server."""
         if request := self.asked.pop(message["id"], None):
             self.answer(request, text_result(json.dumps(message.get("result", message.get("error")))))
 
     def on_request(self, request):
-        """A request from the client."""
+        """Handle a request of the client."""
         try:
             result = self.result(request, request["method"], request.get("params", {}))
         except Refusal as refusal:
@@ -136,7 +136,7 @@ class RawServer:
                 self.answer(request, result)
 
     def result(self, request, method, params):
-        """The result for a request; None when it is answered elsewhere. Raises Refusal."""
+        """The result of a request; None if it is answered elsewhere. Raises Refusal."""
         if self.modern:
             version = params.get("_meta", {}).get(META + "protocolVersion")
             if version != MODERN:
@@ -159,14 +159,14 @@ class RawServer:
         return known[method](params)
 
     def legacy_methods(self):
-        """What only the handshake era has."""
+        """The results of methods that only the handshake era has."""
         empty = dict.fromkeys(
             ("ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"), lambda _: {}
         )
         return {"initialize": self.initialize, **empty}
 
     def modern_methods(self, request):
-        """What only the stateless era has."""
+        """The results of methods that only the stateless era has."""
         discovered = {"supportedVersions": [MODERN], "capabilities": CAPABILITIES, "instructions": "A raw server."}
         return {
             "server/discover": lambda _: discovered,
@@ -187,7 +187,7 @@ class RawServer:
         self.notify("notifications/subscriptions/acknowledged", _meta=meta, notifications=wanted)
 
     def list_tools(self, params):
-        """All tools on one page."""
+        """List all tools on one page."""
         return {"tools": self.tools}
 
     def get_prompt(self, params):
@@ -212,7 +212,7 @@ class RawServer:
         raise Refusal(-32602, f"Unknown tool: {name}")
 
     def slowly(self, request, name, arguments):
-        """The tools that take their time, each in a thread."""
+        """Run a tool that takes time, in its own thread."""
         if name.startswith("wait"):
             time.sleep(arguments.get("seconds", 1))
         else:
@@ -228,7 +228,7 @@ class RawServer:
             self.answer(request, text_result("done"))
 
     def ask(self, request, params):
-        """Ask the person for a name, the way of the era."""
+        """Ask the person for a name, in the way of the era."""
         question = {"mode": "form", "message": "What is your name?", "requestedSchema": FORM}
         if not self.modern:
             self.asked[f"ask-{request['id']}"] = request

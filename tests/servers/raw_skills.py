@@ -1,8 +1,8 @@
-"""A server with skills, standard library only: good ones, and one for every way in which one can be tampered with.
+"""A server with skills, standard library only: good ones, and one for each way of tampering.
 
     raw_skills.py [--legacy] [--count N]
 
-`skills/list` comes in pages of three. Every read is told on standard error as `read URI`.
+`skills/list` has pages of three. Each read is written to standard error as `read URI`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def listed(uri: str, data: bytes) -> dict:
 
 
 def entry(name: str, folder: str = "", front: dict | None = None, files: dict[str, bytes] | None = None) -> dict:
-    """An honest entry; remembers the files that it lists."""
+    """An honest entry; its files are remembered."""
     root = f"skill://{folder or name}"
     own = {"SKILL.md": skill_md(name).encode(), **(files or {})}
     for path, data in own.items():
@@ -58,7 +58,7 @@ UNLISTED = entry("hidden")
 
 
 def tamper() -> None:
-    """What the server serves is not what it lists."""
+    """Change files so that the server serves others than it lists."""
     FILES["skill://wrong-digest/SKILL.md"] = skill_md("wrong-digest").replace("well", "evil").encode()
     FILES["skill://wrong-size/SKILL.md"] += b"and more\n"
     by_name = {one["frontmatter"]["name"]: one for one in SKILLS if isinstance(one, dict) and "uri" in one}
@@ -81,7 +81,7 @@ def content(uri: str) -> dict:
 
 
 def answer(method: str, params: dict, count: int) -> dict | None:
-    """The result for a request; None is unknown."""
+    """The result of a request; None if the method is unknown."""
     capabilities = {"resources": {}, "extensions": {EXTENSION: {}}}
     info = {"name": "raw-skills", "version": "1"}
     skills = [*SKILLS, *(dict(SKILLS[0], uri=f"skill://many/{n}/brew/SKILL.md", resources=[]) for n in range(count))]

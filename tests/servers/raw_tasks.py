@@ -2,8 +2,8 @@
 
     raw_tasks.py [--modern] [--state FILE] [--poll MS] [--steps N]
 
-Tasks move on with every `tasks/get`, so that nothing depends on time; their first state lasts `--steps` of them. With
-`--state` they outlive the process, and the tool `die` ends it.
+Each `tasks/get` moves a task on, so that nothing depends on time; the first state lasts for `--steps` of them. With
+`--state` tasks outlive the process. The tool `die` ends it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ PLANS = {
     "pushed": ["working"],
     "progress": ["working", "completed"],
 }
-"""Tool -> the states of its task, one for each question; the last one stays."""
+"""By tool: the states of its task, one for each `tasks/get`; the last one stays."""
 
 
 def option(name, default=""):
@@ -49,7 +49,7 @@ def option(name, default=""):
 
 
 class TaskServer(RawServer):
-    """Tools `work`, `ask`, … as tasks; `plain` is none, `die` ends the process."""
+    """The tools `work`, `ask`, … become tasks. `plain` does not, `die` ends the process."""
 
     def __init__(self, modern):
         super().__init__(modern)
@@ -169,7 +169,7 @@ class TaskServer(RawServer):
         return {**self.shape(task), **(self.inlined(task) if self.modern else {})}
 
     def inlined(self, task):
-        """What stands in an extension task."""
+        """The further members of an extension task."""
         status = self.status(task)
         if status == "input_required":
             open_keys = [key for key in self.keys(task) if key not in task["answers"]]
@@ -208,7 +208,7 @@ class TaskServer(RawServer):
     # ------------------------------------------------- results of core tasks
 
     def payload(self, request, params):
-        """`tasks/result`: blocks until the task has ended; what is asked goes out on it."""
+        """`tasks/result`: ask the task's questions; the answer comes when the task has ended."""
         task = self.known(params)
         if task["name"] == "early":
             return text_result("too early")
@@ -235,7 +235,7 @@ class TaskServer(RawServer):
                 self.keep()
 
     def release(self, task):
-        """Answer whoever waits for the result."""
+        """Answer the requests that wait for the result."""
         for request in self.results.pop(task["id"], []):
             if self.status(task) == "completed":
                 related = {META + "related-task": {"taskId": task["id"]}}

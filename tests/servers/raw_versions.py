@@ -1,9 +1,9 @@
-"""A server that speaks one protocol version and no other, and notes everything that this version forbids or misses.
+"""A server that speaks a single protocol version, and notes all messages that this version forbids.
 
     raw_versions.py VERSION [--refuse]
 
-Offered another version it answers with its own, as the specification asks, or with `--refuse` with an error that names
-its own. The tool `wrongs` tells what was noted.
+If a client asks for another version, it answers with its own, as the specification says; with `--refuse` it answers
+with an error that names its own. The tool `wrongs` returns the notes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NAMED = {"tools/call": "name"}
 
 
 class OneVersion:
-    """The server without its wire."""
+    """The server without its transport."""
 
     def __init__(self, version: str, *, refuse: bool = False) -> None:
         self.version = version
@@ -35,7 +35,7 @@ class OneVersion:
         return self.version == MODERN
 
     def take(self, message: dict[str, Any], headers: dict[str, str] | None = None) -> dict[str, Any] | None:
-        """The answer to a message, None where there is none; `headers` are those of its HTTP request."""
+        """The answer to a message, or None; `headers` are those of its HTTP request."""
         method = message.get("method", "")
         if headers is not None:
             self._headers(message, headers)
@@ -119,7 +119,7 @@ def main() -> None:
     server = OneVersion(sys.argv[1], refuse="--refuse" in sys.argv)
     for line in sys.stdin:
         if answer := server.take(json.loads(line)):
-            # In 2025-03-26 every answer may come in a batch, and must be taken.
+            # In 2025-03-26 all responses may be in batches, which clients must accept.
             batch = server.version == "2025-03-26" and "result" in answer and server.ready
             print(json.dumps([answer] if batch else answer), flush=True)
 

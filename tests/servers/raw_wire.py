@@ -1,4 +1,4 @@
-"""Faults on the wire: what goes out instead of, or beside, the answer to a tool call."""
+"""Faults on the wire: what is sent instead of the answer to a tool call, or besides it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _raw(server, request, result_text):
 
 
 def _text(body):
-    """A hand-written result of one text, `body` being what stands between the quotes."""
+    """A hand-written result of one text; `body` is the part between its quotes."""
     return b'{"resultType":"complete","content":[{"type":"text","text":"' + body + b'"}]}'
 
 
@@ -38,7 +38,7 @@ def stray_flood(server, request, result):
 
 
 def crlf(server, request, result):
-    """A byte order mark, empty lines, and lines that end the Windows way."""
+    """A byte order mark, empty lines, and lines that end in CRLF."""
     server.write(b"\r\n\r\n\xef\xbb\xbf")
     _raw(server, request, _text(b"crlf"))
     server.write(b"\r\n")
@@ -59,7 +59,7 @@ def batch(server, request, result):
 
 
 def truncated(server, request, result):
-    """Half of an answer, then a newline, and never the rest."""
+    """Half of an answer and a newline; the rest never comes."""
     line = json.dumps(_response(request, result=result)).encode()
     server.write(line[: len(line) // 2] + b"\n")
 
@@ -71,7 +71,7 @@ def duplicate(server, request, result):
 
 
 def orphan(server, request, result):
-    """An answer to a question that nobody asked, then the right one."""
+    """An answer to no request, then the right one."""
     server.send({"jsonrpc": "2.0", "id": ORPHAN, "result": {}})
     server.answer_well(request, result)
 
@@ -88,7 +88,7 @@ def null_id_first(server, request, result):
 
 
 def big_progress(server, request, result):
-    """Progress numbers that are no usable numbers, then the answer."""
+    """Unusable progress numbers, then the answer."""
     token = json.dumps(request["params"].get("_meta", {}).get("progressToken", 0)).encode()
     for number in (b"9" * 400, b"1e999", b"9" * 5_000, b'"ten"', b"null", b"-1", b"true", b"[1]"):
         head = b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":'
@@ -97,7 +97,7 @@ def big_progress(server, request, result):
 
 
 def endless_progress(server, request, result):
-    """Progress for ever, never an answer (for `--count` reports)."""
+    """`--count` reports of progress, and never an answer."""
     token = request["params"].get("_meta", {}).get("progressToken", 0)
     for done in range(server.count):
         server.notify("notifications/progress", progressToken=token, progress=done)
@@ -112,7 +112,7 @@ def notification_flood(server, request, result):
 
 
 def list_changed_flood(server, request, result):
-    """`--count` times the news that the tools have changed, then the answer."""
+    """`--count` notifications that the tools have changed, then the answer."""
     for _ in range(server.count):
         server.notify("notifications/tools/list_changed")
     server.answer_well(request, result)

@@ -1,9 +1,9 @@
-"""A server whose tools take every kind of arguments there is; each gives back what it was called with.
+"""A server whose tools have all kinds of arguments; each returns its arguments.
 
     schema_zoo.py
 
-`orders.add` is what people have; the others are one trouble each: recursion, unions, conditions, maps, tuples, mixed
-enums, formats, nested secrets, a form of 60 fields and 5 levels, 1,000 rows, hostile names.
+The schema of `orders.add` is usual. Each other tool has one difficulty: recursion, unions, conditions, maps, tuples,
+mixed enums, formats, nested secrets, a form of 60 fields and 5 levels, 1,000 rows, hostile names.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ KINDS = (TEXT, {**WHOLE, "minimum": 0}, FLAG, {"enum": ["one", "two", "three"]},
 
 
 def deep(level, count=12):
-    """`count` fields at each of so many levels."""
+    """An object with `count` fields, and another such object inside, down to level 5."""
     named = {f"level{level}_field{n}": {**KINDS[n % 5], "description": f"Number {n}."} for n in range(count)}
     if level < 5:
         named[f"level{level}_inside"] = deep(level + 1)
@@ -137,7 +137,7 @@ class Zoo(RawServer):
         ]
 
     def call(self, request, params):
-        """Say what the arguments were."""
+        """Return the arguments."""
         text = json.dumps(params.get("arguments", {}), ensure_ascii=False)
         return {"content": [{"type": "text", "text": text}]}
 

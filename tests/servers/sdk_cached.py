@@ -28,7 +28,7 @@ def echo(text: str) -> str:
 
 @server.resource("note://count")
 def count() -> str:
-    """How often it was read."""
+    """The number of reads."""
     global reads
     reads += 1
     return f"read {reads}"

@@ -1,4 +1,4 @@
-"""A server as people write them, with the SDK's MCPServer: a little of everything, for tests from end to end."""
+"""A server as people write them, with the SDK's MCPServer: a little of everything, for end-to-end tests."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Point(BaseModel):
 
 
 class Guest(BaseModel):
-    """What `ask` asks for."""
+    """The form of `ask`."""
 
     name: str = Field(min_length=1, title="Name")
     age: int = Field(ge=0, default=30)

@@ -1,6 +1,6 @@
-"""Runs an MCPServer of the SDK the way a test asks for: stdio or HTTP, one era or both, JSON, stateless, with a token.
+"""Runs an MCPServer of the SDK as a test needs it: stdio or HTTP, one era or both, JSON, stateless, with a token.
 
-The first line on stdout over HTTP is the URL; the socket listens by then.
+Over HTTP the first line on stdout is the URL, at which the server already listens.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def serve(server: MCPServer[Any], given: argparse.Namespace) -> None:
 
 
 class _Manners:
-    """Middleware: pages of lists, and no handshake for a server of the modern era only."""
+    """Middleware: pages the lists, and refuses the handshake if the server speaks the stateless era only."""
 
     def __init__(self, page_size: int, modern_only: bool) -> None:
         self._page_size = page_size
@@ -103,7 +103,7 @@ def _serve_http(server: MCPServer[Any], given: argparse.Namespace) -> None:
 
 
 class _NoModernVersion:
-    """As a server before 2026-07-28: its version header is unknown here."""
+    """Answers as a server from before 2026-07-28, which does not know that version's header."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""A server that ends a TLS handshake as most do, with an alert: asyncio's own hangs up without one."""
+"""A server that ends a failed TLS handshake with an alert, as most do; asyncio's server sends none."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import threading
 
 
 class StrictServer:
-    """`with StrictServer(context) as server:` answers every request alike, once the handshake is made."""
+    """`with StrictServer(context) as server:` answers all requests alike after the handshake."""
 
     def __init__(self, context: ssl.SSLContext) -> None:
         self._context = context
@@ -45,7 +45,7 @@ class StrictServer:
             self.requests += 1
             connection.sendall(b"HTTP/1.1 500 Fine\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
         except ssl.SSLError:
-            # What the other side has sent is read: with it unread, the end would be a reset and the alert lost.
+            # Read what the client has sent: otherwise closing would reset the connection, and the alert would be lost.
             with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_WR)
                 while connection.recv(65536):

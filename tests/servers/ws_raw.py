@@ -1,4 +1,4 @@
-"""A hand-written WebSocket server on loopback (RFC 6455): tests say what it sends, down to single bytes."""
+"""A hand-written WebSocket server on loopback (RFC 6455): tests decide about each byte that it sends."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Socket:
         return first & 15, payload
 
     async def message(self) -> Any:
-        """The next message of the client; a close frame is answered, and raises ConnectionError."""
+        """The next message of the client. A close frame is answered, and then raises ConnectionError."""
         while True:
             opcode, payload = await self.receive()
             if opcode == CLOSE:
@@ -87,7 +87,7 @@ Call = Callable[[Socket, Any], Awaitable[None]]
 
 
 async def answer(socket: Socket, asked: Any) -> None:
-    """What a well-behaved server of the older era does with a message."""
+    """Answer a message as a well-behaved server of the handshake era does."""
     if "id" not in asked or "method" not in asked:
         return
     if asked["method"] == "server/discover":
@@ -102,8 +102,8 @@ class WsServer:
     """A handler for `RawServer`.
 
     Args:
-        call: what is done with every message after the handshake of MCP; None answers.
-        begin: done right after the handshake of WebSocket.
+        call: handles each message after the handshake of MCP; None answers with `answer`.
+        begin: runs right after the handshake of WebSocket.
         head: further header lines of the handshake; `Sec-WebSocket-Accept` is right unless it is among them.
     """
 

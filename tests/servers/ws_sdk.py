@@ -1,4 +1,4 @@
-"""A server built with the MCP SDK behind a WebSocket of uvicorn's: two implementations that are not ours.
+"""A server built with the MCP SDK behind uvicorn's WebSocket, so that neither implementation is ours.
 
 Prints its URL as one line, then serves until it is killed.
 """
@@ -45,7 +45,7 @@ def blob(size: int) -> str:
 
 
 async def app(scope: Any, receive: Any, send: Any) -> None:
-    """One connection, one session (ASGI)."""
+    """Serve one session per connection (ASGI)."""
     if scope["type"] != "websocket":
         return
     await receive()

@@ -26,11 +26,11 @@ from tests.support import python_server, wait_until
 
 _PIECE = re.compile(r'<text [^>]*?x="([\d.]+)" y="([\d.]+)"[^>]*>(.*?)</text>')
 _LOOKING = 0.05
-"""Seconds between two looks at the screen: one look costs more CPU than anything that is waited for."""
+"""Seconds between two looks at the screen, because reading it costs much CPU."""
 
 
 class Stage:
-    """One running app, and what a person would do with it."""
+    """A running app, and what a person can do with it."""
 
     def __init__(self, studio: Studio, app: StudioApp, pilot: Pilot[int], messages: list[Message]) -> None:
         self.studio = studio
@@ -47,7 +47,7 @@ class Stage:
 
     @property
     def text(self) -> str:
-        """What is on the screen now, one line each row."""
+        """The text on the screen, a line for each row."""
         rows: dict[float, list[tuple[float, str]]] = {}
         for x, y, piece in _PIECE.findall(self.app.export_screenshot()):
             rows.setdefault(float(y), []).append((float(x), unescape(piece).replace("\xa0", " ")))
@@ -61,7 +61,7 @@ class Stage:
 
     @property
     def toasts(self) -> list[str]:
-        """All toasts so far, also those that are gone again."""
+        """The text of all toasts so far, including those that have gone."""
         told = {id(message): message for message in self._messages if isinstance(message, Notify)}
         return [message.notification.message for message in told.values()]
 
@@ -70,17 +70,17 @@ class Stage:
         await self.pilot.press(*keys)
 
     async def type(self, text: str) -> None:
-        """Type text into what has the focus."""
+        """Type text into the widget that has the focus."""
         await self.pilot.press(*("space" if char == " " else char for char in text))
 
     async def burst(self, *keys: str) -> None:
-        """Press keys so quickly that all are there before the first one has done anything."""
+        """Press keys so quickly that all have arrived before the app handles the first one."""
         for key in keys:
             self.app.post_message(Key({" ": "space", "/": "slash"}.get(key, key), key if len(key) == 1 else None))
         await self.pilot.pause()
 
     async def until(self, true: Callable[[], object], what: str = "", pause: float = 0.005) -> None:
-        """Wait for a fact; the screen is shown when it does not come."""
+        """Wait until `true` returns something true; if it never does, print the screen and fail."""
         try:
             await wait_until(true, 60, what, pause)
         except BaseException:
@@ -89,7 +89,7 @@ class Stage:
         await self.pilot.pause()
 
     async def shows(self, *patterns: str) -> None:
-        """Wait until the screen has matched all these patterns."""
+        """Wait until the screen has matched each of these patterns, at the same time or one after the other."""
         left = list(patterns)
 
         def seen() -> bool:
@@ -104,11 +104,11 @@ class Stage:
         await self.until(lambda: not re.search(pattern, self.text), f"{pattern!r} gone from the screen", _LOOKING)
 
     async def told(self, words: str) -> None:
-        """Wait until a toast has these words."""
+        """Wait until a toast contains these words."""
         await self.until(lambda: any(words in toast for toast in self.toasts), f"{words!r} in a toast")
 
     async def dialog(self, kind: type[Any]) -> Any:
-        """Wait until a dialog of a class is on top and takes answers, and return it."""
+        """Wait until a dialog of this class is on top and accepts keys, and return it."""
 
         def there() -> bool:
             return isinstance(self.app.screen, kind) and time.monotonic() >= getattr(self.app.screen, "deaf_until", 0)
@@ -117,7 +117,7 @@ class Stage:
         return self.app.screen
 
     async def open(self, name: str, kind: EntryKind = "tool", server: str = "") -> None:
-        """Go to an entry as `enter` in the catalog does: to its first field or button; a resource is read."""
+        """Open an entry as `enter` in the catalog does: focus its first field or button, or read a resource."""
         entry = next(
             e for e in self.studio.catalog.entries(kind) if e.ref.name == name and server in ("", e.ref.server)
         )
@@ -126,7 +126,7 @@ class Stage:
         await self.pilot.pause()
 
     async def call(self) -> CallOutcome:
-        """Press the key that calls, wait for the end of the call that this begins, and give its outcome."""
+        """Start the call with its key, wait until it has ended, and return its outcome."""
         before = self.main.result.call
         await self.press("ctrl+j")
         await self.until(lambda: (c := self.main.result.call) and c is not before and c.outcome, "an outcome")
@@ -136,12 +136,12 @@ class Stage:
 
 
 def ref(name: str, kind: EntryKind = "tool", server: str = "raw") -> Ref:
-    """One entry of a server."""
+    """A reference to an entry of a server."""
     return Ref(kind, server, name)
 
 
 def raw(name: str = "raw", *args: str, **more: Any) -> ServerConfig:
-    """The small well-behaved server of the tests."""
+    """The configuration of the small well-behaved server of the tests."""
     return stdio(python_server("raw_server", *args), name, **more)
 
 
@@ -154,9 +154,12 @@ async def on_stage(
     ready: bool = True,
     origin: str = "",
 ) -> AsyncGenerator[Stage]:
-    """Open studio and app; with `ready`, once all servers have settled and the screen shows it.
+    """Open a studio and its app.
 
-    With `origin` its session is recorded.
+    Args:
+        config: the whole configuration, instead of `servers` and `settings`.
+        ready: wait until all servers have settled and the screen shows them.
+        origin: record the session, and say that it comes from there.
     """
     whole = config or Config(settings or PATIENT, {server.name: server for server in servers})
     messages: list[Message] = []
