@@ -194,7 +194,7 @@ def doubts_of(entries: Iterable[Entry]) -> dict[Ref, str]:
 
 def _look(name: str) -> str:
     """A name as it looks at a glance: without invisible characters, and with one letter for all that look alike."""
-    plain = unicodedata.normalize("NFKC", LINES_LIVE.sub("", name)).casefold()
+    plain = unicodedata.normalize("NFKC", re.sub(LINES_LIVE, "", name)).casefold()
     return plain.translate(_FOREIGN).translate(_SAME)
 
 
