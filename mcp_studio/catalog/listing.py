@@ -194,8 +194,9 @@ def doubts_of(entries: Iterable[Entry]) -> dict[Ref, str]:
 
 def _look(name: str) -> str:
     """A name as it looks at a glance: without invisible characters, and with one letter for all that look alike."""
-    plain = unicodedata.normalize("NFKC", re.sub(LINES_LIVE, "", name)).casefold()
-    return plain.translate(_FOREIGN).translate(_SAME)
+    if not (name.isascii() and name.isprintable()):
+        name = unicodedata.normalize("NFKC", re.sub(LINES_LIVE, "", name))
+    return name.casefold().translate(_FOREIGN).translate(_SAME)
 
 
 _SAME = str.maketrans("01i-. ", "oll___")

@@ -16,8 +16,9 @@ from pathlib import Path
 
 from mcp_studio.call.call import Succeeded
 from mcp_studio.call.reload import Reloader, Round
+from mcp_studio.call.saved import folders
 from mcp_studio.catalog.listing import KINDS
-from mcp_studio.cli.call_arguments import expanded, saved_folders, template_form, with_pairs
+from mcp_studio.cli.call_arguments import expanded, template_form, with_pairs
 from mcp_studio.cli.engine import connect_all, connected, execute
 from mcp_studio.cli.targets import configured, of_server, select
 from mcp_studio.cli.terminal import Output
@@ -233,7 +234,7 @@ def dev(out: Output) -> int:
 
 async def _rounds(studio: Studio, server: str, ignore: Ignore, out: Output) -> int:
     options = out.options
-    places, anywhere = saved_folders(studio.config), options.command is not None
+    places, anywhere = folders(studio.paths, Path.cwd(), studio.config.settings.calls), options.command is not None
     reloader = Reloader(studio.caller, places, server, anywhere)
     reloader.approved, reloader.ignore = options.flag("--yes"), ignore
     if file := options.value("--baseline"):
