@@ -59,7 +59,6 @@ _RESULTS = 64 << 20
 class CallPane(Pane, scope="call"):
     """The entry under the catalog's cursor: its description, its form, its value as JSON, its schema, its history."""
 
-    DEFAULT_CLASSES = "-empty"
     number = 3
     button = getters.query_one("#submit", Button)
     task_switch = getters.query_one("#as-task", Checkbox)
@@ -113,6 +112,7 @@ class CallPane(Pane, scope="call"):
 
     def on_mount(self) -> None:
         self.show_title("Call")
+        self._arrange(False)
 
     def entry_point(self) -> Widget:
         if self.tab != "form":
@@ -154,11 +154,17 @@ class CallPane(Pane, scope="call"):
             self.server, self.draft = server, None
             self.go_to_tab("form")
             self.query_one("#call-form").scroll_home(animate=False)
-            self.add_class("-empty").set_class(server in self.app.studio.manager.names(), "-server")
+            self._arrange(server in self.app.studio.manager.names())
             self.show_title(server or "Call")
             self.show_note("")
             self._draw_server()
             self.tell_result()
+
+    def _arrange(self, server: bool) -> None:
+        """Show what belongs to an entry, or to a server. Classes would restyle everything in the pane."""
+        for part in self.query("#call-head, #call-actions, #notice, FormView"):
+            part.display = self.draft is not None
+        self.query_one("#server-actions").display = server
 
     def _draw_server(self) -> None:
         """Show state, error and offers of the server; the first button offers the remedy."""
@@ -264,11 +270,11 @@ class CallPane(Pane, scope="call"):
         self.button.variant = "error" if risky else "primary"
         self.button.refresh(layout=True)
         (self.tabs_line.hide if isinstance(view, ResourceView) else self.tabs_line.show)("json")
-        self.remove_class("-empty", "-server")
+        self._arrange(False)
 
     def tell_result(self, *, elsewhere: bool = False, started: bool = False) -> None:
         """Let the result pane show the newest call, for which the form leaves more room."""
-        self.set_class(self.call is not None, "-called")
+        self.mark("-called", self.call is not None)
         self.post_message(self.Shown(self.draft, self.call, elsewhere, started))
 
     # What changed in the stores
