@@ -97,16 +97,15 @@ _ENDINGS = tuple(
     "password passwd passphrase secret secrets token apikey accesskey privatekey secretkey signingkey encryptionkey "
     "authkey credential credentials authorization cookie codeverifier clientassertion".split()
 )
-_HARMLESS = (
-    r"(?:progress|page|next|prev(?:ious)?|continuation|cursor|sync|resumption|start|end|stop"
-    r"|bos|eos|pad|unk|mask)token$"
+_HARMLESS = re.compile(
+    r"(?:progress|page|next|prev(?:ious)?|continuation|cursor|sync|resumption|start|end|stop|bos|eos|pad|unk|mask)token$"
 )
 
 
 def is_secret_name(name: str) -> bool:
     """Whether a variable, header, key or field of this name usually holds a secret."""
     plain = _plain(name)
-    return plain.endswith(_ENDINGS) and not re.search(_HARMLESS, plain)
+    return plain.endswith(_ENDINGS) and not _HARMLESS.search(plain)
 
 
 def is_reference(text: str) -> bool:

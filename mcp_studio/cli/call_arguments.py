@@ -30,6 +30,7 @@ from mcp_studio.jsontext import Json, dumps
 from mcp_studio.paths import Paths
 from mcp_studio.protocol.views import PromptView, ToolView
 from mcp_studio.safetext import safe
+from mcp_studio.schema.check import quick
 from mcp_studio.schema.field import Form, SchemaProblem, errors
 from mcp_studio.schema.form import build, prompt_fields, template_fields
 from mcp_studio.schema.place import path_of, pointer
@@ -65,7 +66,7 @@ def plan_of(options: Options, config: Config) -> Plan:
         UsageError, ConfigError: it asks for something that does not exist or makes no sense.
     """
     if options.flag("--from"):
-        load("copies").take_pasted(options, config)
+        load("variants").take_pasted(options, config)
     if options.flag("--saved"):
         return _plan_saved(options, config)
     if options.verb == "read":
@@ -244,13 +245,16 @@ class Intent(NamedTuple):
         return {name: item if isinstance(item, str) else str(item) for name, item in self.arguments.items()}
 
     async def check(self, studio: Studio) -> None:
-        """Check the arguments against the tool's schema.
+        """Check the arguments against the form, and for a tool against its whole schema.
 
         Raises:
             UsageError: they do not match it; the message says where.
         """
-        wrong = await studio.checker.check_arguments(self.form, self.arguments)
-        refuse_wrong(wrong, self.arguments, str(self.ref), hint="--unchecked sends them all the same.")
+        wrong, hint = quick(self.form, self.arguments), ""
+        if self.ref.kind == "tool":
+            wrong = await studio.checker.check_arguments(self.form, self.arguments)
+            hint = "--unchecked sends them all the same."
+        refuse_wrong(wrong, self.arguments, str(self.ref), hint)
 
     def begun(self, studio: Studio, call: Call) -> Call:
         """Add the call to the history once it has ended."""
@@ -304,7 +308,7 @@ async def intent_of(studio: Studio, plan: Plan, out: Output, ref: Ref, form: For
     if options.flag("--last"):
         arguments = {**await _last(studio, ref, out), **arguments}
     if options.flag("--example"):
-        arguments = {**_object(load("copies").made_up(form, out), ref), **arguments}
+        arguments = {**_object(load("variants").made_up(form, out), ref), **arguments}
     return Intent(ref, form, arguments)
 
 

@@ -11,16 +11,7 @@ import time
 from mcp_studio.call.call import Call, CallOutcome, Cancelled, TimedOut
 from mcp_studio.call.policy import tool_of
 from mcp_studio.catalog.listing import Ref, doubts_of
-from mcp_studio.cli.call_arguments import (
-    Intent,
-    Plan,
-    expanded,
-    intent_of,
-    located,
-    plan_of,
-    refuse_wrong,
-    template_form,
-)
+from mcp_studio.cli.call_arguments import Intent, Plan, expanded, intent_of, located, plan_of, template_form
 from mcp_studio.cli.engine import Narration, connected, end, execute, outcome_of
 from mcp_studio.cli.grammar import VERBS
 from mcp_studio.cli.targets import configured, of_server
@@ -30,7 +21,6 @@ from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.present import blocks
 from mcp_studio.protocol.tasks import support_of
 from mcp_studio.protocol.views import ToolView
-from mcp_studio.schema.check import quick
 from mcp_studio.schema.field import Form
 from mcp_studio.session.connection import Limit, limit_of
 from mcp_studio.session.state import at_most
@@ -48,7 +38,7 @@ def run(out: Output) -> int:
     if options.flag("--repeat"):
         if verb != "call":
             raise UsageError("--repeat is for tools; this saved call is of something else.")
-        load("many").counts(options)
+        load("variants").counts(options)
     if verb == "read":
         template_form(plan.name)  # fails if it is a template that cannot be used
     out.server = plan.server
@@ -58,7 +48,7 @@ def run(out: Output) -> int:
 
 async def _call(studio: Studio, plan: Plan, out: Output) -> int:
     if plan.on:
-        return await load("many").on_many(studio, plan, out)
+        return await load("variants").on_many(studio, plan, out)
     options, ref = out.options, await located(studio, plan, out, "tool")
     found = studio.catalog.find(ref)
     doubts = doubts_of(studio.catalog.listing(ref.server, "tool").entries)
@@ -67,13 +57,13 @@ async def _call(studio: Studio, plan: Plan, out: Output) -> int:
         out.more["problem"] = studio.redactor.text(problem)
     intent = await intent_of(studio, plan, out, ref)
     if options.flag("--as"):
-        return load("copies").copied(studio, intent, "", out)
+        return load("variants").copied(studio, intent, "", out)
     if not options.flag("--unchecked"):
         await intent.check(studio)
     as_task = _is_task(studio, ref, tool_of(found), out)
     intent.save(studio, out)
     if options.flag("--repeat"):
-        return await load("many").repeat(studio, intent, out, as_task)
+        return await load("variants").repeat(studio, intent, out, as_task)
     approved, ttl = options.flag("--yes"), options.seconds("--ttl")
     moves = options.flag("--failover")
     call = studio.call_tool(ref, intent.arguments, approved=approved, wants_task=as_task, ttl=ttl, failover=moves)
@@ -87,8 +77,8 @@ async def _get(studio: Studio, plan: Plan, out: Output) -> int:
     ref = await located(studio, plan, out, "prompt")
     intent = await intent_of(studio, plan, out, ref)
     if out.options.flag("--as"):
-        return load("copies").copied(studio, intent, "", out)
-    refuse_wrong(quick(intent.form, intent.arguments), intent.arguments, str(ref))
+        return load("variants").copied(studio, intent, "", out)
+    await intent.check(studio)
     intent.save(studio, out)
     call = intent.begun(studio, studio.get_prompt(ref, intent.texts))
     return end(await outcome_of(call, out), out, blocks.messages_text)
@@ -105,7 +95,7 @@ async def _read(studio: Studio, plan: Plan, out: Output) -> int:
         intent = await intent_of(studio, plan, out, Ref("template", server, plan.name), form)
         uri = expanded(plan.name, form, intent.arguments)
     if options.flag("--as"):
-        return load("copies").copied(studio, intent, uri, out)
+        return load("variants").copied(studio, intent, uri, out)
     intent.save(studio, out)
     call = intent.begun(studio, studio.read_resource(server, uri, fresh=options.flag("--no-cache")))
     return end(await outcome_of(call, out), out, blocks.resource_text)
