@@ -27,8 +27,8 @@ from mcp_studio.protocol import versions
 from mcp_studio.protocol.events import RequestId
 from mcp_studio.protocol.message import Failure, Message, Notification, Request, Response
 from mcp_studio.safetext import safe
-from mcp_studio.servers import loopback, stdio
-from mcp_studio.servers.http import CONNECTIONS, PATH, HttpServer
+from mcp_studio.servers import stdio
+from mcp_studio.servers.http import CONNECTIONS, PATH, HttpServer, serve_http
 from mcp_studio.servers.stdio import Put, nowhere
 from mcp_studio.toolset.function import FunctionTool
 
@@ -446,7 +446,7 @@ def run(server: ToolServer, port: int | None, *, guarded: bool = True) -> int:
         if port is None:
             asyncio.run(stdio.serve(ToolPeer(server), sys.stdin.buffer, sys.stdout.buffer))
         else:
-            loopback.serve(HttpServer(lambda: ToolPeer(server)), port, PATH, lifespan="off",
+            serve_http(HttpServer(lambda: ToolPeer(server)), port, PATH, lifespan="off",
                            token=os.environ.get(TOKEN, "") if guarded else None,
                            limit_concurrency=CONNECTIONS)  # fmt: skip
     except KeyboardInterrupt:

@@ -23,7 +23,7 @@ from mcp_studio.config.model import Config
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.present import outcomes, units
-from mcp_studio.present.differences import difference_line
+from mcp_studio.present.trace import difference_line
 from mcp_studio.schema.examples import Kind, example
 from mcp_studio.schema.field import Form
 from mcp_studio.studio import Studio

@@ -26,7 +26,7 @@ from mcp_studio.errors import StudioError, Unreachable, UsageError
 from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.paths import read_object
 from mcp_studio.present import blocks, outcomes, units
-from mcp_studio.present.differences import difference_line
+from mcp_studio.present.trace import difference_line
 from mcp_studio.safetext import safe
 from mcp_studio.sandbox.file_watch import FileWatch
 from mcp_studio.schema.field import Form

@@ -13,8 +13,8 @@ from mcp_studio.config.table import nearest
 from mcp_studio.errors import UsageError
 from mcp_studio.redact import MARK
 from mcp_studio.safetext import safe
-from mcp_studio.servers import loopback, stdio
-from mcp_studio.servers.http import CONNECTIONS, PATH, HttpServer
+from mcp_studio.servers import stdio
+from mcp_studio.servers.http import CONNECTIONS, PATH, HttpServer, serve_http
 from mcp_studio.servers.mock.peer import Pace, Peer
 from mcp_studio.servers.mock.tape import Greeting, Tape, asked_servers
 from mcp_studio.trace.export.bundle import open_recording
@@ -72,7 +72,7 @@ def chosen(recording: Recording, name: str) -> str:
 def _serve(port: int | None, peer: Callable[[], Peer], note: Callable[[str], None]) -> int:
     if port is None:
         return asyncio.run(_stdio(peer))
-    loopback.serve(HttpServer(peer), port, PATH, lambda url: note(f"serving at {url}"), lifespan="off",
+    serve_http(HttpServer(peer), port, PATH, lambda url: note(f"serving at {url}"), lifespan="off",
                    limit_concurrency=CONNECTIONS)  # fmt: skip
     return 0
 

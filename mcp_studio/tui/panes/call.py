@@ -326,13 +326,10 @@ class CallPane(Pane, scope="call"):
             case "history":
                 views.append(HistoryList(draft.entry.ref, self.saved))
             case "schema":
-                schema = JsonView()
-                schema.show(dumps(draft.entry.view.raw))
-                views.append(Findable(schema))
+                views.append(Findable(JsonView(dumps(draft.entry.view.raw))))
             case "about":
-                about, changes = TextView(), definition.changes(draft.change, draft.entry)
-                about.show(definition.about(draft.entry, draft.value, draft.mirrors) + changes)
-                views.append(Findable(about))
+                changes = definition.changes(draft.change, draft.entry)
+                views.append(Findable(TextView(definition.about(draft.entry, draft.value, draft.mirrors) + changes)))
             case _:
                 self.form.set_value(draft.value)
         self.run_worker(partial(self._put, views, self.has_focus_within), group="tab", exclusive=True)
@@ -416,8 +413,7 @@ class CallPane(Pane, scope="call"):
         if len(names) > 1:
             self._submit(lambda draft: self.app.push_screen(CallOn(draft, names)), again="")
         else:
-            none = "No other server has this tool." if self.draft is not None else "No tool selected."
-            self.app.say(none, "warning")
+            self.app.say("No other server has this tool." if self.draft is not None else "No tool selected.", "warning")
 
     def _submit(self, then: Callable[[CallDraft], object], again: str = "send anyway") -> None:
         """Do something with the draft after it has been checked and its server is connected."""
@@ -478,16 +474,13 @@ class CallPane(Pane, scope="call"):
         self._follow(draft, call, started=True)
 
     def _follow(self, draft: CallDraft, call: Call, *, started: bool = False) -> None:
-        def changed(one: Call) -> None:
-            self.call_later(self._call_changed, draft.key, one, ended=one.over.is_set())
-
         self.calls = {draft.key: call} | {key: one for key, one in self.calls.items() if key != draft.key}
         room = _RESULTS
         for key, one in tuple(self.calls.items()):  # the newest first
             room -= max(one.outcome.size, _RESULTS // 20) if one.outcome is not None else 0
             if one.outcome is not None and room < 0:
                 del self.calls[key]
-        call.changed.connect(changed)
+        call.changed.connect(lambda one: self.call_later(self._call_changed, draft.key, one, ended=one.over.is_set()))
         self.tell_result(started=started)
 
     def show_task(self, task: Task, entry: Entry) -> None:
