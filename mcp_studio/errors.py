@@ -3,6 +3,7 @@
 StudioError                 message, hint, exit code
 ├── UsageError              wrong words on the command line, unknown names          exit 2
 ├── ConfigError             a configuration file, key or value                      exit 2
+│   └── VaultRefused        a secret that cannot be stored or read                  exit 2
 ├── SignInNeeded            the server requires credentials that we do not have     exit 3
 ├── Unreachable             no connection could be made                             exit 4
 │   └── ConnectionLost      the connection ended during a request                   exit 4
@@ -75,6 +76,10 @@ class ConfigError(StudioError):
         super().__init__(message, hint=hint)
         self.file = file
         self.key = key
+
+
+class VaultRefused(ConfigError):
+    """The vault cannot store or read secrets; the error says why, and what to do about it."""
 
 
 class SignInNeeded(StudioError):

@@ -18,9 +18,9 @@ else:
     import fcntl
 
 APP = "mcp-studio"
-_RESERVED = re.compile(
-    r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$|clock\$)\s*(?:\.|\Z)|(?:desktop\.ini|thumbs\.db)\Z",
-    re.IGNORECASE,
+_RESERVED = (
+    r"(?i)(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$|clock\$)\s*(?:\.|\Z)"
+    r"|(?:desktop\.ini|thumbs\.db)\Z"
 )
 """Names that Windows takes for a device or a setting, whatever follows the dot."""
 LONGEST_NAME = 240
@@ -78,7 +78,7 @@ def portable(name: str) -> bool:
         and not re.search(r'[<>:"/\\|?*]', name)
         and name[:1] not in ("", ".", "-", " ")
         and name[-1] not in ". "
-        and not _RESERVED.match(name)
+        and not re.match(_RESERVED, name)
         and len(name.encode()) <= LONGEST_NAME
     )
 

@@ -1,4 +1,4 @@
-"""Data classes that are cheap to create: `dataclasses` compiles up to eight functions for a class, `record` only two.
+"""Data classes that are cheap to create: `dataclasses` compiles up to eight functions for a class, `record` only one.
 
 Every start creates about a hundred such classes. They work with `fields`, `replace` and `match`.
 """
@@ -8,9 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
+from reprlib import recursive_repr
 from typing import Any, TypeVar, dataclass_transform
 
 T = TypeVar("T")
+
+
+@recursive_repr()
+def _text(one: Any) -> str:
+    shown = ", ".join(f"{each.name}={getattr(one, each.name)!r}" for each in fields(one) if each.repr)
+    return f"{type(one).__qualname__}({shown})"
 
 
 @dataclass_transform(field_specifiers=(field,))
@@ -23,7 +30,8 @@ def record(*, frozen: bool = False, eq: bool = True) -> Callable[[type[T]], type
     """
 
     def make(kind: type[T]) -> type[T]:
-        made: Any = dataclass(eq=False, slots=True)(kind)
+        made: Any = dataclass(eq=False, repr=False, slots=True)(kind)
+        made.__repr__ = _text
         if eq:
             values: Callable[[Any], Any] = attrgetter(*(one.name for one in fields(made) if one.compare))
             made.__eq__ = lambda one, other: (

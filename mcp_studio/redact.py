@@ -28,7 +28,6 @@ SHORTEST = 6
 """Characters of the shortest secret that is searched for; shorter ones would be found everywhere."""
 _BEGINNING = 48
 """Characters of a long token that are searched for; the rest of the token is found by the characters it may have."""
-_TOKEN = re.compile(r"[\w.~+/=-]+", re.ASCII)
 _FEW = 24
 """Secrets that are remembered of one series: some renewals of a sign-in, each with two or three tokens."""
 
@@ -39,7 +38,7 @@ Literal = tuple[bytes, bool]
 def _literals(secret: str) -> Iterator[Literal]:
     for value in (secret, *secret.splitlines()):
         value = value.strip()
-        if len(value) > _BEGINNING and _TOKEN.fullmatch(value):
+        if len(value) > _BEGINNING and re.fullmatch(r"(?a)[\w.~+/=-]+", value):
             yield from ((form, True) for form in forms(value[:_BEGINNING]))
         elif len(value) >= SHORTEST:
             yield from ((form, False) for form in forms(value))
@@ -80,11 +79,6 @@ _SESSION = frozenset(("sessionid", "mcpsessionid"))
 """Names of session ids: whoever has one speaks in that session (2025-06-18, basic/transports; HTTP+SSE in the URL)."""
 _SESSIONS = 10_000
 """Sessions that get a number each, so that a person sees which messages belong together."""
-_ID = r"(?=\D*\d)[\x21-\x7e]{16,200}"
-_MARKED = r"‹session [0-9]+›\Z"
-_PAIR = r"([?&#;])([^=&#;?]+)=([^&#;]+)"
-_FIELD = r"(\A|&)([^=&]+)=([^&]+)"
-_USER = r"(?<=://)[^/?#@\s]*(?=@)"
 _FORM_TYPE = "application/x-www-form-urlencoded"
 
 
@@ -152,7 +146,6 @@ _PARAMETER_VALUE = re.compile(
     # Neither a short value nor a word, as in `?state=closed`.
     rb"(?i)(?=[^\s&'\"#;,\\<>]{0,200}?[0-9]|[^\s&'\"#;,\\<>]{20})(?:(?!%26)[^\s&'\"#;,\\<>]){8,}+"
 )
-_BEFORE = re.compile(rb"[\w.-]*$")
 _AFTER = re.compile(rb"""[\w.-]{0,80}+(?=(?:\\{0,80}+["'])?\s{0,20}+[:=]|%3[dD]|\\u003[dD])""")
 _QUOTED = re.compile(rb"""(?:\\*["'])?\s*[:=]\s*(\\*)\"""")
 _BARE = re.compile(
@@ -160,7 +153,6 @@ _BARE = re.compile(
     rb"""|:[ \t]*(?=\S{0,80}\d)([^\s&'"#;,\\{}\[\]]{8,})"""
 )
 _CUT = re.compile(rb"(?P<lead>(?<!\\)(?:\\\\)*)\\(?:u[0-9a-fA-F]{0,3})?\Z")
-_RUN = re.compile(rb"\\*\Z")
 _CLOSING = re.compile(rb'(\\*)"')
 _USERINFO = re.compile(rb'[^\s/?#@"\'\\<>]{1,400}+(?=@)')
 _BEARER = re.compile(rb"(?i)bearer +(?!\w{1,40}=\\*\")(?=\S{0,80}[-0-9._~+/=])([\w.~+/=-]{6,})")  # no challenge
@@ -258,24 +250,25 @@ class Redactor:
 
     def _session(self, session: str) -> str:
         """The name that replaces a session id: `‹session 2›`."""
-        if re.match(_MARKED, session):
+        if re.match(r"‹session [0-9]+›\Z", session):
             return session
         if session not in self._sessions and len(self._sessions) < _SESSIONS:
             self._sessions[session] = len(self._sessions) + 1
-            if re.fullmatch(_ID, session):
+            if re.fullmatch(r"(?=\D*\d)[\x21-\x7e]{16,200}", session):
                 self.learn(session, "sessions")  # servers repeat the id in their errors
         number = self._sessions.get(session)
         return f"‹session {number}›" if number else MARK
 
     def url(self, url: str) -> str:
         """Remove user information and secret query values from a URL; session ids become numbers."""
-        return self.text(re.sub(_PAIR, self._named, re.sub(_USER, MARK, url)))
+        without_user = re.sub(r"(?<=://)[^/?#@\s]*(?=@)", MARK, url)
+        return self.text(re.sub(r"([?&#;])([^=&#;?]+)=([^&#;]+)", self._named, without_user))
 
     def body(self, media_type: str, body: bytes) -> bytes:
         """Redact the body of an HTTP exchange outside of MCP; the fields of a form are redacted by their names."""
         if media_type.split(";", 1)[0].strip().lower() == _FORM_TYPE:
             form = body.decode("utf-8", "surrogateescape")
-            body = re.sub(_FIELD, self._named, form).encode("utf-8", "surrogateescape")
+            body = re.sub(r"(\A|&)([^=&]+)=([^&]+)", self._named, form).encode("utf-8", "surrogateescape")
         return self.bytes(body)
 
     def _named(self, found: re.Match[str]) -> str:
@@ -336,7 +329,7 @@ class Redactor:
         tail = _AFTER.match(data, end)
         if tail is None:
             return None
-        head = _BEFORE.search(data[max(0, start - _REACH) : start])
+        head = re.search(rb"[\w.-]*$", data[max(0, start - _REACH) : start])
         name = data[start - len(head[0] if head else b"") : tail.end()]
         if not self.is_secret(name.decode("ascii", "replace")):
             return None
@@ -363,7 +356,7 @@ def _whole(data: bytes, start: int, end: int) -> _Span:
     """The span, made wider where it would split an escape sequence of a JSON string."""
     if cut := _CUT.search(data, max(0, start - 40), start):
         start -= cut.end() - cut.end("lead")
-    if len(_RUN.search(data[start:end])[0]) % 2:  # type: ignore[index]
+    if len(re.search(rb"\\*\Z", data[start:end])[0]) % 2:  # type: ignore[index]
         end = min(end + 1, len(data))
     return start, end
 

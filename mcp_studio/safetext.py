@@ -11,10 +11,10 @@ import re
 from itertools import islice
 
 _LIVE_RANGES: tuple[tuple[int, int], ...] = (
-    # Unicode categories Cc, Cf, Cs, Co, Zl, Zp, neighbouring ranges joined, …
-    (0x00, 0x1F), (0x7F, 0x9F), (0xAD, 0xAD), (0x600, 0x605), (0x61C, 0x61C), (0x6DD, 0x6DD), (0x70F, 0x70F),
-    (0x890, 0x891), (0x8E2, 0x8E2), (0x200B, 0x200F), (0x2028, 0x202E), (0x2060, 0x206F), (0xD800, 0xF8FF),
-    (0xFEFF, 0xFEFF), (0x110BD, 0x110BD), (0x110CD, 0x110CD), (0x13430, 0x1343F), (0x1BCA0, 0x1BCA3),
+    # Unicode categories Cc without the line feed, Cf, Cs, Co, Zl, Zp, neighbouring ranges joined, …
+    (0x00, 0x09), (0x0B, 0x1F), (0x7F, 0x9F), (0xAD, 0xAD), (0x600, 0x605), (0x61C, 0x61C), (0x6DD, 0x6DD),
+    (0x70F, 0x70F), (0x890, 0x891), (0x8E2, 0x8E2), (0x200B, 0x200F), (0x2028, 0x202E), (0x2060, 0x206F),
+    (0xD800, 0xF8FF), (0xFEFF, 0xFEFF), (0x110BD, 0x110BD), (0x110CD, 0x110CD), (0x13430, 0x1343F), (0x1BCA0, 0x1BCA3),
     (0x1D173, 0x1D17A), (0xF0000, 0x10FFFF),
     # … letters and marks that fonts draw as nothing (fillers, joiners, selectors without a use here), …
     (0x34F, 0x34F), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x3164, 0x3164), (0xFFA0, 0xFFA0),
@@ -35,18 +35,15 @@ def _set(ranges: tuple[tuple[int, int], ...]) -> str:
     return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges)
 
 
-def _live(*ranges: tuple[int, int]) -> re.Pattern[str]:
-    # A class with many ranges beyond U+FFFF takes ten times as long for every character of a text: the lookbehind
-    # checks those characters one by one.
-    near = tuple((first, min(last, 0xFFFF)) for first, last in ranges if first <= 0xFFFF)
-    return re.compile(f"[{_set(near)}\U00010000-\U0010ffff](?<=[{_set(ranges)}])")
-
-
-_LIVE = _live(*_LIVE_RANGES)
+# The patterns stay text until they are used: they take 8 ms to compile, and ASCII needs none of them.
+# A class with many ranges beyond U+FFFF takes ten times as long for every character of a text: the lookbehind checks
+# those characters one by one.
+_NEAR = tuple((first, min(last, 0xFFFF)) for first, last in _LIVE_RANGES if first <= 0xFFFF)
+LINES_LIVE = f"[{_set(_NEAR)}\U00010000-\U0010ffff](?<=[{_set(_LIVE_RANGES)}])"
+"""Matches one character that acts on a terminal or is invisible; line feeds are left out."""
 # One selector after an emoji, a CJK character or a keycap's base selects its look; any other selector hides data.
-_HIDDEN = re.compile(f"(?<![^\x00-\x22\x24-\x29\x2b-\x2f\x3a-\x7f{_set(_SELECTORS)}])[{_set(_SELECTORS)}]")
-_FLOOD = re.compile(f"([{_set(_MARKS)}]{{8}})([{_set(_MARKS)}]+)")
-LINES_LIVE = _live((0x00, 0x09), (0x0B, 0x1F), *_LIVE_RANGES[1:])
+_HIDDEN = f"(?<![^\x00-\x22\x24-\x29\x2b-\x2f\x3a-\x7f{_set(_SELECTORS)}])[{_set(_SELECTORS)}]"
+_FLOOD = f"([{_set(_MARKS)}]{{8}})([{_set(_MARKS)}]+)"
 _TAB = 4
 
 
@@ -58,12 +55,12 @@ class SafeText(str):
 
 def is_live(char: str) -> bool:
     """Whether one character acts on a terminal or is invisible: C0, C1, bidi, zero-width, tag, surrogate, …"""
-    return _LIVE.match(char) is not None
+    return char == "\n" or re.match(LINES_LIVE, char) is not None
 
 
 def hidden_in(text: str) -> bool:
     """Whether `safe` replaces some characters of this text by marks; line breaks and tabs do not count."""
-    return not text.isprintable() and LINES_LIVE.search(text.replace("\t", " ").replace("\r\n", "\n")) is not None
+    return not text.isprintable() and re.search(LINES_LIVE, text.replace("\t", " ").replace("\r\n", "\n")) is not None
 
 
 def safe(text: object, limit: int = 2_000, *, lines: bool = False) -> SafeText:
@@ -84,12 +81,12 @@ def safe(text: object, limit: int = 2_000, *, lines: bool = False) -> SafeText:
         raw, tail = raw[:limit], f"… {_size(raw[limit:])} more"
     if raw.isascii() and (raw.replace("\n", "") if lines else raw).isprintable():
         return SafeText(raw + tail)
-    return SafeText(_visible(_breaks(raw, lines), LINES_LIVE if lines else _LIVE) + tail)
+    return SafeText(_visible(_breaks(raw, lines)) + tail)
 
 
 def escape_live(text: str) -> str:
     """JSON text with every live character as a `\\u` escape: the same value, safe to print. Line breaks stay."""
-    return text if text.isascii() and "\x7f" not in text else LINES_LIVE.sub(_escape, text)
+    return text if text.isascii() and "\x7f" not in text else re.sub(LINES_LIVE, _escape, text)
 
 
 def _escape(found: re.Match[str]) -> str:
@@ -101,11 +98,11 @@ def _breaks(text: str, lines: bool) -> str:
     return text.expandtabs(_TAB) if lines else text.replace("\n", "⏎").replace("\t", " ")
 
 
-def _visible(text: str, live: re.Pattern[str]) -> str:
-    text = live.sub(_mark, text)
+def _visible(text: str) -> str:
+    text = re.sub(LINES_LIVE, _mark, text)
     if text.isascii():
         return text
-    return _FLOOD.sub(lambda found: f"{found[1]}⟦{len(found[2])} marks⟧", _HIDDEN.sub(_mark, text))
+    return re.sub(_FLOOD, lambda found: f"{found[1]}⟦{len(found[2])} marks⟧", re.sub(_HIDDEN, _mark, text))
 
 
 def _mark(found: re.Match[str]) -> str:

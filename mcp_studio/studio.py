@@ -37,7 +37,6 @@ from mcp_studio.session.rules import AnswerRules
 from mcp_studio.session.sign_in import SignInManager
 from mcp_studio.session.state import TestReport
 from mcp_studio.session.task_manager import TaskManager
-from mcp_studio.tap.connection import Breakpoints
 from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.trace.statistics import Numbers
 from mcp_studio.trace.store import TraceStore, disk_for
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from mcp_studio.auth.accounts import Browser
     from mcp_studio.registry.registry import ToolRegistry
     from mcp_studio.search.index import SearchIndex
+    from mcp_studio.tap.connection import Breakpoints
     from mcp_studio.transport.headers import HeaderFunction
 
 CLIENT_INFO: dict[str, Json] = {"name": "mcp-studio", "title": "mcp-studio", "version": __version__}
@@ -77,11 +77,11 @@ class Studio:
             settings, paths, self.limits, self.redactor, browser=browser
         )
         self.signing = SignInManager(accounts, self.inbox, can_ask=can_ask, spawn=self.spawn)
-        self.breakpoints = Breakpoints(self.redactor, settings.limits)
+        make = self.signing.transport
         self.manager = ConnectionManager(
             settings, inbox=self.inbox, rules=self.rules, catalog=self.catalog, trace=self.trace,
             redactor=self.redactor, can_ask=can_ask, client_info=CLIENT_INFO, spawn=self.spawn,
-            make_transport=partial(self.breakpoints.over, self.signing.transport),
+            make_transport=partial(self.breakpoints.over, make) if origin == "studio" else make,
             memories=Memories(paths.state / "servers", self.redactor.bytes),
         )  # fmt: skip
         self.signing.attach(self.manager)
@@ -210,6 +210,11 @@ class Studio:
         )
 
     # ------------------------------------------------------------------ by hand
+
+    @cached_property
+    def breakpoints(self) -> Breakpoints:
+        """Breakpoints on the studio's own connections, where there are screens on which a person can set them."""
+        return import_module("mcp_studio.tap.connection").Breakpoints(self.redactor, self.limits)
 
     async def open_raw(self, server: ServerConfig) -> RawConnection:
         """Open a further connection to a server, in the studio or not, on which only messages written by hand are sent.

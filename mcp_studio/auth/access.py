@@ -14,7 +14,8 @@ from mcp_studio.auth import discovery, tokens
 from mcp_studio.auth.discovery import Challenge, same_origin
 from mcp_studio.auth.dpop import Dpop, nonce_wanted
 from mcp_studio.auth.fetch import Fetcher
-from mcp_studio.auth.model import AuthFailed, Grant, quoted, see_to
+from mcp_studio.auth.hints import see_to
+from mcp_studio.auth.model import AuthFailed, Grant, quoted
 from mcp_studio.auth.signin import SignIn
 from mcp_studio.auth.store import GrantStore
 from mcp_studio.auth.tokens import meant_for

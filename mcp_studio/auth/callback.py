@@ -15,7 +15,8 @@ from urllib.parse import urlsplit
 
 from mcp_studio.auth import authorize
 from mcp_studio.auth.authorize import Expected, NotOurs
-from mcp_studio.auth.model import PORT, AuthFailed, Client
+from mcp_studio.auth.hints import PORT
+from mcp_studio.auth.model import AuthFailed, Client
 from mcp_studio.errors import UsageError
 from mcp_studio.safetext import safe
 

@@ -5,25 +5,27 @@ from __future__ import annotations
 import re
 import shlex
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
-from mcp_studio.auth.model import port_kept, see_to
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import SignInNeeded, StudioError
 
 if TYPE_CHECKING:
     from mcp_studio.auth.signin import SignIn
 
-_SCOPE = re.compile(r'\bscope="([\x20\x21\x23-\x5b\x5d-\x7e]{1,500})"')
+PORT = 7338
+"""The port of redirects if it is free and none is configured. It is fixed so that people can register the redirect."""
+_SCOPE = r'\bscope="([\x20\x21\x23-\x5b\x5d-\x7e]{1,500})"'
 """The scopes in a challenge (RFC 6750 3)."""
 _SAME = " requires you to sign in."
 """The end of the reason where the server has given no details."""
-_TOKENS = re.compile(r"\b(bearer|dpop)\b", re.IGNORECASE)
+_TOKENS = r"(?i)\b(bearer|dpop)\b"
 """The schemes whose tokens a sign-in can get; Basic and others require credentials that the person has."""
 
 
 def command(config: ServerConfig, challenge: str = "") -> str:
     """The command line that signs in to a server, with the scopes that a challenge calls missing."""
-    missing = _SCOPE.search(challenge[:4_096]) if "insufficient_scope" in challenge[:4_096] else None
+    missing = re.search(_SCOPE, challenge[:4_096]) if "insufficient_scope" in challenge[:4_096] else None
     scope = f" --scope {shlex.quote(missing[1])}" if missing else ""
     if config.source.origin == "argument":
         return f"mcp-studio auth login --url {shlex.quote((config.written or config).url)}{scope}"
@@ -37,6 +39,17 @@ def why_nobody(config: ServerConfig) -> str:
         return f"by itself ({config.auth.kind})" if config.auth.alone else ""
     means = "by its headers_command" if config.headers_command else "by credentials that stand in its entry"
     return 'never (kind = "none")' if config.auth.kind == "none" else means
+
+
+def port_kept(uri: str) -> str:
+    """How a person can keep the redirect URI of a hand-registered client the same; empty for the default port."""
+    port = urlsplit(uri).port if uri else PORT
+    return "" if port in (PORT, None) else f"redirect_port = {port} in its auth table keeps that port"
+
+
+def see_to(server: str) -> str:
+    """The hint for a server whose tokens need no person: nobody can sign in to it."""
+    return f"Nobody signs in here: check [servers.{server}.auth], and what its authorization server allows it."
 
 
 def client_needed(sign_in: SignIn, finish: str) -> SignInNeeded:
@@ -66,7 +79,7 @@ def nobody_is_here(sign_in: SignIn, finish: str) -> SignInNeeded:
 def add_hint(error: StudioError, config: ServerConfig) -> None:
     """Give an error a hint, such as the command that signs in; an error with a better hint keeps it."""
     challenge = str(getattr(error, "challenge", ""))
-    if challenge and not _TOKENS.search(challenge[:4_096]):
+    if challenge and not re.search(_TOKENS, challenge[:4_096]):
         return
     if error.exit_code == 3 and (challenge or not error.hint) and config.signs_in:
         error.hint = see_to(config.name) if config.auth.alone else f"Sign in: {command(config, challenge)}"

@@ -7,14 +7,10 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import Field, asdict, field, fields
 from typing import Any, Literal, NamedTuple, TypeVar
-from urllib.parse import urlsplit
 
 from mcp_studio.errors import LimitExceeded, SignInNeeded
 from mcp_studio.jsontext import Json, JsonProblem, dumps, items_of, loads, mapping, printable
 from mcp_studio.record import record
-
-PORT = 7338
-"""The port of redirects if it is free and none is configured. It is fixed so that people can register the redirect."""
 
 StepName = Literal["resource", "issuer", "client", "permission", "token", "stored"]
 """The steps: the server's metadata; the authorization server; our client; a person's permission; the token; storing
@@ -322,14 +318,3 @@ def payload(token: str) -> dict[str, Json]:
         return mapping(loads(data, most=32, values=2_000))
     except (ValueError, LimitExceeded):  # damaged base64 and JSON are ValueErrors
         return {}
-
-
-def port_kept(uri: str) -> str:
-    """How a person can keep the redirect URI of a hand-registered client the same; empty for the default port."""
-    port = urlsplit(uri).port if uri else PORT
-    return "" if port in (PORT, None) else f"redirect_port = {port} in its auth table keeps that port"
-
-
-def see_to(server: str) -> str:
-    """The hint for a server whose tokens need no person: nobody can sign in to it."""
-    return f"Nobody signs in here: check [servers.{server}.auth], and what its authorization server allows it."

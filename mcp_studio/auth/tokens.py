@@ -20,8 +20,9 @@ from mcp_studio.auth.clients import JWT, Form, client_assertion, method_for, rea
 from mcp_studio.auth.discovery import check_url
 from mcp_studio.auth.dpop import Dpop, nonce_wanted
 from mcp_studio.auth.fetch import Fetched, Fetcher, json_of
+from mcp_studio.auth.hints import see_to
 from mcp_studio.auth.metadata import IssuerMetadata
-from mcp_studio.auth.model import UNKNOWN_ERROR, AuthFailed, Client, Grant, quoted, refusal, see_to
+from mcp_studio.auth.model import UNKNOWN_ERROR, AuthFailed, Client, Grant, quoted, refusal
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ConfigError, StudioError
 from mcp_studio.jsontext import Json, items_of, mapping

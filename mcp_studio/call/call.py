@@ -23,7 +23,7 @@ from mcp_studio.session.state import Progress, Status
 from mcp_studio.session.tasks import Task
 from mcp_studio.signal import Signal
 
-_PUSHED = re.compile(
+_PUSHED = (
     r"(?i)no back-?channel|server-(initiated|to-client) request|servers do not send requests|-32021"
     r"|missing required client capabilit"
 )
@@ -173,8 +173,8 @@ def wants_handshake(outcome: CallOutcome, status: Status) -> bool:
         needed = mapping(mapping(outcome.data).get("requiredCapabilities"))
         if outcome.code == MISSING_CAPABILITY:
             return needed.keys() <= mapping(status.declared).keys()  # no era brings capabilities that we lack
-        return bool(_PUSHED.search(outcome.message[:_READ]))
-    return isinstance(outcome, ToolFailed) and any(_PUSHED.search(text[:_READ]) for text in _texts(outcome.result))
+        return bool(re.search(_PUSHED, outcome.message[:_READ]))
+    return isinstance(outcome, ToolFailed) and any(re.search(_PUSHED, text[:_READ]) for text in _texts(outcome.result))
 
 
 class Ended(Exception):

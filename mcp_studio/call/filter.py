@@ -38,9 +38,8 @@ _PERSONAL = {
         "‹phone›",
     ),
 }
-_NEEDED = re.compile(r"@|\d(?:\D{0,3}\d){7}")
+_NEEDED = r"@|\d(?:\D{0,3}\d){7}"
 """A part that every one of the patterns contains."""
-_PATTERNS = {kind: re.compile(pattern) for kind, (pattern, _) in _PERSONAL.items()}
 
 
 class ResultFilter:
@@ -111,16 +110,16 @@ class _Look:
         clean = self._redacted(text)
         if clean != text:
             self.counts["secret"] += clean.count(MARK) - text.count(MARK)
-        for kind, pattern in _PATTERNS.items() if _NEEDED.search(clean) else ():
-            clean = pattern.sub(partial(self._personal, kind), clean)
+        for kind, (pattern, _) in _PERSONAL.items() if re.search(_NEEDED, clean) else ():
+            clean = re.sub(pattern, partial(self._personal, kind), clean)
         return clean
 
     def _personal(self, kind: str, found: re.Match[str]) -> str:
-        text, mask = found[0], _PERSONAL[kind][1]
+        text, (pattern, mask) = found[0], _PERSONAL[kind]
         start, end = _card(text) if kind == "card" else (0, _iban(text) if kind == "iban" else len(text))
         if not end:
             return text
-        return text[:start] + self._found(kind, mask) + _PATTERNS[kind].sub(partial(self._personal, kind), text[end:])
+        return text[:start] + self._found(kind, mask) + re.sub(pattern, partial(self._personal, kind), text[end:])
 
     def _found(self, kind: str, mask: str) -> str:
         self.counts[kind] += 1

@@ -24,9 +24,7 @@ from mcp_studio.session.inbox import Answer, InputRequest, Recent
 Origin = Literal["person", "program"]
 """Who wants the call: a person who pressed Call, or a workflow, gateway or toolset."""
 
-_RISKY = re.compile(
-    r"(?i)(?<![a-z])(passwords?|secrets?|tokens?|credentials?|delete|drop|destroy|truncate|rm -rf)(?![a-z])"
-)
+_RISKY = r"(?i)(?<![a-z])(passwords?|secrets?|tokens?|credentials?|delete|drop|destroy|truncate|rm -rf)(?![a-z])"
 """Words in arguments that raise the risk of a call, besides the names of secrets."""
 _PLACES = 2_000
 """Places of the arguments that are checked."""
@@ -230,7 +228,7 @@ def prices_of(tools: Iterable[Entry]) -> dict[Ref, float]:
 def _raised(risk: Risk, texts: Sequence[_Text]) -> tuple[Risk, tuple[str, ...]]:
     """The risk with regard to the arguments, and the reason if it was raised."""
     for name, value in texts:
-        found = _RISKY.search(f"{name}\n{value}")
+        found = re.search(_RISKY, f"{name}\n{value}")
         if found or is_secret_name(name.rpartition(".")[2]):
             raised = RISKS[min(RISKS.index(risk) + 1, len(RISKS) - 1)]
             return raised, (f"argument {name[:60]} " + (f"says {found[0]}" if found else "is secret by its name"),)

@@ -37,11 +37,11 @@ VERSION = 1
 PROJECT_FILE = ".mcp-studio.toml"
 PROJECT_FOLDER = ".mcp-studio"
 CALLS = "calls"
-_NAME = re.compile(r"[\w][\w .+@-]{0,79}\Z")
+_NAME = r"[\w][\w .+@-]{0,79}\Z"
 _LONGEST = 200
 _LARGEST = 1024 * 1024
 _MOST = 5_000
-_FLOAT = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\Z")
+_FLOAT = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?\Z"
 
 
 @record(frozen=True)
@@ -75,7 +75,7 @@ class SavedCall:
 
 def usable(name: str) -> bool:
     """Whether a name can be that of a file on every system."""
-    return bool(_NAME.match(name)) and portable(name) and portable(f"{name}.toml")
+    return bool(re.match(_NAME, name)) and portable(name) and portable(f"{name}.toml")
 
 
 def check_name(name: str) -> str:
@@ -128,7 +128,7 @@ def read_saved(text: str, name: str, file: FilePath, where: Where, problems: lis
 def _float(text: str) -> float:
     plain = text.replace("_", "").removeprefix("+")
     # A number that JSON lacks stays a float without a spelling.
-    return ExactFloat(plain) if _FLOAT.match(plain) else float(plain)
+    return ExactFloat(plain) if re.match(_FLOAT, plain) else float(plain)
 
 
 def _ref(top: Table) -> Ref | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import difflib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
 from typing import NamedTuple
@@ -257,7 +256,9 @@ class Catalog:
 
 def suggestion(word: str, known: Iterable[str]) -> str:
     """` Did you mean …?` with the most similar known words, or an empty string."""
+    from difflib import get_close_matches
+
     lower = {item.lower(): item for item in known}
-    near = difflib.get_close_matches(word.lower(), lower, n=3, cutoff=0.5)
+    near = get_close_matches(word.lower(), lower, n=3, cutoff=0.5)
     near += [item for item in lower if word and word.lower() in item and item not in near][: 3 - len(near)]
     return f" Did you mean {' or '.join(lower[item] for item in near)}?" if near else ""

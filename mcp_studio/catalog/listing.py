@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import time
 import unicodedata
@@ -86,11 +85,13 @@ def change_of(before: dict[str, Json] | None, now: dict[str, Json]) -> Change | 
 
 def diff(before: Json, now: Json, context: int = 3) -> Iterator[str]:
     """The lines of a unified diff of two values as indented JSON; a sentence where the values are too long."""
+    from difflib import unified_diff
+
     old, new = (printable(value).splitlines() for value in (before, now))
     if max(len(old), len(new)) > _LINES:
         yield f"The definitions have {len(old):,} and {len(new):,} lines, too many to be compared here."
         return
-    for line in difflib.unified_diff(old, new, "as you saw it last", "as it is now", n=context, lineterm=""):
+    for line in unified_diff(old, new, "as you saw it last", "as it is now", n=context, lineterm=""):
         yield line.rstrip("\n")
 
 
@@ -194,8 +195,9 @@ def doubts_of(entries: Iterable[Entry]) -> dict[Ref, str]:
 
 def _look(name: str) -> str:
     """A name as it looks at a glance: without invisible characters, and with one letter for all that look alike."""
-    plain = unicodedata.normalize("NFKC", LINES_LIVE.sub("", name)).casefold()
-    return plain.translate(_FOREIGN).translate(_SAME)
+    if not (name.isascii() and name.isprintable()):
+        name = unicodedata.normalize("NFKC", re.sub(LINES_LIVE, "", name))
+    return name.casefold().translate(_FOREIGN).translate(_SAME)
 
 
 _SAME = str.maketrans("01i-. ", "oll___")

@@ -150,7 +150,7 @@ def _notes(name: str, metadata: dict[str, Json], files: Collection[SkillFile]) -
 LONGEST = 64 * 1024
 """Characters of frontmatter that are read."""
 _DEPTH = 20
-_FENCED = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?)(?:^|\r?\n)---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
+_FENCED = r"(?sm)\ufeff?---[ \t]*\r?\n(.*?)(?:^|\r?\n)---[ \t]*(?:\r?\n|\Z)"
 
 
 def parse(text: str) -> dict[str, Json]:
@@ -159,7 +159,7 @@ def parse(text: str) -> dict[str, Json]:
     Raises:
         ValueError: there is no frontmatter, or it cannot be read; the message continues a sentence about it.
     """
-    found = _FENCED.match(text[: LONGEST + 100])
+    found = re.match(_FENCED, text[: LONGEST + 100])
     if not found:
         longer = f", or it is longer than {LONGEST // 1024} KiB" if len(text) > LONGEST else ""
         raise ValueError(f"it does not begin with frontmatter between two lines of ---{longer}")

@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import NamedTuple, cast
 
 from mcp_studio.call.call import Call
-from mcp_studio.call.copying.paste import read_paste
-from mcp_studio.call.copying.shell import PasteProblem
 from mcp_studio.call.saved import Folders, SavedCall, Where, fill, folders, secrets_in, split, without_secrets
 from mcp_studio.call.secrets import secret_places
 from mcp_studio.catalog.catalog import suggestion
@@ -25,13 +23,14 @@ from mcp_studio.cli.options import Options
 from mcp_studio.cli.questions import Asker
 from mcp_studio.cli.targets import own_server, select, server_option
 from mcp_studio.cli.terminal import EndOfInput, Output, agrees, can_ask, say
+from mcp_studio.cli.verbs import load
 from mcp_studio.config.model import Config
 from mcp_studio.errors import InputNeeded, StudioError, UsageError
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.paths import Paths
 from mcp_studio.protocol.views import PromptView, ToolView
 from mcp_studio.safetext import safe
-from mcp_studio.schema.examples import Kind, example
+from mcp_studio.schema.check import quick
 from mcp_studio.schema.field import Form, SchemaProblem, errors
 from mcp_studio.schema.form import build, prompt_fields, template_fields
 from mcp_studio.schema.place import path_of, pointer
@@ -67,40 +66,12 @@ def plan_of(options: Options, config: Config) -> Plan:
         UsageError, ConfigError: it asks for something that does not exist or makes no sense.
     """
     if options.flag("--from"):
-        _take_pasted(options, config)
+        load("variants").take_pasted(options, config)
     if options.flag("--saved"):
         return _plan_saved(options, config)
     if options.verb == "read":
         return _plan_read(options, config)
     return _plan_named(options, config, *(("--tool", "tool") if options.verb == "call" else ("--prompt", "prompt")))
-
-
-def _take_pasted(options: Options, config: Config) -> None:
-    """Put the pasted call of `--from` into the options, as if it had been typed as words. Other words are kept.
-
-    Raises:
-        UsageError: the text cannot be read, contains no call, or contains a call for another verb.
-    """
-    file, words = options.value("--from"), options.words
-    text = options.read("--from", file if file == "-" else f"@{file}").decode("utf-8", "replace")
-    try:
-        found = read_paste(text)
-    except PasteProblem as problem:
-        line = f", line {problem.line}" if problem.line else ""
-        raise UsageError(f"--from {file}{line}: {problem}") from None
-    verb = {"tool": "call", "prompt": "get", "resource": "read"}.get(found.kind, options.verb)
-    if verb != options.verb:
-        raise UsageError(f"--from {file}: it is a {found.kind}.", hint=f"mcp-studio {verb} --from {file}")
-    names = [word for word in words if "=" not in word]
-    if found.name and not names:
-        servers = config.servers.values()
-        known = [one.name for one in servers if one.name == found.server or (one.url and one.url == found.url)]
-        if known:
-            options.given.setdefault("--server", known[:1])
-        names = [found.name]
-    options.words = [*names, *found.pairs, *(word for word in words if "=" in word)]
-    if found.arguments:
-        options.given["--args"] = [dumps({**found.arguments}).decode()]
 
 
 def _plan_named(options: Options, config: Config, option: str, what: str) -> Plan:
@@ -268,6 +239,23 @@ class Intent(NamedTuple):
         """Pointers to all secret values."""
         return self.hidden | secret_places(self.form, self.value)
 
+    @property
+    def texts(self) -> dict[str, str]:
+        """The arguments as strings, the only type that the protocol has for those of a prompt."""
+        return {name: item if isinstance(item, str) else str(item) for name, item in self.arguments.items()}
+
+    async def check(self, studio: Studio) -> None:
+        """Check the arguments against the form, and for a tool against its whole schema.
+
+        Raises:
+            UsageError: they do not match it; the message says where.
+        """
+        wrong, hint = quick(self.form, self.arguments), ""
+        if self.ref.kind == "tool":
+            wrong = await studio.checker.check_arguments(self.form, self.arguments)
+            hint = "--unchecked sends them all the same."
+        refuse_wrong(wrong, self.arguments, str(self.ref), hint)
+
     def begun(self, studio: Studio, call: Call) -> Call:
         """Add the call to the history once it has ended."""
         studio.memory.history.follow(call, self.ref, self.value, origin="command line", hidden=self.secrets)
@@ -283,7 +271,7 @@ class Intent(NamedTuple):
         """
         if not out.options.flag("--save"):
             return
-        places = saved_folders(studio.config)
+        places = folders(studio.paths, Path.cwd(), studio.config.settings.calls)
         whose, name = split(out.options.value("--save"))
         where: Where = "project" if whose == "project" else "personal" if whose == "personal" else places.usual
         secrets = secrets_in(self.value, studio.memory.keeper, secret_places(self.form, self.value))
@@ -320,7 +308,7 @@ async def intent_of(studio: Studio, plan: Plan, out: Output, ref: Ref, form: For
     if options.flag("--last"):
         arguments = {**await _last(studio, ref, out), **arguments}
     if options.flag("--example"):
-        arguments = {**_example(form, ref, out), **arguments}
+        arguments = {**_object(load("variants").made_up(form, out), ref), **arguments}
     return Intent(ref, form, arguments)
 
 
@@ -341,27 +329,13 @@ def _object(value: Json, ref: Ref) -> dict[str, Json]:
     return cast("dict[str, Json]", value)
 
 
-def _example(form: Form, ref: Ref, out: Output) -> dict[str, Json]:
-    """Make up example arguments, and say which example it is."""
-    kind = cast("Kind", out.options.value("--example"))
-    made = example(form, kind, out.options.count("--seed", 999_999_999, least=0) or 0)
-    out.note(f"Example ({kind}): {made.label}.")
-    out.warn(made.remark)
-    return _object(made.value, ref)
-
-
-def saved_folders(config: Config) -> Folders:
-    """Return the folders for saved calls, as seen from the current directory."""
-    return folders(Paths.default(), Path.cwd(), config.settings.calls)
-
-
 def _plan_saved(options: Options, config: Config) -> Plan:
     """Build the plan for `call --saved NAME`.
 
     Raises:
         UsageError, ConfigError: there is no such call, its file is broken, or another option does not fit.
     """
-    saved = saved_folders(config).find(options.value("--saved"))
+    saved = folders(Paths.default(), Path.cwd(), config.settings.calls).find(options.value("--saved"))
     server = own_server(options, config) or server_option(options) or saved.ref.server
     chosen = select(config, [server])
     return Plan(chosen, server, saved.ref.name, _pairs_of(list(options.words)), saved=saved)
@@ -375,7 +349,7 @@ async def _saved_intent(studio: Studio, plan: Plan, saved: SavedCall, out: Outpu
         InputNeeded: a project's file wants to use secrets, and nobody can be asked.
         StudioError: a secret is missing, or the person did not agree.
     """
-    places = saved_folders(studio.config)
+    places = folders(studio.paths, Path.cwd(), studio.config.settings.calls)
     if not (out.options.flag("--yes") or places.agreed(saved)):
         await _agree(saved, places, plan.server, out.asker)
     filled = await asyncio.to_thread(fill, saved)

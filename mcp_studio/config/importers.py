@@ -176,8 +176,8 @@ _RUNNERS = frozenset(
     "npx bunx pnpx uvx pipx uv npm pnpm yarn bun deno node python python3 py poetry hatch docker podman run exec tool"
     " dlx x create env sudo cmd sh bash".split()
 )
-_TELLING = re.compile(r"mcp|server", re.IGNORECASE)
-_DECORATION = re.compile(r"^(?:mcp[-_]?)?(?:server[-_])?|(?:[-_]mcp)?(?:[-_]server)?(?:[-_]mcp)?$", re.IGNORECASE)
+_TELLING = r"(?i)mcp|server"
+_DECORATION = r"(?i)^(?:mcp[-_]?)?(?:server[-_])?|(?:[-_]mcp)?(?:[-_]server)?(?:[-_]mcp)?$"
 
 
 def suggest_name(server: ServerConfig) -> str:
@@ -185,7 +185,7 @@ def suggest_name(server: ServerConfig) -> str:
     word = _host(server.url) if server.url else _program(server)
     last = re.split(r"[/\\]", word.rstrip("/\\"))[-1]
     last = re.sub(r"(?<=.)@.*$|:[\w.-]*$|\.(?:py|js|mjs|cjs|ts|exe|cmd|sh)$", "", last)
-    return re.sub(r"[^A-Za-z0-9_-]+", "-", _DECORATION.sub("", last) or last).strip("-_") or "server"
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", re.sub(_DECORATION, "", last) or last).strip("-_") or "server"
 
 
 def _host(url: str) -> str:
@@ -199,4 +199,4 @@ def _program(server: ServerConfig) -> str:
     """The first word that looks like a server's name, else the first that is neither an option nor a runner."""
     words = [os.path.basename(server.command), *server.args]
     names = [word for word in words if not word.startswith("-") and word not in _RUNNERS]
-    return next(iter((*filter(_TELLING.search, names), *names)), words[0])
+    return next(iter((*(one for one in names if re.search(_TELLING, one)), *names)), words[0])

@@ -56,16 +56,16 @@ SCHEMED = re.compile(r"([A-Za-z][\w-]{0,30}) +(\S.*)", re.DOTALL)
 """A credential after the name of its scheme, such as `Bearer abc` (RFC 9110 11.4)."""
 
 
-_SECRET_FLAG = re.compile(r"--?([A-Za-z][\w-]*)(=)?")
+_SECRET_FLAG = r"--?([A-Za-z][\w-]*)(=)?"
 
 
-_ARGUMENT = re.compile(r"(?:--?)?(?:header[= ])?([A-Za-z_][\w-]*)(?:=|: ?)(?!//)", re.IGNORECASE)
+_ARGUMENT = r"(?i)(?:--?)?(?:header[= ])?([A-Za-z_][\w-]*)(?:=|: ?)(?!//)"
 
 
-_USERINFO = re.compile(r"://(?:[^/?#@:\s]*:)?([^/?#@\s]+)@")
+_USERINFO = r"://(?:[^/?#@:\s]*:)?([^/?#@\s]+)@"
 
 
-_PARAMETER = re.compile(r"[?&]([^=&#]+)=([^&#]+)")
+_PARAMETER = r"[?&]([^=&#]+)=([^&#]+)"
 
 
 class Offer(NamedTuple):
@@ -125,7 +125,7 @@ def _spans(entry: ServerConfig) -> Iterator[tuple[str, str, _Span]]:
         kind, _, name = key.partition(".")
         spans: list[_Span] = []
         if key.startswith(("args[", "headers_command[")):
-            flag = _SECRET_FLAG.match(text)
+            flag = re.match(_SECRET_FLAG, text)
             spans = [(0, len(text), waiting)] if waiting and not flag else _in_argument(text)
             waiting = flag[1] if flag and not flag[2] and is_secret_name(flag[1]) else ""
         elif kind in ("env", "headers", "auth", "tls"):
@@ -139,7 +139,7 @@ def _spans(entry: ServerConfig) -> Iterator[tuple[str, str, _Span]]:
 
 def _in_argument(text: str) -> list[_Span]:
     """The secret in `--token=…`, `TOKEN=…` (a container's variable) or `Authorization: …` (a header to pass on)."""
-    found = _ARGUMENT.match(text)
+    found = re.match(_ARGUMENT, text)
     if not found or not is_secret_name(found[1]):
         return []
     schemed = SCHEMED.fullmatch(text, found.end()) if found[1].lower().endswith("authorization") else None
@@ -157,8 +157,8 @@ def _named(kind: str, name: str, text: str) -> list[_Span]:
 
 def _in_url(text: str) -> list[_Span]:
     """The secrets of a URL: the password or token before its host, and parameters with secret names."""
-    found = [(*one.span(1), "password") for one in _USERINFO.finditer(text)]
-    return found + [(*one.span(2), one[1]) for one in _PARAMETER.finditer(text) if is_secret_name(one[1])]
+    found = [(*one.span(1), "password") for one in re.finditer(_USERINFO, text)]
+    return found + [(*one.span(2), one[1]) for one in re.finditer(_PARAMETER, text) if is_secret_name(one[1])]
 
 
 def _suggested(server: str, key: str, word: str, used: Collection[str]) -> str:

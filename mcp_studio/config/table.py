@@ -19,10 +19,9 @@ from mcp_studio.jsontext import Json, loads
 LARGEST = 8 * 1024 * 1024
 """Bytes of the largest configuration file that is read."""
 _PART = r"""(?:[A-Za-z0-9_-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
-_TOKEN = re.compile(
-    rf'"""(?:[^\\]|\\.)*?"""|\'\'\'.*?\'\'\'|#[^\n]*+|(?P<key>(?:{_PART}[ \t]*+\.[ \t]*+){{16}})'
-    rf"|(?P<number>\b0[xob][0-9A-Fa-f_]{{3000,}}+)|{_PART}|[^\"'#A-Za-z0-9_-]++|.",
-    re.DOTALL,
+_TOKEN = (
+    rf'(?s)"""(?:[^\\]|\\.)*?"""|\'\'\'.*?\'\'\'|#[^\n]*+|(?P<key>(?:{_PART}[ \t]*+\.[ \t]*+){{16}})'
+    rf"|(?P<number>\b0[xob][0-9A-Fa-f_]{{3000,}}+)|{_PART}|[^\"'#A-Za-z0-9_-]++|."
 )
 """Dotted keys take a time that grows with the square of their parts, and endless numbers cannot be shown."""
 
@@ -34,7 +33,7 @@ def read(text: str, parse_float: Callable[[str], Any] = float) -> dict[str, Any]
         ValueError: the text is not TOML, or asks for too much, such as a number of more digits than Python reads.
         RecursionError: the text is nested too deeply.
     """
-    if found := next((one for one in _TOKEN.finditer(text) if one.lastgroup), None):
+    if found := next((one for one in re.finditer(_TOKEN, text) if one.lastgroup), None):
         line = text.count("\n", 0, found.start()) + 1
         raise ValueError(f"A {found.lastgroup} is too long (at line {line})")
     return tomllib.loads(text, parse_float=parse_float)
@@ -123,8 +122,8 @@ def read_yaml(text: str, *, plain: bool = False, depth: int = 100) -> Any:
         raise ValueError(where[:150]) from None
 
 
-_JSONC_PARTS = re.compile(
-    r'("(?:[^"\\]|\\.)*(?:"|\Z))|(//[^\n]*|/\*.*?(?:\*/|\Z))|(,)(?=(?:\s|//[^\n]*\n|(?>/\*.*?\*/))*[}\]])', re.DOTALL
+_JSONC_PARTS = (
+    r'(?s)("(?:[^"\\]|\\.)*(?:"|\Z))|(//[^\n]*|/\*.*?(?:\*/|\Z))|(,)(?=(?:\s|//[^\n]*\n|(?>/\*.*?\*/))*[}\]])'
 )
 
 
@@ -143,7 +142,7 @@ def loads_lenient(text: str, *, exact: bool = False) -> Json:
 
 def without_comments(text: str) -> str:
     """JSON with spaces in place of comments and of commas before a closing bracket."""
-    return _JSONC_PARTS.sub(lambda part: part[1] or re.sub(r"[^\n]", " ", part[0]), text)
+    return re.sub(_JSONC_PARTS, lambda part: part[1] or re.sub(r"[^\n]", " ", part[0]), text)
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -159,7 +158,7 @@ W = TypeVar("W", bound=str)
 R = TypeVar("R")
 LONGEST = 1e9
 """Seconds that count as endless: a number may have more digits than a float takes."""
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = "[\ud800-\udfff]"
 LONE_SURROGATE = "has a lone surrogate in it: half of a character that was cut in two. Write it again."
 _NAMED = ("a string", "true or false", "a whole number", "a number", "a list", "a table")
 _WORDS = dict(zip((str, bool, int, float, list, dict), _NAMED, strict=True))
@@ -340,7 +339,7 @@ def words_of(kind: type[Any]) -> dict[str, tuple[str, ...]]:
 
 def lone_surrogate(value: object) -> bool:
     """Whether a value is text with half of a surrogate pair, which cannot be encoded."""
-    return isinstance(value, str) and not value.isascii() and _SURROGATE.search(value) is not None
+    return isinstance(value, str) and not value.isascii() and re.search(_SURROGATE, value) is not None
 
 
 def _not_json(value: object) -> bool:

@@ -144,9 +144,9 @@ class PromptView(View):
 AnyView = ToolView | ResourceView | TemplateView | PromptView
 
 _KEY = "x-mcp-header"
-_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
-_PLAIN = re.compile(r"[\x20-\x7e]*")
-_SENTINEL = re.compile(r"=\?base64\?.*\?=")
+_TOKEN = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
+_PLAIN = r"[\x20-\x7e]*"
+_SENTINEL = r"=\?base64\?.*\?="
 _SINGLE = (
     "items contains additionalProperties propertyNames unevaluatedItems unevaluatedProperties not if then else "
     "contentSchema"
@@ -161,7 +161,7 @@ Path = tuple[str, ...]
 
 def encode_value(value: str) -> str:
     """A header value: plain where HTTP keeps it unchanged, otherwise in the base64 form of the specification."""
-    if _PLAIN.fullmatch(value) and value == value.strip() and not _SENTINEL.fullmatch(value):
+    if re.fullmatch(_PLAIN, value) and value == value.strip() and not re.fullmatch(_SENTINEL, value):
         return value
     return f"=?base64?{base64.b64encode(value.encode('utf-8', 'surrogatepass')).decode()}?="
 
@@ -174,7 +174,7 @@ def header_problem(schema: Json) -> str:
         where = ".".join(path) if path else "the schema"
         if not path:
             return f"{_KEY} stands where no argument can be found by name"
-        if not isinstance(name, str) or not _TOKEN.fullmatch(name):
+        if not isinstance(name, str) or not re.fullmatch(_TOKEN, name):
             return f"the {_KEY} of {where} is not a header name"
         if node.get("type") not in ("string", "integer", "boolean"):
             return f"{_KEY} is allowed on strings, integers and booleans only, not on {where}"

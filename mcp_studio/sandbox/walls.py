@@ -40,8 +40,8 @@ PARTS = ("bin", "lib", "lib64", "libexec", "pyvenv.cfg")
 """The parts of an installation prefix that programs consist of: the rest of `~/.local` is personal."""
 TOO_WIDE = ("/", "/tmp", "/var/tmp")
 """Folders that are not opened to a program although its script is in them; nor are HOME and the folders above it."""
-_INTERPRETER = re.compile(r"(?:python|pypy|node|nodejs|deno|bun|ruby|perl|php|sh|bash)[\d.]*")
-_SHIM = re.compile(r"/\.?(pyenv|rbenv|nodenv|jenv|goenv|asdf|mise)/shims/([^/]+)\Z")
+_INTERPRETER = r"(?:python|pypy|node|nodejs|deno|bun|ruby|perl|php|sh|bash)[\d.]*"
+_SHIM = r"/\.?(pyenv|rbenv|nodenv|jenv|goenv|asdf|mise)/shims/([^/]+)\Z"
 _LARGEST = 64
 """The most files of a program that are followed: links, and interpreters of scripts."""
 _PATIENCE = 10.0
@@ -210,7 +210,7 @@ def _plan(config: ServerConfig) -> _Plan:
     program = shutil.which(command, path=search)
     if not program:
         raise Unreachable(f"There is no command {config.command} that the sandbox of {config.name} could start.")
-    if shim := _SHIM.search(os.path.abspath(program)):
+    if shim := re.search(_SHIM, os.path.abspath(program)):
         raise Unreachable(
             f"{shim[2]} is a shim of {shim[1]}, which chooses the program only when it runs: too late for the sandbox "
             f"of {config.name}, which has to show it all that it is made of.",
@@ -300,7 +300,7 @@ def _base(file: str) -> str:
 def _script(config: ServerConfig, program: str, cwd: str) -> str:
     """The script file that an interpreter runs; empty if it runs something else."""
     names = (os.path.basename(path) for path in (program, os.path.realpath(program)))
-    if not any(_INTERPRETER.fullmatch(name) for name in names):
+    if not any(re.fullmatch(_INTERPRETER, name) for name in names):
         return ""
     word = next((word for word in config.args if not word.startswith("-")), "")
     file = os.path.join(cwd, word)

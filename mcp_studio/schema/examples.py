@@ -69,10 +69,8 @@ _NUMBERS: tuple[tuple[str, tuple[int | float, ...]], ...] = (
     (r"limit|max|count|size|per_?page|top|num", (10, 20, 50)),
     (r"", (1, 5, 3)),
 )
-_QUOTED = re.compile(
-    r"(?:e\.g\.|for example|such as|example:|default:?)[:,]?\s{0,3}([\"'`“])([^\"'`“”\n]{1,80})[\"'`”]", re.I
-)
-_DATE_LETTERS = re.compile(r"[YMDHhmsTZ:/. -]+")
+_QUOTED = r"(?i)(?:e\.g\.|for example|such as|example:|default:?)[:,]?\s{0,3}([\"'`“])([^\"'`“”\n]{1,80})[\"'`”]"
+_DATE_LETTERS = r"[YMDHhmsTZ:/. -]+"
 """Descriptions spell date formats with these letters; such a text is not an example of a date."""
 _FOR_PATTERNS = (
     *("example", "Example", "EXAMPLE", "example-1", "Example-123", "Ada Lovelace", "ada/example", "v1.2.3", "1.2.3"),
@@ -317,8 +315,8 @@ def _texts(field: Text) -> tuple[str, ...]:
     """Candidates for a text field, from the most plausible source that has any; never empty."""
     if field.format in _FORMATS:
         return _FORMATS[field.format]
-    quoted = (match[2] for match in _QUOTED.finditer(field.description[:_DESCRIPTION]))
-    found = tuple(text for text in quoted if _DATE_LETTERS.fullmatch(text) is None)
+    quoted = (match[2] for match in re.finditer(_QUOTED, field.description[:_DESCRIPTION]))
+    found = tuple(text for text in quoted if re.fullmatch(_DATE_LETTERS, text) is None)
     return found or _by_name(_TEXTS, field.name)
 
 

@@ -84,7 +84,7 @@ USUAL_PATHS = (
     "elapsedMs", "took", "took_ms", "tookMs", "latency", "latency_ms", "latencyMs",
 )  # fmt: skip
 """Members that are ignored by default. Times and UUIDs inside texts are ignored by default too."""
-_CHANGING = re.compile(
+_CHANGING = (
     r"\b[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}"
     r"(?::[0-9]{2}(?:[.,][0-9]{1,9})?)?(?: ?(?:Z|[+-][0-9]{2}:?[0-9]{2}))?"
     r"|\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b"
@@ -129,7 +129,7 @@ class Ignore:
         """A text without parts that change each time."""
         if not self.usual or not 16 <= len(text) <= _LONGEST:
             return text
-        return _CHANGING.sub("…", text)
+        return re.sub(_CHANGING, "…", text)
 
 
 def _step_text(step: Step) -> str:
@@ -370,7 +370,7 @@ def path_of(at: At) -> Path:
     return tuple(reversed(steps))
 
 
-_PLAIN = re.compile(r"[\w$@/:-]+")
+_PLAIN = r"[\w$@/:-]+"
 
 
 def path_text(path: Path) -> str:
@@ -379,7 +379,7 @@ def path_text(path: Path) -> str:
     for step in path:
         if isinstance(step, int):
             text += f"[{step}]"
-        elif _PLAIN.fullmatch(step):
+        elif re.fullmatch(_PLAIN, step):
             text += f".{step}" if text else step
         else:
             text += f'["{step}"]'

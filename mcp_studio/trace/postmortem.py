@@ -33,22 +33,22 @@ class Ending(NamedTuple):
         return self.how in ("exit", "signal", "guard", "stdout", "stdin", "stalled")
 
 
-_PROCESS: tuple[tuple[How, re.Pattern[str]], ...] = (
-    ("exit", re.compile(r"ended with exit code (\d+)")),
-    ("signal", re.compile(r"was ended by (?:signal )?(SIG[A-Z0-9]+|\d+)")),
-    ("guard", re.compile(r"ended together with its guard")),
-    ("stdout", re.compile(r"has closed its standard output")),
-    ("stdin", re.compile(r"has closed its standard input")),
-    ("stalled", re.compile(r"has not read its input for")),
+_PROCESS: tuple[tuple[How, str], ...] = (
+    ("exit", r"ended with exit code (\d+)"),
+    ("signal", r"was ended by (?:signal )?(SIG[A-Z0-9]+|\d+)"),
+    ("guard", r"ended together with its guard"),
+    ("stdout", r"has closed its standard output"),
+    ("stdin", r"has closed its standard input"),
+    ("stalled", r"has not read its input for"),
 )
-_REMOTE: tuple[tuple[How, re.Pattern[str]], ...] = (
-    ("session", re.compile(r"no longer knows the session")),
-    ("refused", re.compile(r"the connection was refused|does not resolve|No connection to ")),
-    ("dropped", re.compile(r"(?:closed|reset) the (?:connection|WebSocket)|hung up|ended (?:before|the stream)")),
-    ("dropped", re.compile(r"connection .*ended")),
-    ("timeout", re.compile(r"\bwithin [\d.]+ ?s|does not read what is sent")),
+_REMOTE: tuple[tuple[How, str], ...] = (
+    ("session", r"no longer knows the session"),
+    ("refused", r"the connection was refused|does not resolve|No connection to "),
+    ("dropped", r"(?:closed|reset) the (?:connection|WebSocket)|hung up|ended (?:before|the stream)"),
+    ("dropped", r"connection .*ended"),
+    ("timeout", r"\bwithin [\d.]+ ?s|does not read what is sent"),
 )
-_STATUS = re.compile(r"HTTP status (\d{3})\b")
+_STATUS = r"HTTP status (\d{3})\b"
 
 
 def read(server: str, text: str) -> Ending | None:
@@ -62,18 +62,18 @@ def read(server: str, text: str) -> Ending | None:
     if rest.startswith(ENDED_NOTE):
         return of_words(rest.removeprefix(ENDED_NOTE))
     for how, words in _PROCESS:
-        if found := words.match(rest):
-            code = found[1] if words.groups else "0"
+        if found := re.match(words, rest):
+            code = found[1] if found.re.groups else "0"
             return Ending(how, int(code) if code.isdecimal() else int(getattr(signal, code, 0)), text)
     return None
 
 
 def of_words(text: str, status: int = 0) -> Ending:
     """The ending that the message of a network failure tells."""
-    if not status and (found := _STATUS.search(text[:400])):
+    if not status and (found := re.search(_STATUS, text[:400])):
         status = int(found[1])
     for how, words in _REMOTE:
-        if words.search(text[:400]):
+        if re.search(words, text[:400]):
             return Ending(how, status, text)
     return Ending("status" if status else "other", status, text)
 
@@ -92,7 +92,7 @@ _HEAD = 400
 """Bytes that are kept of a body."""
 _LARGE = 64 * 1024
 """Bytes of the largest body that is read from disk for its beginning."""
-_STARTED = re.compile(r"started (.*) as process ", re.S)
+_STARTED = r"(?s)started (.*) as process "
 _NOTE = KINDS.index("note") | DIRECTIONS.index("none") << 4
 _LOST = OUTCOMES.index("lost") + 1
 
@@ -186,7 +186,7 @@ def endings(trace: Recording, server: str = "") -> list[Mortem]:
 
 def command_of(trace: Recording, server: str) -> str:
     """The command line that started a server last; empty where no process was started."""
-    starts = (_STARTED.match(head_of(note, 2_000)) for note in _notes(trace, server))
+    starts = (re.match(_STARTED, head_of(note, 2_000)) for note in _notes(trace, server))
     return next((start[1] for start in starts if start), "")
 
 
@@ -219,7 +219,7 @@ def _start_before(trace: Recording, end: WireMessage) -> int:
     """The number of the note on the start of a connection that ended."""
     for note in _notes(trace, end.server, end.number):
         text = head_of(note, 2_000)
-        if _STARTED.match(text):
+        if re.match(_STARTED, text):
             return note.number
         if read(end.server, text) is not None:
             return note.number + 1

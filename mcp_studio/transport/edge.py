@@ -370,7 +370,7 @@ class Edge:
         )
 
 
-_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_TOKEN = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
 HEADER_VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]*")
 """The characters that a header value may have."""
 _FRAMING = frozenset({"connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade"})
@@ -384,8 +384,8 @@ def configured(config: ServerConfig, generated: Mapping[str, str] | None = None)
     """
     headers = config.headers if generated is None else generated
     for name, value in headers.items():
-        if not _TOKEN.fullmatch(name) or not HEADER_VALUE.fullmatch(value):
-            part = "value" if _TOKEN.fullmatch(name) else "name"
+        if not re.fullmatch(_TOKEN, name) or not HEADER_VALUE.fullmatch(value):
+            part = "value" if re.fullmatch(_TOKEN, name) else "name"
             raise ConfigError(
                 f"Server {config.name}: the {part} of header {name!r} has characters that HTTP does not allow.",
                 file=config.source.file,

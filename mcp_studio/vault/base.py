@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal, ParamSpec, Protocol, TypeVar
 
 from mcp_studio.config.model import Keeping
-from mcp_studio.errors import ConfigError
+from mcp_studio.errors import VaultRefused
 from mcp_studio.paths import try_lock
 
 Drawer = Literal["secrets", "tokens"]
@@ -30,10 +30,6 @@ CHOICES = (
     '`store = "memory"` keeps them until the studio ends.'
 )
 """Hints that name the other places for secrets."""
-
-
-class VaultRefused(ConfigError):
-    """The vault cannot store or read secrets; the error says why, and what to do about it."""
 
 
 class VaultDamaged(VaultRefused):

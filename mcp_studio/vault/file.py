@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from mcp_studio.config.model import Keeping
+from mcp_studio.errors import VaultRefused
 from mcp_studio.paths import write_atomically
-from mcp_studio.vault.base import AskPassphrase, Drawer, VaultDamaged, VaultRefused, file_lock
+from mcp_studio.vault.base import AskPassphrase, Drawer, VaultDamaged, file_lock
 
 FORMAT = "mcp-studio secrets"
 VERSION = 1

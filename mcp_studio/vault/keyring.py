@@ -9,16 +9,16 @@ from typing import get_args
 
 from mcp_studio.config.model import Keeping, ServerConfig
 from mcp_studio.config.secrets import offers, placed
-from mcp_studio.errors import ConfigError
+from mcp_studio.errors import ConfigError, VaultRefused
 from mcp_studio.jsontext import mapping
 from mcp_studio.paths import Paths, read_object, write_object
 from mcp_studio.record import record
 from mcp_studio.redact import Redactor
-from mcp_studio.vault.base import AskPassphrase, Drawer, MemoryVault, Vault, VaultDamaged, VaultRefused
+from mcp_studio.vault.base import AskPassphrase, Drawer, MemoryVault, Vault, VaultDamaged
 from mcp_studio.vault.file import FileVault, Keys, file_in
 from mcp_studio.vault.oskeyring import KeyringVault
 
-_GOOD = re.compile(r"\w[\w.@ -]{0,98}[\w.@-]|\w")
+_GOOD = r"\w[\w.@ -]{0,98}[\w.@-]|\w"
 
 _memory: dict[tuple[Path, Drawer], MemoryVault] = {}
 _keys: Keys = {}
@@ -110,7 +110,7 @@ def check_name(name: str) -> str:
     Raises:
         ConfigError: `${keyring:NAME}` cannot contain the name.
     """
-    if not _GOOD.fullmatch(name):
+    if not re.fullmatch(_GOOD, name):
         hint = "Letters, digits and . _ - @ make one, and spaces inside, up to 100 of them."
         raise ConfigError(f"`{name}` is no name for a secret.", hint=hint)
     return name

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mcp_studio.config.model import Keeping
-from mcp_studio.vault.base import CHOICES, PATIENCE, Drawer, T, VaultDamaged, VaultRefused, in_thread
+from mcp_studio.errors import VaultRefused
+from mcp_studio.vault.base import CHOICES, PATIENCE, Drawer, T, VaultDamaged, in_thread
 
 if TYPE_CHECKING:
     from keyring.backend import KeyringBackend
@@ -30,7 +31,7 @@ PLACES = {
 WINDOWS_LIMIT = 600
 """The most characters of one Windows credential, which takes 2,560 bytes of UTF-16: a character has up to 4."""
 _UNLOCK = f"Start it, unlock it, and try again. {CHOICES}"
-_PARTS = re.compile(r"mcp-studio parts 1 ([ab]) ([0-9]{1,4}) ([0-9a-f]{64})\Z")
+_PARTS = r"mcp-studio parts 1 ([ab]) ([0-9]{1,4}) ([0-9a-f]{64})\Z"
 
 _backend: KeyringBackend | None = None
 _lock = threading.Lock()
@@ -89,7 +90,7 @@ class KeyringVault:
     def _get(self, name: str) -> str | None:
         get = _find().get_password
         stored = get(self._service, name)
-        marks = _PARTS.match(stored or "")
+        marks = re.match(_PARTS, stored or "")
         if marks is None:
             return stored
         whole = "".join(get(self._service, part) or "" for part in _parts(name, marks))
@@ -103,10 +104,10 @@ class KeyringVault:
         before = self._header(name)
         limit = WINDOWS_LIMIT if "Windows" in place else sys.maxsize
         stored = value
-        if len(value) > limit or _PARTS.match(value):
+        if len(value) > limit or re.match(_PARTS, value):
             letter = "b" if before and before[1] == "a" else "a"  # the old value stays until the new one is complete
             stored = f"mcp-studio parts 1 {letter} {-(-len(value) // limit)} {_digest(value)}"
-            for number, part in enumerate(_parts(name, _PARTS.match(stored))):
+            for number, part in enumerate(_parts(name, re.match(_PARTS, stored))):
                 backend.set_password(self._service, part, value[number * limit :][:limit])
         backend.set_password(self._service, name, stored)
         self._delete(*_parts(name, before))
@@ -120,7 +121,7 @@ class KeyringVault:
         return bool(stored)
 
     def _header(self, name: str) -> re.Match[str] | None:
-        return _PARTS.match(_find().get_password(self._service, name) or "")
+        return re.match(_PARTS, _find().get_password(self._service, name) or "")
 
 
 def _parts(name: str, found: re.Match[str] | None) -> list[str]:

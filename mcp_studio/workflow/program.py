@@ -14,7 +14,7 @@ from typing import Protocol
 from mcp_studio.errors import InputNeeded, StudioError, UsageError
 from mcp_studio.jsontext import Json, mapping, pretty, printable
 from mcp_studio.paths import Paths
-from mcp_studio.present.differences import difference_line
+from mcp_studio.present.trace import difference_line
 from mcp_studio.present.units import duration, plural
 from mcp_studio.redact import Redactor
 from mcp_studio.schema.form import build

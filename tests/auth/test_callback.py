@@ -12,7 +12,7 @@ import pytest
 from mcp_studio.auth import callback
 from mcp_studio.auth.authorize import Expected
 from mcp_studio.auth.callback import Redirects
-from mcp_studio.auth.model import PORT, port_kept
+from mcp_studio.auth.hints import PORT, port_kept
 
 GOOD = "code=right&state=s"
 WRONG = "code=x&state=other"

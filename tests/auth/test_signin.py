@@ -12,9 +12,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from mcp_studio.auth.signin import SignIn
-from mcp_studio.errors import SignInNeeded, UsageError
+from mcp_studio.errors import SignInNeeded, UsageError, VaultRefused
 from mcp_studio.limits import Limits
-from mcp_studio.vault.base import MemoryVault, VaultRefused
+from mcp_studio.vault.base import MemoryVault
 from tests.auth.kit import Ask, Reply, Web
 from tests.auth.signing import LIMITS, Desk, server, until, visit
 from tests.servers.auth_server import AuthServer

@@ -12,9 +12,9 @@ from mcp_studio.auth.discovery import resource_of
 from mcp_studio.auth.fetch import Fetched, Fetcher
 from mcp_studio.auth.model import Pending
 from mcp_studio.auth.signin import SignIn
-from mcp_studio.errors import UsageError
+from mcp_studio.errors import UsageError, VaultRefused
 from mcp_studio.transport.http_errors import HttpLost
-from mcp_studio.vault.base import MemoryVault, VaultRefused
+from mcp_studio.vault.base import MemoryVault
 from tests.auth.signing import Desk, server, until, visit
 from tests.servers.auth_server import AuthServer
 

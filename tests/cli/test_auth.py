@@ -15,9 +15,9 @@ import pytest
 from mcp_studio.auth.store import GrantStore
 from mcp_studio.cli import main
 from mcp_studio.cli.options import standard_input
+from mcp_studio.errors import VaultRefused
 from mcp_studio.paths import Paths
 from mcp_studio.vault import oskeyring
-from mcp_studio.vault.base import VaultRefused
 from mcp_studio.vault.file import FileVault
 from tests.cli.kit import Done, ends_at
 from tests.servers import auth_manners_wire as wire

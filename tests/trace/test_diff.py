@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mcp_studio.errors import UsageError
 from mcp_studio.jsontext import Json, dumps, loads
-from mcp_studio.present.differences import difference_line
+from mcp_studio.present.trace import difference_line
 from mcp_studio.trace.diff import MOST, Difference, Ignore, compare, diff, path_text
 from tests.support import run
 

@@ -10,8 +10,8 @@ from types import ModuleType
 import pytest
 from keyring.backend import KeyringBackend
 
+from mcp_studio.errors import VaultRefused
 from mcp_studio.vault import oskeyring
-from mcp_studio.vault.base import VaultRefused
 from mcp_studio.vault.oskeyring import KeyringVault
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from keyring.backends import Windows
 
+from mcp_studio.errors import VaultRefused
 from mcp_studio.vault import oskeyring
-from mcp_studio.vault.base import VaultRefused
 from mcp_studio.vault.oskeyring import KeyringVault
 
 

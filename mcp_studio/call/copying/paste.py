@@ -83,16 +83,16 @@ FLAGS = frozenset(
 )
 """Our options without a value."""
 _VERBS: dict[str, Meant] = {"call": "tool", "get": "prompt", "read": "resource"}
-_OURS = re.compile(r"(?:^|[\\/])mcp[-_]studio(?:\.exe)?\Z")
+_OURS = r"(?:^|[\\/])mcp[-_]studio(?:\.exe)?\Z"
 _PARAMS = frozenset(("name", "arguments", "_meta"))
 """The members of a call's params."""
-_BODY = re.compile(r"--(?:data|data-raw|data-binary|data-ascii|json)(?:=(.*))?\Z|-d(.+)?\Z", re.DOTALL)
+_BODY = r"(?s)--(?:data|data-raw|data-binary|data-ascii|json)(?:=(.*))?\Z|-d(.+)?\Z"
 # Possessive, and limited to a path's length, because a pasted text may be a megabyte of `$`.
-_CURL = re.compile(r"[\s$%>#]*+(?:\S{0,1000}/)?curl(?:\.exe)?\s")
-_OUR_LINE = re.compile(r"(?:^|[\s/\\(])mcp[-_]studio(?:\.exe)?\s")
-_PROMPT = re.compile(r"\A\s*[$%>#] +(?=\S)")
-_URL = re.compile(r"https?://[^\s\"']+")
-_FENCE = re.compile(r"```[^`\n]*+\n")
+_CURL = r"[\s$%>#]*+(?:\S{0,1000}/)?curl(?:\.exe)?\s"
+_OUR_LINE = r"(?:^|[\s/\\(])mcp[-_]studio(?:\.exe)?\s"
+_PROMPT = r"\A\s*[$%>#] +(?=\S)"
+_URL = r"https?://[^\s\"']+"
+_FENCE = r"```[^`\n]*+\n"
 
 
 def read_paste(text: str) -> Pasted:
@@ -117,15 +117,15 @@ def read_paste(text: str) -> Pasted:
 def unfenced(text: str) -> str:
     """The text between the fences of a Markdown block; other text is returned unchanged."""
     # No regex for the end: looking ahead at every place takes hours in a megabyte of blank lines.
-    begun = _FENCE.match(text)
+    begun = re.match(_FENCE, text)
     closed = begun is not None and len(text) >= begun.end() + 3 and text.endswith("```")
     return text[begun.end() : -3].rstrip() if begun and closed else text
 
 
 def _read(text: str) -> Pasted:
-    if _CURL.match(text):
+    if re.match(_CURL, text):
         return _curl(text)
-    if _OUR_LINE.search(text[:2_000]) and text.lstrip()[0] not in "{[\"'":
+    if re.search(_OUR_LINE, text[:2_000]) and text.lstrip()[0] not in "{[\"'":
         return _ours(text)
     if text.lstrip()[0] in '{["/':
         return _call_in(_json(text))
@@ -189,7 +189,7 @@ def _curl(text: str) -> Pasted:
     Raises:
         PasteProblem: no command has a call.
     """
-    found = shell_words(_PROMPT.sub("", text))
+    found = shell_words(re.sub(_PROMPT, "", text))
     problem = PasteProblem("The command has no JSON body: it has to be there with -d, --data-raw or --json.")
     for body in _bodies(found):
         if body.startswith("@"):
@@ -200,7 +200,7 @@ def _curl(text: str) -> Pasted:
         except PasteProblem as reason:
             problem = PasteProblem(f"The body of the curl command: {str(reason)[:1].lower()}{str(reason)[1:]}")
             continue
-        url = next((word for word in found if _URL.match(word)), "")
+        url = next((word for word in found if re.match(_URL, word)), "")
         form = call.form if call.form == "JSON" else f"a {call.form}"
         return replace(call, form=f"curl command with {form}", url=url)
     raise problem
@@ -208,7 +208,7 @@ def _curl(text: str) -> Pasted:
 
 def _bodies(found: list[str]) -> Iterable[str]:
     for index, word in enumerate(found):
-        if option := _BODY.match(word):
+        if option := re.match(_BODY, word):
             given = option[1] if option[1] is not None else option[2]
             following = found[index + 1] if index + 1 < len(found) else ""
             yield given if given is not None else following
@@ -223,8 +223,8 @@ def _ours(text: str) -> Pasted:
     Raises:
         PasteProblem: its verb is not call, get or read.
     """
-    words = iter(shell_words(_PROMPT.sub("", text)))
-    next(filter(_OURS.search, words), None)
+    words = iter(shell_words(re.sub(_PROMPT, "", text)))
+    next((word for word in words if re.search(_OURS, word)), None)
     line = [*takewhile(lambda word: word != END, words)]
     verb = line.pop(0) if line else ""
     if verb not in _VERBS:

@@ -14,7 +14,7 @@ _PIECE = re.compile(
     r"""|(?P<escape>\\.)|(?P<end>\|\||&&|;|\||&(?!>)|\d*>>?(?:&\d)?|<)|(?P<plain>(?:[^\s'"\\;&|<>$]|\$(?!['"]))++)""",
     re.DOTALL,
 )
-_INNER = re.compile(r'\\([$`"\\\n])')
+_INNER = r'\\([$`"\\\n])'
 END = "\0"
 """Stands for the end of a command among the words of a script: a newline, `;`, `|`, `>` and so on."""
 
@@ -32,10 +32,10 @@ def quote(text: str) -> str:
 
     Characters that act on a terminal or are invisible are never written themselves: `printf` makes them.
     """
-    if not LINES_LIVE.search(text):
+    if not re.search(LINES_LIVE, text):
         return shlex.quote(text)
     parts, at = list[str](), 0
-    for run in LINES_LIVE.finditer(text):
+    for run in re.finditer(LINES_LIVE, text):
         parts += (shlex.quote(text[at : run.start()]) if run.start() > at else "", f'"{printed(run[0])}"')
         at = run.end()
     return "".join((*parts, shlex.quote(text[at:]) if at < len(text) else ""))
@@ -88,7 +88,7 @@ def _meant(name: str, piece: str) -> str:
         case "single":
             return piece[1:-1]
         case "double":
-            return _INNER.sub(lambda found: "" if found[1] == "\n" else found[1], piece.removeprefix("$")[1:-1])
+            return re.sub(_INNER, lambda found: "" if found[1] == "\n" else found[1], piece.removeprefix("$")[1:-1])
         case "ansi":
             escaped = re.sub(r"\\([\\eE])", lambda found: r"\x1b" if found[1] != "\\" else found[0], piece[2:-1])
             try:

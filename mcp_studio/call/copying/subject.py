@@ -151,11 +151,11 @@ async def with_outcome(subject: Subject, recording: Recording, number: int) -> S
     return replace(subject, outcome=recorded.answer, notes=(_ASKED,) if recorded.given else ())
 
 
-_SCHEME = re.compile(r"(?i)(bearer|basic|token) +")
-_FLAG = re.compile(r"--?([A-Za-z][\w-]*)(?:=|\Z)")
-_TAME = re.compile(r"[\w ./:@%+=,;?&*-]*", re.ASCII)
+_SCHEME = r"(?i)(bearer|basic|token) +"
+_FLAG = r"--?([A-Za-z][\w-]*)(?:=|\Z)"
+_TAME = r"(?a)[\w ./:@%+=,;?&*-]*"
 """Texts without special characters inside double quotes."""
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_NAME = r"[A-Za-z_][A-Za-z0-9_]*\Z"
 """Names that a shell takes for variables."""
 
 
@@ -222,12 +222,12 @@ def address_of(server: ServerConfig, kind: Kind) -> Address:
     command = [words(server.command, written.command, "COMMAND")]
     name = ""
     for number, value in enumerate(server.args):  # a word after `--token` is named after it
-        flag = _FLAG.match(value)
+        flag = re.match(_FLAG, value)
         source = written.args[number] if number < len(written.args) else value
         command.append(words(value, source, flag[1] if flag else name or f"ARGUMENT_{number + 1}"))
         name = flag[1] if flag and "=" not in value else ""
     env = {name: words(value, written.env.get(name, value), name) for name, value in server.env.items()}
-    env |= {name: (Variable(name, ""),) for name in server.inherit_env if name not in env and _NAME.match(name)}
+    env |= {name: (Variable(name, ""),) for name in server.inherit_env if name not in env and re.match(_NAME, name)}
     headers = {name: words(value, written.headers.get(name, value), name) for name, value in server.headers.items()}
     return Address(kind, tuple(command), env, server.cwd, words(server.url, written.url, "URL_SECRET"), headers)
 
@@ -249,7 +249,7 @@ def _literal(text: str, name: str, known: Sequence[str]) -> list[str | Variable]
     """The text between references; secrets in it become variables named after their place."""
     made = _variable_name(name)
     own = Variable(made, None, "", f"${{{made}}}")
-    if (scheme := _SCHEME.match(text)) and text in known:
+    if (scheme := re.match(_SCHEME, text)) and text in known:
         return [scheme[0], own]
     for secret in known:
         if holds(text, (secret,)):
@@ -267,7 +267,7 @@ def in_shell(words: Words) -> str:
     """A text as one shell word."""
     runs = [(plain, [*run]) for plain, run in groupby(words, key=lambda part: isinstance(part, str))]
     parts = [part for plain, run in runs for part in (["".join(map(str, run))] if plain else run)]
-    if len(parts) > 1 and all(isinstance(part, Variable) or _TAME.fullmatch(part) for part in parts):
+    if len(parts) > 1 and all(isinstance(part, Variable) or re.fullmatch(_TAME, part) for part in parts):
         return '"' + "".join(part if isinstance(part, str) else _dollar(part, braces=True) for part in parts) + '"'
     return "".join(quote(part) if isinstance(part, str) else f'"{_dollar(part)}"' for part in parts) or "''"
 
@@ -277,13 +277,13 @@ def _dollar(variable: Variable, braces: bool = False) -> str:
     if variable.default is None:
         return f"${{{variable.name}}}" if braces else f"${variable.name}"
     default = re.sub(r'([\\"$`}])', r"\\\1", variable.default)
-    default = LINES_LIVE.sub(lambda found: printed(found[0]), default)
+    default = re.sub(LINES_LIVE, lambda found: printed(found[0]), default)
     return f"${{{variable.name}{':-' if default else '-'}{default}}}"
 
 
 def assigned(env: Mapping[str, Words]) -> list[str]:
     """The shell words of `env` and its assignments; names are as foreign as values."""
-    pairs = [f"{name if _NAME.match(name) else quote(name)}={in_shell(words)}" for name, words in env.items()]
+    pairs = [f"{name if re.match(_NAME, name) else quote(name)}={in_shell(words)}" for name, words in env.items()]
     return ["env", *["--"] * any(name.startswith("-") for name in env), *pairs]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 _PLACES = {
     **dict.fromkeys(("read", "get", "complete"), "call"), "tasks": "call:tasks", "list": "listing",
     "skills": "listing:skills", "approvals": "safety:approvals", "audit": "safety:audit", "pins": "safety:pins",
-    "replay": "trace", "dev": "watch:dev", "run": "workflow", "worker": "workflow",
+    "replay": "trace", "dev": "watch:dev", "run": "workflow", "tap": "serve:tap", "worker": "workflow",
 }  # fmt: skip
 """Verbs that are not the function `run` of the module with their name."""
 

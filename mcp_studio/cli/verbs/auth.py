@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from mcp_studio.auth.accounts import Accounts
 from mcp_studio.auth.discovery import resource_or_none
-from mcp_studio.auth.hints import command, why_nobody
-from mcp_studio.auth.model import Account, see_to
+from mcp_studio.auth.hints import command, see_to, why_nobody
+from mcp_studio.auth.model import Account
 from mcp_studio.cli.engine import execute
 from mcp_studio.cli.questions import SignInController
 from mcp_studio.cli.targets import configured, select, with_secrets

@@ -6,48 +6,25 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import replace
-from functools import partial
-from typing import cast
 
-from mcp_studio.call.call import OUTCOMES, Call, CallOutcome, Cancelled, Succeeded, TimedOut, said_of
-from mcp_studio.call.copying.formats import copy_as
-from mcp_studio.call.copying.subject import subject_of
-from mcp_studio.call.load import MOST, MOST_AT_ONCE, Load, past_of_load
+from mcp_studio.call.call import Call, CallOutcome, Cancelled, TimedOut
 from mcp_studio.call.policy import tool_of
 from mcp_studio.catalog.listing import Ref, doubts_of
-from mcp_studio.cli.call_arguments import (
-    Intent,
-    Plan,
-    expanded,
-    form_of,
-    intent_of,
-    located,
-    plan_of,
-    refuse_wrong,
-    template_form,
-)
-from mcp_studio.cli.engine import Narration, connect_all, connected, end, execute, outcome_of
+from mcp_studio.cli.call_arguments import Intent, Plan, expanded, intent_of, located, plan_of, template_form
+from mcp_studio.cli.engine import Narration, connected, end, execute, outcome_of
 from mcp_studio.cli.grammar import VERBS
-from mcp_studio.cli.options import Options
 from mcp_studio.cli.targets import configured, of_server
 from mcp_studio.cli.terminal import Output
+from mcp_studio.cli.verbs import load
 from mcp_studio.errors import StudioError, UsageError
-from mcp_studio.jsontext import Json
-from mcp_studio.present import blocks, outcomes, units
-from mcp_studio.present.differences import difference_line
+from mcp_studio.present import blocks
 from mcp_studio.protocol.tasks import support_of
 from mcp_studio.protocol.views import ToolView
-from mcp_studio.schema.check import quick
 from mcp_studio.schema.field import Form
 from mcp_studio.session.connection import Limit, limit_of
 from mcp_studio.session.state import at_most
 from mcp_studio.session.tasks import Task
 from mcp_studio.studio import Studio
-from mcp_studio.trace.diff import diff
-
-_TOLD = 1.0
-"""Seconds between two progress lines."""
 
 
 def run(out: Output) -> int:
@@ -57,9 +34,10 @@ def run(out: Output) -> int:
     verb = plan.saved.verb if plan.saved else options.verb
     if verb == "complete" and not plan.pairs:
         raise UsageError("Which argument?", hint="mcp-studio complete SERVER.PROMPT ARGUMENT=START")
-    if options.flag("--repeat") and verb != "call":
-        raise UsageError("--repeat is for tools; this saved call is of something else.")
-    _counts(options)
+    if options.flag("--repeat"):
+        if verb != "call":
+            raise UsageError("--repeat is for tools; this saved call is of something else.")
+        load("variants").counts(options)
     if verb == "read":
         template_form(plan.name)  # fails if it is a template that cannot be used
     out.server = plan.server
@@ -69,7 +47,7 @@ def run(out: Output) -> int:
 
 async def _call(studio: Studio, plan: Plan, out: Output) -> int:
     if plan.on:
-        return await _on_many(studio, plan, out)
+        return await load("variants").on_many(studio, plan, out)
     options, ref = out.options, await located(studio, plan, out, "tool")
     found = studio.catalog.find(ref)
     doubts = doubts_of(studio.catalog.listing(ref.server, "tool").entries)
@@ -78,13 +56,13 @@ async def _call(studio: Studio, plan: Plan, out: Output) -> int:
         out.more["problem"] = studio.redactor.text(problem)
     intent = await intent_of(studio, plan, out, ref)
     if options.flag("--as"):
-        return _copied(studio, intent, "", out)
+        return load("variants").copied(studio, intent, "", out)
     if not options.flag("--unchecked"):
-        await _check(studio, intent)
+        await intent.check(studio)
     as_task = _is_task(studio, ref, tool_of(found), out)
     intent.save(studio, out)
     if options.flag("--repeat"):
-        return await _repeat(studio, intent, out, as_task)
+        return await load("variants").repeat(studio, intent, out, as_task)
     approved, ttl = options.flag("--yes"), options.seconds("--ttl")
     moves = options.flag("--failover")
     call = studio.call_tool(ref, intent.arguments, approved=approved, wants_task=as_task, ttl=ttl, failover=moves)
@@ -94,62 +72,14 @@ async def _call(studio: Studio, plan: Plan, out: Output) -> int:
     return end(await outcome_of(call, out), out)
 
 
-async def _check(studio: Studio, intent: Intent) -> None:
-    wrong = await studio.checker.check_arguments(intent.form, intent.arguments)
-    refuse_wrong(wrong, intent.arguments, str(intent.ref), hint="--unchecked sends them all the same.")
-
-
-def _texts(value: dict[str, Json]) -> dict[str, str]:
-    """Convert a prompt's arguments to strings, the only type that the protocol has for them."""
-    return {name: item if isinstance(item, str) else str(item) for name, item in value.items()}
-
-
-async def _on_many(studio: Studio, plan: Plan, out: Output) -> int:
-    """Make the same call on several servers at once. Prints each result compared with the first, and failed servers."""
-    options, failed = out.options, await connect_all(studio, out)
-    not_called = {name: ("unreachable", studio.redactor.text(error.message)) for name, error in failed.items()}
-    refs: list[Ref] = []
-    for ref in (Ref("tool", name, plan.name) for name in plan.on if name not in failed):
-        if studio.catalog.find(ref):
-            refs.append(ref)
-        elif options.value("--on") != "all":
-            not_called[ref.server] = ("no such tool", studio.catalog.missing(ref).message)
-    if not refs:
-        raise next(iter(failed.values()), UsageError(f"None of {', '.join(plan.on)} has the tool {plan.name}."))
-    first = await intent_of(studio, plan, out, refs[0])
-    intents = [first._replace(ref=ref, form=form_of(studio, ref)) for ref in refs]
-    for intent in () if options.flag("--unchecked") else intents:
-        await _check(studio, intent)
-    begin = partial(studio.call_tool, approved=options.flag("--yes"), stays=True)
-    calls = [one.begun(studio, begin(one.ref, one.arguments)) for one in intents]
-    ends = await asyncio.gather(*(call.wait() for call in calls))
-    base = getattr(ends[0], "result", None)
-    rows, facts = list[tuple[str, ...]](), list[Json]()
-    for ref, outcome in zip(refs, ends, strict=True):
-        result = getattr(outcome, "result", None)
-        found = [difference_line(one) for one in diff(base, result)]
-        beside = "" if ref is refs[0] else units.plural(len(found), "difference") if found else "the same"
-        rows.append((ref.server, OUTCOMES[type(outcome)], f"{outcome.ms:,.1f} ms", beside or said_of(outcome)))
-        rows += [("", "", "", line) for line in found]
-        facts.append({"server": ref.server, "outcome": OUTCOMES[type(outcome)], "ms": round(outcome.ms, 1),
-                      "said": said_of(outcome) or None, "result": result, "differences": [*found]})  # fmt: skip
-    for name, (outcome, said) in not_called.items():
-        rows.append((name, outcome, "", said))
-        facts.append({"server": name, "outcome": outcome, "ms": None, "said": said, "result": None, "differences": []})
-    out.table(rows)
-    if wrong := len(not_called) + sum(not isinstance(one, Succeeded) for one in ends):
-        return out.fail(StudioError(f"{wrong} of the calls failed."), {"result": facts})
-    return out.done(facts)
-
-
 async def _get(studio: Studio, plan: Plan, out: Output) -> int:
     ref = await located(studio, plan, out, "prompt")
     intent = await intent_of(studio, plan, out, ref)
     if out.options.flag("--as"):
-        return _copied(studio, intent, "", out)
-    refuse_wrong(quick(intent.form, intent.arguments), intent.arguments, str(ref))
+        return load("variants").copied(studio, intent, "", out)
+    await intent.check(studio)
     intent.save(studio, out)
-    call = intent.begun(studio, studio.get_prompt(ref, _texts(intent.arguments)))
+    call = intent.begun(studio, studio.get_prompt(ref, intent.texts))
     return end(await outcome_of(call, out), out, blocks.messages_text)
 
 
@@ -164,31 +94,10 @@ async def _read(studio: Studio, plan: Plan, out: Output) -> int:
         intent = await intent_of(studio, plan, out, Ref("template", server, plan.name), form)
         uri = expanded(plan.name, form, intent.arguments)
     if options.flag("--as"):
-        return _copied(studio, intent, uri, out)
+        return load("variants").copied(studio, intent, uri, out)
     intent.save(studio, out)
     call = intent.begun(studio, studio.read_resource(server, uri, fresh=options.flag("--no-cache")))
     return end(await outcome_of(call, out), out, blocks.resource_text)
-
-
-def _copied(studio: Studio, intent: Intent, uri: str, out: Output) -> int:
-    """With `--as FORM`, print the call in that form instead of making it.
-
-    Raises:
-        StudioError: this call cannot be written in that form.
-    """
-    options, ref = out.options, intent.ref
-    if uri:
-        ref, value = Ref("resource", ref.server, ref.name), None
-    else:
-        value = cast("Json", _texts(intent.arguments) if ref.kind == "prompt" else intent.arguments)
-    subject = subject_of(studio.manager, studio.catalog, ref, value, uri=uri, task=options.flag("--task"))
-    subject = replace(subject, hidden=intent.hidden)
-    copy = copy_as(subject, options.value("--as"), secrets=options.flag("--with-secrets"))
-    if copy.why_not:
-        raise StudioError(copy.why_not)
-    out.note(*copy.remarks)
-    out.data(copy.text.removesuffix("\n"))
-    return out.done({"form": copy.id, "text": copy.text, "remarks": list(copy.remarks)})
 
 
 async def _complete(studio: Studio, plan: Plan, out: Output) -> int:
@@ -226,71 +135,6 @@ def _leave(call: Call) -> None:
     """Stop waiting for the call once it has become a task."""
     if call.as_task is not None and not call.let_go and not call.as_task.done:
         call.leave()
-
-
-def _counts(options: Options) -> tuple[int, int]:
-    """Return how many calls to make, and how many of them at a time."""
-    return options.count("--repeat", MOST) or 1, options.count("--concurrency", MOST_AT_ONCE) or 1
-
-
-async def _repeat(studio: Studio, intent: Intent, out: Output, task: bool) -> int:
-    """Make the calls and print the statistics.
-
-    Returns:
-        0 if all succeeded, 5 if the worst were failures of tools, 130 if interrupted, 6 if not approved, otherwise 1.
-    """
-    options, ref, arguments = out.options, intent.ref, intent.arguments
-    total, at_once = _counts(options)
-    denied = await studio.caller.consent(ref, arguments, total, at_once, approved=options.flag("--yes"))
-    if denied is not None:
-        return end(denied, out)
-    ttl = options.seconds("--ttl")
-    load = Load(partial(studio.call_tool, ref, arguments, approved=True, wants_task=task, ttl=ttl), total, at_once)
-    began = time.time()
-    interrupted = await _watched(load, out)
-    studio.memory.history.put(past_of_load(load, ref, arguments, began, "command line"), intent.secrets)
-    return _ended(load, out, interrupted)
-
-
-async def _watched(load: Load, out: Output) -> bool:
-    """Run the calls and print the progress. Returns whether somebody interrupted them."""
-    running = asyncio.ensure_future(load.run())
-    try:
-        while not (await asyncio.wait((running,), timeout=_TOLD))[0]:
-            out.note(f"  {load.line()}")
-        running.result()
-    except asyncio.CancelledError:
-        load.stop("interrupted")
-        await asyncio.wait((running,))
-        if (task := asyncio.current_task()) is not None:
-            task.uncancel()
-        return True
-    return False
-
-
-def _ended(load: Load, out: Output, interrupted: bool) -> int:
-    out.ms = load.seconds * 1000
-    out.warn(*load.problems)
-    if refused := out.asker.refused:
-        out.warn(f"{units.plural(len(refused), 'question')} had no answer: {refused[0].message}")
-    figures = load.figures()
-    out.data(_text(load, figures))
-    if interrupted:
-        return out.interrupted(result=figures)
-    if not load.wrong and not load.why:
-        return out.done(figures)
-    words = f"{load.wrong:,} of {load.done:,} calls failed{f'; it ended early: {load.why}' if load.why else ''}."
-    only_tools = load.wrong == load.outcomes["tool error"] and not load.why
-    return out.fail((outcomes.ToolError if only_tools else StudioError)(words), {"result": figures})
-
-
-def _text(load: Load, figures: dict[str, Json]) -> str:
-    """The figures as lines."""
-    lines = [f"{load.done:,} calls, {load.at_once:,} at once, in {load.seconds:.2f} s: {load.rate:,.1f} a second", ""]
-    lines += [f"  {name:<12}{count:>12,}" for name, count in [*load.outcomes.most_common(), ("bytes", load.bytes)]]
-    if load.durations.count:
-        lines += ["", *(f"  {name:<12}{ms:>12,.2f} ms" for name, ms in figures["ms"].items())]
-    return "\n".join([*lines, "", *(f"  {count:>8,}x  {text}" for count, text in load.errors)]).rstrip()
 
 
 # Tasks

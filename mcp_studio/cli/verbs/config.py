@@ -21,14 +21,13 @@ from mcp_studio.config.model import Config, Keeping, Problem, ServerConfig, Sour
 from mcp_studio.config.secrets import map_texts, offers
 from mcp_studio.config.servers import changed, to_table, wrong_address
 from mcp_studio.config.table import nearest
-from mcp_studio.errors import ConfigError, InputNeeded, UsageError
+from mcp_studio.errors import ConfigError, InputNeeded, UsageError, VaultRefused
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
 from mcp_studio.paths import Paths
 from mcp_studio.present import definition, units
 from mcp_studio.safetext import safe
 from mcp_studio.vault import keyring
-from mcp_studio.vault.base import VaultRefused
 
 _HELP = "mcp-studio config --help"
 

@@ -8,15 +8,15 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 from mcp_studio.call.call import Succeeded
 from mcp_studio.call.history import History, Past
-from mcp_studio.call.saved import SavedCall
+from mcp_studio.call.saved import SavedCall, folders
 from mcp_studio.call.skills import WORDS, SkillReading
 from mcp_studio.catalog.listing import KINDS, EntryKind, doubts_of, problems_of, salvage
 from mcp_studio.catalog.refresh import list_page
 from mcp_studio.catalog.skills import Skill, offered
-from mcp_studio.cli.call_arguments import saved_folders
 from mcp_studio.cli.engine import connect_all, connected, end, execute, ready
 from mcp_studio.cli.targets import configured, of_server, select, state_text
 from mcp_studio.cli.terminal import Output, clock, entry_rows
@@ -195,7 +195,7 @@ def _history(config: Config, names: list[str], out: Output) -> int:
 
 def _saved_calls(config: Config, out: Output) -> int:
     """Print the saved calls. Unusable ones only cause a warning."""
-    loaded = saved_folders(config).load()
+    loaded = folders(Paths.default(), Path.cwd(), config.settings.calls).load()
     rows = [_saved_row(one) for one in loaded.calls]
     out.warn(*loaded.failed)
     failed: list[Json] = [problem._asdict() for problem in loaded.failed]

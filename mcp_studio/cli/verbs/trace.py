@@ -29,8 +29,8 @@ from mcp_studio.config.model import Config
 from mcp_studio.errors import ConfigError, StudioError, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.paths import Paths
-from mcp_studio.present import differences, error_groups, metrics, units
-from mcp_studio.present.trace import entry_json, session_json, tree_json
+from mcp_studio.present import error_groups, metrics, units
+from mcp_studio.present.trace import difference_line, entry_json, session_json, tree_json
 from mcp_studio.redact import MARK
 from mcp_studio.safetext import safe
 from mcp_studio.schema.place import get_or_none, put
@@ -262,7 +262,7 @@ def _diff(recording: Recording, out: Output) -> int:
     if len(given) != 2:
         raise UsageError("--diff takes two numbers: --diff 17,23", hint="The first column of the table has them.")
     old, new = _bodies(recording, *(_number(recording, text) for text in given))
-    lines = [out.redactor.text(differences.difference_line(one, 100)) for one in asyncio.run(compare(old, new))]
+    lines = [out.redactor.text(difference_line(one, 100)) for one in asyncio.run(compare(old, new))]
     facts: Json = {"same": not lines, "differences": lines}
     return out.listing([(line,) for line in lines], facts, empty="they are the same, but for ids and times")
 
@@ -488,7 +488,7 @@ def _print_result(result: Result, several: bool, out: Output) -> None:
     times = " → ".join(f"{ms:.0f} ms" for ms in (step.ms, result.ms) if ms is not None)
     said = f"  {result.said}" if result.said else f"  {times}" if times else ""
     out.data(out.redactor.text(f"{result.verdict:<8} {f'{step.server}: ' * several}{step.subject}{said}"))
-    out.data(*(f"         {differences.difference_line(one)}" for one in result.differences))
+    out.data(*(f"         {difference_line(one)}" for one in result.differences))
     out.flush()
 
 

@@ -15,8 +15,9 @@ from pathlib import Path
 
 from mcp_studio.call.call import Succeeded
 from mcp_studio.call.reload import Reloader, Round
+from mcp_studio.call.saved import folders
 from mcp_studio.catalog.listing import KINDS
-from mcp_studio.cli.call_arguments import expanded, saved_folders, template_form, with_pairs
+from mcp_studio.cli.call_arguments import expanded, template_form, with_pairs
 from mcp_studio.cli.engine import connect_all, connected, execute
 from mcp_studio.cli.targets import configured, of_server, select
 from mcp_studio.cli.terminal import Output
@@ -24,7 +25,7 @@ from mcp_studio.errors import StudioError, Unreachable, UsageError
 from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.paths import read_object
 from mcp_studio.present import blocks, outcomes, units
-from mcp_studio.present.differences import difference_line
+from mcp_studio.present.trace import difference_line
 from mcp_studio.safetext import safe
 from mcp_studio.sandbox.file_watch import FileWatch
 from mcp_studio.schema.field import Form
@@ -232,7 +233,7 @@ def dev(out: Output) -> int:
 
 async def _rounds(studio: Studio, server: str, ignore: Ignore, out: Output) -> int:
     options = out.options
-    places, anywhere = saved_folders(studio.config), options.command is not None
+    places, anywhere = folders(studio.paths, Path.cwd(), studio.config.settings.calls), options.command is not None
     reloader = Reloader(studio.caller, places, server, anywhere)
     reloader.approved, reloader.ignore = options.flag("--yes"), ignore
     if file := options.value("--baseline"):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, dumps, loads, mapping
-from mcp_studio.present.differences import difference_line
+from mcp_studio.present.trace import difference_line
 from mcp_studio.protocol.versions import (
     HANDSHAKE_VERSIONS,
     LATEST_HANDSHAKE,

@@ -13,10 +13,10 @@ from mcp_studio.safetext import hidden_in
 from mcp_studio.trace.lint.methods import INPUT_REQUESTS, check_asking, declares
 from mcp_studio.trace.lint.rules import Spot, escaped, kind_of, quoted
 
-_TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_TOOL_NAME = r"[A-Za-z0-9_.-]{1,128}"
+_SCHEME = r"[A-Za-z][A-Za-z0-9+.-]*:"
 _LABEL = r"[A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?"
-_META_KEY = re.compile(rf"({_LABEL}(\.{_LABEL})*/)?([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?")
+_META_KEY = rf"({_LABEL}(\.{_LABEL})*/)?([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?"
 _ITEMS = 5_000
 """The most items of one result that are checked."""
 _NAMES = 20_000
@@ -143,7 +143,7 @@ def _item(method: str, item: dict[str, Json], where: str, version: str, pages: P
 
 def _tool(tool: dict[str, Json], name: str, where: str, version: str) -> Iterator[Spot]:
     identity = tool.get("name")
-    if isinstance(identity, str) and not _TOOL_NAME.fullmatch(identity):
+    if isinstance(identity, str) and not re.fullmatch(_TOOL_NAME, identity):
         text = f"The name of {name} is not 1 to 128 of the characters A-Z a-z 0-9 _ - ."
         yield Spot("tool-name", text, f"{where}/name", "server/tools#tool-names")
     schema = tool.get("inputSchema")
@@ -156,7 +156,7 @@ def _tool(tool: dict[str, Json], name: str, where: str, version: str) -> Iterato
 
 def _uri(item: dict[str, Json], where: str) -> Iterator[Spot]:
     uri = item.get("uri")
-    if isinstance(uri, str) and not _SCHEME.match(uri):
+    if isinstance(uri, str) and not re.match(_SCHEME, uri):
         yield Spot("resource-uri", f"{quoted(uri)} is no URI: it has no scheme.", f"{where}/uri")
 
 
@@ -172,7 +172,7 @@ def _icons(item: dict[str, Json], name: str, where: str) -> Iterator[Spot]:
 def _meta(item: dict[str, Json], name: str, where: str) -> Iterator[Spot]:
     """Specification, basic, "_meta": keys are names with an optional prefix."""
     for key in list(mapping(item["_meta"]))[:_KEYS] if "_meta" in item else ():
-        if not _META_KEY.fullmatch(key):
+        if not re.fullmatch(_META_KEY, key):
             yield Spot("meta-key", f"{quoted(key)} is no valid key of _meta of {name}.", f"{where}/_meta")
 
 
@@ -203,7 +203,7 @@ def _input_required(method: str, result: dict[str, Json], client: Json) -> Itera
             yield Spot("input-required", f"{quoted(wanted)} cannot be asked for in a result.", where)
 
 
-_ORDERS = re.compile(
+_ORDERS = (
     r"(?is)\b(?:ignore|disregard|forget)\b.{0,40}\b(?:instructions?|rules|prompts?)\b"
     r"|\bdo(?:n't| not) (?:tell|inform|mention|reveal|show)\b.{0,30}\b(?:user|person|human|anyone)\b"
     r"|\bsystem prompt\b|<(?:important|system|secret|instructions?)>"
@@ -219,7 +219,7 @@ _READ = 20_000
 def caution_of(definition: Mapping[str, Json]) -> str:
     """A sentence on suspicious texts in a definition, including its arguments; empty where there are none."""
     text = dumps([definition.get(key) for key in _TEXTS]).decode("utf-8", "replace")[:_READ]
-    found = _ORDERS.search(text)
+    found = re.search(_ORDERS, text)
     cautions = [f'its description gives orders to a model ("{" ".join(found[0].split())[:60]}")'] if found else []
     if not text.isascii() and hidden_in(text):
         cautions.append("its description has characters that cannot be seen")

@@ -59,7 +59,6 @@ _RESULTS = 64 << 20
 class CallPane(Pane, scope="call"):
     """The entry under the catalog's cursor: its description, its form, its value as JSON, its schema, its history."""
 
-    DEFAULT_CLASSES = "-empty"
     number = 3
     button = getters.query_one("#submit", Button)
     task_switch = getters.query_one("#as-task", Checkbox)
@@ -113,6 +112,7 @@ class CallPane(Pane, scope="call"):
 
     def on_mount(self) -> None:
         self.show_title("Call")
+        self._arrange(False)
 
     def entry_point(self) -> Widget:
         if self.tab != "form":
@@ -154,11 +154,17 @@ class CallPane(Pane, scope="call"):
             self.server, self.draft = server, None
             self.go_to_tab("form")
             self.query_one("#call-form").scroll_home(animate=False)
-            self.add_class("-empty").set_class(server in self.app.studio.manager.names(), "-server")
+            self._arrange(server in self.app.studio.manager.names())
             self.show_title(server or "Call")
             self.show_note("")
             self._draw_server()
             self.tell_result()
+
+    def _arrange(self, server: bool) -> None:
+        """Show what belongs to an entry, or to a server. Classes would restyle everything in the pane."""
+        for part in self.query("#call-head, #call-actions, #notice, FormView"):
+            part.display = self.draft is not None
+        self.query_one("#server-actions").display = server
 
     def _draw_server(self) -> None:
         """Show state, error and offers of the server; the first button offers the remedy."""
@@ -264,11 +270,11 @@ class CallPane(Pane, scope="call"):
         self.button.variant = "error" if risky else "primary"
         self.button.refresh(layout=True)
         (self.tabs_line.hide if isinstance(view, ResourceView) else self.tabs_line.show)("json")
-        self.remove_class("-empty", "-server")
+        self._arrange(False)
 
     def tell_result(self, *, elsewhere: bool = False, started: bool = False) -> None:
         """Let the result pane show the newest call, for which the form leaves more room."""
-        self.set_class(self.call is not None, "-called")
+        self.mark("-called", self.call is not None)
         self.post_message(self.Shown(self.draft, self.call, elsewhere, started))
 
     # What changed in the stores
@@ -320,13 +326,10 @@ class CallPane(Pane, scope="call"):
             case "history":
                 views.append(HistoryList(draft.entry.ref, self.saved))
             case "schema":
-                schema = JsonView()
-                schema.show(dumps(draft.entry.view.raw))
-                views.append(Findable(schema))
+                views.append(Findable(JsonView(dumps(draft.entry.view.raw))))
             case "about":
-                about, changes = TextView(), definition.changes(draft.change, draft.entry)
-                about.show(definition.about(draft.entry, draft.value, draft.mirrors) + changes)
-                views.append(Findable(about))
+                changes = definition.changes(draft.change, draft.entry)
+                views.append(Findable(TextView(definition.about(draft.entry, draft.value, draft.mirrors) + changes)))
             case _:
                 self.form.set_value(draft.value)
         self.run_worker(partial(self._put, views, self.has_focus_within), group="tab", exclusive=True)
@@ -410,8 +413,7 @@ class CallPane(Pane, scope="call"):
         if len(names) > 1:
             self._submit(lambda draft: self.app.push_screen(CallOn(draft, names)), again="")
         else:
-            none = "No other server has this tool." if self.draft is not None else "No tool selected."
-            self.app.say(none, "warning")
+            self.app.say("No other server has this tool." if self.draft is not None else "No tool selected.", "warning")
 
     def _submit(self, then: Callable[[CallDraft], object], again: str = "send anyway") -> None:
         """Do something with the draft after it has been checked and its server is connected."""
@@ -472,16 +474,13 @@ class CallPane(Pane, scope="call"):
         self._follow(draft, call, started=True)
 
     def _follow(self, draft: CallDraft, call: Call, *, started: bool = False) -> None:
-        def changed(one: Call) -> None:
-            self.call_later(self._call_changed, draft.key, one, ended=one.over.is_set())
-
         self.calls = {draft.key: call} | {key: one for key, one in self.calls.items() if key != draft.key}
         room = _RESULTS
         for key, one in tuple(self.calls.items()):  # the newest first
             room -= max(one.outcome.size, _RESULTS // 20) if one.outcome is not None else 0
             if one.outcome is not None and room < 0:
                 del self.calls[key]
-        call.changed.connect(changed)
+        call.changed.connect(lambda one: self.call_later(self._call_changed, draft.key, one, ended=one.over.is_set()))
         self.tell_result(started=started)
 
     def show_task(self, task: Task, entry: Entry) -> None:

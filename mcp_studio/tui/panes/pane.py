@@ -66,11 +66,15 @@ class Pane(Vertical):
         self.filter.value = ""
         self.filter.display = False
 
-    def on_descendant_focus(self) -> None:
-        """Show in the frame whether the focus is inside; `:focus-within` would restyle everything inside, too."""
-        if self.has_focus_within != self.has_class("-focused"):
-            self.set_class(self.has_focus_within, "-focused", update=False)
+    def mark(self, name: str, on: bool) -> None:
+        """Set a class that changes the frame alone; `set_class` would restyle everything inside, too."""
+        if on != self.has_class(name):
+            self.set_class(on, name, update=False)
             self.app.stylesheet.apply(self)
+
+    def on_descendant_focus(self) -> None:
+        """Show in the frame whether the focus is inside."""
+        self.mark("-focused", self.has_focus_within)
 
     on_descendant_blur = on_descendant_focus
 

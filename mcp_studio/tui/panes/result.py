@@ -139,7 +139,6 @@ class ResultPane(Pane, scope="result"):
         self._draw_view()
         self._draw_status()
         self.call_after_refresh(self._draw_status)  # only now is the width of the tabs known
-        self.set_class(shown, "-shown")
 
     def _offer_tabs(self, result: Json) -> None:
         """Show the tabs of this result, and activate the entry's last tab if the result has it."""

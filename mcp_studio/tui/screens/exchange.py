@@ -19,7 +19,7 @@ from mcp_studio.call.replay.runner import VERDICTS, Replayer, Result, summary
 from mcp_studio.errors import UsageError
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.present import units
-from mcp_studio.present.differences import difference_line
+from mcp_studio.present.trace import difference_line
 from mcp_studio.safetext import safe
 from mcp_studio.trace.diff import Ignore, value_of
 from mcp_studio.trace.message import MARKED, Recording, WireMessage

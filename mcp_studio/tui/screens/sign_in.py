@@ -14,7 +14,8 @@ from textual.widget import Widget
 from textual.widgets import Button, Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from mcp_studio.auth.model import AuthStep, port_kept
+from mcp_studio.auth.hints import port_kept
+from mcp_studio.auth.model import AuthStep
 from mcp_studio.auth.signin import SignIn
 from mcp_studio.config.model import Keeping, ServerConfig
 from mcp_studio.errors import StudioError

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from textual.message import Message
 
 from mcp_studio.jsontext import Json, printable
-from mcp_studio.present.differences import difference_line
+from mcp_studio.present.trace import difference_line
 from mcp_studio.present.units import plural
 from mcp_studio.safetext import safe
 from mcp_studio.trace.diff import USUAL, Difference, Ignore, diff, path_text
