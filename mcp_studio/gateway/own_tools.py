@@ -150,6 +150,9 @@ class OwnTools:
         if not _NAME.fullmatch(name) or name.lower() in taken or name.lower().startswith("mcp__"):
             hint = "Letters, digits, _ and - make a name, and it is none of a tool that there is."
             raise UsageError(f"A tool cannot be registered as {name[:80]!r}.", hint=hint)
+        schema: dict[str, Json] = {"type": "object", **arguments.get("input_schema", {})}
+        if schema["type"] != "object":
+            raise UsageError(f"The input_schema of {name} has to be of type object.")
         if len(dumps(cast("Json", arguments))) > _LARGEST:
             raise UsageError(f"{name} is too large: more than {_LARGEST // 1024} KB.")
         mark = _mark(client)
@@ -158,7 +161,7 @@ class OwnTools:
         tags = (mark, *(tag for tag in arguments.get("tags", ()) if not tag.startswith(_CLIENT)))
         record = ToolRecord(
             name, description=arguments["description"], tags=tags, category=arguments.get("category", ""),
-            input_schema=arguments.get("input_schema") or {"type": "object"}, source="program",
+            input_schema=schema, source="program",
         )  # fmt: skip
         self._registry.add([record], replace_own=False)
         return _answer({"registered": name})

@@ -74,6 +74,7 @@ async def test_an_agent_finds_reads_and_calls_a_tool(era: str) -> None:
             ("call_tool", {"tool_name": "raw.echo", "arguments": {}}, "There is no tool"),
             ("call_tool", {"tool_name": "brew_tea"}, "description only"),
             ("list_tools_by_category", {"category": "nothing"}, "no category"),
+            ("register_tool", {"name": "x", "description": "", "input_schema": {"type": "array"}}, "of type object"),
         ):
             wrong = await client.call_tool(tool, arguments)
             assert wrong.is_error and said in text(wrong), (tool, arguments, text(wrong))
@@ -85,7 +86,11 @@ def test_the_account_of_tokens_says_what_a_search_spares() -> None:
     done = subprocess.run(python_program("-m", "mcp_studio", *words), capture_output=True, text=True, env=environment())
     assert done.returncode == 0, done.stderr
     account = json.loads(done.stdout)["result"]
-    assert account["total"] == sum(account["servers"].values()) > account["search"] > 0
+    of, total = account["servers"], account["total"]
+    assert list(of) == ["demo", "raw"], "the largest comes first"
+    for part in ("tools", "definitions", "results"):
+        assert total[part] == sum(one[part] for one in of.values())
+    assert total["definitions"] > total["search"] > 0 < of["raw"]["search"] < of["demo"]["search"]
     assert account["largest"]["schema"][0]["tool"] == "demo.form_forty"
     assert account["tokenizer"]
 
