@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any, cast
@@ -21,6 +21,7 @@ from mcp_studio.gateway.clients import Client, Session, Sessions
 from mcp_studio.gateway.directory import Directory, Offer
 from mcp_studio.gateway.exchange import Context, Exchange, current
 from mcp_studio.jsontext import Json, mapping
+from mcp_studio.present.metrics import metrics_of
 from mcp_studio.present.outcomes import failure
 from mcp_studio.protocol.events import RequestId
 from mcp_studio.protocol.tasks import related_task
@@ -39,6 +40,8 @@ _PATIENCE = 10.0
 """Seconds for a client to tell its roots."""
 _CHECKS = 10
 """Results of one tool that are compared with its outputSchema in a second: a check takes as long as a call."""
+_COUNTING = 1.0
+"""Seconds for counting what the trace holds, at the end."""
 _PARKED = 200
 """Calls that wait for clients of the stateless era to come back with answers."""
 
@@ -63,6 +66,7 @@ class Gateway:
         self.on_task: Callable[[Exchange], dict[str, Any]] | None = None
         """Answers a call that became a task, for a client that supports tasks."""
         self._approved = approved
+        self._alone = alone
         self._checks = Recent()
         self._open: list[Exchange] = []
         self._parked: dict[str, Exchange] = {}
@@ -91,17 +95,25 @@ class Gateway:
             async with asyncio.timeout(_READY):
                 await asyncio.gather(*map(one, manager.names()))
 
-    def accounts(self) -> Iterator[str]:
-        """The tokens that searching has saved the clients' models, as a sentence per client that has searched."""
-        for one in self.clients:
-            if one.spared:
-                yield (
-                    f"{one.name} was given {one.read:,} tokens to find tools; all definitions, as often as it listed "
-                    f"tools, are {one.spared:,} ({tokenizer().name})"
-                )
+    def report(self) -> list[str]:
+        """What clients' models were given to read, in sentences; they are in the trace too."""
+        self.studio.numbers.look(_COUNTING)
+        results = sum(one.result_tokens for one in metrics_of(self.studio.numbers, {}, {}))
+        sentences = [
+            f"{one.name} was given {one.read:,} tokens to find tools; all definitions, as often as it listed tools, "
+            f"are {one.spared:,} ({tokenizer().name})"
+            for one in self.clients
+            if one.spared
+        ]
+        sentences += [f"the results of tools are about {results:,} tokens, by their length"] if results else []
+        for sentence in sentences:
+            self.studio.trace.add("", "none", "note", sentence.encode(), "tokens")
+        return sentences
 
     def client_of(self, ctx: Context) -> Client:
-        """The client that sent a request."""
+        """The client that sent a request; over standard input and output it has the name that it gives itself."""
+        if self._alone and (params := ctx.session.client_params):
+            self.client.name = safe(params.client_info.name, 80).strip() or self.client.name
         scope = getattr(ctx.request, "scope", {})
         return scope.get("mcp_studio.client", self.client)
 

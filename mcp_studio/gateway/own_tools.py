@@ -62,8 +62,8 @@ class OwnTools:
     def listed(self, client: Client, definitions: list[dict[str, Any]]) -> None:
         """Count that a client got these definitions instead of all tools that it sees."""
         offers = self._gateway.directory.offers("tool")
-        instead = [one.definition for one in offers.values() if client.sees(one.ref)]
-        self._gateway.studio.spawn(self._account(client, definitions, instead))
+        instead = [_for_models(one.definition) for one in offers.values() if client.sees(one.ref)]
+        self._gateway.studio.spawn(self._account(client, [*map(_for_models, definitions)], instead))
 
     async def _account(self, client: Client, content: list[Any], instead: list[Any]) -> None:
         """Count the tokens that a client reads, in the background."""
@@ -190,6 +190,11 @@ _CLIENT = "client:"
 def _mark(client: Client) -> str:
     """The tag of the tools that a client has registered: only this client finds them."""
     return f"{_CLIENT}{client.name}"
+
+
+def _for_models(definition: dict[str, Any]) -> dict[str, Any]:
+    """The part of a definition that clients show to models."""
+    return {key: definition.get(key) for key in ("name", "description", "inputSchema")}
 
 
 def _unknown(name: str) -> UsageError:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from typing import Any
 
+import mcp_types as types
 import pytest
 from mcp import Client
 
@@ -93,6 +95,31 @@ def test_the_account_of_tokens_says_what_a_search_spares() -> None:
     assert total["definitions"] > total["search"] > 0 < of["raw"]["search"] < of["demo"]["search"]
     assert account["largest"]["schema"][0]["tool"] == "demo.form_forty"
     assert account["tokenizer"]
+
+
+async def test_clients_over_standard_input_and_output_are_told_apart_by_their_names() -> None:
+    file = configured("register = true")
+    for name, known in (("ann", set[str]()), ("bob", set[str]()), ("ann", {"tea_of_ann"})):
+        async with on_stdio(file, client_info=types.Implementation(name=name, version="1")) as client:
+            found = await _value(client, "search_tools", query="brews tea", limit=100)
+            assert {tool["name"] for tool in found["tools"] if "tea" in tool["name"]} == known
+            if not known:
+                await _value(client, "register_tool", name=f"tea_of_{name}", description="Brews tea.")
+
+
+async def test_a_session_records_what_its_client_was_given_and_spared() -> None:
+    file = configured()
+    async with on_stdio(file, client_info=types.Implementation(name="ann", version="1")) as client:
+        for _ in range(2):
+            await client.list_tools()
+        await _value(client, "search_tools", query="books")
+        await client.call_tool("call_tool", {"tool_name": "demo.list_books"})
+    told = cli("trace", "last", "method:tokens", "--jsonl").out
+    found = re.search(r"ann was given ([\d,]+) tokens to find tools; all definitions, .* are ([\d,]+)", told)
+    assert found is not None and "results of tools are about" in told, told
+    given, spared = (int(count.replace(",", "")) for count in found.groups())
+    total = cli("list", "--tokens", "--config", str(file), "--json").json["result"]["total"]
+    assert spared == 2 * total["definitions"] > given > 0 < total["results"]
 
 
 def test_a_client_gets_the_gateway_into_its_file_and_nobody_overwrites_anything(tmp_path: Any) -> None:
