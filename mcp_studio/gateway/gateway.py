@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any, cast
@@ -16,11 +16,11 @@ from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, ListRootsRequest, ListRoot
 from mcp_studio.call.call import CallOutcome, Cancelled, Rejected, Succeeded, ToolFailed
 from mcp_studio.catalog.listing import EntryKind, Ref
 from mcp_studio.config.model import GatewayClient, Root
-from mcp_studio.errors import StudioError
+from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.gateway.clients import Client, Session, Sessions
 from mcp_studio.gateway.directory import Directory, Offer
 from mcp_studio.gateway.exchange import Context, Exchange, current
-from mcp_studio.jsontext import Json, mapping
+from mcp_studio.jsontext import Json, dumps, mapping
 from mcp_studio.present.metrics import metrics_of
 from mcp_studio.present.outcomes import failure
 from mcp_studio.protocol.events import RequestId
@@ -31,6 +31,7 @@ from mcp_studio.session.inbox import InputRequest, Recent
 from mcp_studio.session.logs import LogMessage, rank_of, set_level
 from mcp_studio.session.server_requests import carrier
 from mcp_studio.studio import Studio
+from mcp_studio.toolset.registry import Queue
 from mcp_studio.toolset.tokens import search_tools, tokenizer
 
 _READY = 10.0
@@ -40,8 +41,8 @@ _PATIENCE = 10.0
 """Seconds for a client to tell its roots."""
 _CHECKS = 10
 """Results of one tool that are compared with its outputSchema in a second: a check takes as long as a call."""
-_COUNTING = 1.0
-"""Seconds for counting what the trace holds, at the end."""
+_COUNTING = 2.0
+"""Seconds for counting at the end."""
 _PARKED = 200
 """Calls that wait for clients of the stateless era to come back with answers."""
 
@@ -68,6 +69,8 @@ class Gateway:
         self._approved = approved
         self._alone = alone
         self._checks = Recent()
+        self._queue = Queue(1)
+        self._counted = self._queue.submit(lambda: None)
         self._open: list[Exchange] = []
         self._parked: dict[str, Exchange] = {}
         self._seen: set[int] = set()
@@ -95,8 +98,21 @@ class Gateway:
             async with asyncio.timeout(_READY):
                 await asyncio.gather(*map(one, manager.names()))
 
+    def count(self, client: Client, read: Iterable[Any], instead: Iterable[Any] = ()) -> None:
+        """Count the tokens that a client got, and those of what it did not need to get, in a thread."""
+
+        def work() -> None:
+            tokens = tokenizer().tokens
+            client.read += sum(tokens(dumps(one).decode("utf-8", "replace")) for one in read)
+            client.spared += sum(tokens(dumps(one).decode("utf-8", "replace")) for one in instead)
+
+        with suppress(UsageError):  # too many already wait
+            self._counted = self._queue.submit(work)
+
     def report(self) -> list[str]:
         """What clients' models were given to read, in sentences; they are in the trace too."""
+        with suppress(TimeoutError):
+            self._counted.result(_COUNTING)
         self.studio.numbers.look(_COUNTING)
         results = sum(one.result_tokens for one in metrics_of(self.studio.numbers, {}, {}))
         sentences = [
