@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import NamedTuple
 
@@ -156,13 +157,15 @@ class Catalog:
         self.seen = Baselines()
         self.skills = SkillCatalog()
         self._listings: dict[str, dict[EntryKind, Listing]] = {}
-        self._away: dict[tuple[str, EntryKind], Listing] = {}
-        """The last entries of servers that have failed."""
+        self._named: dict[tuple[str, EntryKind], Mapping[str, list[Entry]]] = {}
+        """The entries of each listing by name; those of a failed server are its last ones."""
 
     def put(self, listing: Listing) -> None:
         """Replace a listing."""
-        if listing.state == "fresh":
-            self._away.pop((listing.server, listing.kind), None)
+        if listing.entries or listing.state == "fresh":
+            named = self._named[listing.server, listing.kind] = defaultdict[str, list[Entry]](list)
+            for entry in listing.entries:
+                named[entry.ref.name].append(entry)
         self._listings.setdefault(listing.server, {})[listing.kind] = listing
         self.changed.emit((listing.server, listing.kind))
 
@@ -172,9 +175,7 @@ class Catalog:
 
     def clear(self, server: str) -> None:
         """Empty the listings of a failed server; only `find` returns their entries until the server is back."""
-        for kind, listing in tuple(self._listings.get(server, {}).items()):
-            if listing.entries:
-                self._away[server, kind] = listing
+        for kind in tuple(self._listings.get(server, ())):
             self.put(Listing(server, kind))
 
     def forget(self, server: str) -> None:
@@ -182,7 +183,7 @@ class Catalog:
         self.skills.forget(server)
         self._listings.pop(server, None)
         for kind in KINDS:
-            self._away.pop((server, kind), None)
+            self._named.pop((server, kind), None)
             self.changed.emit((server, kind))
 
     @property
@@ -242,8 +243,7 @@ class Catalog:
 
         For a server that has failed these are its last entries: a call that starts the server again is judged by them.
         """
-        name, listing = ref.name, self._away.get((ref.server, ref.kind)) or self.listing(ref.server, ref.kind)
-        return tuple([entry for entry in listing.entries if entry.ref.name == name])
+        return tuple(self._named.get((ref.server, ref.kind), {}).get(ref.name, ()))
 
     def missing(self, ref: Ref) -> UsageError:
         """The error for a name that the server does not list, with the most similar names."""

@@ -217,11 +217,13 @@ class Output:
             return self.fail(StudioError(message, hint=hint))
 
     def store(self, file: str, value: dict[str, Json]) -> None:
-        """Write a JSON file to a path that the person named, and say so.
+        """Write a JSON file to a path that the person named, and say so; `-` is standard output.
 
         Raises:
             UsageError: it cannot be written.
         """
+        if file == "-":
+            return self.content(value)
         try:
             write_object(Path(file), value)
         except OSError as problem:

@@ -29,7 +29,7 @@ class TooMany(StudioError):
 
 @record(eq=False)
 class Client:
-    """One client, identified by its token; over stdio there is only one."""
+    """One client, identified by its token; over standard input and output there is only one."""
 
     name: str
     rules: GatewayClient

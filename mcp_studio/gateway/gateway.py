@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any, cast
@@ -16,11 +16,12 @@ from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, ListRootsRequest, ListRoot
 from mcp_studio.call.call import CallOutcome, Cancelled, Rejected, Succeeded, ToolFailed
 from mcp_studio.catalog.listing import EntryKind, Ref
 from mcp_studio.config.model import GatewayClient, Root
-from mcp_studio.errors import StudioError
+from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.gateway.clients import Client, Session, Sessions
 from mcp_studio.gateway.directory import Directory, Offer
 from mcp_studio.gateway.exchange import Context, Exchange, current
-from mcp_studio.jsontext import Json, mapping
+from mcp_studio.jsontext import Json, dumps, mapping
+from mcp_studio.present.metrics import metrics_of
 from mcp_studio.present.outcomes import failure
 from mcp_studio.protocol.events import RequestId
 from mcp_studio.protocol.tasks import related_task
@@ -30,6 +31,7 @@ from mcp_studio.session.inbox import InputRequest, Recent
 from mcp_studio.session.logs import LogMessage, rank_of, set_level
 from mcp_studio.session.server_requests import carrier
 from mcp_studio.studio import Studio
+from mcp_studio.toolset.registry import Queue
 from mcp_studio.toolset.tokens import search_tools, tokenizer
 
 _READY = 10.0
@@ -39,6 +41,8 @@ _PATIENCE = 10.0
 """Seconds for a client to tell its roots."""
 _CHECKS = 10
 """Results of one tool that are compared with its outputSchema in a second: a check takes as long as a call."""
+_COUNTING = 2.0
+"""Seconds for counting at the end."""
 _PARKED = 200
 """Calls that wait for clients of the stateless era to come back with answers."""
 
@@ -63,7 +67,10 @@ class Gateway:
         self.on_task: Callable[[Exchange], dict[str, Any]] | None = None
         """Answers a call that became a task, for a client that supports tasks."""
         self._approved = approved
+        self._alone = alone
         self._checks = Recent()
+        self._queue = Queue(1)
+        self._counted = self._queue.submit(lambda: None)
         self._open: list[Exchange] = []
         self._parked: dict[str, Exchange] = {}
         self._seen: set[int] = set()
@@ -91,17 +98,38 @@ class Gateway:
             async with asyncio.timeout(_READY):
                 await asyncio.gather(*map(one, manager.names()))
 
-    def accounts(self) -> Iterator[str]:
-        """The tokens that searching has saved the clients' models, as a sentence per client that has searched."""
-        for one in self.clients:
-            if one.spared:
-                yield (
-                    f"{one.name} was given {one.read:,} tokens to find tools; all definitions, as often as it listed "
-                    f"tools, are {one.spared:,} ({tokenizer().name})"
-                )
+    def count(self, client: Client, read: Iterable[Any], instead: Iterable[Any] = ()) -> None:
+        """Count the tokens that a client got, and those of what it did not need to get, in a thread."""
+
+        def work() -> None:
+            tokens = tokenizer().tokens
+            client.read += sum(tokens(dumps(one).decode("utf-8", "replace")) for one in read)
+            client.spared += sum(tokens(dumps(one).decode("utf-8", "replace")) for one in instead)
+
+        with suppress(UsageError):  # too many already wait
+            self._counted = self._queue.submit(work)
+
+    def report(self) -> list[str]:
+        """What clients' models were given to read, in sentences; they are in the trace too."""
+        with suppress(TimeoutError):
+            self._counted.result(_COUNTING)
+        self.studio.numbers.look(_COUNTING)
+        results = sum(one.result_tokens for one in metrics_of(self.studio.numbers, {}, {}))
+        sentences = [
+            f"{one.name} was given {one.read:,} tokens to find tools; all definitions, as often as it listed tools, "
+            f"are {one.spared:,} ({tokenizer().name})"
+            for one in self.clients
+            if one.spared
+        ]
+        sentences += [f"the results of tools are about {results:,} tokens, by their length"] if results else []
+        for sentence in sentences:
+            self.studio.trace.add("", "none", "note", sentence.encode(), "tokens")
+        return sentences
 
     def client_of(self, ctx: Context) -> Client:
-        """The client that sent a request."""
+        """The client that sent a request; over standard input and output it has the name that it gives itself."""
+        if self._alone and (params := ctx.session.client_params):
+            self.client.name = safe(params.client_info.name, 80).strip() or self.client.name
         scope = getattr(ctx.request, "scope", {})
         return scope.get("mcp_studio.client", self.client)
 

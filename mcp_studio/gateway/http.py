@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import Any
 
 import uvicorn
@@ -25,6 +25,7 @@ from mcp_studio.gateway.server import GatewayServer
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.limits import KB, MB
 from mcp_studio.present.metrics import meters_of, metrics_of, prometheus
+from mcp_studio.transport.base import Message, Receive, body_of
 
 PATH = "/mcp"
 BODY = 4 * MB
@@ -44,8 +45,6 @@ _READ_TIME = 30.0
 _COUNTING = 0.05
 """Seconds that one request for metrics may spend on counting; the next one continues there."""
 
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Ended = Callable[[str], None]
 
@@ -176,23 +175,6 @@ def _wrong(body: bytes) -> Json:
             code, text = PARSE_ERROR, "The body is no JSON."
         return {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": text}}
     return None
-
-
-async def body_of(receive: Receive, most: int, seconds: float) -> bytes | int:
-    """The whole body of a request, or the HTTP status that says why it cannot be had."""
-    parts, size = list[bytes](), 0
-    try:
-        async with asyncio.timeout(seconds):
-            while True:
-                message = await receive()
-                parts.append(message.get("body", b""))
-                size += len(parts[-1])
-                if size > most:
-                    return 413
-                if not message.get("more_body"):
-                    return b"".join(parts)
-    except TimeoutError:
-        return 408
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -19,7 +18,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.schema.check import quick
 from mcp_studio.schema.field import errors
 from mcp_studio.schema.form import build
-from mcp_studio.toolset.tokens import search_tools, tokenizer
+from mcp_studio.toolset.tokens import search_tools
 
 _ABOUT = 300
 """Characters of a description in a list; the definition has the whole description."""
@@ -44,36 +43,16 @@ class OwnTools:
             "list_tools_by_category": self._by_category, "call_tool": self._call, "register_tool": self._register,
         }  # fmt: skip
 
-    def definitions(self, client: Client) -> list[dict[str, Any]]:
-        """The gateway's own tools that a client may use."""
-        return [tool for name, tool in search_tools().items() if name != "register_tool" or client.rules.register]
-
-    async def hot(self, client: Client) -> list[dict[str, Any]]:
-        """The definitions of the tools that the gateway also lists directly."""
+    async def listed(self, client: Client) -> list[dict[str, Any]]:
+        """The gateway's own tools that a client may use, and the hot tools."""
         await self._registry.ready()
         used = {record.name for record in self._registry.hot(_HOT)}
         patterns = self._gateway.settings.hot
-        return [
-            offer.definition
-            for offer in self._gateway.directory.offers("tool").values()
-            if client.sees(offer.ref) and (str(offer.ref) in used or matches(str(offer.ref), patterns))
-        ]
-
-    def listed(self, client: Client, definitions: list[dict[str, Any]]) -> None:
-        """Count that a client got these definitions instead of all tools that it sees."""
-        offers = self._gateway.directory.offers("tool")
-        instead = [one.definition for one in offers.values() if client.sees(one.ref)]
-        self._gateway.studio.spawn(self._account(client, definitions, instead))
-
-    async def _account(self, client: Client, content: list[Any], instead: list[Any]) -> None:
-        """Count the tokens that a client reads, in the background."""
-        tokens = tokenizer().tokens
-
-        def count(values: list[Any]) -> int:
-            return sum(tokens(dumps(value).decode("utf-8", "replace")) for value in values)
-
-        client.read += await asyncio.to_thread(count, content)
-        client.spared += await asyncio.to_thread(count, instead)
+        offers = [one for one in self._gateway.directory.offers("tool").values() if client.sees(one.ref)]
+        own = [tool for name, tool in search_tools().items() if name != "register_tool" or client.rules.register]
+        own += [one.definition for one in offers if str(one.ref) in used or matches(str(one.ref), patterns)]
+        self._gateway.count(client, map(_for_models, own), [_for_models(one.definition) for one in offers])
+        return own
 
     async def call(self, ctx: Context, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Call one of the gateway's own tools.
@@ -91,7 +70,7 @@ class OwnTools:
             await self._registry.ready()
         result = await self._handlers[name](ctx, client, arguments)
         if tool["annotations"]["readOnlyHint"]:
-            self._gateway.studio.spawn(self._account(client, [result.get("structuredContent")], []))
+            self._gateway.count(client, [result.get("structuredContent")])
         return result
 
     # ------------------------------------------------------------------ each of them
@@ -150,6 +129,9 @@ class OwnTools:
         if not _NAME.fullmatch(name) or name.lower() in taken or name.lower().startswith("mcp__"):
             hint = "Letters, digits, _ and - make a name, and it is none of a tool that there is."
             raise UsageError(f"A tool cannot be registered as {name[:80]!r}.", hint=hint)
+        schema: dict[str, Json] = {"type": "object", **arguments.get("input_schema", {})}
+        if schema["type"] != "object":
+            raise UsageError(f"The input_schema of {name} has to be of type object.")
         if len(dumps(cast("Json", arguments))) > _LARGEST:
             raise UsageError(f"{name} is too large: more than {_LARGEST // 1024} KB.")
         mark = _mark(client)
@@ -158,7 +140,7 @@ class OwnTools:
         tags = (mark, *(tag for tag in arguments.get("tags", ()) if not tag.startswith(_CLIENT)))
         record = ToolRecord(
             name, description=arguments["description"], tags=tags, category=arguments.get("category", ""),
-            input_schema=arguments.get("input_schema") or {"type": "object"}, source="program",
+            input_schema=schema, source="program",
         )  # fmt: skip
         self._registry.add([record], replace_own=False)
         return _answer({"registered": name})
@@ -187,6 +169,11 @@ _CLIENT = "client:"
 def _mark(client: Client) -> str:
     """The tag of the tools that a client has registered: only this client finds them."""
     return f"{_CLIENT}{client.name}"
+
+
+def _for_models(definition: dict[str, Any]) -> dict[str, Any]:
+    """The part of a definition that clients show to models."""
+    return {key: definition.get(key) for key in ("name", "description", "inputSchema")}
 
 
 def _unknown(name: str) -> UsageError:

@@ -108,10 +108,7 @@ class Handlers:
     async def _list_tools(self, ctx: Context, params: PaginatedRequestParams) -> dict[str, Any]:
         if self._own is None:
             return await self._list("tools", "tool", ctx, params)
-        client = self._gateway.client_of(ctx)
-        found = [*self._own.definitions(client), *await self._own.hot(client)]
-        self._own.listed(client, found)
-        return page("tools", found, params.cursor)
+        return page("tools", await self._own.listed(self._gateway.client_of(ctx)), params.cursor)
 
     async def _call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
         arguments = mapping((ctx.params or {}).get("arguments"))

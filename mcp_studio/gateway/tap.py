@@ -13,10 +13,10 @@ from contextlib import aclosing
 from functools import partial
 from itertools import count
 
-from mcp_studio.gateway.http import Message, Receive, Send, body_of, bound, hosts_of, listen, own_origin, say
+from mcp_studio.gateway.http import Send, bound, hosts_of, listen, own_origin, say
 from mcp_studio.tap.gate import Decision, error_answer, id_of
 from mcp_studio.tap.recorder import BODY, EVENT, Flow, Recorder, frame_in_event
-from mcp_studio.transport.base import HeaderList, HttpRequest, HttpResponse
+from mcp_studio.transport.base import HeaderList, HttpRequest, HttpResponse, Message, Receive, body_of
 from mcp_studio.transport.http_client import Client
 from mcp_studio.transport.stdio import frame_of
 

@@ -9,7 +9,7 @@ import math
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import islice
@@ -19,9 +19,8 @@ from typing import NamedTuple
 from mcp_studio.catalog.catalog import Catalog, suggestion
 from mcp_studio.catalog.listing import EntryKind, Listing
 from mcp_studio.errors import StudioError, UsageError
-from mcp_studio.jsontext import Json, JsonProblem, dumps, items_of, loads, mapping, pretty
+from mcp_studio.jsontext import Json, JsonProblem, dumps, items_of, loads, mapping
 from mcp_studio.limits import KB, MB
-from mcp_studio.paths import write_atomically
 from mcp_studio.registry.record import LONGEST_NAME, PINNED, Pinned, ToolRecord, listed_by, record_of, tags_of
 from mcp_studio.registry.storage import MemoryStorage, Storage, Uses, merged, open_storage, used
 from mcp_studio.safetext import safe
@@ -236,6 +235,21 @@ class ToolRegistry:
             self._save(additions.values())
         return len(additions)
 
+    def define(self, name: str, members: Mapping[str, Json]) -> ToolRecord:
+        """Add a tool by hand, or change such a tool; members as in a file for `read`, and empty ones change nothing.
+
+        Raises:
+            UsageError: a member is invalid, or the name belongs to another tool.
+            StorageProblem: as `add`.
+        """
+        former = known.as_json() if (known := self.get(name)) and known.source == "hand" else {}
+        try:
+            made = record_of({"name": name, **former, **{key: one for key, one in members.items() if one}}, "hand")
+        except ValueError as problem:
+            raise UsageError(f"The tool {problem}.") from None
+        self.add([made])
+        return made
+
     def tag(self, names: Iterable[str], tags: Iterable[str], remove: Iterable[str] = ()) -> list[ToolRecord]:
         """Add tags to tools, and remove others; names may be patterns such as `files.*`.
 
@@ -277,7 +291,7 @@ class ToolRegistry:
             self._worker.ask(self._step)
 
     def read(self, file: Path) -> int:
-        """Add the tools of a file, which holds what `write` makes, the answer of a `tools/list`, or a list of tools.
+        """Add the tools of a file: the text of `as_json`, the answer of a `tools/list`, or a list of tools.
 
         Raises:
             UsageError: the file cannot be read, or one of its items is not a tool.
@@ -312,19 +326,10 @@ class ToolRegistry:
             )
         return len(found)
 
-    def write(self, file: Path) -> int:
-        """Write all tools to a file for `read`; returns their number.
-
-        Raises:
-            UsageError: the file cannot be written.
-        """
-        records = self.records()
-        tools: list[Json] = [record.as_json() for record in records]
-        try:
-            write_atomically(file, self._redact(pretty({"tools": tools}).encode()) + b"\n")
-        except OSError as problem:
-            raise UsageError(f"{file} cannot be written: {problem.strerror or problem}.") from None
-        return len(records)
+    def as_json(self) -> dict[str, Json]:
+        """All tools in the form of a file for `read`."""
+        tools: list[Json] = [record.as_json() for record in self.records()]
+        return mapping(loads(self._redact(dumps({"tools": tools}))))
 
     # ------------------------------------------------------------------ following, and the end
 

@@ -276,7 +276,7 @@ class Bm25:
         self._index = InvertedIndex()
         self.remove, self.state, self.restore = self._index.remove, self._index.state, self._index.restore
 
-    def add(self, documents: Sequence[Document]) -> None:
+    def index(self, documents: Sequence[Document]) -> None:
         self._index.add(map(self._weigh, documents))
 
     def search(self, query: Query) -> Answer:

@@ -146,7 +146,7 @@ class Feed:
         if removed:
             guarded(self.offer, "it was told what has gone", lambda: method.remove(removed))
         if fresh:
-            guarded(self.offer, "it was given what there is", lambda: method.add(fresh))
+            guarded(self.offer, "it was given what there is", lambda: method.index(fresh))
         self._indexed.difference_update(removed)
         self._indexed.update(document.ref for document in fresh)
         self._removals += len(removed)

@@ -118,7 +118,7 @@ class SearchProblem(UsageError):
 class Method(Protocol):
     """A search method. Calls never overlap, and come from different threads."""
 
-    def add(self, documents: Sequence[Document]) -> None:
+    def index(self, documents: Sequence[Document]) -> None:
         """Add documents that are new; some dozens at a time, so that queries are answered in between."""
         ...
 
@@ -218,7 +218,7 @@ class Rows(Generic[T]):
     def _row(self, document: Document) -> T:
         raise NotImplementedError
 
-    def add(self, documents: Sequence[Document]) -> None:
+    def index(self, documents: Sequence[Document]) -> None:
         """Add documents; a document with a known name replaces the earlier one."""
         self._rows.update((document.ref, self._row(document)) for document in documents)
         self._derived = None

@@ -91,7 +91,7 @@ def made(offer: Offer) -> Method:
         SearchProblem: the method cannot be created, or lacks a member.
     """
     method = guarded(offer, "it was loaded", offer.make)
-    for name in ("add", "remove", "search"):
+    for name in ("index", "remove", "search"):
         if not callable(getattr(method, name, None)):
             raise MethodFailed(f"{offer.label} is none: it has no {name}().")
     return method

@@ -298,7 +298,7 @@ class Semantic:
         self.problem: SearchProblem | None = None
         """Why there are no vectors."""
 
-    def add(self, documents: Sequence[Document]) -> None:
+    def index(self, documents: Sequence[Document]) -> None:
         for document in documents:
             self._slots.add(document.ref)
             about = document.raw.get("description")

@@ -18,6 +18,7 @@ from mcp_studio.protocol import versions
 from mcp_studio.protocol.message import Malformed, Request, parse
 from mcp_studio.protocol.views import encode_value
 from mcp_studio.servers.stdio import Peer
+from mcp_studio.transport.base import Receive, body_of
 
 PATH = "/mcp"
 _PATIENCE = 120.0
@@ -28,7 +29,6 @@ _STATUS = {versions.METHOD_NOT_FOUND: 404, versions.UNSUPPORTED_VERSION: 400}
 """The HTTP statuses of errors in the stateless era."""
 _HELD = 1_000
 
-Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 
@@ -105,9 +105,9 @@ class HttpServer:
             return await answer.whole(404)
         method, session = scope["method"], self._sessions.get(headers.get(_SESSION, ""))
         if method == "POST":
-            body = await _body(receive)
-            if body is None:
-                return await answer.whole(413, Connection="close")
+            body = await body_of(receive, DEFAULT.message, _PATIENCE)
+            if isinstance(body, int):
+                return await answer.whole(body, Connection="close")
             await _while_there(self._post(headers, body, session, answer), receive)
         elif session is None or method not in ("GET", "DELETE"):
             await answer.whole(405, Allow="POST")
@@ -187,23 +187,6 @@ async def _news(session: _Session, answer: _Answer) -> None:
     await answer.begin()
     while True:
         await answer.event(await session.news.get())
-
-
-async def _body(receive: Receive) -> bytes | None:
-    """The whole body; None if it is too large or takes too long, or if its client has left."""
-    parts, total = list[bytes](), 0
-    try:
-        async with asyncio.timeout(_PATIENCE):
-            while True:
-                message = await receive()
-                parts.append(message.get("body", b""))
-                total += len(parts[-1])
-                if total > DEFAULT.message or message["type"] == "http.disconnect":
-                    return None
-                if not message.get("more_body"):
-                    return b"".join(parts)
-    except TimeoutError:
-        return None
 
 
 async def _while_there(work: Coroutine[Any, Any, None], receive: Receive) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
@@ -48,16 +47,16 @@ class ToolTokens(NamedTuple):
     """The tokens of its definition, as a model reads it."""
     description: int
     schema: int
+    hit: int
+    """The tokens of the tool in the answer to a search."""
 
 
 class Account(NamedTuple):
-    """The tokens of all tools, and of searching them instead."""
+    """The tokens of tools, and of searching them instead."""
 
     tokenizer: str
     """The name of the tokenizer."""
     tools: tuple[ToolTokens, ...]
-    search: int
-    """The tokens of the search tools, of one search, and of the definition of the tool that it finds."""
 
     @property
     def total(self) -> int:
@@ -65,12 +64,20 @@ class Account(NamedTuple):
         return sum(one.whole for one in self.tools)
 
     @property
-    def servers(self) -> dict[str, int]:
-        """The tokens of each server's definitions, the largest first."""
-        sums = Counter[str]()
-        for one in self.tools:
-            sums[one.ref.server] += one.whole
-        return dict(sums.most_common())
+    def search(self) -> int:
+        """The tokens of the search tools, of one search, and of the definition of the tool that it finds."""
+        count = tokenizer().tokens
+        own = sum(count(_text(one)) for name, one in search_tools().items() if name != "register_tool")
+        hits = min(_HITS, len(self.tools)) * sum(one.hit for one in self.tools)
+        return own + round((hits + self.total) / max(1, len(self.tools)))
+
+    def as_json(self, results: int) -> dict[str, Json]:
+        """The figures for programs; `results` are the tokens of results."""
+        return {"tools": len(self.tools), "definitions": self.total, "search": self.search, "results": results}
+
+    def of(self, server: str) -> Account:
+        """The account of one server."""
+        return self._replace(tools=tuple(one for one in self.tools if one.ref.server == server))
 
 
 @cache
@@ -83,19 +90,15 @@ def search_tools() -> dict[str, dict[str, Any]]:
 def account(entries: Iterable[Entry]) -> Account:
     """Count the tokens of these tools; it takes a while for thousands of them."""
     name, count = tokenizer()
-    tools, rows = list[ToolTokens](), list[int]()
+    tools: list[ToolTokens] = []
     for entry in entries:
         view = entry.view
         if isinstance(view, ToolView):
             row: dict[str, Json] = {"name": entry.ref.flat, "description": view.description[:_ABOUT]}
             whole = row | {"description": view.description, "input_schema": view.input_schema}
-            parts = _text(whole), view.description, _text(view.input_schema)
+            parts = _text(whole), view.description, _text(view.input_schema), _text(row)
             tools.append(ToolTokens(entry.ref, *map(count, parts)))
-            rows.append(count(_text(row)))
-    own = sum(count(_text(one)) for one in search_tools().values())
-    mean = sum(one.whole for one in tools) / len(tools) if tools else 0
-    tokens = min(_HITS, len(rows)) * sum(rows) / len(rows) if rows else 0
-    return Account(name, tuple(tools), round(own + tokens + mean))
+    return Account(name, tuple(tools))
 
 
 def _text(value: Json) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, MutableMapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
@@ -215,6 +216,27 @@ class Credentials(Protocol):
             StudioError: why there are no better credentials; `SignInNeeded` if a person could help.
         """
         ...
+
+
+Message = MutableMapping[str, Any]
+"""A message between an application and its HTTP server (ASGI)."""
+Receive = Callable[[], Awaitable[Message]]
+
+
+async def body_of(receive: Receive, most: int, seconds: float) -> bytes | int:
+    """The whole body of a client's request, or the HTTP status that says why it cannot be had."""
+    body = bytearray()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            while len(body) <= most:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    return 400
+                body += message.get("body", b"")
+                if not message.get("more_body") and len(body) <= most:
+                    return bytes(body)
+            return 413
+    return 408
 
 
 log = logging.getLogger(__name__)

@@ -396,8 +396,5 @@ def configured(config: ServerConfig, generated: Mapping[str, str] | None = None)
 
 def merged(*groups: HeaderList) -> HeaderList:
     """One list of headers in which later groups replace equal names of earlier ones."""
-    fields: dict[str, tuple[str, str]] = {}
-    for group in groups:
-        for name, value in group:
-            fields[name.lower()] = (name, value)
+    fields = {name.lower(): (name, value) for group in groups for name, value in group}
     return list(fields.values())

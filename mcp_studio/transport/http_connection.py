@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Coroutine
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from mcp_studio import jsontext
@@ -342,7 +343,7 @@ class HttpConnection:
             LimitExceeded: an event on the stream of `waiting` is too large.
         """
         parser = SseParser(self.limits.message, cursor)
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(None) as linger:
                 while chunk := await answer.chunk():
                     for event in parser.feed(chunk):
@@ -357,8 +358,6 @@ class HttpConnection:
                         self.too_long(Oversize(b"", b"", parser.held), waiting)
                     if waiting is not None and waiting.answered and linger.when() is None:
                         linger.reschedule(asyncio.get_running_loop().time() + _LINGER)
-        except TimeoutError:
-            return
 
     def too_long(self, message: Oversize, waiting: Waiting | None = None) -> None:
         """Report a message that was dropped for its size; if its ends show the request that it answers, that one fails.

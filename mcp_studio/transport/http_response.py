@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
@@ -150,12 +151,10 @@ class Response:
     async def beginning(self, limit: int, seconds: float) -> bytes:
         """Read about `limit` bytes of the body within `seconds`; a network error only ends this early."""
         body = bytearray()
-        try:
+        with suppress(TimeoutError, HttpFailure):
             async with asyncio.timeout(seconds):
                 while len(body) < limit and (part := await self.chunk()):
                     body += part
-        except (TimeoutError, HttpFailure):
-            pass
         return bytes(body)
 
     async def read(self, limit: int) -> bytes:
@@ -178,13 +177,10 @@ class Response:
 
     async def close(self) -> None:
         """Release the connection, or close it if the body was not read to its end."""
-        if self.settled:
-            return
-        try:
-            await self._raw.aclose()
-            await self._stream.aclose()
-        except self.problems:
-            return  # The connection is already gone.
+        if not self.settled:
+            with suppress(*self.problems):  # the connection may be gone
+                await self._raw.aclose()
+                await self._stream.aclose()
 
 
 def text(data: bytes) -> str:

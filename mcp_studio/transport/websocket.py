@@ -7,6 +7,7 @@ through the same edge as other requests; then wsproto parses what the server sen
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Any
 
 from mcp_studio.config.model import ServerConfig
@@ -260,11 +261,9 @@ class WebSocketTransport(HttpConnection):
         if self._close_sent:
             return
         self._close_sent = True
-        try:
+        with suppress(LocalProtocolError, HttpFailure, TimeoutError):
             async with asyncio.timeout(_COURTESY):
                 await self._write(CloseConnection(code=code))
-        except (LocalProtocolError, HttpFailure, TimeoutError):
-            return
 
     def unforeseen(self, out: Outgoing | None, error: StudioError) -> None:
         """Report the unexpected error of a task, which ends the connection."""

@@ -155,7 +155,7 @@ def measured(name: str, size: int, given: tuple[list[Tool], list[str]]) -> list[
     memory = resident() - before
     steps: list[tuple[float, ...]] = []
     for batch in extra:
-        added, asked_then = cpu(lambda b=batch: method.add(b)), cpu(lambda: asked_of(method, Query(asked[0])))
+        added, asked_then = cpu(lambda b=batch: method.index(b)), cpu(lambda: asked_of(method, Query(asked[0])))
         steps.append((added, cpu(lambda b=batch: method.remove([one.ref for one in b])), asked_then))
         if sum(map(sum, steps)) > LONGEST * 1000:
             break

@@ -46,7 +46,7 @@ def made(method: str) -> Method:
 def filled(method: Method, given: Sequence[Document]) -> Method:
     """The method with all documents taken up, some at a time."""
     for start in range(0, len(given), BATCH):
-        method.add(given[start : start + BATCH])
+        method.index(given[start : start + BATCH])
     return method
 
 

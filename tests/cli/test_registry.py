@@ -48,12 +48,17 @@ def test_tools_are_added_moved_and_copied(tmp_path: Path) -> None:
     )
     assert made.code == 0 and "weather" in made.out and "sky" in made.out
     file, base = tmp_path / "out.json", tmp_path / "copy.sqlite"
-    assert cli("registry", "export", str(file)).err == "1 tool\n"
+    assert cli("registry", "export", str(file)).err == f"written: {file}\n"
     (tool,) = json.loads(file.read_text())["tools"]
     assert tool["inputSchema"]["properties"]["city"] == {"type": "string"} and tool["source"] == "hand"
+    assert cli("registry", "add", "weather", "--description", "Tells the weather", "--tag", "v").code == 0
+    (again,) = json.loads(cli("registry", "export", "-").out)["tools"]
+    assert again == tool | {"description": "Tells the weather", "tags": ["v"]}, "what is not given stays"
+    assert cli("registry", "export", "-", "--json").json["result"] == {"tools": [again]}
     assert cli("registry", "copy", str(base), "--json").json["result"] == {"tools": 1}
+    assert cli("registry", "copy", str(base)).err == f"1 tool copied to {base}\n"
     assert cli("registry", "remove", "weather").code == 0
-    assert cli("registry", "import", str(file)).code == 0
+    assert cli("registry", "import", str(file)).err == "1 tool read\n"
     assert rows(cli("registry").out) == ["weather"]
 
 

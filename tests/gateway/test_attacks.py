@@ -166,6 +166,21 @@ def test_what_has_no_end_is_cut(served: Served, attack: Callable[[Served], list[
     assert get(f"{served.origin}/health").status_code == 200
 
 
+def test_a_body_that_breaks_off_is_not_carried_out(served: Served) -> None:
+    call = {"name": "register_tool", "arguments": {"name": "half_sent", "description": "Was never sent to its end."}}
+    body = json.dumps({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": call}).encode()
+    begun = post(served.url, json=INITIALIZE, headers={**USUAL, "Authorization": "Bearer ann-has-this-one"})
+    session = f"Mcp-Session-Id: {begun.headers['mcp-session-id']}"
+    usual = ("Accept: application/json, text/event-stream", f"Content-Length: {len(body) + 1}")
+    head = _head(served, session, *usual).replace(b"the-plain-token", b"ann-has-this-one")
+    with socket.create_connection(("127.0.0.1", int(served.origin.rsplit(":", 1)[1])), timeout=60) as connection:
+        connection.sendall(head + body)
+    asked = {"name": "get_tool_definition", "arguments": {"tool_name": "half_sent"}}
+    headers = {**USUAL, "Authorization": "Bearer ann-has-this-one", **dict([session.split(": ")])}
+    found = post(served.url, json={"jsonrpc": "2.0", "id": 4, "method": "tools/call", "params": asked}, headers=headers)
+    assert "There is no tool" in found.text
+
+
 @pytest.mark.parametrize(
     "name",
     [

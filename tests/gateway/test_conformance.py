@@ -17,7 +17,8 @@ import pytest
 from tests.gateway.kit import Served, configured, on_http, raw
 from tests.support import conformance_suite
 
-# What becomes a task at its server, the gateway waits for itself where its client does not follow tasks.
+# The suite wants error -32021 for a tool that works only as a task. The extension wants that of a server that is unable
+# to answer the call without a task; the gateway waits for the task itself, and lists the tool as one that need not be.
 KNOWN = {"tasks-required-task-error"}
 """Scenarios of which a check fails."""
 

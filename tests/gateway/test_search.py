@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import re
 import subprocess
 from typing import Any
 
+import httpx2
+import mcp_types as types
 import pytest
 from mcp import Client
 
 from tests.cli.kit import cli
-from tests.gateway.kit import ERAS, configured, environment, on_stdio, raw, text
+from tests.gateway.kit import ERAS, configured, environment, on_http, on_stdio, raw, text, to_http
 from tests.support import python_program
 from tests.support_servers import demo_stdio
 
@@ -74,6 +78,7 @@ async def test_an_agent_finds_reads_and_calls_a_tool(era: str) -> None:
             ("call_tool", {"tool_name": "raw.echo", "arguments": {}}, "There is no tool"),
             ("call_tool", {"tool_name": "brew_tea"}, "description only"),
             ("list_tools_by_category", {"category": "nothing"}, "no category"),
+            ("register_tool", {"name": "x", "description": "", "input_schema": {"type": "array"}}, "of type object"),
         ):
             wrong = await client.call_tool(tool, arguments)
             assert wrong.is_error and said in text(wrong), (tool, arguments, text(wrong))
@@ -85,9 +90,39 @@ def test_the_account_of_tokens_says_what_a_search_spares() -> None:
     done = subprocess.run(python_program("-m", "mcp_studio", *words), capture_output=True, text=True, env=environment())
     assert done.returncode == 0, done.stderr
     account = json.loads(done.stdout)["result"]
-    assert account["total"] == sum(account["servers"].values()) > account["search"] > 0
+    of, total = account["servers"], account["total"]
+    assert list(of) == ["demo", "raw"], "the largest comes first"
+    for part in ("tools", "definitions", "results"):
+        assert total[part] == sum(one[part] for one in of.values())
+    assert total["definitions"] > total["search"] > 0 < of["raw"]["search"] < of["demo"]["search"]
     assert account["largest"]["schema"][0]["tool"] == "demo.form_forty"
     assert account["tokenizer"]
+
+
+async def test_what_a_client_over_standard_input_and_output_registers_is_only_for_its_name() -> None:
+    file = configured("register = true")
+    for name in ("ann", "bob"):
+        async with on_stdio(file, client_info=types.Implementation(name=name, version="1")) as client:
+            if name == "ann":
+                await _value(client, "register_tool", name="brew_tea", description="Brews tea.")
+            found = await _value(client, "search_tools", query="brews tea")
+            assert ("brew_tea" in [tool["name"] for tool in found["tools"]]) == (name == "ann")
+
+
+async def test_a_session_records_what_its_client_was_given_and_spared() -> None:
+    file = configured()
+    definitions = cli("list", "--tokens", "--config", str(file), "--json").json["result"]["total"]["definitions"]
+    with on_http(file) as served:
+        async with to_http(served) as client:
+            for _ in range(2):
+                await client.list_tools()
+            await client.call_tool("call_tool", {"tool_name": "demo.list_books"})
+        figures = ""
+        while f'spared_tokens_total{{client="client"}} {2 * definitions}' not in figures:
+            figures = (await asyncio.to_thread(httpx2.get, f"{served.origin}/metrics", headers=served.headers)).text
+    told = cli("trace", "last", "method:tokens", "--jsonl").out
+    assert re.search(rf"client was given [\d,]+ tokens to find tools; .* are {2 * definitions:,}", told)
+    assert "the results of tools are about" in told
 
 
 def test_a_client_gets_the_gateway_into_its_file_and_nobody_overwrites_anything(tmp_path: Any) -> None:

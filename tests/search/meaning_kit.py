@@ -58,10 +58,10 @@ class Both:
     def __init__(self, meaning: Semantic) -> None:
         self.words, self.meaning = Bm25(), meaning
 
-    def add(self, documents: Sequence[Document]) -> None:
+    def index(self, documents: Sequence[Document]) -> None:
         """Take documents."""
-        self.words.add(documents)
-        self.meaning.add(documents)
+        self.words.index(documents)
+        self.meaning.index(documents)
 
     def search(self, query: Query) -> Answer:
         """The mixed answer."""

@@ -34,7 +34,7 @@ class Engines:
         self.hybrid = Answer(hybrid, len(hybrid))
         self.asked: list[str] = []
         for method in self.methods.values():
-            method.add(tools)
+            method.index(tools)
 
     def ask(self, name: str, query: Query) -> Answer:
         self.asked.append(name)

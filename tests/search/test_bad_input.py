@@ -34,7 +34,7 @@ _PATIENCE = 2.0
 
 def filled(name: str, listed: Sequence[Document] = tuple(ALL.values())) -> Method:
     method = METHODS[name]()
-    method.add(listed)
+    method.index(listed)
     return method
 
 
@@ -103,13 +103,13 @@ def test_all_can_go_and_come_back(name: str) -> None:
     before = ask(method, Query("find", 500))
     method.remove(list(ALL))
     assert ask(method, Query("find", 500)).total == 0
-    method.add(list(ALL.values()))
+    method.index(list(ALL.values()))
     assert ask(method, Query("find", 500)).hits == before.hits
 
 
 def test_reasons_can_be_told_for_everything() -> None:
     words = Bm25()
-    words.add(list(ALL.values()))
+    words.index(list(ALL.values()))
     for question in QUESTIONS:
         began = time.process_time()
         sources = words.sources(Query(question[:LONGEST], typing=True))
@@ -125,7 +125,7 @@ def test_meaning_bears_the_same() -> None:
     meaning = Semantic()
     method = Both(meaning)
     try:
-        method.add([one for number, one in enumerate(ALL.values()) if number % 12 == 0])
+        method.index([one for number, one in enumerate(ALL.values()) if number % 12 == 0])
         learn(meaning)
         for question in QUESTIONS[:20]:
             ask(meaning, Query(question))

@@ -18,7 +18,7 @@ from tests.search.recall import questions, tools
 
 def filled(documents: list[Document], *, cjk: Cjk = "characters") -> Bm25:
     method = Bm25(cjk)
-    method.add(documents)
+    method.index(documents)
     return method
 
 

@@ -33,7 +33,7 @@ def test_many_names_and_questions_do_not_say_it() -> None:
 
 def test_of_names_that_fit_equally_the_one_that_does_another_thing_is_last() -> None:
     method = Bm25()
-    method.add([document("s", name, "Works on books.") for name in ("delete_book", "get_book", "loan_book")])
+    method.index([document("s", name, "Works on books.") for name in ("delete_book", "get_book", "loan_book")])
     assert [hit.ref.name for hit in method.search(Query("list books")).hits] == ["get_book", "loan_book", "delete_book"]
     assert method.search(Query("books of mine")).hits[0].score == method.search(Query("books of mine")).hits[2].score
 
@@ -41,9 +41,9 @@ def test_of_names_that_fit_equally_the_one_that_does_another_thing_is_last() -> 
 def test_it_holds_for_documents_that_came_later_where_others_were() -> None:
     method = Bm25()
     old = [document("s", f"delete_book_{number}", "Works on books.") for number in range(1_500)]
-    method.add(old)
+    method.index(old)
     method.remove([one.ref for one in old[:-1]])
     for _ in range(100):  # what is gone is tidied up in steps
         method.remove([old[0].ref])
-        method.add([document("s", "get_book", "Works on books.")])
+        method.index([document("s", "get_book", "Works on books.")])
     assert [hit.ref.name for hit in method.search(Query("list books")).hits] == ["get_book", old[-1].ref.name]

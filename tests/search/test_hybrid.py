@@ -81,7 +81,7 @@ def test_equal_ones_come_by_server_name_and_kind() -> None:
 
 def test_who_types_never_waits_for_the_model(hybrid: tuple[Both, Semantic]) -> None:
     both, meaning = hybrid
-    both.add(DOCUMENTS)
+    both.index(DOCUMENTS)
     answer = both.search(Query("delete a document", typing=True))
     assert answer.hits[0].ref.name == "delete_document"
     assert answer.note == "The meaning of 5 of 5 entries is not known yet."
@@ -99,7 +99,7 @@ def test_where_the_model_is_broken_words_serve_and_the_sentence_is_said(
         raise SearchProblem("It is broken.")
 
     monkeypatch.setattr(letters, "embed", broken)
-    both.add(DOCUMENTS)
+    both.index(DOCUMENTS)
     learn(meaning)
     for _ in range(2):
         answer = both.search(Query("delete a document"))
@@ -108,7 +108,7 @@ def test_where_the_model_is_broken_words_serve_and_the_sentence_is_said(
 
 def test_a_question_in_other_letters_is_answered_by_words(hybrid: tuple[Both, Semantic], letters: Letters) -> None:
     both, meaning = hybrid
-    both.add(DOCUMENTS)
+    both.index(DOCUMENTS)
     learn(meaning)
     assert "by words alone" in both.search(Query("удалить старый document")).note
     letters.embedded.clear()
@@ -121,10 +121,10 @@ def test_what_is_described_in_the_letters_of_a_chinese_question_is_ranked_by_wor
     hybrid: tuple[Both, Semantic],
 ) -> None:
     both, meaning = hybrid
-    both.add([document("s", "remove_thing", "删除一个文件"), document("s", "delete", "Gone for good.")])
+    both.index([document("s", "remove_thing", "删除一个文件"), document("s", "delete", "Gone for good.")])
     learn(meaning)
     words = Bm25()
-    words.add([document("s", "remove_thing", "删除一个文件"), document("s", "delete", "Gone for good.")])
+    words.index([document("s", "remove_thing", "删除一个文件"), document("s", "delete", "Gone for good.")])
     hits = both.search(Query("请删除文件")).hits
     assert hits[0].ref.name == words.search(Query("请删除文件")).hits[0].ref.name == "remove_thing"
     assert hits[0].score == 1

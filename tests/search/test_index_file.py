@@ -30,7 +30,7 @@ ASKED = ("list files", "delete_file", "dleete", "größe", "文件", "s3.list", 
 @pytest.mark.parametrize("kind", [Bm25, Substring])
 def test_a_restored_method_answers_as_the_one_that_was_kept(kind: type[Bm25 | Substring], tmp_path: Path) -> None:
     whole, again = kind(), kind()
-    whole.add(DOCUMENTS)
+    whole.index(DOCUMENTS)
     file = IndexFile(tmp_path / "a.npz", bytes)
     file.write(whole.state(bytes))
     arrays = file.read()
@@ -41,7 +41,7 @@ def test_a_restored_method_answers_as_the_one_that_was_kept(kind: type[Bm25 | Su
         assert again.search(Query(text)) == whole.search(Query(text)), text
     for method in (whole, again):
         method.remove([DOCUMENTS[7].ref])
-        method.add([more])
+        method.index([more])
     for text in ASKED:
         assert again.search(Query(text)) == whole.search(Query(text)), text
 

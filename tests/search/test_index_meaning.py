@@ -74,13 +74,13 @@ def test_the_words_of_the_hybrid_are_complete_when_it_answers(indexes: Make, mon
     stand_in(monkeypatch)
     index = indexes(semantic=False)
     index.list("many", "tool", many(200))
-    given, add = list[int](), Bm25.add
+    given, really = list[int](), Bm25.index
 
     def slowly(own: Bm25, documents: Sequence[Document]) -> None:
         given.append(sum(range(150_000)) and len(documents))
-        add(own, documents)
+        really(own, documents)
 
-    monkeypatch.setattr(Bm25, "add", slowly)
+    monkeypatch.setattr(Bm25, "index", slowly)
     found = index.ask_now("number 199", method="hybrid", once=True)
     assert found.pending == 0 and sum(given) == 200 and names(found)[0] == "many.tool_199"
 

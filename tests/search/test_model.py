@@ -38,7 +38,7 @@ def meaning(loaded: model.Model) -> Generator[Semantic]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(semantic, "Model", lambda: loaded)
         made = Semantic()
-        made.add(DOCUMENTS)
+        made.index(DOCUMENTS)
         learn(made)
     yield made
     made.close()
@@ -55,7 +55,7 @@ def meaning(loaded: model.Model) -> Generator[Semantic]:
 )
 def test_what_means_the_same_is_found_without_a_common_word(meaning: Semantic, question: str, wanted: str) -> None:
     words = Bm25()
-    words.add(DOCUMENTS)
+    words.index(DOCUMENTS)
     raw = next(one.raw for one in DOCUMENTS if one.ref.name == wanted)
     assert not set(question.split()) - {"a", "to"} & set(f"{wanted.replace('_', ' ')} {raw['description']}".split())
     assert meaning.search(Query(question)).hits[0].ref.name == wanted
@@ -114,8 +114,8 @@ from tests.search.meaning_kit import DOCUMENTS, learn
 print(model.available())
 meaning = Semantic()
 words = Bm25()
-words.add(DOCUMENTS)
-meaning.add(DOCUMENTS)
+words.index(DOCUMENTS)
+meaning.index(DOCUMENTS)
 learn(meaning)
 query = Query("delete a document")
 answer = meaning.mixed(query, words.search(query))

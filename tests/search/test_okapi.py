@@ -24,7 +24,7 @@ FILES = [
 
 def engine(*documents: Document) -> Okapi:
     made = Okapi()
-    made.add(documents or FILES)
+    made.index(documents or FILES)
     return made
 
 
@@ -42,7 +42,7 @@ def test_documents_come_and_go() -> None:
     okapi = engine()
     okapi.remove([FILES[0].ref, Ref("tool", "s", "none")])
     assert names(okapi, "file") == ["write_file"]
-    okapi.add([document("send_mail", "About a file")])
+    okapi.index([document("send_mail", "About a file")])
     assert set(names(okapi, "file")) == {"write_file", "send_mail"}
 
 

@@ -39,8 +39,8 @@ def test_on_one_field_the_default_method_ranks_as_rank_bm25_does(corpus: list[li
         patch.object(bm25, "SATURATION", K1),
         patch("mcp_studio.search.bm25.LEAST_IDF", -np.inf),
     ):
-        okapi.add(documents)
-        engine.add(documents)
+        okapi.index(documents)
+        engine.index(documents)
         query = Query(" ".join(asked), limit=len(corpus))
         theirs, ours = okapi.search(query), engine.search(query)
     assert ours.total == theirs.total == sum(not set(asked).isdisjoint(text) for text in corpus)

@@ -20,7 +20,7 @@ MANNERS = """
 import threading
 class Fine:
     def __init__(self): self.known = {}
-    def add(self, documents):
+    def index(self, documents):
         for one in documents: self.known[one.ref] = one
     def remove(self, refs):
         for ref in refs: del self.known[ref]
@@ -30,11 +30,11 @@ class Fine:
 class Unmade(Fine):
     def __init__(self): raise RuntimeError("no\\x1b[31m way")
 class Ungiven(Fine):
-    def add(self, documents): raise KeyError("add")
+    def index(self, documents): raise KeyError("index")
 class Unasked(Fine):
     def search(self, query): raise SystemError("search")
 class Exiting(Fine):
-    def add(self, documents): raise SystemExit(3)
+    def index(self, documents): raise SystemExit(3)
 class Refusing(Fine):
     def search(self, query):
         from mcp_studio.search.method import SearchProblem
@@ -48,9 +48,9 @@ class Slow(Fine):
         return super().search(query)
 class SlowlyGiven(Fine):
     end = threading.Event()
-    def add(self, documents): self.end.wait(60)
+    def index(self, documents): self.end.wait(60)
 class Less:
-    def add(self, documents): pass
+    def index(self, documents): pass
 class Leaving(Fine):
     def close(self): raise ValueError("not yet")
 """
@@ -104,7 +104,7 @@ def test_methods_are_listed_with_their_package_and_our_names_stay_ours(manners: 
     [
         ("unmade", "'unmade' of manners failed while it was loaded: RuntimeError: no␛[31m way."),
         ("missing", "'missing' of manners failed while it was loaded: AttributeError"),
-        ("ungiven", "'ungiven' of manners failed while it was given what there is: KeyError: 'add'."),
+        ("ungiven", "'ungiven' of manners failed while it was given what there is: KeyError: 'index'."),
         ("unasked", "'unasked' of manners failed while it searched: SystemError: search."),
         ("exiting", "'exiting' of manners failed while it was given what there is: SystemExit: 3."),
         ("nonsense", "'nonsense' of manners gave an answer that is none."),
@@ -185,7 +185,7 @@ TOGETHER = """
 import threading
 together, ended = threading.Barrier(3), []
 class One:
-    def add(self, documents): pass
+    def index(self, documents): pass
     def remove(self, refs): pass
     def search(self, query): return (), 0, ""
     def close(self): ended.append(together.wait(5))

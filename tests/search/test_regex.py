@@ -30,7 +30,7 @@ def made() -> Regexes:
     for address, (title, description) in TOOLS.items():
         server, _, name = address.partition(".")
         raw = {"name": name, "title": title, "description": description, "inputSchema": {"properties": {"path_in": {}}}}
-        method.add([Document(Ref("tool", server, name), dict(raw))])
+        method.index([Document(Ref("tool", server, name), dict(raw))])
     return method
 
 
@@ -84,7 +84,7 @@ def test_patterns(pattern: str, found: list[str]) -> None:
 def test_looking_through_all_texts_at_once_finds_what_each_of_them_has(pattern: str, texts: list[str]) -> None:
     named = [f"n{at}{text}" for at, text in enumerate(texts)]
     method = Regexes()
-    method.add([Document(Ref("tool", "s", name), {"description": name[::-1]}) for name in named])
+    method.index([Document(Ref("tool", "s", name), {"description": name[::-1]}) for name in named])
     try:
         own = regex.compiled(pattern)
         found = {hit.ref.name for hit in method.search(Query(pattern)).hits}
@@ -147,7 +147,7 @@ def test_two_hundred_characters_are_a_pattern() -> None:
 def test_a_catastrophic_pattern_is_ended_while_others_go_on(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(regex, "WITHIN", 0.3)
     method = Regexes()
-    method.add([Document(Ref("tool", "s", f"{number}" + "a" * 60 + "c"), {}) for number in range(50)])
+    method.index([Document(Ref("tool", "s", f"{number}" + "a" * 60 + "c"), {}) for number in range(50)])
     turns, ending = [time.monotonic()], threading.Event()
 
     def go_on() -> None:
@@ -168,7 +168,7 @@ def test_a_catastrophic_pattern_is_ended_while_others_go_on(pattern: str, monkey
 
 def test_only_the_beginning_of_long_texts_is_looked_at() -> None:
     method = made()
-    method.add([Document(Ref("tool", "a", "long"), {"description": "x" * 1_000_000 + "needle"})])
+    method.index([Document(Ref("tool", "a", "long"), {"description": "x" * 1_000_000 + "needle"})])
     assert method.search(Query("needle")).total == 0
 
 

@@ -45,7 +45,7 @@ def test_adding_embeds_nothing_in_place_and_the_answer_says_what_is_not_known(
     letters: Letters, semantics: Make
 ) -> None:
     meaning = semantics()
-    meaning.add(DOCUMENTS)
+    meaning.index(DOCUMENTS)
     assert meaning.progress == (0, 5) and not letters.embedded
     assert meaning.note() == "The meaning of 5 of 5 entries is not known yet."
     learn(meaning)
@@ -54,14 +54,14 @@ def test_adding_embeds_nothing_in_place_and_the_answer_says_what_is_not_known(
 
 def test_what_was_removed_or_changed_is_not_found_as_it_was(letters: Letters, semantics: Make) -> None:
     meaning = semantics()
-    meaning.add(DOCUMENTS)
+    meaning.index(DOCUMENTS)
     learn(meaning)
     assert names(meaning, "the weather of the next days")[0] == "get_forecast"
     gone = DOCUMENTS[2].ref
     meaning.remove([gone])
     assert "get_forecast" not in names(meaning, "the weather of the next days")
     assert meaning.progress == (4, 4)
-    meaning.add([document("weather", "get_forecast", "Stones and gravel")])
+    meaning.index([document("weather", "get_forecast", "Stones and gravel")])
     learn(meaning)
     assert names(meaning, "stones and gravel")[0] == "get_forecast"
     assert meaning.progress == (5, 5)
@@ -69,7 +69,7 @@ def test_what_was_removed_or_changed_is_not_found_as_it_was(letters: Letters, se
 
 def test_a_question_is_asked_within_its_scope(letters: Letters, semantics: Make) -> None:
     meaning = semantics()
-    meaning.add([document(server, "find", "Find text") for server in ("b", "a", "c")])
+    meaning.index([document(server, "find", "Find text") for server in ("b", "a", "c")])
     learn(meaning)
     found = meaning.search(Query("find text", scope=Scope(servers=frozenset("ab"))))
     assert [hit.ref.server for hit in found.hits] == ["a", "b"]
@@ -79,7 +79,7 @@ def test_a_question_is_asked_within_its_scope(letters: Letters, semantics: Make)
 
 def test_each_sentence_of_a_question_finds_what_it_asks_for(letters: Letters, semantics: Make) -> None:
     meaning = semantics()
-    meaning.add([*DOCUMENTS, *many(20)])
+    meaning.index([*DOCUMENTS, *many(20)])
     learn(meaning)
     asked = "Put an appointment into the calendar for me. Then the weather of the next days! And send an email."
     assert set(names(meaning, asked)[:3]) == {"create_event", "get_forecast", "send_message"}
@@ -112,14 +112,14 @@ def test_vectors_are_computed_once_and_found_again_by_another_instance(
     letters: Letters, semantics: Make, tmp_path: Path
 ) -> None:
     first = semantics(tmp_path)
-    first.add(DOCUMENTS)
+    first.index(DOCUMENTS)
     learn(first)
     before = names(first, "find some text")
     first.close()
     letters.embedded.clear()
     loaded = letters.loaded
     second = semantics(tmp_path)
-    second.add(DOCUMENTS)
+    second.index(DOCUMENTS)
     learn(second)
     assert second.progress == (5, 5)
     assert (letters.embedded.total(), letters.loaded) == (0, loaded), "the model is not even loaded"
@@ -130,7 +130,7 @@ def test_vectors_of_another_model_are_not_taken(monkeypatch: pytest.MonkeyPatch,
     for ident in ("one", "another"):
         letters = stand_in(monkeypatch, ident)
         meaning = Semantic(tmp_path)
-        meaning.add(DOCUMENTS)
+        meaning.index(DOCUMENTS)
         learn(meaning)
         meaning.close()
         assert letters.embedded.total() == 5
@@ -138,8 +138,8 @@ def test_vectors_of_another_model_are_not_taken(monkeypatch: pytest.MonkeyPatch,
 
 def test_the_same_text_is_embedded_once(letters: Letters, semantics: Make, tmp_path: Path) -> None:
     meaning = semantics(tmp_path)
-    meaning.add([document("s", "same", "The same"), document("S", "same", "The same")])
-    meaning.add([document("s", "same", "The same", kind="prompt")])
+    meaning.index([document("s", "same", "The same"), document("S", "same", "The same")])
+    meaning.index([document("s", "same", "The same", kind="prompt")])
     learn(meaning)
     assert meaning.progress == (3, 3)
     assert letters.embedded.most_common(1)[0][1] == 1
@@ -155,7 +155,7 @@ def test_a_model_that_cannot_be_loaded_is_told_and_nothing_waits_for_it(
 
     monkeypatch.setattr(semantic, "Model", broken)
     meaning = semantics()
-    meaning.add(DOCUMENTS)
+    meaning.index(DOCUMENTS)
     learn(meaning)
     assert meaning.note() == "It is broken."
     with pytest.raises(SearchProblem, match="broken"):

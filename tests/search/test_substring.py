@@ -31,7 +31,7 @@ def made(tools: dict[str, str] = TOOLS) -> Substring:
     method = Substring()
     for address, description in tools.items():
         server, _, name = address.partition(".")
-        method.add([Document(Ref("tool", server, name), {"name": name, "description": description})])
+        method.index([Document(Ref("tool", server, name), {"name": name, "description": description})])
     return method
 
 
@@ -120,7 +120,7 @@ def test_what_is_forgotten_is_not_found_and_can_come_back() -> None:
     method, ref = made(), Ref("tool", "files", "read")
     method.remove([ref])
     assert "read" not in names(method.search(Query("read")))
-    method.add([Document(ref, {"name": "read"})])
+    method.index([Document(ref, {"name": "read"})])
     assert names(method.search(Query("read")))[0] == "read"
 
 
@@ -136,19 +136,19 @@ def test_coming_and_going_leaves_what_a_new_one_would_have() -> None:
         some = set(random.sample(sorted(every), random.choice([1, 5, 80])))
         method.remove(some & there)
         if random.random() < 0.6:
-            method.add([every[ref] for ref in some])
+            method.index([every[ref] for ref in some])
             there |= some
         else:
             there -= some
         fresh = Substring()
-        fresh.add([every[ref] for ref in there])
+        fresh.index([every[ref] for ref in there])
         for typed in ("", "read_1", "raed"):
             assert method.search(Query(typed, 1_000)) == fresh.search(Query(typed, 1_000))
 
 
 def test_a_scope_limits_servers_and_kinds() -> None:
     method = made()
-    method.add([Document(Ref("prompt", "files", "read"), {"name": "read"})])
+    method.index([Document(Ref("prompt", "files", "read"), {"name": "read"})])
     only = Scope(frozenset({"files"}), frozenset({"prompt"}))
     assert [hit.ref for hit in method.search(Query("read", scope=only)).hits] == [Ref("prompt", "files", "read")]
     assert method.search(Query("lsit_boks", scope=only)).hits == []
@@ -158,10 +158,10 @@ def test_when_many_have_gone_the_rest_is_found_as_before() -> None:
     every = [Document(Ref("tool", "s", f"read_{number}"), {"description": f"no {number}"}) for number in range(3_000)]
     for gone in (1_100, 2_900):  # fewer and more than those that stay
         method, fresh = Substring(), Substring()
-        method.add(every)
+        method.index(every)
         method.search(Query("read"))
         method.remove([one.ref for one in every[:gone]])
-        fresh.add(every[gone:])
+        fresh.index(every[gone:])
         for typed in ("read_2950", "read 29", "no"):
             assert method.search(Query(typed)) == fresh.search(Query(typed))
 
@@ -176,10 +176,10 @@ def test_a_few_of_many_are_found_as_if_there_were_no_others() -> None:
         for number in range(600)
     ]
     whole, alone, scope = Substring(), Substring(), Scope(frozenset({"s3", "s4"}))
-    whole.add(every[:300])
-    alone.add([one for one in every if one.ref.server in ("s3", "s4")])
+    whole.index(every[:300])
+    alone.index([one for one in every if one.ref.server in ("s3", "s4")])
     whole.search(Query("list", scope=scope))
-    whole.add(every[300:])
+    whole.index(every[300:])
     for typed in (
         "list",
         "list book",

@@ -25,7 +25,7 @@ def document(
 
 def told(question: str, found: Document, typing: bool = False) -> tuple[Reason, ...]:
     words = Bm25()
-    words.add([found])
+    words.index([found])
     return reasons(found, words.sources(Query(question, typing=typing)))
 
 

@@ -103,25 +103,24 @@ async def _listed(studio: Studio, kinds: tuple[EntryKind, ...], out: Output) -> 
 
 
 async def _tokens(studio: Studio, out: Output) -> int:
-    """Print how many tokens tools cost a model: by server, the largest parts, and with a search instead."""
-    errors = [*(await connect_all(studio, out)).values()]
+    """Print how many tokens tools cost a model: definitions by server, a search instead, results, the largest parts."""
+    errors, trace = [*(await connect_all(studio, out)).values()], load("trace")
     found = await asyncio.to_thread(account, [one for one in studio.catalog.entries("tool") if not one.remembered])
-    counts = Counter(one.ref.server for one in found.tools)
-    rows = [(name, units.plural(counts[name], "tool"), f"{tokens:,} tokens") for name, tokens in found.servers.items()]
-    total = ("all", units.plural(len(found.tools), "tool"), f"{found.total:,} tokens")
-    search = ("serve", "search instead", f"{found.search:,} tokens")
-    out.table([*rows, total, search])
+    rows = await trace.counted(trace.newest(out), {})
+    results = Counter({one.of.server: one.result_tokens for one in rows if not one.of.method})
+    names = sorted(studio.manager.names(), key=lambda name: -found.of(name).total)
+    servers: dict[str, Json] = {name: found.of(name).as_json(results[name]) for name in names}
+    total = found.as_json(sum(results[name] for name in names))
+    lines = [(name, *(f"{count:,}" for count in one.values())) for name, one in (*servers.items(), ("all", total))]
+    out.table(lines, ("server", *total))
     largest: dict[str, Json] = {}
     for part in ("description", "schema"):
         some = sorted(found.tools, key=lambda one, part=part: -getattr(one, part))[:_LARGEST]
         out.data(f"largest {part}s")
         out.table([(f"  {one.ref}", f"{getattr(one, part):,} tokens") for one in some])
         largest[part] = [{"tool": str(one.ref), "tokens": getattr(one, part)} for one in some]
-    out.note(f"counted by {found.tokenizer}")
-    facts: dict[str, Json] = {
-        "tokenizer": found.tokenizer, "servers": dict[str, Json](found.servers), "total": found.total,
-        "search": found.search, "largest": largest,
-    }  # fmt: skip
+    out.note(f"tokens are counted by {found.tokenizer}; those of recorded results by their length")
+    facts: dict[str, Json] = {"tokenizer": found.tokenizer, "servers": servers, "total": total, "largest": largest}
     return out.done(facts, errors[-1] if errors else None)
 
 

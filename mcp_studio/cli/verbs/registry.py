@@ -11,9 +11,9 @@ from mcp_studio.cli.options import Options
 from mcp_studio.cli.targets import configured, select
 from mcp_studio.cli.terminal import Output, clock
 from mcp_studio.errors import StudioError, UsageError
-from mcp_studio.jsontext import printable
+from mcp_studio.jsontext import Json, printable
 from mcp_studio.present.units import plural
-from mcp_studio.registry.record import PINNED, Pinned, ToolRecord, record_of
+from mcp_studio.registry.record import PINNED, Pinned, ToolRecord
 from mcp_studio.registry.registry import ToolRegistry, copy
 from mcp_studio.registry.storage import open_storage
 from mcp_studio.studio import Studio
@@ -72,14 +72,9 @@ def _act(registry: ToolRegistry, action: str, words: Sequence[str], out: Output)
             out.data(printable(record.as_json()))
             return out.done(record.as_json())
         case "add", [name]:
-            given = {"name": name, "description": options.value("--description")}
-            more = {"tags": options.values("--tag"), "category": options.value("--category")}
-            try:
-                made = record_of({**given, **more, "inputSchema": options.object("--schema")}, "hand")
-            except ValueError as problem:
-                raise UsageError(f"The tool {problem}.") from None
-            registry.add([made])
-            return _tools([made], out)
+            given: dict[str, Json] = {key: options.value(f"--{key}") for key in ("description", "category")}
+            given |= {"tags": [*options.values("--tag")], "inputSchema": options.object("--schema")}
+            return _tools([registry.define(name, given)], out)
         case "tag", [_, *_] if options.values("--tag") or options.values("--remove"):
             return _tools(registry.tag(words, options.values("--tag"), options.values("--remove")), out)
         case "categorize", [category, _, *_]:
@@ -91,17 +86,20 @@ def _act(registry: ToolRegistry, action: str, words: Sequence[str], out: Output)
             return out.done(list(words))
         case "stats", []:
             return _stats(registry, out)
-        case (("import" | "export" | "copy"), [place]):
-            return _moved(registry, action, place, out)
+        case "export", [file]:
+            out.store(file, tools := registry.as_json())
+            return out.done(tools)
+        case "import", [file]:
+            return _moved(registry.read(Path(file)), "read", out)
+        case "copy", [place]:
+            return _moved(copy(registry.storage, target := open_storage(place)), f"copied to {target.place}", out)
         case _:
             hint = "mcp-studio registry --help says what each of them takes."
             raise UsageError(f"`registry {' '.join((action, *words))}` is not complete, or no action.", hint=hint)
 
 
-def _moved(registry: ToolRegistry, action: str, place: str, out: Output) -> int:
-    files = {"import": registry.read, "export": registry.write}
-    count = files[action](Path(place)) if action in files else copy(registry.storage, open_storage(place))
-    out.note(plural(count, "tool"))
+def _moved(count: int, how: str, out: Output) -> int:
+    out.note(f"{plural(count, 'tool')} {how}")
     return out.done({"tools": count})
 
 

@@ -41,10 +41,8 @@ VARIABLE = "MCP_STUDIO_GATEWAY_TOKEN"
 _KEPT = ("--config", "--server", "--mode", "--era", "--timeout", "--root")
 """Options that are copied into a client's file."""
 
-Start = Callable[..., int]
 
-
-def run(out: Output, start: Start) -> int:
+def run(out: Output, start: Callable[..., int]) -> int:
     """Serve until the client leaves or we are interrupted. Returns the exit code."""
     options = out.options
     if options.words:

@@ -304,10 +304,10 @@ def _statistics(recording: Recording, numbers: Sequence[int] | None, out: Output
 def recorded(config: Config, out: Output) -> int:
     """Print the figures of servers in the newest sessions. Returns the exit code."""
     states = {name: targets.state_text(server) or "enabled" for name, server in config.servers.items()}
-    kept = [one for one in sessions(_folder(), out.options.count("--limit", _MOST) or _COUNTED) if one.entries]
+    kept = newest(out)
     since = min((info.began for info in kept), default=time.time())
     out.note(f"{units.plural(len(kept), 'session')} since {clock(since)}; --limit N takes the newest N")
-    rows, wanted = asyncio.run(_counted(kept, _prices(config))), out.options.values("--server")
+    rows, wanted = asyncio.run(counted(kept, _prices(config))), out.options.values("--server")
     rows += [metrics.Metrics(Target(name, "", ""), Tally()) for name in states.keys() - {one.of.server for one in rows}]
     if unknown := next((name for name in wanted if all(name != one.of.server for one in rows)), ""):
         raise UsageError(f"There is no server `{unknown}`, and none of that name was recorded.")
@@ -321,7 +321,12 @@ def _prices(config: Config) -> dict[Ref, float]:
     return prices_of(entry for name, lists in known for entry in salvage(name, "tool", lists.get("tool", ())))
 
 
-async def _counted(kept: Sequence[SessionInfo], prices: Mapping[Ref, float]) -> list[metrics.Metrics]:
+def newest(out: Output) -> list[SessionInfo]:
+    """Return the newest sessions, as many as `--limit` says."""
+    return [one for one in sessions(_folder(), out.options.count("--limit", _MOST) or _COUNTED) if one.entries]
+
+
+async def counted(kept: Sequence[SessionInfo], prices: Mapping[Ref, float]) -> list[metrics.Metrics]:
     """Compute the figures of several sessions together, starting with the oldest."""
     numbers: Numbers | None = None
     errors: dict[str, list[error_groups.ErrorGroup]] = {}

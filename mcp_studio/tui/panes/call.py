@@ -31,6 +31,7 @@ from mcp_studio.schema.place import named, pointer
 from mcp_studio.session.groups import MARK
 from mcp_studio.session.tasks import Task
 from mcp_studio.studio import Studio
+from mcp_studio.toolset.tokens import account
 from mcp_studio.tui.call_draft import CallDraft, draft_of
 from mcp_studio.tui.form.choices import Offer
 from mcp_studio.tui.form.json_editor import JsonEditor
@@ -93,6 +94,8 @@ class CallPane(Pane, scope="call"):
         self._refused: tuple[Json, ...] = ()
         """The value that was not sent, in a tuple; submitting the same value again sends it anyway."""
         self._failed_completion = ""
+        self._counted: tuple[tuple[Entry, ...], str] = ((), "")
+        """Tools of a server, and what their tokens are in words; empty while they are being counted."""
 
     def compose(self) -> ComposeResult:
         with Horizontal(id="call-head"):
@@ -173,13 +176,22 @@ class CallPane(Pane, scope="call"):
             text = "\n".join(_members(studio, server.removeprefix(MARK))) if server else EMPTY
             self.query_one("#description", Static).update(Content(text))
             return
-        tone = connections.tone(studio.manager.status(server))
-        title, *rest = _summary(studio, server)
+        tone, tools = connections.tone(studio.manager.status(server)), studio.catalog.listing(server, "tool").entries
+        if tools is not self._counted[0]:
+            self._counted = tools, ""
+            self.run_worker(self._count(tools), group="tokens", exclusive=True)
+        title, *rest = _summary(studio, server, self._counted[1])
         text = Content.assemble((title, f"bold {COLOURS[tone]}"), *(f"\n{line}" for line in rest))
         self.query_one("#description", Static).update(text)
         needs, button = studio.manager.status(server).state == "needs_auth", self.query_one("#server-repeat", Button)
         button.label = "Sign in" if needs else "Reconnect" if tone == "ok" else "Connect"
         button.action = f"screen.server('{'sign_in' if needs else 'repeat'}')"
+
+    async def _count(self, tools: tuple[Entry, ...]) -> None:
+        found = await asyncio.to_thread(account, tools)
+        words = f"definitions {found.total:,} tokens, a search instead {found.search:,} ({found.tokenizer})"
+        self._counted = tools, words
+        self.refresh_entry()
 
     # Showing an entry
 
@@ -579,7 +591,7 @@ def _members(studio: Studio, group: str) -> Iterator[str]:
     yield "\nA call of the group goes to the best one that is ready. Prefer, drain or release one in the servers (1)."
 
 
-def _summary(studio: Studio, name: str) -> Iterator[str]:
+def _summary(studio: Studio, name: str, tokens: str) -> Iterator[str]:
     """The facts about a server on a few lines: state, remedy, address, version, offers, metrics, instructions."""
     config, status = studio.manager.config(name), studio.manager.status(name)
     written, clean = config.written or config, studio.redactor
@@ -594,7 +606,7 @@ def _summary(studio: Studio, name: str) -> Iterator[str]:
         yield " · ".join(filter(None, (title, f"protocol {safe(status.version)}")))
         counts = {kind: len(listing(name, kind).entries) for kind in KINDS}
         offers = [units.plural(count, kind) for kind, count in counts.items() if count]
-        yield f"offers {', '.join(offers) or 'nothing'}"
+        yield " · ".join(filter(None, (f"offers {', '.join(offers) or 'nothing'}", tokens if counts["tool"] else "")))
     for one in metrics.metrics_of(studio.numbers, studio.caller.prices(name), {}):
         if one.of.server == name and not one.of.method:
             times = (("p50", one.tally.p50), ("p95", one.tally.p95))

@@ -17,7 +17,6 @@ from mcp_studio.present import questions, units
 from mcp_studio.protocol.core import progress_text
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import Answer, InputRequest
-from mcp_studio.session.tasks import Task
 from mcp_studio.studio import Studio
 from mcp_studio.trace.message import LISTEN
 from mcp_studio.tui.panes.tasks import sign, words
@@ -146,7 +145,7 @@ def _running(studio: Studio, key: str) -> Iterator[Row]:
     for task in studio.tasks.all():
         if task.followed and not task.done and task.key not in followed:
             title, old = f"{task.subject} in the background", units.seconds(time.time() - task.started)
-            cancel = partial(_cancel_task, studio, task)
+            cancel = partial(lambda key: studio.spawn(studio.tasks.cancel_noting(*key)), task.key)
             yield Row(("task", *task.key), title, words(task, key), old, sign(task), None, cancel)
     for one in studio.manager.running:
         title, old = f"{one.server} {one.method} {one.target}".strip(), units.seconds(now - one.started)
@@ -154,10 +153,6 @@ def _running(studio: Studio, key: str) -> Iterator[Row]:
             yield Row(("running", id(one)), title, "listens for changes", old, (glyphs().dot, "dim"))
         elif not one.on_progress:  # else it belongs to a call above
             yield Row(("running", id(one)), title, _progress(one.progress), old, busy, None, one.cancel)
-
-
-def _cancel_task(studio: Studio, task: Task) -> None:
-    studio.spawn(studio.tasks.cancel_noting(*task.key))
 
 
 def _progress(progress: Progress | None) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import shlex
 import time
 from collections.abc import Iterable, Iterator
@@ -20,7 +19,6 @@ from mcp_studio.safetext import safe
 from mcp_studio.sandbox import walls
 from mcp_studio.session.state import Status
 from mcp_studio.studio import Studio
-from mcp_studio.toolset.tokens import account
 from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.tui.panes.result import COLOURS
 from mcp_studio.tui.screens.dialog import Choice, Dialog, Part, section
@@ -59,7 +57,7 @@ class ServerDetails(Dialog[str]):
     def __init__(self, server: str) -> None:
         super().__init__(server)
         self._server = server
-        self._text, self._tokens = "", list[tuple[str, str]]()
+        self._text = ""
 
     def body(self) -> Iterable[Widget]:
         yield Static(id="facts", markup=False)
@@ -75,12 +73,6 @@ class ServerDetails(Dialog[str]):
             studio.manager.refresher.look(self._server, kind)
         self.query_one(f"#{self.default}", Button).focus()
         self.run_worker(studio.trace.examine(self._server))
-        self.run_worker(self._count())
-
-    async def _count(self) -> None:
-        found = await asyncio.to_thread(account, self.app.studio.catalog.listing(self._server, "tool").entries)
-        if found.tools:
-            self._tokens = [("tokens", f"{found.total:,} for the definitions of its tools ({found.tokenizer})")]
 
     def look(self) -> None:
         studio = self.app.studio
@@ -92,13 +84,13 @@ class ServerDetails(Dialog[str]):
         buttons["unexpected_output"] = bool(supervisor.tap.stray_count)
         for id, there in buttons.items():
             self.query_one(f"#{id}").display = there
-        content = Content.assemble(*_parts(studio, self._server, self._tokens))
+        content = Content.assemble(*_parts(studio, self._server))
         if content.plain != self._text:
             self._text = content.plain
             self.query_one("#facts", Static).update(content)
 
 
-def _parts(studio: Studio, name: str, tokens: Iterable[tuple[str, str]]) -> Iterator[Part]:
+def _parts(studio: Studio, name: str) -> Iterator[Part]:
     status, config, ledger = studio.manager.status(name), studio.manager.config(name), studio.trace.ledger(name)
     yield f"{connections.state_words(status)}\n", COLOURS[connections.tone(status)]
     if config.tls.insecure:
@@ -110,7 +102,7 @@ def _parts(studio: Studio, name: str, tokens: Iterable[tuple[str, str]]) -> Iter
         yield from connections.http_parts(status.error)
     wrong = ledger.uncovered(status.warnings)
     yield from section("Warnings", [(safe(text, 600), "$text-warning") for text in wrong])
-    facts = (*_facts(config, status), *_standing(studio, config), *tokens)
+    facts = (*_facts(config, status), *_standing(studio, config))
     yield from ("\n", *(f"  {name:<10}{text}\n" for name, text in facts))
     supervisor = studio.manager.supervisor(name)
     connection, tap = supervisor.connection, supervisor.tap
