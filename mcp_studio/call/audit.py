@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from mcp_studio.call.call import OUTCOMES, Call, said_of
+from mcp_studio.call.call import OUTCOMES, Call, CallOutcome, said_of
 from mcp_studio.call.history import LARGEST_ENTRY
 from mcp_studio.call.policy import Judgement, Origin
 from mcp_studio.jsontext import Json, dumps, loads_or, mapping
@@ -41,18 +41,16 @@ class Audit:
         self._problem: str | None = None
         """The first problem with the file; an empty text once it was reported."""
 
-    def add(self, call: Call, origin: Origin, judgement: Judgement) -> str:
+    def add(self, call: Call, outcome: CallOutcome, origin: Origin, judgement: Judgement) -> str:
         """Write the line of a call that has ended; it waits a moment if other lines were just written.
 
         If the disk refuses, lines are lost. The first time, a sentence about that is returned.
         """
-        outcome = call.outcome
         line: dict[str, Json] = {
             "time": round(time.time(), 3), "who": origin, **self._begin,
             "server": call.ref.server, "tool": call.ref.name, "arguments": call.params.get("arguments"),
             "verdict": judgement.verdict, "rule": judgement.rule, "risk": judgement.risk, "approved": call.approved_by,
-            "outcome": OUTCOMES.get(type(outcome), "unknown") if outcome else "unknown",
-            "said": said_of(outcome) if outcome else "", "ms": round(outcome.ms, 1) if outcome else 0,
+            "outcome": OUTCOMES[type(outcome)], "said": said_of(outcome), "ms": round(outcome.ms, 1),
             "tried": [one._asdict() for one in call.tried],
         }  # fmt: skip
         data = dumps(line)

@@ -148,6 +148,8 @@ def _texts(result: Json) -> Iterator[str]:
 def said_of(outcome: CallOutcome) -> str:
     """The reason why a call was not a success, in one line; empty where it was."""
     match outcome:
+        case Succeeded():  # the most frequent, first
+            return ""
         case ToolFailed(result=result):
             said = next((text for text in _texts(result) if text.strip()), "")
         case Rejected(code=code, message=message):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager, suppress
@@ -41,6 +42,10 @@ def limit_of(key: Literal["connect", "idle", "total"], default: Limit, timeouts:
     return default if seconds is None else Limit(seconds, timeouts.option or f"timeouts.{key}")
 
 
+_AHEAD = 20.0
+"""Seconds before the end of a watched deadline from which on it has a timer."""
+
+
 class Deadline:
     """An idle limit that `extend` renews, within a total limit; both pause together.
 
@@ -56,7 +61,7 @@ class Deadline:
         self._total = total if isinstance(total, Limit) else Limit(total, "timeouts.total")
         now = self._now()
         self._end = now + self._total.seconds
-        self._last = None if longest is None else now + max(longest, self._total.seconds)
+        self._last = math.inf if longest is None else now + max(longest, self._total.seconds)
         self._longest = longest
         self.patience: float | None = None
         """Seconds of silence after which a request is given up while another server can answer it."""
@@ -65,26 +70,39 @@ class Deadline:
         self._paused_at: float | None = None
         self._pauses = 0
 
-    def begin(self) -> asyncio.Timeout:
-        """The timeout scope of a request, or of the next of several requests that share the total limit."""
+    def begin(self, *, watched: bool = False) -> asyncio.Timeout:
+        """The timeout scope of a request, or of the next of several requests that share the total limit.
+
+        Args:
+            watched: whether `watch` is called often until the scope ends.
+        """
+        now = self._now()
         if self._paused_at is not None:  # only the earlier request could have ended the pause
-            self._end += self._now() - self._paused_at
+            self._end += now - self._paused_at
             self._paused_at, self._pauses = None, 0
-        self._scope = asyncio.timeout_at(min(self._now() + self._idle.seconds, self._end, self._last or self._end))
+        self._ahead = _AHEAD if watched else math.inf
+        self._when = min(now + self._idle.seconds, self._end, self._last)
+        self._scope = asyncio.timeout_at(self._when if self._when < now + self._ahead else None)
         return self._scope
+
+    def watch(self) -> None:
+        """Start the timer if the end is near: most answers come long before, so most requests need none."""
+        timer = self._when if self._when < self._now() + self._ahead else None
+        if timer != self._scope.when() and not self._scope.expired():
+            self._scope.reschedule(timer)
 
     def extend(self) -> None:
         """Start the idle limit anew, because something came."""
-        if self._paused_at is None and not self._scope.expired():
-            when = min(self._now() + self._idle.seconds, self._end)
-            self._scope.reschedule(when if self._last is None else min(when, self._last))
+        if self._paused_at is None:
+            self._when = min(self._now() + self._idle.seconds, self._end, self._last)
+            self.watch()
 
     def pause(self) -> None:
         """Stop the clock while a person is asked; pauses nest."""
         self._pauses += 1
         if self._pauses == 1 and not self._scope.expired():
-            self._paused_at = self._now()
-            self._scope.reschedule(self._last)
+            self._paused_at, self._when = self._now(), self._last
+            self.watch()
 
     def resume(self) -> None:
         """Continue after the person has answered; without a pause nothing happens."""
@@ -220,6 +238,7 @@ class Connection:
         self._silence = 0.0
         """The time since which the server has not answered the question whether it is there."""
         self._attending: asyncio.Task[None] | None = None
+        self._watching: asyncio.TimerHandle | None = None
         self._flushing = False
         self._turn = asyncio.Lock()
         loop = asyncio.get_running_loop()
@@ -324,9 +343,11 @@ class Connection:
         if deadline.patience is not None and (self._attending is None or self._attending.done()):
             self._attending = self._spawn(self._attend())
         try:
-            async with deadline.begin():
+            async with deadline.begin(watched=True):
                 if self._pauses:
                     deadline.pause()
+                if self._watching is None:
+                    self._watch()
                 self._tap.expect(out, follows, under)
                 await self._transport.send(out)
                 if on_sent is not None:
@@ -340,6 +361,13 @@ class Connection:
             raise
         finally:
             del self._running[out.id]
+
+    def _watch(self) -> None:
+        """Watch the deadlines of the open requests; one timer serves all of them."""
+        for running in self._running.values():
+            running.deadline.watch()
+        again = asyncio.get_running_loop().call_later
+        self._watching = again(_AHEAD / 2, self._watch) if self._running else None
 
     @property
     def silent(self) -> bool:
