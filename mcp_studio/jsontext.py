@@ -86,10 +86,9 @@ def has_more_values(text: bytes | str, most: int) -> bool:
     Commas and brackets inside strings are left out only when there seem to be too many values, because leaving them out
     is slow.
     """
-    if len(text) <= 2 * most:  # a value and what separates it from the next take two bytes
-        return False
     raw = text if isinstance(text, bytes) else text.encode("ascii", "replace")
-    return _beginnings(raw) > most and _beginnings(_STRING.sub(b"", raw)) > most
+    # A value and what separates it from the next take two bytes.
+    return len(raw) > 2 * most and _beginnings(raw) > most and _beginnings(_STRING.sub(b"", raw)) > most
 
 
 def _beginnings(raw: bytes) -> int:

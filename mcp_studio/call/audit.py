@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from mcp_studio.call.call import OUTCOMES, Call, CallOutcome, said_of
+from mcp_studio.call.call import OUTCOMES, Call, CallOutcome, Succeeded, said_of
 from mcp_studio.call.history import LARGEST_ENTRY
 from mcp_studio.call.policy import Judgement, Origin
 from mcp_studio.jsontext import Json, dumps, loads_or, mapping
@@ -50,8 +50,8 @@ class Audit:
             "time": round(time.time(), 3), "who": origin, **self._begin,
             "server": call.ref.server, "tool": call.ref.name, "arguments": call.params.get("arguments"),
             "verdict": judgement.verdict, "rule": judgement.rule, "risk": judgement.risk, "approved": call.approved_by,
-            "outcome": OUTCOMES[type(outcome)], "said": said_of(outcome), "ms": round(outcome.ms, 1),
-            "tried": [one._asdict() for one in call.tried],
+            "outcome": OUTCOMES[type(outcome)], "said": "" if isinstance(outcome, Succeeded) else said_of(outcome),
+            "ms": round(outcome.ms, 1), "tried": [one._asdict() for one in call.tried],
         }  # fmt: skip
         data = dumps(line)
         self._lines.append(data if len(data) <= LARGEST_ENTRY else dumps({**line, "arguments": None, "large": True}))
@@ -72,7 +72,9 @@ class Audit:
             os.write(self._handle, self._redactor.bytes(b"\n".join((*lines, b""))))
             if os.fstat(self._handle).st_size > self._largest:
                 self.close()
-                self._put_aside()
+                self.file.replace(self.file.with_name(f"{self.file.stem}-{time.time_ns()}.jsonl"))
+                for old in self._aside()[:-_ASIDE]:
+                    old.unlink(missing_ok=True)
         except OSError as error:
             if self._problem is None:
                 self._problem = f"Calls are not written into the audit log {self.file}: {error.strerror or error}."
@@ -90,11 +92,6 @@ class Audit:
         for file in filter(Path.is_file, (*self._aside(), self.file)):
             with file.open("rb") as stream:
                 yield from filter(None, (mapping(loads_or(line)) for line in stream))
-
-    def _put_aside(self) -> None:
-        self.file.replace(self.file.with_name(f"{self.file.stem}-{time.time_ns()}.jsonl"))
-        for old in self._aside()[:-_ASIDE]:
-            old.unlink(missing_ok=True)
 
     def _aside(self) -> list[Path]:
         return sorted(self.file.parent.glob(f"{self.file.stem}-*.jsonl"))

@@ -73,13 +73,28 @@ async def test_several_requests_share_the_total_and_each_begins_its_idle_limit_a
     assert deadline.limit == "0.1 s in all (limits.call_total)"
 
 
-async def test_nothing_runs_while_a_person_is_asked_and_pauses_nest() -> None:
+async def test_nothing_runs_while_a_person_is_asked() -> None:
     loop = asyncio.get_running_loop()
     deadline = Deadline(0.05, 0.1)
-    for _ in range(2):
-        loop.call_soon(deadline.pause)
-    loop.call_later(0.01, deadline.resume)
+    loop.call_soon(deadline.pause)
     loop.call_later(0.2, deadline.resume)
     began = loop.time()
     await passes(deadline)
     assert loop.time() - began >= 0.24
+
+
+async def test_a_watched_deadline_passes_in_time_though_its_timer_starts_late() -> None:
+    loop, deadline = asyncio.get_running_loop(), Deadline(100, 1_000)
+    began = loop.time()
+
+    async def watch() -> None:
+        while True:
+            await asyncio.sleep(10)
+            deadline.watch()
+
+    watching = asyncio.create_task(watch())
+    with pytest.raises(TimeoutError):
+        async with deadline.begin(watched=True):
+            await asyncio.Event().wait()
+    watching.cancel()
+    assert loop.time() - began == 100
