@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from io import StringIO
 from itertools import chain
-from typing import Any, cast
+from typing import Any
 
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.limits import DEFAULT
@@ -22,12 +22,12 @@ Json = Any
 
 def mapping(value: Json) -> dict[str, Json]:
     """The value where it is an object, else an empty one."""
-    return cast("dict[str, Json]", value) if isinstance(value, dict) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def items_of(value: Json) -> list[Json]:
     """The value where it is an array, else an empty one."""
-    return cast("list[Json]", value) if isinstance(value, list) else []
+    return value if isinstance(value, list) else []
 
 
 class JsonProblem(ValueError):
@@ -87,7 +87,8 @@ def has_more_values(text: bytes | str, most: int) -> bool:
     is slow.
     """
     raw = text if isinstance(text, bytes) else text.encode("ascii", "replace")
-    return len(raw) > most and _beginnings(raw) > most and _beginnings(_STRING.sub(b"", raw)) > most
+    # A value and what separates it from the next take two bytes.
+    return len(raw) > 2 * most and _beginnings(raw) > most and _beginnings(_STRING.sub(b"", raw)) > most
 
 
 def _beginnings(raw: bytes) -> int:

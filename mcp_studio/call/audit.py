@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from mcp_studio.call.call import OUTCOMES, Call, said_of
+from mcp_studio.call.call import OUTCOMES, Call, CallOutcome, Succeeded, said_of
 from mcp_studio.call.history import LARGEST_ENTRY
 from mcp_studio.call.policy import Judgement, Origin
 from mcp_studio.jsontext import Json, dumps, loads_or, mapping
@@ -41,19 +41,17 @@ class Audit:
         self._problem: str | None = None
         """The first problem with the file; an empty text once it was reported."""
 
-    def add(self, call: Call, origin: Origin, judgement: Judgement) -> str:
+    def add(self, call: Call, outcome: CallOutcome, origin: Origin, judgement: Judgement) -> str:
         """Write the line of a call that has ended; it waits a moment if other lines were just written.
 
         If the disk refuses, lines are lost. The first time, a sentence about that is returned.
         """
-        outcome = call.outcome
         line: dict[str, Json] = {
             "time": round(time.time(), 3), "who": origin, **self._begin,
             "server": call.ref.server, "tool": call.ref.name, "arguments": call.params.get("arguments"),
             "verdict": judgement.verdict, "rule": judgement.rule, "risk": judgement.risk, "approved": call.approved_by,
-            "outcome": OUTCOMES.get(type(outcome), "unknown") if outcome else "unknown",
-            "said": said_of(outcome) if outcome else "", "ms": round(outcome.ms, 1) if outcome else 0,
-            "tried": [one._asdict() for one in call.tried],
+            "outcome": OUTCOMES[type(outcome)], "said": "" if isinstance(outcome, Succeeded) else said_of(outcome),
+            "ms": round(outcome.ms, 1), "tried": [one._asdict() for one in call.tried],
         }  # fmt: skip
         data = dumps(line)
         self._lines.append(data if len(data) <= LARGEST_ENTRY else dumps({**line, "arguments": None, "large": True}))
@@ -74,7 +72,9 @@ class Audit:
             os.write(self._handle, self._redactor.bytes(b"\n".join((*lines, b""))))
             if os.fstat(self._handle).st_size > self._largest:
                 self.close()
-                self._put_aside()
+                self.file.replace(self.file.with_name(f"{self.file.stem}-{time.time_ns()}.jsonl"))
+                for old in self._aside()[:-_ASIDE]:
+                    old.unlink(missing_ok=True)
         except OSError as error:
             if self._problem is None:
                 self._problem = f"Calls are not written into the audit log {self.file}: {error.strerror or error}."
@@ -92,11 +92,6 @@ class Audit:
         for file in filter(Path.is_file, (*self._aside(), self.file)):
             with file.open("rb") as stream:
                 yield from filter(None, (mapping(loads_or(line)) for line in stream))
-
-    def _put_aside(self) -> None:
-        self.file.replace(self.file.with_name(f"{self.file.stem}-{time.time_ns()}.jsonl"))
-        for old in self._aside()[:-_ASIDE]:
-            old.unlink(missing_ok=True)
 
     def _aside(self) -> list[Path]:
         return sorted(self.file.parent.glob(f"{self.file.stem}-*.jsonl"))

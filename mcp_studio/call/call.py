@@ -186,7 +186,6 @@ class Ended(Exception):
 
 
 _MOST = 20
-_MEMBERS = {"tools/call": "content", "resources/read": "contents", "prompts/get": "messages"}
 _BLOCKS: dict[str, tuple[str, ...]] = {
     "text": ("text",),
     "image": ("data", "mimeType"),
@@ -199,29 +198,16 @@ _BLOCKS: dict[str, tuple[str, ...]] = {
 
 def problems_of(method: str, result: Json) -> tuple[str, ...]:
     """The problems of a result of tools/call, resources/read or prompts/get."""
-    if not isinstance(result, dict):
+    if not isinstance(result, dict) or method not in _PARTS:
         return ()
-    answer = mapping(result)
-    flawed = method == "tools/call" and not isinstance(answer.get("isError", False), bool)
-    found = ["isError is neither true nor false."] if flawed else []
-    member = _MEMBERS.get(method)
-    items = answer.get(member) if member else []
+    answer, (member, check) = mapping(result), _PARTS[method]
+    items, found = answer.get(member), list[str]()
+    if "isError" in answer and method == "tools/call" and not isinstance(answer["isError"], bool):
+        found.append("isError is neither true nor false.")
     if not isinstance(items, list):
         return (*found, f"The result has no array {member}.")
     for index, item in enumerate(cast("list[Json]", items)):
-        known = mapping(item)
-        if member == "content":
-            wrong = _block(item)
-        elif member == "messages" and known.get("role") in ("user", "assistant"):
-            wrong = [f".content{text}" for text in _block(known.get("content"))]
-        elif member == "messages":
-            wrong = [" has no role user or assistant."]
-        elif not isinstance(known.get("uri"), str):
-            wrong = [" has no uri."]
-        else:
-            readable = isinstance(known.get("text"), str) or isinstance(known.get("blob"), str)
-            wrong = [] if readable else [" has neither text nor blob."]
-        found += [f"{member}[{index}]{text}" for text in wrong]
+        found += [f"{member}[{index}]{text}" for text in check(item)]
         if len(found) >= _MOST:
             break
     return tuple(found[:_MOST])
@@ -236,6 +222,31 @@ def _block(block: Json) -> list[str]:
     if not isinstance(kind, str) or kind not in _BLOCKS:
         return [f" has the unknown type {str(kind)[:40]!r}."]
     return [f" of type {kind} has no {key}." for key in _BLOCKS[kind] if key not in known]
+
+
+def _message(message: Json) -> list[str]:
+    """The problems of a prompt's message."""
+    known = mapping(message)
+    if known.get("role") not in ("user", "assistant"):
+        return [" has no role user or assistant."]
+    return [f".content{text}" for text in _block(known.get("content"))]
+
+
+def _contents(contents: Json) -> list[str]:
+    """The problems of a resource's content."""
+    known = mapping(contents)
+    if not isinstance(known.get("uri"), str):
+        return [" has no uri."]
+    readable = isinstance(known.get("text"), str) or isinstance(known.get("blob"), str)
+    return [] if readable else [" has neither text nor blob."]
+
+
+_PARTS = {
+    "tools/call": ("content", _block),
+    "resources/read": ("contents", _contents),
+    "prompts/get": ("messages", _message),
+}
+"""The array in the result of a method, and the check of its items."""
 
 
 class Attempt(NamedTuple):

@@ -226,9 +226,10 @@ class Caller:
                 break
             call.move(waiting[0].server, outcome.error.message)
             self.manager.supervisor(ref.server).tap.note(f"the call of {ref.name} goes on to {call.ref.server}")
-        call.finish(await self._filtered(call, outcome))
-        if (problem := self.audit.add(call, origin, judgement)) and call.outcome:
-            call.outcome = replace(call.outcome, notes=(*call.outcome.notes, problem))
+        shown = await self._filtered(call, outcome)
+        call.finish(shown)
+        if problem := self.audit.add(call, shown, origin, judgement):
+            call.outcome = replace(shown, notes=(*shown.notes, problem))
         if tool is None or tool.output_schema is None or call.unchecked or not isinstance(outcome, Succeeded):
             call.found(())
         else:

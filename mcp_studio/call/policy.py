@@ -31,7 +31,7 @@ _PLACES = 2_000
 _READ = 4_000
 """Characters of each value that are checked."""
 _REMEMBERED = 500
-"""Shapes of calls whose rules are cached."""
+"""Shapes of calls whose rules are cached, and tools whose profiles are."""
 
 _TooOften = Callable[[tuple[object, str], int, float], bool]
 
@@ -88,6 +88,8 @@ class Policy:
         self._broken = tuple(rule for rule in rules if rule.broken)
         self._tools = tuple(tools)
         self._candidates = lru_cache(_REMEMBERED)(self._fitting)
+        self.profile = lru_cache(_REMEMBERED)(self._profile)
+        """The facts about a tool, for a server that is trusted or not."""
         self._recent = Recent()
 
     def put_first(self, rule: PolicyRule) -> None:
@@ -95,8 +97,8 @@ class Policy:
         self._rules = (rule, *self._rules)
         self._candidates.cache_clear()
 
-    def profile(self, ref: Ref, tool: ToolView | None, trusted: bool) -> Profile:
-        found = _profile(tool) if tool and trusted else Profile("high" if tool and tool.destructive else "medium")
+    def _profile(self, ref: Ref, tool: ToolView | None, trusted: bool) -> Profile:
+        found = _declared(tool) if tool and trusted else Profile("high" if tool and tool.destructive else "medium")
         for rule in self._tools:
             if fnmatchcase(str(ref), rule.tools):
                 found = found._replace(
@@ -203,7 +205,7 @@ def tool_of(entries: Sequence[Entry]) -> ToolView | None:
     return next((entry.view for entry in entries if isinstance(entry.view, ToolView)), None)
 
 
-def _profile(tool: ToolView) -> Profile:
+def _declared(tool: ToolView) -> Profile:
     harness = mapping(tool.raw.get("harness")) or mapping(mapping(tool.raw.get("_meta")).get("harness"))
     limit, level, timeout = mapping(harness.get("rateLimit")), harness.get("riskLevel"), number(harness.get("timeout"))
     usual: Risk = "high" if tool.destructive else "low" if tool.read_only else "medium"
@@ -222,7 +224,7 @@ def _profile(tool: ToolView) -> Profile:
 def prices_of(tools: Iterable[Entry]) -> dict[Ref, float]:
     """The price of a call of each of these tools, where a trusted server declares it."""
     views = [(one.ref, one.view) for one in tools if isinstance(one.view, ToolView)]
-    return {ref: cost for ref, view in views if (cost := _profile(view).cost)}
+    return {ref: cost for ref, view in views if (cost := _declared(view).cost)}
 
 
 def _raised(risk: Risk, texts: Sequence[_Text]) -> tuple[Risk, tuple[str, ...]]:

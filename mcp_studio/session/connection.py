@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager, suppress
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple
 
 from mcp_studio.catalog.listing import Ask
 from mcp_studio.config.model import Timeouts
@@ -41,6 +41,10 @@ def limit_of(key: Literal["connect", "idle", "total"], default: Limit, timeouts:
     return default if seconds is None else Limit(seconds, timeouts.option or f"timeouts.{key}")
 
 
+_AHEAD = 20.0
+"""Seconds before the end of a watched deadline from which on it has a timer."""
+
+
 class Deadline:
     """An idle limit that `extend` renews, within a total limit; both pause together.
 
@@ -56,42 +60,50 @@ class Deadline:
         self._total = total if isinstance(total, Limit) else Limit(total, "timeouts.total")
         now = self._now()
         self._end = now + self._total.seconds
-        self._last = None if longest is None else now + max(longest, self._total.seconds)
+        self._last = float("inf") if longest is None else now + max(longest, self._total.seconds)
         self._longest = longest
         self.patience: float | None = None
         """Seconds of silence after which a request is given up while another server can answer it."""
         self.replaceable: Callable[[], bool] = bool
         """Returns whether another server can take over now, which may change while the request is open."""
         self._paused_at: float | None = None
-        self._pauses = 0
 
-    def begin(self) -> asyncio.Timeout:
-        """The timeout scope of a request, or of the next of several requests that share the total limit."""
+    def begin(self, *, watched: bool = False) -> asyncio.Timeout:
+        """The timeout scope of a request, or of the next of several requests that share the total limit.
+
+        Args:
+            watched: whether `watch` is called often until the scope ends.
+        """
+        now = self._now()
         if self._paused_at is not None:  # only the earlier request could have ended the pause
-            self._end += self._now() - self._paused_at
-            self._paused_at, self._pauses = None, 0
-        self._scope = asyncio.timeout_at(min(self._now() + self._idle.seconds, self._end, self._last or self._end))
+            self._end += now - self._paused_at
+            self._paused_at = None
+        self._ahead = _AHEAD if watched else float("inf")
+        self._when = min(now + self._idle.seconds, self._end, self._last)
+        self._scope = asyncio.timeout_at(self._when if self._when < now + self._ahead else None)
         return self._scope
+
+    def watch(self) -> None:
+        """Start the timer if the end is near: most answers come long before, so most requests need none."""
+        timer = self._when if self._when < self._now() + self._ahead else None
+        if timer != self._scope.when() and not self._scope.expired():
+            self._scope.reschedule(timer)
 
     def extend(self) -> None:
         """Start the idle limit anew, because something came."""
-        if self._paused_at is None and not self._scope.expired():
-            when = min(self._now() + self._idle.seconds, self._end)
-            self._scope.reschedule(when if self._last is None else min(when, self._last))
+        if self._paused_at is None:
+            self._when = min(self._now() + self._idle.seconds, self._end, self._last)
+            self.watch()
 
     def pause(self) -> None:
-        """Stop the clock while a person is asked; pauses nest."""
-        self._pauses += 1
-        if self._pauses == 1 and not self._scope.expired():
-            self._paused_at = self._now()
-            self._scope.reschedule(self._last)
+        """Stop the clock while a person is asked."""
+        if self._paused_at is None and not self._scope.expired():
+            self._paused_at, self._when = self._now(), self._last
+            self.watch()
 
     def resume(self) -> None:
         """Continue after the person has answered; without a pause nothing happens."""
-        if self._pauses == 0:
-            return
-        self._pauses -= 1
-        if self._pauses == 0 and self._paused_at is not None:
+        if self._paused_at is not None:
             self._end += self._now() - self._paused_at
             self._paused_at = None
             self.extend()
@@ -99,7 +111,7 @@ class Deadline:
     @property
     def paused(self) -> bool:
         """Whether a person is being asked."""
-        return self._pauses > 0
+        return self._paused_at is not None
 
     @property
     def limit(self) -> str:
@@ -111,7 +123,6 @@ class Deadline:
         return f"{self._idle.seconds:g} s without a sign of life ({self._idle.name})"
 
 
-T = TypeVar("T")
 GATEWAY = (502, 503, 504)
 """HTTP statuses of a proxy whose server is down."""
 
@@ -173,7 +184,7 @@ class RunningRequest:
         fail(self.answer, RequestStopped("The request was cancelled."))
 
 
-def fail(future: asyncio.Future[T], error: StudioError) -> None:
+def fail(future: asyncio.Future[Any], error: StudioError) -> None:
     """Fail a future that perhaps nobody awaits; the event loop then does not complain of an unread exception."""
     if not future.done():
         future.set_exception(error)
@@ -220,6 +231,7 @@ class Connection:
         self._silence = 0.0
         """The time since which the server has not answered the question whether it is there."""
         self._attending: asyncio.Task[None] | None = None
+        self._watching: asyncio.TimerHandle | None = None
         self._flushing = False
         self._turn = asyncio.Lock()
         loop = asyncio.get_running_loop()
@@ -288,8 +300,8 @@ class Connection:
         *,
         deadline: Deadline | None = None,
         on_progress: OnProgress | None = None,
-        on_sent: Callable[[], None] | None = None,
-        on_id: Callable[[RequestId], None] | None = None,
+        on_sent: Callable[[], None] = lambda: None,
+        on_id: Callable[[RequestId], None] = lambda identity: None,
         headers: tuple[tuple[str, str], ...] = (),
         follows: RequestId | None = None,
         under: int = 0,
@@ -314,8 +326,7 @@ class Connection:
             params = self._tap.continued(params, follows, under)
         out = self.core.request(method, params, progress=on_progress is not None, headers=headers)
         assert out.id is not None
-        if on_id is not None:
-            on_id(out.id)
+        on_id(out.id)
         deadline = deadline or self.deadline()
         answer: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         self._running[out.id] = RunningRequest(
@@ -324,13 +335,14 @@ class Connection:
         if deadline.patience is not None and (self._attending is None or self._attending.done()):
             self._attending = self._spawn(self._attend())
         try:
-            async with deadline.begin():
+            async with deadline.begin(watched=True):
                 if self._pauses:
                     deadline.pause()
+                if self._watching is None:
+                    self._watch()
                 self._tap.expect(out, follows, under)
                 await self._transport.send(out)
-                if on_sent is not None:
-                    on_sent()
+                on_sent()
                 return await answer
         except TimeoutError:
             self._give_up(out.id, "timed out")
@@ -340,6 +352,12 @@ class Connection:
             raise
         finally:
             del self._running[out.id]
+
+    def _watch(self) -> None:
+        """Watch the deadlines of the open requests; one timer serves all of them."""
+        for running in self._running.values():
+            running.deadline.watch()
+        self._watching = asyncio.get_running_loop().call_later(_AHEAD / 2, self._watch) if self._running else None
 
     @property
     def silent(self) -> bool:
@@ -421,14 +439,12 @@ class Connection:
     def pause(self) -> None:
         """Stop all deadlines, also those of later requests, while the server asks a person; pauses nest."""
         self._pauses += 1
-        if self._pauses == 1:
-            self._set_paused(True)
+        self._set_paused()
 
     def resume(self) -> None:
         """Continue the deadlines after the person has answered."""
         self._pauses -= 1
-        if self._pauses == 0:
-            self._set_paused(False)
+        self._set_paused()
 
     def notify(self, method: str, params: dict[str, Json] | None = None) -> None:
         """Send a notification with the next messages."""
@@ -500,10 +516,10 @@ class Connection:
                 self._tap.withdrawn(event.id)
             self._on_event(event)
 
-    def _set_paused(self, paused: bool) -> None:
+    def _set_paused(self) -> None:
         lasting = (deadline for _, deadline in self._lasting.values())
         for deadline in (*lasting, *(running.deadline for running in self._running.values())):
-            deadline.pause() if paused else deadline.resume()
+            deadline.pause() if self._pauses else deadline.resume()
 
     def _on_progress(self, event: Progressed) -> None:
         """Pass progress on; it starts the idle limit anew."""

@@ -202,7 +202,9 @@ class RawSender:
         """Remove the messages that answer a frame written by hand; the protocol core gets the rest."""
         rest = [message for message in parsed.messages if not self._takes(message, frame)]
         if self._alone:
-            self._shake_hands(parsed)
+            version = mapping(mapping(parsed.value).get("result")).get("protocolVersion")
+            if isinstance(version, str) and era_of(version) == "legacy":
+                self._transport.negotiated(version)  # of a handshake made by hand: HTTP names it in its headers
             return Parsed(())
         return parsed if len(rest) == len(parsed.messages) else Parsed(tuple(rest), parsed.batch and bool(rest))
 
@@ -215,12 +217,6 @@ class RawSender:
             exchange.answer(frame, message.id)
             return True
         return False
-
-    def _shake_hands(self, parsed: Parsed) -> None:
-        """Tell the transport the version of a handshake that was made by hand, for its headers."""
-        version = mapping(mapping(parsed.value).get("result")).get("protocolVersion")
-        if isinstance(version, str) and era_of(version) == "legacy":
-            self._transport.negotiated(version)
 
 
 class RawConnection(RawSender):

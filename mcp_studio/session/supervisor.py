@@ -124,12 +124,6 @@ class LiveConnection:
             self._manager.refresher.discovered(self._supervisor.config)
 
 
-def _may_be_older(config: ServerConfig, error: StudioError) -> bool:
-    """Whether a server at a URL may speak HTTP+SSE (specification, basic/transports, Backwards Compatibility)."""
-    refused = isinstance(error, HttpFailure) and error.status in (400, 404, 405)
-    return refused and config.kind == "http" and not config.transport
-
-
 class Supervisor:
     """Runs one server as long as it is configured; `run` is its owner task, other tasks give commands."""
 
@@ -337,7 +331,9 @@ class Supervisor:
             if refusal is not None:
                 self.tap.note(f"no HTTP+SSE at this address either: {self.tap.cleaned(error).message}")
                 return error if isinstance(error, SignInNeeded) else refusal
-            if _may_be_older(self.config, error):
+            refused = isinstance(error, HttpFailure) and error.status in (400, 404, 405)
+            if refused and self.config.kind == "http" and not self.config.transport:
+                # Specification, basic/transports, Backwards Compatibility.
                 self.tap.note("the handshake was refused: looking for HTTP+SSE (2024-11-05) at this address")
                 self._refusal = error
             return self.tap.cleaned(error)

@@ -317,7 +317,9 @@ class Follower:
             self.wake.set()
         try:
             while (task := self._task) is not None and not task.done:
-                await self._pause(task)
+                wish = min(max(task.poll or POLL, SHORTEST), LONGEST) * 2**self._strikes
+                await at_most(min(wish, LONGEST), self.wake.wait())
+                self.wake.clear()
                 if not self._over:
                     await self._ask()
                     self._expire()
@@ -340,12 +342,6 @@ class Follower:
     @property
     def _number(self) -> int:
         return task.number if (task := self._task) is not None else 0
-
-    async def _pause(self, task: Task) -> None:
-        """Wait until the next reading of the state."""
-        wish = min(max(task.poll or POLL, SHORTEST), LONGEST) * 2**self._strikes
-        await at_most(min(wish, LONGEST), self.wake.wait())
-        self.wake.clear()
 
     async def _ask(self) -> None:
         before = self._task

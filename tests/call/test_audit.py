@@ -70,8 +70,7 @@ async def test_a_full_file_is_put_aside_and_the_oldest_goes(tmp_path: Path) -> N
     log = Audit(tmp_path / "audit.jsonl", Redactor(), "tests", largest=100)
     for number in range(12):
         made = Call(Ref("tool", "s", "t"), "tools/call", {"name": "t", "arguments": {"number": number}})
-        made.outcome = Succeeded(ms=1.0)
-        log.add(made, "person", Judgement("allow", "a rule"))
+        log.add(made, Succeeded(ms=1.0), "person", Judgement("allow", "a rule"))
         log.close()
     assert [one["arguments"]["number"] for one in log.lines()] == list(range(4, 12))
 
@@ -79,8 +78,7 @@ async def test_a_full_file_is_put_aside_and_the_oldest_goes(tmp_path: Path) -> N
 async def test_large_arguments_are_left_out_and_said_to_be(tmp_path: Path) -> None:
     log = Audit(tmp_path / "audit.jsonl", Redactor(), "tests")
     made = Call(Ref("tool", "s", "t"), "tools/call", {"name": "t", "arguments": {"text": "x" * 300_000}})
-    made.outcome = Succeeded(ms=1.0)
-    log.add(made, "person", Judgement("allow", "a rule"))
+    log.add(made, Succeeded(ms=1.0), "person", Judgement("allow", "a rule"))
     log.close()
     assert [(one["arguments"], one["large"]) for one in log.lines()] == [(None, True)]
 
@@ -90,7 +88,7 @@ async def test_what_is_called_in_a_burst_is_written_together_a_moment_later(tmp_
     log = Audit(file, Redactor(), "tests")
     for number in range(3):
         made = Call(Ref("tool", "s", "t"), "tools/call", {"name": "t", "arguments": {"number": number}})
-        log.add(made, "person", Judgement("allow", "a rule"))
+        log.add(made, Succeeded(), "person", Judgement("allow", "a rule"))
     assert file.read_bytes().count(b"\n") == 1
     await wait_until(lambda: file.read_bytes().count(b"\n") == 3)
     assert [one["arguments"]["number"] for one in log.lines()] == [0, 1, 2]
