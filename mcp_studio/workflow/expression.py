@@ -11,6 +11,7 @@ from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, NamedTuple
 
+from mcp_studio.call.query import query
 from mcp_studio.catalog.catalog import suggestion
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, JsonProblem, dumps, loads
@@ -66,18 +67,21 @@ class Name(NamedTuple):
     column: int
 
 
+_SYNTAX = {*"and or not in is if else for lambda await async yield True False None".split()}
+"""The keywords of Python that can stand in an expression."""
+_WORD, _NAME = "|".join(keyword.kwlist), "|".join(word for word in keyword.kwlist if word not in _SYNTAX)
 _WRITTEN = re.compile(
-    rf"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|\$(?=[A-Za-z_])|\.({"|".join(keyword.kwlist)})\b""", re.S
+    rf"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|\$(?=[A-Za-z_])|((?<=[.$])(?:{_WORD})\b|\b(?:{_NAME})\b)""", re.S
 )
 
 
 def _prepared(found: re.Match[str]) -> str:
-    """Replace `$name` by `name` and escape members that are Python keywords, at the same length, so that columns stay.
+    """Replace `$name` by `name` and escape names that are Python keywords, at the same length, so that columns stay.
 
     The escape is a mathematical letter, which Python reads as the plain one (PEP 3131) but never as part of a keyword.
     """
     if word := found[2]:
-        return "." + "".join(chr(0x1D41A + ord(char) - 97) if "a" <= char <= "z" else char for char in word)
+        return "".join(chr(0x1D41A + ord(char) - 97) if "a" <= char <= "z" else char for char in word)
     return found[1] or " "
 
 
@@ -432,6 +436,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Json], int, int]] = {
     "lower": (lambda text: _is(text, str).lower(), 1, 1),
     "upper": (lambda text: _is(text, str).upper(), 1, 1),
     "replace": (_replace, 3, 3),
+    "query": (lambda value, expression: query(value, _is(expression, str)), 2, 2),
     "startswith": (lambda text, start: _is(text, str).startswith(_is(start, str)), 2, 2),
     "endswith": (lambda text, end: _is(text, str).endswith(_is(end, str)), 2, 2),
 }

@@ -88,6 +88,7 @@ _TOP: dict[str, Json] = {
     "$schema": {"type": "string"},
 }
 _PARTS = ("parallel", "then", "else", "do")
+_TAKEN = "input inputs var vars step steps item index iteration results true false null".split()
 LOCALS: dict[str, tuple[str, ...]] = {"each": ("item", "index"), "loop": ("iteration", "results")}
 """The names that steps inside these kinds can use besides."""
 
@@ -338,7 +339,7 @@ class _Reader:
             self._report(name, line, 1, f"{label!r} is no id: letters, digits and _ are, with no digit first.")
         if named := name == label:
             self._ids[name] += 1
-            if name in ("input", "inputs", "var", "vars", "step", "steps", "item", "index", "iteration", "results"):
+            if name in _TAKEN:
                 self._report(name, line, 1, f"No step can be called {name}: that is something else in expressions.")
         return self._built(raw, kind, name if named else f"{kind}-{self._count}", named, line, depth)
 

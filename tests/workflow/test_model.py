@@ -74,6 +74,8 @@ def test_a_good_file_has_no_problems_and_fits_the_schema() -> None:
         ('[[steps]]\nset = { a = "so ${1 + }" }', "trial.toml:4:23: step set-1"),
         ('[[steps]]\nid = "a-b"\nwait = "x"', "'a-b' is no id"),
         ('[[steps]]\nid = "item"\nwait = "x"', "No step can be called item"),
+        ('[[steps]]\nid = "null"\nwait = "x"', "No step can be called null"),
+        ('[[steps]]\nid = "class"\nset = { a = 1 }\n[[steps]]\nid = "if"\nassert = "class.a and $clas"', ":8:24: step if: There is"),
         ('[[steps]]\nid = "a"\nwait = "x"\n[[steps]]\nid = "a"\nwait = "y"', "2 steps have the id a"),
         ('[[steps]]\nwait = "x"\non_error = "fallback"', "there is no fallback"),
         ('[[steps]]\nwait = "x"\non_error = "go"', "on_error must be one of stop, skip, fallback"),
