@@ -82,8 +82,9 @@ class _Names:
         self._references: set[tuple[str, str]] = set()
         self._ids = {step.id: step for step in workflow.walk() if step.named}
         self._order = {step.id: at for at, step in enumerate(workflow.walk())}
-        sets = (mapping(step.raw["set"]) for step in workflow.walk() if step.kind == "set")
-        self._variables = {name for one in sets for name in one}
+        sets = [step for step in workflow.walk() if step.kind == "set"]
+        self._variables = {name: step for step in reversed(sets) for name in mapping(step.raw["set"])}
+        """The first step that sets each variable."""
         inputs = workflow.inputs or {}
         self._inputs = mapping(inputs.get("properties"))
         self._open = "$ref" in inputs or (not self._inputs and inputs.get("additionalProperties", False) is not False)
@@ -95,8 +96,10 @@ class _Names:
         file = self._workflow.file
         names = {("input", name) for name in self._inputs} | {("var", name) for name in self._variables}
         for kind, name in sorted(names - self._references):
-            message = f"The {'input' if kind == 'input' else 'variable'} {name} is not used."
-            self._problems.append(WorkflowProblem(file, "", 0, 0, message, "warning"))
+            step = self._variables[name] if kind == "var" else None
+            place = self._workflow.place(step, *(("set",) if step else ("inputs", "properties")), name)
+            message = f"The {'variable' if step else 'input'} {name} is not used."
+            self._problems.append(WorkflowProblem(file, step.id if step else "", *place, message, "warning"))
         return self._problems
 
     def _steps(self, steps: Sequence[Step], visible: frozenset[str]) -> frozenset[str]:
@@ -165,8 +168,8 @@ class _Names:
 def _check_call(workflow: Workflow, studio: Studio, step: Step) -> Iterator[WorkflowProblem]:
     """Find problems of a step's tool and its arguments."""
 
-    def problem(message: str, severity: Literal["error", "warning"] = "error") -> WorkflowProblem:
-        return WorkflowProblem(workflow.file, step.id, step.line, 1 if step.line else 0, message, severity)
+    def problem(message: str, severity: Literal["error", "warning"] = "error", *keys: str) -> WorkflowProblem:
+        return WorkflowProblem(workflow.file, step.id, *workflow.place(step, *keys), message, severity)
 
     try:
         ref = tool_ref(studio, step)
@@ -188,8 +191,11 @@ def _check_call(workflow: Workflow, studio: Studio, step: Step) -> Iterator[Work
     yield from (problem(*one) for one in _arguments(workflow, step, ref, tool))
 
 
-def _arguments(workflow: Workflow, step: Step, ref: Ref, tool: ToolView) -> Iterator[tuple[str, Any]]:
-    """Find arguments that do not fit the tool's schema; of expressions only those that are an input can be checked."""
+def _arguments(workflow: Workflow, step: Step, ref: Ref, tool: ToolView) -> Iterator[tuple[str, Any, *tuple[str, ...]]]:
+    """Find arguments that do not fit the tool's schema; of expressions only those that are an input can be checked.
+
+    Gives the message, its severity, and the keys of the place.
+    """
     arguments, schema = mapping(step.raw.get("arguments")), mapping(tool.input_schema)
     dynamic = {within for one in (step.value,) if one for _, within in one.expressions}
     properties = mapping(schema.get("properties"))
@@ -197,17 +203,19 @@ def _arguments(workflow: Workflow, step: Step, ref: Ref, tool: ToolView) -> Iter
         path = path_of(problem.pointer, arguments)
         value = get_or_none(arguments, path)
         if not (isinstance(value, str) and value in dynamic):
-            yield f"{ref}: {key_of(path) or 'arguments'} {problem.message}.", "error"
+            keys = ("arguments", *(key for key in path if isinstance(key, str)))
+            yield f"{ref}: {key_of(path) or 'arguments'} {problem.message}.", "error", *keys
     for key in arguments.keys() - properties.keys():
         closed = schema.get("additionalProperties", True) is False
         if closed or (properties and "additionalProperties" not in schema):
-            yield f"{ref} has no argument {key}.{suggestion(key, properties)}", "error" if closed else "warning"
+            severity = "error" if closed else "warning"
+            yield f"{ref} has no argument {key}.{suggestion(key, properties)}", severity, "arguments", key
     types = mapping(mapping(workflow.inputs).get("properties"))
     for key, value in arguments.items():
         match = _INPUT.fullmatch(value) if isinstance(value, str) else None
         has, wants = (mapping(one).get("type") for one in (types.get(match[1]) if match else None, properties.get(key)))
         if isinstance(has, str) and isinstance(wants, str) and has != wants and (has, wants) != ("integer", "number"):
-            yield f"{ref}: {key} must be of type {wants}, and that input is of type {has}.", "error"
+            yield f"{ref}: {key} must be of type {wants}, and that input is of type {has}.", "error", "arguments", key
 
 
 class PlannedCall(NamedTuple):

@@ -194,6 +194,8 @@ class Workflow:
     document: Json = None
     """The parsed file."""
     problems: tuple[WorkflowProblem, ...] = ()
+    text: str = ""
+    """The file's text; empty if the workflow was built without it."""
 
     @classmethod
     def load(cls, path: Path | str) -> Workflow:
@@ -237,9 +239,30 @@ class Workflow:
         calls = (step.raw for step in self.walk() if step.kind == "call")
         return {str(raw.get("server") or str(raw["call"]).partition(".")[0]) for raw in calls}
 
+    def place(self, step: Step | None, *keys: str) -> tuple[int, int]:
+        """The line and column of the last of these keys, each of which follows the one before.
+
+        Args:
+            step: the step whose lines have the keys; its first line is the place if they are not there.
+        """
+        first = step.line if step else 1
+        end = min((one.line for one in self.walk() if one.line > first), default=0) if step else 0
+        text, at = "\n".join(self.text.split("\n")[first - 1 : end - 1 if end else None]), 0
+        for key in keys if first else ():
+            if (found := re.compile(_key(key)).search(text, at)) is None:
+                return (first, 1) if step else (0, 0)
+            at = found.start()
+        return (first + text.count("\n", 0, at), at - text.rfind("\n", 0, at)) if first else (0, 0)
+
     def step(self, identity: str) -> Step | None:
         """The step with an id."""
         return next((step for step in self.walk() if step.id == identity), None)
+
+
+def _key(name: str) -> str:
+    """The pattern of a key in TOML or JSON: before a value or a further key, or the last of a table's header."""
+    name = re.escape(name)
+    return rf"""(?<![\w-]){name}(?=["']?\s*[=:.])|(?:(?<=\.)|(?<=\.["'])|(?<=\[)){name}(?=["']?\])"""
 
 
 class _Reader:
@@ -274,20 +297,21 @@ class _Reader:
         name, about = (value if isinstance(value := top.get(key), str) else "" for key in ("name", "description"))
         return Workflow(
             name or Path(self._file).stem, about, mapping(inputs) or None, steps, output, self._file, self._document,
-            tuple(self._problems),
+            tuple(self._problems), self._text,
         )  # fmt: skip
 
     def _report(self, step: str, line: int, column: int, message: str) -> None:
         self._problems.append(WorkflowProblem(self._file, step, line, column if line else 0, message))
 
-    def _place(self, text: str, begin: int = 0, *, take: bool = True) -> tuple[int, int]:
+    def _place(self, text: str, begin: int = 0, *, take: bool = True, key: bool = False) -> tuple[int, int]:
         """The position of the next occurrence of a text after `begin` and after the last one found; 0 if there is none.
 
         `take` remembers the occurrence, so that it is not found again.
         """
         first = re.escape(text.split("\n", 1)[0] if text else " ")
         begin = max(begin, self._positions.get(text, -1) + 1)
-        ways = map(re.compile, (f"(?<=[\"']){first}(?=[\"'])", re.escape(dumps(text).decode()[1:-1]), first))
+        values = (f"(?<=[\"']){first}(?=[\"'])", re.escape(dumps(text).decode()[1:-1]), first)
+        ways = map(re.compile, (_key(text),) if key else values)
         places = (way.search(self._text, at) for way in ways for at in (max(begin, self._begun), begin))
         if (found := next(filter(None, places), None)) is None:
             return 0, 0
@@ -324,7 +348,8 @@ class _Reader:
         name = label if isinstance(label, str) and re.fullmatch(_ID["pattern"], label) else place
         main = raw.get(kinds[0]) if kinds else None
         text = label if name == label else main if isinstance(main, str) else ""
-        line = self._place(text, take=text != main or "call" in raw)[0] if text else 0
+        line = 0 if main is None or isinstance(main, str) else self._place(kinds[0], key=True)[0]
+        line = self._place(text, take=text != main or "call" in raw)[0] if text else line
         self._begun = max(self._begun, self._found)
         if self._count > _MOST:
             wrong = self._report if self._count == _MOST + 1 else None

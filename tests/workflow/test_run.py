@@ -379,10 +379,19 @@ async def test_junit_fails_where_the_run_fails(
     [
         ('steps = [{ call = "s.nothing" }]', "nothing"),
         ('steps = [{ call = "t.nothing" }, { call = "s.echo" }]', "s has no tool 'nothing'"),
-        ('steps = [{ call = "s.add", arguments = { a = 1 } }]', "s.add: b is required."),
-        ('steps = [{ call = "s.add", arguments = { a = 1, b = "x" } }]', "s.add: b must be a number"),
-        ('steps = [{ call = "s.add", arguments = { a = 1, b = "$input.city" } }]', "of type number, and that input"),
-        ('steps = [{ call = "s.add", arguments = { a = 1, b = 2, c = 3 } }]', "s.add has no argument c."),
+        ('steps = [{ call = "s.add", arguments = { a = 1 } }]', "f.toml:1:1: step call-1: s.add: b is required."),
+        (
+            'steps = [{ call = "s.add", arguments = { a = 1, b = "x" } }]',
+            "f.toml:1:49: step call-1: s.add: b must be a number",
+        ),
+        (
+            'steps = [{ call = "s.add", arguments = { a = 1, b = "$input.city" } }]',
+            ":1:49: step call-1: s.add: b must be of type number, and that input",
+        ),
+        (
+            'steps = [{ call = "s.add", arguments = { a = 1, b = 2, c = 3 } }]',
+            ":1:56: step call-1: s.add has no argument c.",
+        ),
         ('steps = [{ call = "s.once", arguments = { key = "x" }, retries = 2 }]', "s.once is not retried"),
     ],
 )
