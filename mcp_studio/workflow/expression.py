@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 from mcp_studio.call.query import query
 from mcp_studio.catalog.catalog import suggestion
 from mcp_studio.errors import StudioError
-from mcp_studio.jsontext import Json, JsonProblem, dumps, loads
+from mcp_studio.jsontext import Json, JsonProblem, dumps, items_of, loads, mapping
 from mcp_studio.limits import DEFAULT, MB
 from mcp_studio.record import record
 
@@ -55,9 +55,14 @@ class StepResult:
     """The structured content, else the value of text that is JSON, else the text."""
     raw: Json = None
     """The tool's result, unchanged."""
-    text: str = ""
     state: str = "done"
     error: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The texts of the tool's result."""
+        blocks = (mapping(block).get("text") for block in items_of(mapping(self.raw).get("content")))
+        return "\n".join(one for one in blocks if isinstance(one, str))
 
 
 class Name(NamedTuple):

@@ -20,7 +20,7 @@ from mcp_studio.schema.field import Form, errors
 from mcp_studio.schema.form import build
 from mcp_studio.schema.place import path_of
 from mcp_studio.schema.text import key_of
-from mcp_studio.workflow.expression import Expression, ExpressionError, Template
+from mcp_studio.workflow.expression import Expression, ExpressionError, StepResult, Template
 
 StepKind = Literal["call", "parallel", "choose", "each", "loop", "set", "assert", "wait", "do"]
 OnError = Literal["stop", "skip", "fallback"]
@@ -415,17 +415,13 @@ class _Reader:
         return template
 
 
-def value_of(result: Any) -> tuple[Json, str]:
-    """The value of a tool's result in expressions, and its text.
-
-    The value is the structured content, else the value of text that is JSON, else the text.
-    """
+def value_of(result: Any) -> Json:
+    """The value of a tool's result in expressions: the structured content, else the text, parsed if it is JSON."""
     answer = mapping(result)
-    blocks = (mapping(block).get("text") for block in items_of(answer.get("content")))
-    text = "\n".join(one for one in blocks if isinstance(one, str))
     if "structuredContent" in answer:
-        return answer["structuredContent"], text
+        return answer["structuredContent"]
+    text = StepResult(raw=answer).text
     try:
-        return loads(text), text
+        return loads(text)
     except (ValueError, LimitExceeded):
-        return text or answer.get("content"), text
+        return text or answer.get("content")

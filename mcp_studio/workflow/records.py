@@ -17,7 +17,7 @@ from mcp_studio.trace.diff import USUAL, Difference, Ignore, diff
 from mcp_studio.workflow.run import ENDED, AssertFailed, Run, StepRun
 
 _MOST_RUNS = 100
-_LARGEST = 4 * MB
+_LARGEST = 8 * MB
 _MOST = 10_000
 """The most calls and asserts of one run in a report."""
 
@@ -86,7 +86,7 @@ class RunStore:
 def _without_values(value: Json) -> Json:
     if isinstance(value, list):
         return [_without_values(one) for one in value]
-    dropped = ("inputs", "output", "vars")
+    dropped = ("inputs", "output", "raw", "vars")
     return {key: _without_values(one) if key == "steps" else one for key, one in value.items() if key not in dropped}
 
 

@@ -228,6 +228,35 @@ async def test_a_run_begins_at_a_step_with_the_results_before_it(studio: Studio,
     assert nothing.error and "did not come past first" in nothing.error.message
 
 
+async def test_a_run_that_begins_at_a_step_knows_all_of_the_steps_before(studio: Studio, tmp_path: Path) -> None:
+    text = """
+    output = "$last"
+    steps = [
+      { id = "plain", call = "s.text", arguments = { text = "so it is" } },
+      { do = [{ id = "inner", call = "s.add", arguments = { a = 1, b = 2 } }] },
+      { choose = "true", then = [{ id = "yes", set = { x = 1 } }], else = [{ id = "no", set = { x = 2 } }] },
+      { parallel = [{ id = "left", call = "s.text", arguments = { text = "[1]" } }, { id = "right", assert = "1" }] },
+      { id = "wrong", call = "s.fail", on_error = "skip" },
+      { id = "last", set = { all = ["$plain.text", "$inner.sum", "$inner.raw.content", "$yes", "$left.text",
+        "$wrong.error", "${default(no, 'not chosen')}"] } },
+    ]"""
+    expected = ["so it is", 3, [{"type": "text", "text": "3"}], {"x": 1}, "[1]", "tool error: it is meant to fail",
+                "not chosen"]  # fmt: skip
+    store = RunStore(tmp_path / "runs", studio.redactor)
+    run = await ran(studio, text)
+    for _ in range(2):
+        assert run.output == {"all": expected}
+        store.keep(run)
+        run = await ran(studio, text, earlier=store.find("last"), start="last")
+    more = text.replace("steps = [", 'steps = [{ id = "new", set = { n = 1 } },')
+    changed = await ran(studio, more, earlier=store.find("last"), start="last")
+    assert changed.error and "did not come past new" in changed.error.message
+    large = await ran(studio, text.replace("so it is", "${join(range(100000), 'a string that is long')}"))
+    store.keep(large)
+    again = await ran(studio, text, earlier=store.find("last"), start="last")
+    assert again.error and "too large to be stored" in again.error.message
+
+
 async def test_a_run_is_a_tree_of_spans_in_the_trace(studio: Studio) -> None:
     each = f'{{ id = "e", each = "[1, 2]", do = [{add("$item", 1, id="sum")}] }}'
     two = f'{{ id = "two", each = "[3]", do = [{add("$item", 1, id="a")}, {{ set = {{ x = 1 }} }}] }}'
