@@ -145,16 +145,15 @@ class Program:
         options, out, report = self._options, self._out, Report(run)
         await work
         out.more["run"] = run.id
-        for option, write in (("--junit", report.junit), ("--record", report.record)):
-            if file := self._value(option):
-                write(Path(file))
         if why := run.why:
             why.hint = "--yes approves what would be asked about." if isinstance(run.error, InputNeeded) else why.hint
-            return out.fail(why)
+        for option, write in (("--junit", report.junit), ("--record", report.record)):
+            if (file := self._value(option)) and not (why and option == "--record"):
+                write(Path(file))
         if self._snapshot is not None:
             ignore = Ignore(options.get("--ignore", []), usual="--strict" not in options)
-            return self._differences(report.compare(self._snapshot, ignore))
-        return self._output(run.output)
+            return self._differences(report.compare(self._snapshot, ignore), why)
+        return out.fail(why) if why else self._output(run.output)
 
     def _value(self, option: str) -> str:
         return (self._options.get(option) or [""])[-1]
@@ -216,11 +215,12 @@ class Program:
         self._out.data(value if isinstance(value, str) else pretty(value))
         return self._out.done(value)
 
-    def _differences(self, found: tuple[Difference, ...]) -> int:
+    def _differences(self, found: tuple[Difference, ...], why: StudioError | None = None) -> int:
+        """Print differences; the command fails because of them, or for the given reason."""
         self._out.data(*map(difference_line, found))
         facts: Json = [one.as_json() for one in found]
-        if found:
-            return self._out.fail(StudioError(f"{plural(len(found), 'difference')}."), {"result": facts})
+        if found or why:
+            return self._out.fail(why or StudioError(f"{plural(len(found), 'difference')}."), {"result": facts})
         self._out.note("the same")
         return self._out.done(facts)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from mcp_studio.errors import InputNeeded, StudioError, UsageError
-from mcp_studio.jsontext import Json, dumps, loads, pretty
+from mcp_studio.jsontext import Json, dumps, loads, mapping, pretty
 from mcp_studio.limits import MB
 from mcp_studio.paths import read_object, write_atomically, write_object
 from mcp_studio.redact import Redactor
@@ -139,8 +139,12 @@ class Report:
         _write(file, pretty(self.snapshot()).encode())
 
     def compare(self, before: dict[str, Json], ignore: Ignore = USUAL) -> tuple[Difference, ...]:
-        """The differences between another run's snapshot and this run."""
-        return diff({**before, "workflow": ""}, {**self.snapshot(), "workflow": ""}, ignore)
+        """The differences between another run's snapshot and this run; of a run that failed, in the calls it made."""
+        now = self.snapshot()
+        if self._run.error:
+            now, earlier = {"calls": now["calls"]}, mapping(before["calls"])
+            before = {"calls": {path: earlier[path] for path in now["calls"] if path in earlier}}
+        return diff({**before, "workflow": ""}, {**now, "workflow": ""}, ignore)
 
     def junit(self, file: Path) -> None:
         """Write asserts, and what made the run fail, as JUnit XML; if there are neither, the run as a whole.
