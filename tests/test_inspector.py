@@ -1,4 +1,4 @@
-"""The command line of the MCP Inspector uses our servers: what it lists, how it judges the schemas, what a call gives."""
+"""The command line of the MCP Inspector uses our servers: their tools, how it judges the schemas, and a call."""
 
 from __future__ import annotations
 
