@@ -16,7 +16,7 @@ from mcp_studio.errors import UsageError
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.schema.check import quick
-from mcp_studio.schema.field import defaults, errors
+from mcp_studio.schema.field import errors
 from mcp_studio.schema.form import build
 from mcp_studio.schema.place import get_or_none, path_of
 from mcp_studio.schema.text import key_of
@@ -27,7 +27,7 @@ from mcp_studio.workflow.model import LOCALS, Step, Workflow, WorkflowProblem
 _LISTED = 20
 """How many items of one step have their calls listed."""
 _MOST = 1_000
-_INPUT = re.compile(r"\$?\{?inputs?\.(\w+)\}?")
+_INPUT = re.compile(r"\$?\{?input\.(\w+)\}?")
 """An argument that is exactly one input."""
 Scope = ChainMap[str, Any]
 """The values of names in expressions; the innermost step's names come first."""
@@ -93,13 +93,14 @@ class _Names:
         visible = self._steps(self._workflow.steps, frozenset())
         for expression, _ in self._workflow.output.expressions if self._workflow.output else ():
             self._names(expression, "", visible)
-        file = self._workflow.file
         names = {("input", name) for name in self._inputs} | {("var", name) for name in self._variables}
         for kind, name in sorted(names - self._references):
             step = self._variables[name] if kind == "var" else None
             place = self._workflow.place(step, *(("set",) if step else ("inputs", "properties")), name)
             message = f"The {'variable' if step else 'input'} {name} is not used."
-            self._problems.append(WorkflowProblem(file, step.id if step else "", *place, message, "warning"))
+            self._problems.append(
+                WorkflowProblem(self._workflow.file, step.id if step else "", *place, message, "warning")
+            )
         return self._problems
 
     def _steps(self, steps: Sequence[Step], visible: frozenset[str]) -> frozenset[str]:
@@ -229,13 +230,12 @@ class PlannedCall(NamedTuple):
 
 
 def planned(workflow: Workflow, studio: Studio, inputs: dict[str, Json]) -> list[PlannedCall]:
-    """The calls of a run with these inputs, as far as they are known before it.
+    """The calls of a run with all of its inputs, as far as they are known before it.
 
     Raises:
         UsageError: a step names a server that does not exist.
     """
-    values = defaults(build(workflow.inputs or {})) | inputs
-    return [*islice(_planned(studio, workflow.steps, ChainMap({"input": values, "var": {}}), "", ""), _MOST)]
+    return [*islice(_planned(studio, workflow.steps, ChainMap({"input": inputs, "var": {}}), "", ""), _MOST)]
 
 
 def _planned(studio: Studio, steps: Sequence[Step], scope: Scope, before: str, only_if: str) -> Iterator[PlannedCall]:

@@ -9,12 +9,12 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from mcp_studio.errors import ConfigError, StudioError, UsageError
+from mcp_studio.errors import ConfigError, InputNeeded, StudioError, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.signal import Signal
 from mcp_studio.studio import Studio
@@ -22,7 +22,7 @@ from mcp_studio.workflow.check import Scope
 from mcp_studio.workflow.expression import StepResult
 from mcp_studio.workflow.model import Workflow
 from mcp_studio.workflow.records import RunStore
-from mcp_studio.workflow.run import Direct, Job, Run, StepRun, Unanswered, Work, outcome_of, packed, unpacked, unwrapped
+from mcp_studio.workflow.run import Direct, Job, Run, StepRun, Values, Work, outcome_of, packed, unpacked, unwrapped
 
 _VERSION = "mcp-studio-1"
 """The version of the stored data; a process resumes only data of its own version."""
@@ -118,7 +118,7 @@ class DurableRuns:
 
         Raises:
             UsageError: there is no such run, or it has ended.
-            Unanswered: nobody has decided a question; the run can be resumed.
+            InputNeeded: nobody has answered a question; the run can be resumed.
             StudioError: why the run failed.
         """
         dbos = self._dbos.DBOS
@@ -127,14 +127,11 @@ class DurableRuns:
             what = "has ended" if row else "is not in this database"
             hint = "`mcp-studio run --durable` says the id of a run when it begins."
             raise UsageError(f"The run {identity} {what}.", hint=hint)
-        children = await dbos.list_workflows_async(
-            workflow_id_prefix=f"{identity}:", status="PENDING", load_input=False
-        )
-        workers = {one.executor_id for one in children if not one.executor_id.startswith(_RUN)} - {row.executor_id}
+        parts = await dbos.list_workflows_async(workflow_id_prefix=f"{identity}:", status="PENDING", load_input=False)
+        workers = {one.executor_id for one in parts if not one.executor_id.startswith(_RUN)} - {row.executor_id}
         for name in workers:  # these workers may be alive, and continue their parts themselves
-            text = f"It waits for the worker {name}, which has begun a part of it: where that has stopped"
-            self.held.emit(f"{text}, start it again by its name.")
-        for one in children:
+            self.held.emit(f"The worker {name} has begun a part of it: if it has stopped, start it again by its name.")
+        for one in parts:
             if one.executor_id not in workers:
                 await dbos.resume_workflow_async(one.workflow_id, queue_name=one.queue_name)
         return await self._end(await dbos.resume_workflow_async(identity))
@@ -208,7 +205,7 @@ class DurableRuns:
         part = plan["part"]
         results = {name: StepResult(**one) for name, one in part["results"].items()}
         scope = Scope({**part["names"], **results, "input": run.inputs})
-        steps = [step for identity in part["steps"] if (step := workflow.step(identity))]
+        steps = [step for step in workflow.walk() if step.id in part["steps"]]
         node = StepRun(path=part["path"], index=0, above=self._open_nodes.get(f"{run.id}:{part['above']}"))
         try:
             await run.listed(steps)
@@ -238,7 +235,9 @@ class DurableRuns:
                     question = f"{node.path} may have been done before its process ended. Do it again?"
                     await run.ask(node, question, always=True)
                 return await work()
-            except Unanswered as why:
+            except InputNeeded as why:
+                if not begun_elsewhere and (node.step is None or node.step.kind != "wait"):
+                    raise
                 if not self._name.startswith(_RUN):  # a worker continues with other work
                     self.held.emit(why.message)
                 elif not self._postponement.done():
@@ -248,9 +247,7 @@ class DurableRuns:
 
         return unwrapped(await step({"name": node.path}, outcome_of, do))
 
-    async def items(
-        self, run: Run, node: StepRun, jobs: Sequence[Job], at_once: int, stop: str
-    ) -> list[Json | StudioError]:
+    async def items(self, run: Run, node: StepRun, jobs: Sequence[Job], at_once: int, stop: str) -> Values:
         """Run jobs in turn here, or as child workflows: branches in this process, items in a queue."""
         if at_once == 1 or not jobs:
             return await Direct().items(run, node, jobs, 1, stop)
@@ -270,7 +267,7 @@ class DurableRuns:
                     continue
                 with self._dbos.SetEnqueueOptions(queue_partition_key=f"{run.id}:{node.path}"):
                     handles.append(await dbos.enqueue_workflow_async(queue, self._part, plan))
-        items: list[Json | StudioError] = []
+        items: Values = []
         for job, handle in zip(jobs, handles, strict=True):
             outcome = await handle.get_result(polling_interval_sec=_POLL)
             value = unpacked(outcome["error"]) if "error" in outcome else outcome["value"]
@@ -294,13 +291,12 @@ def _exports(job: Job) -> dict[str, Json]:
     """The names and results in a job's scope that its steps use."""
     steps = (step for top in job.steps for step in top.walk())
     paths = [name.path for step in steps for expression in step.expressions() for name in expression.names]
-    roots = {path[0] for path in paths} | {"var"}
+    roots, unchanged = {path[0] for path in paths}, {path[0] for path in paths if path[1:2] in (("raw",), ("text",))}
     names, results = dict[str, Json](), dict[str, Json]()
-    for name in roots & job.scope.keys() - {"input"}:
+    for name in (roots | {"var"}) & job.scope.keys() - {"input"}:
         value = job.scope[name]
         if isinstance(value, StepResult):
-            raw = value.raw if {(name, "raw"), (name, "text")} & {path[:2] for path in paths} else None
-            results[name] = asdict(value) | {"raw": raw}
+            results[name] = asdict(replace(value, raw=value.raw if name in unchanged else None))
         else:
             names[name] = value
     return {"names": names, "results": results}

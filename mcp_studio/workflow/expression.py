@@ -28,8 +28,6 @@ _VALUES = DEFAULT.values
 _BITS = 4_096
 """The most bits of an integer."""
 _RANGE = 100_000
-SPELLINGS = {"inputs": "input", "vars": "var", "steps": "step"}
-"""Other spellings of names. `step.forecast` means the same as `forecast`."""
 
 
 class ExpressionError(StudioError):
@@ -144,7 +142,6 @@ class Expression:
             own |= {node.generators[0].target.id}
         elif isinstance(node, (ast.Name, ast.Attribute)) and (path := _path(node)):
             if path[0] not in own and path[0] not in _WORDS:
-                path = (SPELLINGS.get(path[0], path[0]), *path[1:])
                 if path == ("step",):
                     raise ExpressionError("`step` stands before the name of a step.", self.column_of(node))
                 self.names.append(Name(path[1:] if path[0] == "step" else path, self.column_of(node)))
@@ -199,9 +196,8 @@ class _Walk:
     def _name(self, node: ast.Name) -> Any:
         if node.id in _WORDS:
             return _WORDS[node.id]
-        name = SPELLINGS.get(node.id, node.id)
         try:
-            return self._scope if name == "step" else self._scope[name]
+            return self._scope if node.id == "step" else self._scope[node.id]
         except KeyError:
             hint = suggestion(node.id, [*self._scope])
             raise _Missing(f"There is no `{node.id}`.{hint}", self._expression.column_of(node)) from None

@@ -88,7 +88,7 @@ _TOP: dict[str, Json] = {
     "$schema": {"type": "string"},
 }
 _PARTS = ("parallel", "then", "else", "do")
-_TAKEN = "input inputs var vars step steps item index iteration results true false null".split()
+_TAKEN = "input var step item index iteration results true false null".split()
 LOCALS: dict[str, tuple[str, ...]] = {"each": ("item", "index"), "loop": ("iteration", "results")}
 """The names that steps inside these kinds can use besides."""
 
@@ -243,20 +243,17 @@ class Workflow:
         """The line and column of the last of these keys, each of which follows the one before.
 
         Args:
-            step: the step whose lines have the keys; its first line is the place if they are not there.
+            step: the step whose lines have the keys; without one, the file. The first line is the place if they are
+                not there.
         """
         first = step.line if step else 1
         end = min((one.line for one in self.walk() if one.line > first), default=0) if step else 0
-        text, at = "\n".join(self.text.split("\n")[first - 1 : end - 1 if end else None]), 0
-        for key in keys if first else ():
-            if (found := re.compile(_key(key)).search(text, at)) is None:
-                return (first, 1) if step else (0, 0)
-            at = found.start()
-        return (first + text.count("\n", 0, at), at - text.rfind("\n", 0, at)) if first else (0, 0)
-
-    def step(self, identity: str) -> Step | None:
-        """The step with an id."""
-        return next((step for step in self.walk() if step.id == identity), None)
+        text = "\n".join(self.text.split("\n")[first - 1 : end - 1 if end else None])
+        if not first or not text:
+            return 0, 0
+        found = re.search(".*?".join(f"({_key(key)})" for key in keys), text, re.DOTALL)
+        at = found.start(len(keys)) if found else 0
+        return first + text.count("\n", 0, at), at - text.rfind("\n", 0, at)
 
 
 def _key(name: str) -> str:
@@ -342,9 +339,8 @@ class _Reader:
     def _step(self, value: Json, place: str, depth: int) -> Step | None:
         raw, self._count = mapping(value), self._count + 1
         label = raw.get("id")
-        kinds: list[StepKind] = [
-            kind for kind in _KINDS if kind in raw and not (kind == "do" and ({"each", "loop"} & raw.keys()))
-        ]
+        repeats = {"each", "loop"} & raw.keys()
+        kinds: list[StepKind] = [kind for kind in _KINDS if kind in raw and not (kind == "do" and repeats)]
         name = label if isinstance(label, str) and re.fullmatch(_ID["pattern"], label) else place
         main = raw.get(kinds[0]) if kinds else None
         text = label if name == label else main if isinstance(main, str) else ""
@@ -388,9 +384,8 @@ class _Reader:
         on_error: OnError = raw.get("on_error", usual)
         if on_error == "fallback" and fallback is None:
             self._report(name, line, 1, "on_error is fallback, and there is no fallback.")
-        return Step(
-            name, kind, line, raw, named, on_error, condition, next(iter(values.values()), None), fallback, parts
-        )
+        main = next(iter(values.values()), None)
+        return Step(name, kind, line, raw, named, on_error, condition, main, fallback, parts)
 
     def _expression(self, text: str, step: str) -> Expression | None:
         line, column = self._place(text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from contextlib import suppress
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -31,28 +32,25 @@ class RunStore:
     def __init__(self, folder: Path, redactor: Redactor) -> None:
         self._folder, self._redactor = folder, redactor
 
-    def keep(self, run: Run) -> bool:
+    def keep(self, run: Run) -> None:
         """Store a run without its secrets; of a run that is too large only the states of its steps.
 
         A run that was refused before it did anything is not stored, and a resumed run replaces its earlier record.
         """
         refused = run.error is not None and run.error.exit_code in (UsageError.exit_code, InputNeeded.exit_code)
         if refused and not any(node.state == "done" or node.counts for node in run.root.walk()):
-            return False
+            return
         value = run.as_json()
         data = dumps(value)
         if len(data) > _LARGEST:
             value = _without_values(value)
             data = dumps(value)
-        try:
+        with suppress(OSError):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             write_object(self._folder / f"{run.root.began * 1000:.0f}-{run.id}.json", loads(self._redactor.bytes(data)))
             files = self._files()
             for old in [*(file for file in files[1:] if file.stem.endswith(f"-{run.id}")), *files[_MOST_RUNS:]]:
                 old.unlink(missing_ok=True)
-        except OSError:
-            return False
-        return True
 
     async def follow(self, run: Run) -> None:
         """Run a workflow to its end, even by cancellation, and store it."""

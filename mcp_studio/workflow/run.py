@@ -14,7 +14,6 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 from mcp_studio.call.call import Call, Cancelled, Denied, Succeeded
 from mcp_studio.call.policy import tool_of
-from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import Timeouts
 from mcp_studio.errors import ConfigError, InputNeeded, StudioError, UsageError, renamed
 from mcp_studio.jsontext import Json, dumps, mapping
@@ -45,10 +44,6 @@ _LARGE = 256 * KB
 
 class AssertFailed(StudioError):
     """An assert whose condition is false."""
-
-
-class Unanswered(InputNeeded):
-    """A question that nobody has decided."""
 
 
 @record(eq=False)
@@ -122,6 +117,8 @@ class StepRun:
 
 
 Work = Callable[[], Awaitable[Json]]
+Values = list[Json | StudioError]
+"""The values or errors of jobs, in their order."""
 
 
 class Job(NamedTuple):
@@ -145,9 +142,7 @@ class Engine(Protocol):
         """Make one call or ask one question, and return the result."""
         ...
 
-    async def items(
-        self, run: Run, node: StepRun, jobs: Sequence[Job], at_once: int, stop: str
-    ) -> list[Json | StudioError]:
+    async def items(self, run: Run, node: StepRun, jobs: Sequence[Job], at_once: int, stop: str) -> Values:
         """Run all jobs; returns their values or errors in order, and None for jobs that were not run.
 
         Args:
@@ -170,17 +165,9 @@ class Run:
     """
 
     def __init__(
-        self,
-        workflow: Workflow,
-        studio: Studio,
-        inputs: Mapping[str, Json] | None = None,
-        *,
-        approved: bool = False,
-        earlier: Json = None,
-        start: str = "",
-        id: str = "",
-        engine: Engine | None = None,
-    ) -> None:
+        self, workflow: Workflow, studio: Studio, inputs: Mapping[str, Json] | None = None, *, approved: bool = False,
+        earlier: Json = None, start: str = "", id: str = "", engine: Engine | None = None,
+    ) -> None:  # fmt: skip
         if wrong := workflow.errors:
             more = f" ({len(wrong) - 1} more)" if wrong[1:] else ""
             raise ConfigError(f"{wrong[0]}{more}", file=workflow.file, hint=_CHECK)
@@ -281,12 +268,10 @@ class Run:
         return {
             "version": 1, "id": self.id, "workflow": self.workflow.name, "file": self.workflow.file, "error": None,
             "failed": self.failed.path if self.failed else None, "vars": list(self._vars), **self.root.as_json(),
-            "inputs": self.inputs, "output": self.output, "raw": self._raw(),
+            "inputs": self.inputs, "output": self.output,
+            # Later steps cannot name those in items and rounds.
+            "raw": {one.path: one.raw for one in self.root.walk() if one.raw is not None and "[" not in one.path},
         }  # fmt: skip
-
-    def _raw(self) -> dict[str, Json]:
-        """The unchanged results by path, but for those of items and rounds, which later steps cannot name."""
-        return {one.path: one.raw for one in self.root.walk() if one.raw is not None and "[" not in one.path}
 
     # ------------------------------------------------------------------ steps
 
@@ -389,19 +374,17 @@ class Run:
             tool = tool_of(self.studio.catalog.find(ref))
             profile = self.studio.caller.policy.profile(ref, tool, self.studio.manager.config(ref.server).trust)
             again = profile.repeatable
-            raw = await self._engine.perform(
-                self, node, again, lambda: self._attempts(node, step, ref, arguments, again)
-            )
+            raw = await self._engine.perform(self, node, again, partial(self._attempts, node, step, arguments, again))
             if key and len(self._cache) < _CACHED:
                 self._cache[key] = raw
         large = node.call is not None and node.call.outcome is not None and node.call.outcome.size > _LARGE
         node.raw, node.output = raw, await asyncio.to_thread(value_of, raw) if large else value_of(raw)
 
-    async def _attempts(self, node: StepRun, step: Step, ref: Ref, arguments: dict[str, Json], again: bool) -> Json:
+    async def _attempts(self, node: StepRun, step: Step, arguments: dict[str, Json], again: bool) -> Json:
         """Call until the call succeeds, as often as the step allows and the tool may be repeated."""
         pause, retries = step.raw.get("backoff", 0.5), step.raw.get("retries", 0) if again else 0
         while True:
-            outcome = await self._attempt(node, step, ref, arguments)
+            outcome = await self._attempt(node, step, arguments)
             if isinstance(outcome, Succeeded):
                 return outcome.result
             if not retries or isinstance(outcome, (Denied, Cancelled)):
@@ -409,8 +392,8 @@ class Run:
             await asyncio.sleep(pause)
             pause, retries = min(2 * pause, 60.0), retries - 1
 
-    async def _attempt(self, node: StepRun, step: Step, ref: Ref, arguments: dict[str, Json]) -> Any:
-        studio, seconds = self.studio, step.raw.get("timeout")
+    async def _attempt(self, node: StepRun, step: Step, arguments: dict[str, Json]) -> Any:
+        studio, ref, seconds = self.studio, tool_ref(self.studio, step), step.raw.get("timeout")
         timeouts = Timeouts(None, seconds, seconds, "timeout") if seconds else Timeouts()
         call = studio.caller.call_tool(ref, arguments, origin="program", approved=self.approved, timeouts=timeouts)
         call.under = node.span.number if node.span else 0
@@ -429,8 +412,7 @@ class Run:
             self.changed.emit(node)
 
     async def _wait(self, node: StepRun, step: Step, scope: Scope) -> None:
-        text = str(step.value.value(scope)) if step.value else ""
-        node.inputs = text
+        text = node.inputs = str(step.value.value(scope)) if step.value else ""
         node.output = await self._engine.perform(self, node, True, lambda: self.ask(node, text))
 
     async def ask(self, node: StepRun, text: str, *, always: bool = False) -> Json:
@@ -440,20 +422,19 @@ class Run:
             always: ask even if everything was approved in advance.
 
         Raises:
-            Unanswered: nobody was there to decide.
-            InputNeeded: a person refused.
+            InputNeeded: nobody was there to decide.
+            StudioError: a person refused.
         """
         if self.approved and not always:
             return {"by": "beforehand", "note": ""}
         node.state = "waiting"
         self.changed.emit(node)
-        subject = f"{self.workflow.name}: {node.path}"
-        request = InputRequest("approval", "", text, subject=subject, reasons=(text,))
+        request = InputRequest("approval", "", text, subject=f"{self.workflow.name}: {node.path}", reasons=(text,))
         answer = await self.studio.inbox.ask(request)
         node.state = "running"
         if answer.action != "accept":
             refused = answer.action == "decline" and not answer.by.startswith("nobody")
-            raise (InputNeeded if refused else Unanswered)(f"{text} {answer.refusal.capitalize()}.")
+            raise (StudioError if refused else InputNeeded)(f"{text} {answer.refusal.capitalize()}.")
         return {"by": answer.by or "you", "note": answer.note}
 
     async def _set(self, node: StepRun, step: Step, scope: Scope) -> None:
@@ -490,11 +471,9 @@ class Run:
         stop = {"all": "failure", "first": "success"}.get(merge, "")
         items = await self._engine.items(self, node, jobs, len(jobs), stop)
         wrong = [one for one in items if isinstance(one, StudioError)]
-        values: dict[str, Json] = {}
-        for branch, child, value in zip(branches, node.children, items, strict=True):
-            if child.state in ("done", "skipped"):
-                values[branch.id] = value
-            scope[branch.id] = child.result
+        children = {branch.id: child for branch, child in zip(branches, node.children, strict=True)}
+        scope.update({name: child.result for name, child in children.items()})
+        values = {name: child.output for name, child in children.items() if child.state in ("done", "skipped")}
         enough = {"all": len(branches), "first": 1}.get(merge, len(branches) // 2 + 1)
         if len(values) < enough:
             raise wrong[0] if wrong else StudioError("Too few branches have succeeded.")
@@ -502,8 +481,6 @@ class Run:
 
     async def _each(self, node: StepRun, step: Step, scope: Scope) -> None:
         items = step.condition.value(scope) if step.condition else None
-        if isinstance(items, dict):
-            items = [{"key": key, "value": value} for key, value in items.items()]
         if not isinstance(items, list):
             raise StudioError(f"`each` wants a list, and {step.raw['each']} is none.")
         node.total = len(items)
@@ -671,12 +648,10 @@ class Direct:
             one.began -= seconds
         return unwrapped(outcome)
 
-    async def items(
-        self, run: Run, node: StepRun, jobs: Sequence[Job], at_once: int, stop: str
-    ) -> list[Json | StudioError]:
+    async def items(self, run: Run, node: StepRun, jobs: Sequence[Job], at_once: int, stop: str) -> Values:
         """Run as many jobs at a time as the step allows."""
         stop = stop if self.live or at_once == 1 else ""  # a replay needs every result
-        found: list[Json | StudioError] = [None] * len(jobs)
+        found: Values = [None] * len(jobs)
         waiting = iter(range(len(jobs)))
 
         async def work() -> None:

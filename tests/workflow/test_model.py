@@ -59,8 +59,8 @@ def test_a_good_file_has_no_problems_and_fits_the_schema() -> None:
     jsonschema.Draft202012Validator.check_schema(schema())
     jsonschema.validate(workflow.document, schema())
     assert [step.kind for step in workflow.steps] == ["call", "choose", "each", "loop", "parallel", "assert"]
-    look = workflow.step("look")
-    assert look and (look.line, look.title, look.on_error) == (9, "s.echo", "stop")
+    look = workflow.steps[0]
+    assert (look.line, look.title, look.on_error) == (9, "s.echo", "stop")
 
 
 @pytest.mark.parametrize(
