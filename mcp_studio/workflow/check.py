@@ -16,7 +16,7 @@ from mcp_studio.errors import UsageError
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.schema.check import quick
-from mcp_studio.schema.field import defaults, errors
+from mcp_studio.schema.field import errors
 from mcp_studio.schema.form import build
 from mcp_studio.schema.place import get_or_none, path_of
 from mcp_studio.schema.text import key_of
@@ -27,7 +27,7 @@ from mcp_studio.workflow.model import LOCALS, Step, Workflow, WorkflowProblem
 _LISTED = 20
 """How many items of one step have their calls listed."""
 _MOST = 1_000
-_INPUT = re.compile(r"\$?\{?inputs?\.(\w+)\}?")
+_INPUT = re.compile(r"\$?\{?input\.(\w+)\}?")
 """An argument that is exactly one input."""
 Scope = ChainMap[str, Any]
 """The values of names in expressions; the innermost step's names come first."""
@@ -82,8 +82,9 @@ class _Names:
         self._references: set[tuple[str, str]] = set()
         self._ids = {step.id: step for step in workflow.walk() if step.named}
         self._order = {step.id: at for at, step in enumerate(workflow.walk())}
-        sets = (mapping(step.raw["set"]) for step in workflow.walk() if step.kind == "set")
-        self._variables = {name for one in sets for name in one}
+        sets = [step for step in workflow.walk() if step.kind == "set"]
+        self._variables = {name: step for step in reversed(sets) for name in mapping(step.raw["set"])}
+        """The first step that sets each variable."""
         inputs = workflow.inputs or {}
         self._inputs = mapping(inputs.get("properties"))
         self._open = "$ref" in inputs or (not self._inputs and inputs.get("additionalProperties", False) is not False)
@@ -92,11 +93,14 @@ class _Names:
         visible = self._steps(self._workflow.steps, frozenset())
         for expression, _ in self._workflow.output.expressions if self._workflow.output else ():
             self._names(expression, "", visible)
-        file = self._workflow.file
         names = {("input", name) for name in self._inputs} | {("var", name) for name in self._variables}
         for kind, name in sorted(names - self._references):
-            message = f"The {'input' if kind == 'input' else 'variable'} {name} is not used."
-            self._problems.append(WorkflowProblem(file, "", 0, 0, message, "warning"))
+            step = self._variables[name] if kind == "var" else None
+            place = self._workflow.place(step, *(("set",) if step else ("inputs", "properties")), name)
+            message = f"The {'variable' if step else 'input'} {name} is not used."
+            self._problems.append(
+                WorkflowProblem(self._workflow.file, step.id if step else "", *place, message, "warning")
+            )
         return self._problems
 
     def _steps(self, steps: Sequence[Step], visible: frozenset[str]) -> frozenset[str]:
@@ -165,8 +169,8 @@ class _Names:
 def _check_call(workflow: Workflow, studio: Studio, step: Step) -> Iterator[WorkflowProblem]:
     """Find problems of a step's tool and its arguments."""
 
-    def problem(message: str, severity: Literal["error", "warning"] = "error") -> WorkflowProblem:
-        return WorkflowProblem(workflow.file, step.id, step.line, 1 if step.line else 0, message, severity)
+    def problem(message: str, severity: Literal["error", "warning"] = "error", *keys: str) -> WorkflowProblem:
+        return WorkflowProblem(workflow.file, step.id, *workflow.place(step, *keys), message, severity)
 
     try:
         ref = tool_ref(studio, step)
@@ -188,8 +192,11 @@ def _check_call(workflow: Workflow, studio: Studio, step: Step) -> Iterator[Work
     yield from (problem(*one) for one in _arguments(workflow, step, ref, tool))
 
 
-def _arguments(workflow: Workflow, step: Step, ref: Ref, tool: ToolView) -> Iterator[tuple[str, Any]]:
-    """Find arguments that do not fit the tool's schema; of expressions only those that are an input can be checked."""
+def _arguments(workflow: Workflow, step: Step, ref: Ref, tool: ToolView) -> Iterator[tuple[str, Any, *tuple[str, ...]]]:
+    """Find arguments that do not fit the tool's schema; of expressions only those that are an input can be checked.
+
+    Gives the message, its severity, and the keys of the place.
+    """
     arguments, schema = mapping(step.raw.get("arguments")), mapping(tool.input_schema)
     dynamic = {within for one in (step.value,) if one for _, within in one.expressions}
     properties = mapping(schema.get("properties"))
@@ -197,17 +204,19 @@ def _arguments(workflow: Workflow, step: Step, ref: Ref, tool: ToolView) -> Iter
         path = path_of(problem.pointer, arguments)
         value = get_or_none(arguments, path)
         if not (isinstance(value, str) and value in dynamic):
-            yield f"{ref}: {key_of(path) or 'arguments'} {problem.message}.", "error"
+            keys = ("arguments", *(key for key in path if isinstance(key, str)))
+            yield f"{ref}: {key_of(path) or 'arguments'} {problem.message}.", "error", *keys
     for key in arguments.keys() - properties.keys():
         closed = schema.get("additionalProperties", True) is False
         if closed or (properties and "additionalProperties" not in schema):
-            yield f"{ref} has no argument {key}.{suggestion(key, properties)}", "error" if closed else "warning"
+            severity = "error" if closed else "warning"
+            yield f"{ref} has no argument {key}.{suggestion(key, properties)}", severity, "arguments", key
     types = mapping(mapping(workflow.inputs).get("properties"))
     for key, value in arguments.items():
         match = _INPUT.fullmatch(value) if isinstance(value, str) else None
         has, wants = (mapping(one).get("type") for one in (types.get(match[1]) if match else None, properties.get(key)))
         if isinstance(has, str) and isinstance(wants, str) and has != wants and (has, wants) != ("integer", "number"):
-            yield f"{ref}: {key} must be of type {wants}, and that input is of type {has}.", "error"
+            yield f"{ref}: {key} must be of type {wants}, and that input is of type {has}.", "error", "arguments", key
 
 
 class PlannedCall(NamedTuple):
@@ -221,13 +230,12 @@ class PlannedCall(NamedTuple):
 
 
 def planned(workflow: Workflow, studio: Studio, inputs: dict[str, Json]) -> list[PlannedCall]:
-    """The calls of a run with these inputs, as far as they are known before it.
+    """The calls of a run with all of its inputs, as far as they are known before it.
 
     Raises:
         UsageError: a step names a server that does not exist.
     """
-    values = defaults(build(workflow.inputs or {})) | inputs
-    return [*islice(_planned(studio, workflow.steps, ChainMap({"input": values, "var": {}}), "", ""), _MOST)]
+    return [*islice(_planned(studio, workflow.steps, ChainMap({"input": inputs, "var": {}}), "", ""), _MOST)]
 
 
 def _planned(studio: Studio, steps: Sequence[Step], scope: Scope, before: str, only_if: str) -> Iterator[PlannedCall]:

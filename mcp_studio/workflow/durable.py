@@ -9,7 +9,7 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from mcp_studio.workflow.check import Scope
 from mcp_studio.workflow.expression import StepResult
 from mcp_studio.workflow.model import Workflow
 from mcp_studio.workflow.records import RunStore
-from mcp_studio.workflow.run import Direct, Job, Run, StepRun, Work, outcome_of, packed, unpacked, unwrapped
+from mcp_studio.workflow.run import Direct, Job, Run, StepRun, Values, Work, outcome_of, packed, unpacked, unwrapped
 
 _VERSION = "mcp-studio-1"
 """The version of the stored data; a process resumes only data of its own version."""
@@ -66,13 +66,13 @@ class DurableRuns:
         self.begun: Signal[Run] = Signal()
         """This process is about to start or continue a run, or an item or branch of one."""
         self.held: Signal[str] = Signal()
-        """Why something does not continue, as a sentence: a worker holds it, or nobody decided whether to repeat it."""
+        """Why something does not continue, as a sentence: a worker holds it, or nobody answered a question."""
         self._tasks: set[asyncio.Task[Any]] = set()
         self._open_nodes: dict[str, StepRun] = {}
         """The nodes whose items or branches are running, by run and path: parts that run here get their node as
         parent."""
         self._postponement: asyncio.Future[Json] = self._loop.create_future()
-        """Why a run was left as it is: a call may have happened already, and nobody decided whether to repeat it."""
+        """The question because of which a run was left as it is."""
 
     async def __aenter__(self) -> DurableRuns:
         async def part(plan: Json) -> Json:
@@ -118,7 +118,7 @@ class DurableRuns:
 
         Raises:
             UsageError: there is no such run, or it has ended.
-            InputNeeded: a call may have happened already, and nobody decided whether to repeat it.
+            InputNeeded: nobody has answered a question; the run can be resumed.
             StudioError: why the run failed.
         """
         dbos = self._dbos.DBOS
@@ -127,14 +127,11 @@ class DurableRuns:
             what = "has ended" if row else "is not in this database"
             hint = "`mcp-studio run --durable` says the id of a run when it begins."
             raise UsageError(f"The run {identity} {what}.", hint=hint)
-        children = await dbos.list_workflows_async(
-            workflow_id_prefix=f"{identity}:", status="PENDING", load_input=False
-        )
-        workers = {one.executor_id for one in children if not one.executor_id.startswith(_RUN)} - {row.executor_id}
+        parts = await dbos.list_workflows_async(workflow_id_prefix=f"{identity}:", status="PENDING", load_input=False)
+        workers = {one.executor_id for one in parts if not one.executor_id.startswith(_RUN)} - {row.executor_id}
         for name in workers:  # these workers may be alive, and continue their parts themselves
-            text = f"It waits for the worker {name}, which has begun a part of it: where that has stopped"
-            self.held.emit(f"{text}, start it again by its name.")
-        for one in children:
+            self.held.emit(f"The worker {name} has begun a part of it: if it has stopped, start it again by its name.")
+        for one in parts:
             if one.executor_id not in workers:
                 await dbos.resume_workflow_async(one.workflow_id, queue_name=one.queue_name)
         return await self._end(await dbos.resume_workflow_async(identity))
@@ -208,11 +205,13 @@ class DurableRuns:
         part = plan["part"]
         results = {name: StepResult(**one) for name, one in part["results"].items()}
         scope = Scope({**part["names"], **results, "input": run.inputs})
-        steps = [step for identity in part["steps"] if (step := workflow.step(identity))]
+        steps = [step for step in workflow.walk() if step.id in part["steps"]]
         node = StepRun(path=part["path"], index=0, above=self._open_nodes.get(f"{run.id}:{part['above']}"))
         try:
             await run.listed(steps)
             outcome = {"value": await run.part(node, steps, scope)}
+            if part["path"] == part["above"]:  # a branch, whose result later steps can name
+                outcome["raw"] = node.children[0].raw
             return outcome | ({"unmet": [run.unmet[0], packed(run.unmet[1])]} if run.unmet else {})
         except StudioError as error:
             return {"error": packed(error), "failed": run.blamed.path if run.blamed else node.path}
@@ -228,30 +227,27 @@ class DurableRuns:
             StudioError: the call failed, now or before the process ended.
         """
         step: Callable[..., Awaitable[Any]] = self._dbos.DBOS.run_step_async
-        if not repeatable and await step({"name": f"begin {node.path}"}, _process) != _PROCESS:
-            # DBOS first looks for a stored result of the step, so the question comes up only if there is none.
-            work = self._with_question(run, node, work)
-        return unwrapped(await step({"name": node.path}, outcome_of, work))
+        begun_elsewhere = not repeatable and await step({"name": f"begin {node.path}"}, _process) != _PROCESS
 
-    def _with_question(self, run: Run, node: StepRun, work: Work) -> Work:
-        async def ask_first() -> Json:
-            answer = await run.question(node, f"{node.path} may have been done before its process ended. Do it again?")
-            if answer.action == "accept":
+        async def do() -> Json:  # DBOS first looks for a stored result of the step, so it asks only if there is none
+            try:
+                if begun_elsewhere:
+                    question = f"{node.path} may have been done before its process ended. Do it again?"
+                    await run.ask(node, question, always=True)
                 return await work()
-            if answer.action == "decline" and not answer.by.startswith("nobody"):
-                raise StudioError(f"{node.path} may have been done before its process ended, and was not done again.")
-            why = f"Whether {node.path} is to be done again is not known: {answer.refusal}."
-            if not self._name.startswith(_RUN):  # a worker continues with other work
-                self.held.emit(why)
-            elif not self._postponement.done():
-                self._postponement.set_exception(InputNeeded(why, hint="The run stays as it is: it can be resumed."))
-            raise asyncio.CancelledError  # nothing is stored, so the question can be asked again
+            except InputNeeded as why:
+                if not begun_elsewhere and (node.step is None or node.step.kind != "wait"):
+                    raise
+                if not self._name.startswith(_RUN):  # a worker continues with other work
+                    self.held.emit(why.message)
+                elif not self._postponement.done():
+                    why.hint = f"`mcp-studio run --resume {run.id}` continues from here."
+                    self._postponement.set_exception(why)
+                raise asyncio.CancelledError from None  # nothing is stored, so the question can be asked again
 
-        return ask_first
+        return unwrapped(await step({"name": node.path}, outcome_of, do))
 
-    async def items(
-        self, run: Run, node: StepRun, jobs: Sequence[Job], at_once: int, stop: str
-    ) -> list[Json | StudioError]:
+    async def items(self, run: Run, node: StepRun, jobs: Sequence[Job], at_once: int, stop: str) -> Values:
         """Run jobs in turn here, or as child workflows: branches in this process, items in a queue."""
         if at_once == 1 or not jobs:
             return await Direct().items(run, node, jobs, 1, stop)
@@ -271,7 +267,7 @@ class DurableRuns:
                     continue
                 with self._dbos.SetEnqueueOptions(queue_partition_key=f"{run.id}:{node.path}"):
                     handles.append(await dbos.enqueue_workflow_async(queue, self._part, plan))
-        items: list[Json | StudioError] = []
+        items: Values = []
         for job, handle in zip(jobs, handles, strict=True):
             outcome = await handle.get_result(polling_interval_sec=_POLL)
             value = unpacked(outcome["error"]) if "error" in outcome else outcome["value"]
@@ -279,6 +275,8 @@ class DurableRuns:
                 run.blamed = StepRun(path=outcome["failed"], error=value)
             if "unmet" in outcome:
                 run.unmet = run.unmet or (outcome["unmet"][0], unpacked(outcome["unmet"][1]))
+            if job.node:
+                job.node.raw = outcome.get("raw")
             run.note_end(node, job.node, value)
             items.append(value)
         del self._open_nodes[f"{run.id}:{node.path}"]
@@ -293,13 +291,12 @@ def _exports(job: Job) -> dict[str, Json]:
     """The names and results in a job's scope that its steps use."""
     steps = (step for top in job.steps for step in top.walk())
     paths = [name.path for step in steps for expression in step.expressions() for name in expression.names]
-    roots = {path[0] for path in paths} | {"var"}
+    roots, unchanged = {path[0] for path in paths}, {path[0] for path in paths if path[1:2] in (("raw",), ("text",))}
     names, results = dict[str, Json](), dict[str, Json]()
-    for name in roots & job.scope.keys() - {"input"}:
+    for name in (roots | {"var"}) & job.scope.keys() - {"input"}:
         value = job.scope[name]
         if isinstance(value, StepResult):
-            raw = value.raw if any(path[:1] == (name,) and "raw" in path[1:2] for path in paths) else None
-            results[name] = asdict(value) | {"raw": raw}
+            results[name] = asdict(replace(value, raw=value.raw if name in unchanged else None))
         else:
             names[name] = value
     return {"names": names, "results": results}

@@ -11,9 +11,10 @@ from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, NamedTuple
 
+from mcp_studio.call.query import query
 from mcp_studio.catalog.catalog import suggestion
 from mcp_studio.errors import StudioError
-from mcp_studio.jsontext import Json, JsonProblem, dumps, loads
+from mcp_studio.jsontext import Json, JsonProblem, dumps, items_of, loads, mapping
 from mcp_studio.limits import DEFAULT, MB
 from mcp_studio.record import record
 
@@ -27,8 +28,6 @@ _VALUES = DEFAULT.values
 _BITS = 4_096
 """The most bits of an integer."""
 _RANGE = 100_000
-SPELLINGS = {"inputs": "input", "vars": "var", "steps": "step"}
-"""Other spellings of names. `step.forecast` means the same as `forecast`."""
 
 
 class ExpressionError(StudioError):
@@ -54,9 +53,14 @@ class StepResult:
     """The structured content, else the value of text that is JSON, else the text."""
     raw: Json = None
     """The tool's result, unchanged."""
-    text: str = ""
     state: str = "done"
     error: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The texts of the tool's result."""
+        blocks = (mapping(block).get("text") for block in items_of(mapping(self.raw).get("content")))
+        return "\n".join(one for one in blocks if isinstance(one, str))
 
 
 class Name(NamedTuple):
@@ -66,18 +70,21 @@ class Name(NamedTuple):
     column: int
 
 
+_SYNTAX = {*"and or not in is if else for lambda await async yield True False None".split()}
+"""The keywords of Python that can stand in an expression."""
+_WORD, _NAME = "|".join(keyword.kwlist), "|".join(word for word in keyword.kwlist if word not in _SYNTAX)
 _WRITTEN = re.compile(
-    rf"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|\$(?=[A-Za-z_])|\.({"|".join(keyword.kwlist)})\b""", re.S
+    rf"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|\$(?=[A-Za-z_])|((?<=[.$])(?:{_WORD})\b|\b(?:{_NAME})\b)""", re.S
 )
 
 
 def _prepared(found: re.Match[str]) -> str:
-    """Replace `$name` by `name` and escape members that are Python keywords, at the same length, so that columns stay.
+    """Replace `$name` by `name` and escape names that are Python keywords, at the same length, so that columns stay.
 
     The escape is a mathematical letter, which Python reads as the plain one (PEP 3131) but never as part of a keyword.
     """
     if word := found[2]:
-        return "." + "".join(chr(0x1D41A + ord(char) - 97) if "a" <= char <= "z" else char for char in word)
+        return "".join(chr(0x1D41A + ord(char) - 97) if "a" <= char <= "z" else char for char in word)
     return found[1] or " "
 
 
@@ -135,7 +142,6 @@ class Expression:
             own |= {node.generators[0].target.id}
         elif isinstance(node, (ast.Name, ast.Attribute)) and (path := _path(node)):
             if path[0] not in own and path[0] not in _WORDS:
-                path = (SPELLINGS.get(path[0], path[0]), *path[1:])
                 if path == ("step",):
                     raise ExpressionError("`step` stands before the name of a step.", self.column_of(node))
                 self.names.append(Name(path[1:] if path[0] == "step" else path, self.column_of(node)))
@@ -190,9 +196,8 @@ class _Walk:
     def _name(self, node: ast.Name) -> Any:
         if node.id in _WORDS:
             return _WORDS[node.id]
-        name = SPELLINGS.get(node.id, node.id)
         try:
-            return self._scope if name == "step" else self._scope[name]
+            return self._scope if node.id == "step" else self._scope[node.id]
         except KeyError:
             hint = suggestion(node.id, [*self._scope])
             raise _Missing(f"There is no `{node.id}`.{hint}", self._expression.column_of(node)) from None
@@ -432,6 +437,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Json], int, int]] = {
     "lower": (lambda text: _is(text, str).lower(), 1, 1),
     "upper": (lambda text: _is(text, str).upper(), 1, 1),
     "replace": (_replace, 3, 3),
+    "query": (lambda value, expression: query(value, _is(expression, str)), 2, 2),
     "startswith": (lambda text, start: _is(text, str).startswith(_is(start, str)), 2, 2),
     "endswith": (lambda text, end: _is(text, str).endswith(_is(end, str)), 2, 2),
 }

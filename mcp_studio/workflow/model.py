@@ -20,7 +20,7 @@ from mcp_studio.schema.field import Form, errors
 from mcp_studio.schema.form import build
 from mcp_studio.schema.place import path_of
 from mcp_studio.schema.text import key_of
-from mcp_studio.workflow.expression import Expression, ExpressionError, Template
+from mcp_studio.workflow.expression import Expression, ExpressionError, StepResult, Template
 
 StepKind = Literal["call", "parallel", "choose", "each", "loop", "set", "assert", "wait", "do"]
 OnError = Literal["stop", "skip", "fallback"]
@@ -88,6 +88,7 @@ _TOP: dict[str, Json] = {
     "$schema": {"type": "string"},
 }
 _PARTS = ("parallel", "then", "else", "do")
+_TAKEN = "input var step item index iteration results true false null".split()
 LOCALS: dict[str, tuple[str, ...]] = {"each": ("item", "index"), "loop": ("iteration", "results")}
 """The names that steps inside these kinds can use besides."""
 
@@ -193,6 +194,8 @@ class Workflow:
     document: Json = None
     """The parsed file."""
     problems: tuple[WorkflowProblem, ...] = ()
+    text: str = ""
+    """The file's text; empty if the workflow was built without it."""
 
     @classmethod
     def load(cls, path: Path | str) -> Workflow:
@@ -236,9 +239,27 @@ class Workflow:
         calls = (step.raw for step in self.walk() if step.kind == "call")
         return {str(raw.get("server") or str(raw["call"]).partition(".")[0]) for raw in calls}
 
-    def step(self, identity: str) -> Step | None:
-        """The step with an id."""
-        return next((step for step in self.walk() if step.id == identity), None)
+    def place(self, step: Step | None, *keys: str) -> tuple[int, int]:
+        """The line and column of the last of these keys, each of which follows the one before.
+
+        Args:
+            step: the step whose lines have the keys; without one, the file. The first line is the place if they are
+                not there.
+        """
+        first = step.line if step else 1
+        end = min((one.line for one in self.walk() if one.line > first), default=0) if step else 0
+        text = "\n".join(self.text.split("\n")[first - 1 : end - 1 if end else None])
+        if not first or not text:
+            return 0, 0
+        found = re.search(".*?".join(f"({_key(key)})" for key in keys), text, re.DOTALL)
+        at = found.start(len(keys)) if found else 0
+        return first + text.count("\n", 0, at), at - text.rfind("\n", 0, at)
+
+
+def _key(name: str) -> str:
+    """The pattern of a key in TOML or JSON: before a value or a further key, or the last of a table's header."""
+    name = re.escape(name)
+    return rf"""(?<![\w-]){name}(?=["']?\s*[=:.])|(?:(?<=\.)|(?<=\.["'])|(?<=\[)){name}(?=["']?\])"""
 
 
 class _Reader:
@@ -273,20 +294,21 @@ class _Reader:
         name, about = (value if isinstance(value := top.get(key), str) else "" for key in ("name", "description"))
         return Workflow(
             name or Path(self._file).stem, about, mapping(inputs) or None, steps, output, self._file, self._document,
-            tuple(self._problems),
+            tuple(self._problems), self._text,
         )  # fmt: skip
 
     def _report(self, step: str, line: int, column: int, message: str) -> None:
         self._problems.append(WorkflowProblem(self._file, step, line, column if line else 0, message))
 
-    def _place(self, text: str, begin: int = 0, *, take: bool = True) -> tuple[int, int]:
+    def _place(self, text: str, begin: int = 0, *, take: bool = True, key: bool = False) -> tuple[int, int]:
         """The position of the next occurrence of a text after `begin` and after the last one found; 0 if there is none.
 
         `take` remembers the occurrence, so that it is not found again.
         """
         first = re.escape(text.split("\n", 1)[0] if text else " ")
         begin = max(begin, self._positions.get(text, -1) + 1)
-        ways = map(re.compile, (f"(?<=[\"']){first}(?=[\"'])", re.escape(dumps(text).decode()[1:-1]), first))
+        values = (f"(?<=[\"']){first}(?=[\"'])", re.escape(dumps(text).decode()[1:-1]), first)
+        ways = map(re.compile, (_key(text),) if key else values)
         places = (way.search(self._text, at) for way in ways for at in (max(begin, self._begun), begin))
         if (found := next(filter(None, places), None)) is None:
             return 0, 0
@@ -317,13 +339,13 @@ class _Reader:
     def _step(self, value: Json, place: str, depth: int) -> Step | None:
         raw, self._count = mapping(value), self._count + 1
         label = raw.get("id")
-        kinds: list[StepKind] = [
-            kind for kind in _KINDS if kind in raw and not (kind == "do" and ({"each", "loop"} & raw.keys()))
-        ]
+        repeats = {"each", "loop"} & raw.keys()
+        kinds: list[StepKind] = [kind for kind in _KINDS if kind in raw and not (kind == "do" and repeats)]
         name = label if isinstance(label, str) and re.fullmatch(_ID["pattern"], label) else place
         main = raw.get(kinds[0]) if kinds else None
         text = label if name == label else main if isinstance(main, str) else ""
-        line = self._place(text, take=text != main or "call" in raw)[0] if text else 0
+        line = 0 if main is None or isinstance(main, str) else self._place(kinds[0], key=True)[0]
+        line = self._place(text, take=text != main or "call" in raw)[0] if text else line
         self._begun = max(self._begun, self._found)
         if self._count > _MOST:
             wrong = self._report if self._count == _MOST + 1 else None
@@ -338,7 +360,7 @@ class _Reader:
             self._report(name, line, 1, f"{label!r} is no id: letters, digits and _ are, with no digit first.")
         if named := name == label:
             self._ids[name] += 1
-            if name in ("input", "inputs", "var", "vars", "step", "steps", "item", "index", "iteration", "results"):
+            if name in _TAKEN:
                 self._report(name, line, 1, f"No step can be called {name}: that is something else in expressions.")
         return self._built(raw, kind, name if named else f"{kind}-{self._count}", named, line, depth)
 
@@ -362,9 +384,8 @@ class _Reader:
         on_error: OnError = raw.get("on_error", usual)
         if on_error == "fallback" and fallback is None:
             self._report(name, line, 1, "on_error is fallback, and there is no fallback.")
-        return Step(
-            name, kind, line, raw, named, on_error, condition, next(iter(values.values()), None), fallback, parts
-        )
+        main = next(iter(values.values()), None)
+        return Step(name, kind, line, raw, named, on_error, condition, main, fallback, parts)
 
     def _expression(self, text: str, step: str) -> Expression | None:
         line, column = self._place(text)
@@ -389,17 +410,13 @@ class _Reader:
         return template
 
 
-def value_of(result: Any) -> tuple[Json, str]:
-    """The value of a tool's result in expressions, and its text.
-
-    The value is the structured content, else the value of text that is JSON, else the text.
-    """
+def value_of(result: Any) -> Json:
+    """The value of a tool's result in expressions: the structured content, else the text, parsed if it is JSON."""
     answer = mapping(result)
-    blocks = (mapping(block).get("text") for block in items_of(answer.get("content")))
-    text = "\n".join(one for one in blocks if isinstance(one, str))
     if "structuredContent" in answer:
-        return answer["structuredContent"], text
+        return answer["structuredContent"]
+    text = StepResult(raw=answer).text
     try:
-        return loads(text), text
+        return loads(text)
     except (ValueError, LimitExceeded):
-        return text or answer.get("content"), text
+        return text or answer.get("content")

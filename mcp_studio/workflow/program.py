@@ -14,6 +14,7 @@ from typing import Protocol
 from mcp_studio.errors import InputNeeded, StudioError, UsageError
 from mcp_studio.jsontext import Json, mapping, pretty, printable
 from mcp_studio.paths import Paths
+from mcp_studio.present.accounts import moment
 from mcp_studio.present.trace import difference_line
 from mcp_studio.present.units import duration, plural
 from mcp_studio.redact import Redactor
@@ -94,9 +95,7 @@ class Program:
             return await self._check(studio, self._workflow) if self._workflow else self._show(studio.redactor)
         if file := self._value("--compare"):
             self._snapshot = read_snapshot(Path(file))
-        if self._workflow is None:
-            return await self._durable(studio, None, {})
-        return await self._run(studio, self._workflow)
+        return await (self._run(studio, self._workflow) if self._workflow else self._durable(studio, None, {}))
 
     async def _check(self, studio: Studio, workflow: Workflow) -> int:
         problems = await check(workflow, studio) if self.connects else [*workflow.problems, *check_names(workflow)]
@@ -114,9 +113,10 @@ class Program:
             case ["schema"]:
                 return self._output(schema())
             case ["runs"]:
-                runs = [{**one, "steps": len(one["steps"])} for one in store.all()]
+                runs, now = [{**one, "steps": len(one["steps"])} for one in store.all()], time.time()
                 keys = ("id", "began", "workflow", "state", "error")
-                rows = [tuple(_cell(one.get(key)) for key in keys) for one in runs]
+                shown = ({**one, "began": moment(one["began"], now)} for one in runs)
+                rows = [[str(one.get(key) or "") for key in keys] for one in shown]
                 return out.listing(rows, runs, empty="no runs")
             case ["show", identity]:
                 return self._output(store.find(identity))
@@ -145,16 +145,15 @@ class Program:
         options, out, report = self._options, self._out, Report(run)
         await work
         out.more["run"] = run.id
-        for option, write in (("--junit", report.junit), ("--record", report.record)):
-            if file := self._value(option):
-                write(Path(file))
         if why := run.why:
             why.hint = "--yes approves what would be asked about." if isinstance(run.error, InputNeeded) else why.hint
-            return out.fail(why)
+        for option, write in (("--junit", report.junit), ("--record", report.record)):
+            if (file := self._value(option)) and not (why and option == "--record"):
+                write(Path(file))
         if self._snapshot is not None:
             ignore = Ignore(options.get("--ignore", []), usual="--strict" not in options)
-            return self._differences(report.compare(self._snapshot, ignore))
-        return self._output(run.output)
+            return self._differences(report.compare(self._snapshot, ignore), why)
+        return out.fail(why) if why else self._output(run.output)
 
     def _value(self, option: str) -> str:
         return (self._options.get(option) or [""])[-1]
@@ -200,10 +199,9 @@ class Program:
             return self._output(await work)
         try:
             await work
-        except (InputNeeded, UsageError):
-            raise
-        except StudioError:
-            pass  # the error is in the database
+        except StudioError as error:  # other errors are in the database
+            if isinstance(error, InputNeeded | UsageError):
+                raise
         run = await runs.recorded(identity)
         return await self._reported(run, run.execute())
 
@@ -216,17 +214,11 @@ class Program:
         self._out.data(value if isinstance(value, str) else pretty(value))
         return self._out.done(value)
 
-    def _differences(self, found: tuple[Difference, ...]) -> int:
+    def _differences(self, found: tuple[Difference, ...], why: StudioError | None = None) -> int:
+        """Print differences; the command fails because of them, or for the given reason."""
         self._out.data(*map(difference_line, found))
         facts: Json = [one.as_json() for one in found]
-        if found:
-            return self._out.fail(StudioError(f"{plural(len(found), 'difference')}."), {"result": facts})
+        if found or why:
+            return self._out.fail(why or StudioError(f"{plural(len(found), 'difference')}."), {"result": facts})
         self._out.note("the same")
         return self._out.done(facts)
-
-
-def _cell(value: Json) -> str:
-    """The text of a table cell; floats are timestamps."""
-    if isinstance(value, float):
-        return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(value))
-    return "" if value is None else str(value)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import re
+from contextlib import suppress
 from pathlib import Path
 from xml.etree import ElementTree
 
 from mcp_studio.errors import InputNeeded, StudioError, UsageError
-from mcp_studio.jsontext import Json, dumps, loads, pretty
+from mcp_studio.jsontext import Json, dumps, loads, mapping, pretty
 from mcp_studio.limits import MB
 from mcp_studio.paths import read_object, write_atomically, write_object
 from mcp_studio.redact import Redactor
@@ -17,7 +18,7 @@ from mcp_studio.trace.diff import USUAL, Difference, Ignore, diff
 from mcp_studio.workflow.run import ENDED, AssertFailed, Run, StepRun
 
 _MOST_RUNS = 100
-_LARGEST = 4 * MB
+_LARGEST = 8 * MB
 _MOST = 10_000
 """The most calls and asserts of one run in a report."""
 
@@ -31,28 +32,25 @@ class RunStore:
     def __init__(self, folder: Path, redactor: Redactor) -> None:
         self._folder, self._redactor = folder, redactor
 
-    def keep(self, run: Run) -> bool:
+    def keep(self, run: Run) -> None:
         """Store a run without its secrets; of a run that is too large only the states of its steps.
 
         A run that was refused before it did anything is not stored, and a resumed run replaces its earlier record.
         """
         refused = run.error is not None and run.error.exit_code in (UsageError.exit_code, InputNeeded.exit_code)
         if refused and not any(node.state == "done" or node.counts for node in run.root.walk()):
-            return False
+            return
         value = run.as_json()
         data = dumps(value)
         if len(data) > _LARGEST:
             value = _without_values(value)
             data = dumps(value)
-        try:
+        with suppress(OSError):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             write_object(self._folder / f"{run.root.began * 1000:.0f}-{run.id}.json", loads(self._redactor.bytes(data)))
             files = self._files()
             for old in [*(file for file in files[1:] if file.stem.endswith(f"-{run.id}")), *files[_MOST_RUNS:]]:
                 old.unlink(missing_ok=True)
-        except OSError:
-            return False
-        return True
 
     async def follow(self, run: Run) -> None:
         """Run a workflow to its end, even by cancellation, and store it."""
@@ -86,7 +84,7 @@ class RunStore:
 def _without_values(value: Json) -> Json:
     if isinstance(value, list):
         return [_without_values(one) for one in value]
-    dropped = ("inputs", "output", "vars")
+    dropped = ("inputs", "output", "raw", "vars")
     return {key: _without_values(one) if key == "steps" else one for key, one in value.items() if key not in dropped}
 
 
@@ -139,8 +137,12 @@ class Report:
         _write(file, pretty(self.snapshot()).encode())
 
     def compare(self, before: dict[str, Json], ignore: Ignore = USUAL) -> tuple[Difference, ...]:
-        """The differences between another run's snapshot and this run."""
-        return diff({**before, "workflow": ""}, {**self.snapshot(), "workflow": ""}, ignore)
+        """The differences between another run's snapshot and this run; of a run that failed, in the calls it made."""
+        now = self.snapshot()
+        if self._run.error:
+            now, earlier = {"calls": now["calls"]}, mapping(before["calls"])
+            before = {"calls": {path: earlier[path] for path in now["calls"] if path in earlier}}
+        return diff({**before, "workflow": ""}, {**now, "workflow": ""}, ignore)
 
     def junit(self, file: Path) -> None:
         """Write asserts, and what made the run fail, as JUnit XML; if there are neither, the run as a whole.

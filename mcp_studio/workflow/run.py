@@ -14,7 +14,6 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 from mcp_studio.call.call import Call, Cancelled, Denied, Succeeded
 from mcp_studio.call.policy import tool_of
-from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import Timeouts
 from mcp_studio.errors import ConfigError, InputNeeded, StudioError, UsageError, renamed
 from mcp_studio.jsontext import Json, dumps, mapping
@@ -24,7 +23,7 @@ from mcp_studio.protocol import versions
 from mcp_studio.record import record
 from mcp_studio.schema.field import defaults, errors
 from mcp_studio.schema.form import build
-from mcp_studio.session.inbox import Answer, InputRequest
+from mcp_studio.session.inbox import InputRequest
 from mcp_studio.signal import Signal
 from mcp_studio.studio import Studio
 from mcp_studio.trace.message import Span
@@ -61,6 +60,8 @@ class StepRun:
     inputs: Json = None
     """The arguments of a call, the variables of a set, or the item."""
     output: Json = None
+    raw: Json = None
+    """The result of a call, unchanged."""
     error: StudioError | None = None
     began: float = 0.0
     """Epoch seconds."""
@@ -84,6 +85,11 @@ class StepRun:
         """The node in one line: how its items ended, and why it failed. Foreign text."""
         many = ", ".join(f"{count:,} {state}" for state, count in self.counts.items())
         return f"{many} {self.error.message if self.error else ''}".strip()
+
+    @property
+    def result(self) -> StepResult:
+        """The step in expressions, once it has ended."""
+        return StepResult(self.output, self.raw, self.state, self.error.message if self.error else None)
 
     @property
     def place(self) -> Span | None:
@@ -111,6 +117,8 @@ class StepRun:
 
 
 Work = Callable[[], Awaitable[Json]]
+Values = list[Json | StudioError]
+"""The values or errors of jobs, in their order."""
 
 
 class Job(NamedTuple):
@@ -134,9 +142,7 @@ class Engine(Protocol):
         """Make one call or ask one question, and return the result."""
         ...
 
-    async def items(
-        self, run: Run, node: StepRun, jobs: Sequence[Job], at_once: int, stop: str
-    ) -> list[Json | StudioError]:
+    async def items(self, run: Run, node: StepRun, jobs: Sequence[Job], at_once: int, stop: str) -> Values:
         """Run all jobs; returns their values or errors in order, and None for jobs that were not run.
 
         Args:
@@ -159,17 +165,9 @@ class Run:
     """
 
     def __init__(
-        self,
-        workflow: Workflow,
-        studio: Studio,
-        inputs: Mapping[str, Json] | None = None,
-        *,
-        approved: bool = False,
-        earlier: Json = None,
-        start: str = "",
-        id: str = "",
-        engine: Engine | None = None,
-    ) -> None:
+        self, workflow: Workflow, studio: Studio, inputs: Mapping[str, Json] | None = None, *, approved: bool = False,
+        earlier: Json = None, start: str = "", id: str = "", engine: Engine | None = None,
+    ) -> None:  # fmt: skip
         if wrong := workflow.errors:
             more = f" ({len(wrong) - 1} more)" if wrong[1:] else ""
             raise ConfigError(f"{wrong[0]}{more}", file=workflow.file, hint=_CHECK)
@@ -271,6 +269,8 @@ class Run:
             "version": 1, "id": self.id, "workflow": self.workflow.name, "file": self.workflow.file, "error": None,
             "failed": self.failed.path if self.failed else None, "vars": list(self._vars), **self.root.as_json(),
             "inputs": self.inputs, "output": self.output,
+            # Later steps cannot name those in items and rounds.
+            "raw": {one.path: one.raw for one in self.root.walk() if one.raw is not None and "[" not in one.path},
         }  # fmt: skip
 
     # ------------------------------------------------------------------ steps
@@ -289,24 +289,33 @@ class Run:
 
     async def _level(self, scope: Scope) -> Json:
         """Run the top-level steps; those before the step to start with take their earlier results."""
-        last, start = None, self._start or 0
-        earlier, states = mapping(self._earlier).get("steps") or [], mapping(self._earlier).get("vars") or []
+        last, earlier = None, self._earlier
+        if earlier and "vars" not in earlier:
+            raise UsageError("The earlier run was too large to be stored with its values: begin at the first step.")
+        before = [*zip(earlier.get("steps") or (), earlier.get("vars") or (), strict=False)]
         for at, node in enumerate(self.root.children):
-            if at < start:
-                last = self._reuse(node, mapping(earlier[at]) if at < len(earlier) else {}, scope)
-                scope["var"] = dict(states[at]) if at < len(states) else {}
+            if at < (self._start or 0):
+                one, variables = before[at] if at < len(before) else ({}, {})
+                if node.step is None or one.get("step") != node.step.id:
+                    raise UsageError(f"The earlier run did not come past {node.path}, so it cannot begin behind that.")
+                last, scope["var"] = self._reuse(node, one, scope), dict(variables)
             else:
                 last = await self.step(node, scope)
             self._vars.append(dict(scope["var"]))
         return last
 
     def _reuse(self, node: StepRun, earlier: dict[str, Json], scope: Scope) -> Json:
-        if node.step is None or earlier.get("state") not in ("done", "skipped"):
-            raise UsageError(f"The earlier run did not come past {node.path}, so it cannot begin behind that.")
+        """Take the results of a step, and of the steps in it, from the earlier run; returns the step's value."""
+        for child, one in zip(node.children, earlier.get("steps") or (), strict=False):
+            self._reuse(child, one, scope)
         node.state, node.output, node.ms = earlier["state"], earlier.get("output"), earlier.get("ms", 0.0)
-        node.inputs, entry = earlier.get("inputs"), self.studio.trace.entry(earlier.get("trace", 0))
-        node.span = entry.span if entry and (entry.direction, entry.target) == ("none", node.step.id) else None
-        scope[node.step.id] = StepResult(node.output, state=node.state)
+        node.raw, node.inputs = mapping(self._earlier.get("raw")).get(node.path), earlier.get("inputs")
+        node.error = StudioError(str(earlier["error"])) if "error" in earlier else None
+        entry = self.studio.trace.entry(earlier.get("trace", 0))
+        identity = node.step.id if node.step else ""
+        node.span = entry.span if entry and (entry.direction, entry.target) == ("none", identity) else None
+        if node.state != "skipped" or node.error:  # unless the earlier run did not choose it
+            scope[identity] = node.result
         self.changed.emit(node)
         return node.output
 
@@ -328,25 +337,23 @@ class Run:
         if not self._go.is_set():
             await self._go.wait()
         self._begin(node)
-        result = StepResult()
         try:
             async with asyncio.timeout(None if step.kind == "call" else step.raw.get("timeout")):
-                await self._EXECUTORS[step.kind](self, node, step, scope, result)
-            node.output = result.result
+                await self._EXECUTORS[step.kind](self, node, step, scope)
             self._end(node, "done")
         except asyncio.CancelledError:
             self._end(node, "cancelled")
             raise
         except TimeoutError:
-            self._fail(node, step, scope, StudioError(f"It took longer than {step.raw.get('timeout', 0):g} s."), result)
+            self._fail(node, step, scope, StudioError(f"It took longer than {step.raw.get('timeout', 0):g} s."))
         except StudioError as error:
-            self._fail(node, step, scope, error, result)
-        scope[step.id] = result
-        return result.result
+            self._fail(node, step, scope, error)
+        scope[step.id] = node.result
+        return node.output
 
-    def _fail(self, node: StepRun, step: Step, scope: Scope, error: StudioError, result: StepResult) -> None:
+    def _fail(self, node: StepRun, step: Step, scope: Scope, error: StudioError) -> None:
         """Record a failure; raises it unless the step says that the run goes on."""
-        node.error, result.error = error, error.message
+        node.error, node.output = error, None
         if step.kind == "assert":
             self.unmet = self.unmet or (node.path, error)
         if step.on_error == "stop":
@@ -354,13 +361,12 @@ class Run:
             self._end(node, "failed")
             raise error
         if step.on_error == "fallback" and step.fallback:
-            node.output = result.result = step.fallback.value(scope)
+            node.output = step.fallback.value(scope)
             self._end(node, "done")
         else:
-            result.state = "skipped"
             self._end(node, "failed" if step.kind == "assert" else "skipped")
 
-    async def _call(self, node: StepRun, step: Step, scope: Scope, result: StepResult) -> None:
+    async def _call(self, node: StepRun, step: Step, scope: Scope) -> None:
         ref = tool_ref(self.studio, step)
         node.inputs = arguments = mapping(step.value.value(scope)) if step.value else {}
         key = dumps([ref.server, ref.name, arguments]) if step.raw.get("cache") else b""
@@ -368,20 +374,17 @@ class Run:
             tool = tool_of(self.studio.catalog.find(ref))
             profile = self.studio.caller.policy.profile(ref, tool, self.studio.manager.config(ref.server).trust)
             again = profile.repeatable
-            raw = await self._engine.perform(
-                self, node, again, lambda: self._attempts(node, step, ref, arguments, again)
-            )
+            raw = await self._engine.perform(self, node, again, partial(self._attempts, node, step, arguments, again))
             if key and len(self._cache) < _CACHED:
                 self._cache[key] = raw
         large = node.call is not None and node.call.outcome is not None and node.call.outcome.size > _LARGE
-        result.raw = raw
-        result.result, result.text = await asyncio.to_thread(value_of, raw) if large else value_of(raw)
+        node.raw, node.output = raw, await asyncio.to_thread(value_of, raw) if large else value_of(raw)
 
-    async def _attempts(self, node: StepRun, step: Step, ref: Ref, arguments: dict[str, Json], again: bool) -> Json:
+    async def _attempts(self, node: StepRun, step: Step, arguments: dict[str, Json], again: bool) -> Json:
         """Call until the call succeeds, as often as the step allows and the tool may be repeated."""
         pause, retries = step.raw.get("backoff", 0.5), step.raw.get("retries", 0) if again else 0
         while True:
-            outcome = await self._attempt(node, step, ref, arguments)
+            outcome = await self._attempt(node, step, arguments)
             if isinstance(outcome, Succeeded):
                 return outcome.result
             if not retries or isinstance(outcome, (Denied, Cancelled)):
@@ -389,8 +392,8 @@ class Run:
             await asyncio.sleep(pause)
             pause, retries = min(2 * pause, 60.0), retries - 1
 
-    async def _attempt(self, node: StepRun, step: Step, ref: Ref, arguments: dict[str, Json]) -> Any:
-        studio, seconds = self.studio, step.raw.get("timeout")
+    async def _attempt(self, node: StepRun, step: Step, arguments: dict[str, Json]) -> Any:
+        studio, ref, seconds = self.studio, tool_ref(self.studio, step), step.raw.get("timeout")
         timeouts = Timeouts(None, seconds, seconds, "timeout") if seconds else Timeouts()
         call = studio.caller.call_tool(ref, arguments, origin="program", approved=self.approved, timeouts=timeouts)
         call.under = node.span.number if node.span else 0
@@ -408,49 +411,47 @@ class Run:
             node.state = state
             self.changed.emit(node)
 
-    async def _wait(self, node: StepRun, step: Step, scope: Scope, result: StepResult) -> None:
-        text = str(step.value.value(scope)) if step.value else ""
-        node.inputs = text
-        result.result = await self._engine.perform(self, node, True, lambda: self.ask(node, text))
+    async def _wait(self, node: StepRun, step: Step, scope: Scope) -> None:
+        text = node.inputs = str(step.value.value(scope)) if step.value else ""
+        node.output = await self._engine.perform(self, node, True, lambda: self.ask(node, text))
 
-    async def ask(self, node: StepRun, text: str) -> Json:
+    async def ask(self, node: StepRun, text: str, *, always: bool = False) -> Json:
         """Wait for approval; returns the person's note.
 
-        Raises:
-            InputNeeded: nobody approved.
-        """
-        if self.approved:
-            return {"by": "beforehand", "note": ""}
-        answer = await self.question(node, text)
-        if answer.action != "accept":
-            raise InputNeeded(f"{text} {answer.refusal.capitalize()}.")
-        return {"by": answer.by or "you", "note": answer.note}
+        Args:
+            always: ask even if everything was approved in advance.
 
-    async def question(self, node: StepRun, text: str) -> Answer:
-        """Ask a person for approval, even if everything was approved in advance."""
+        Raises:
+            InputNeeded: nobody was there to decide.
+            StudioError: a person refused.
+        """
+        if self.approved and not always:
+            return {"by": "beforehand", "note": ""}
         node.state = "waiting"
         self.changed.emit(node)
-        subject = f"{self.workflow.name}: {node.path}"
-        request = InputRequest("approval", "", text, subject=subject, reasons=(text,))
+        request = InputRequest("approval", "", text, subject=f"{self.workflow.name}: {node.path}", reasons=(text,))
         answer = await self.studio.inbox.ask(request)
         node.state = "running"
-        return answer
+        if answer.action != "accept":
+            refused = answer.action == "decline" and not answer.by.startswith("nobody")
+            raise (StudioError if refused else InputNeeded)(f"{text} {answer.refusal.capitalize()}.")
+        return {"by": answer.by or "you", "note": answer.note}
 
-    async def _set(self, node: StepRun, step: Step, scope: Scope, result: StepResult) -> None:
-        result.result = node.inputs = step.value.value(scope) if step.value else {}
-        scope["var"].update(result.result)
+    async def _set(self, node: StepRun, step: Step, scope: Scope) -> None:
+        node.output = node.inputs = step.value.value(scope) if step.value else {}
+        scope["var"].update(node.output)
 
-    async def _assert(self, node: StepRun, step: Step, scope: Scope, result: StepResult) -> None:
+    async def _assert(self, node: StepRun, step: Step, scope: Scope) -> None:
         assert isinstance(step.condition, Expression)
         if not step.condition.value(scope):
             message = str(step.value.value(scope)) if step.value else "This is not so"
             raise AssertFailed(f"{message}: {step.condition.text}")
-        result.result = True
+        node.output = True
 
-    async def _do(self, node: StepRun, step: Step, scope: Scope, result: StepResult) -> None:
-        result.result = await self.sequence(node.children, scope)
+    async def _do(self, node: StepRun, step: Step, scope: Scope) -> None:
+        node.output = await self.sequence(node.children, scope)
 
-    async def _choose(self, node: StepRun, step: Step, scope: Scope, result: StepResult) -> None:
+    async def _choose(self, node: StepRun, step: Step, scope: Scope) -> None:
         assert isinstance(step.condition, Expression)
         chosen = "then" if step.condition.value(scope) else "else"
         node.inputs, count = chosen, len(step.parts["then"])
@@ -459,9 +460,9 @@ class Run:
             branch, rest = rest, branch
         for one in rest:
             self._end(one, "skipped")
-        result.result = await self.sequence(branch, scope)
+        node.output = await self.sequence(branch, scope)
 
-    async def _parallel(self, node: StepRun, step: Step, scope: Scope, result: StepResult) -> None:
+    async def _parallel(self, node: StepRun, step: Step, scope: Scope) -> None:
         """Run branches at the same time, each with its own variables."""
         merge, branches = step.raw.get("merge", "all"), step.parts["parallel"]
         scopes = [_inner(scope) for _ in branches]
@@ -470,20 +471,16 @@ class Run:
         stop = {"all": "failure", "first": "success"}.get(merge, "")
         items = await self._engine.items(self, node, jobs, len(jobs), stop)
         wrong = [one for one in items if isinstance(one, StudioError)]
-        values: dict[str, Json] = {}
-        for branch, child, value in zip(branches, node.children, items, strict=True):
-            if child.state in ("done", "skipped"):
-                values[branch.id] = value
-            scope[branch.id] = StepResult(value if child.state == "done" else None, state=child.state)
+        children = {branch.id: child for branch, child in zip(branches, node.children, strict=True)}
+        scope.update({name: child.result for name, child in children.items()})
+        values = {name: child.output for name, child in children.items() if child.state in ("done", "skipped")}
         enough = {"all": len(branches), "first": 1}.get(merge, len(branches) // 2 + 1)
         if len(values) < enough:
             raise wrong[0] if wrong else StudioError("Too few branches have succeeded.")
-        result.result = next(iter(values.values())) if merge == "first" else values
+        node.output = next(iter(values.values())) if merge == "first" else values
 
-    async def _each(self, node: StepRun, step: Step, scope: Scope, result: StepResult) -> None:
+    async def _each(self, node: StepRun, step: Step, scope: Scope) -> None:
         items = step.condition.value(scope) if step.condition else None
-        if isinstance(items, dict):
-            items = [{"key": key, "value": value} for key, value in items.items()]
         if not isinstance(items, list):
             raise StudioError(f"`each` wants a list, and {step.raw['each']} is none.")
         node.total = len(items)
@@ -492,13 +489,13 @@ class Run:
         values = await self._engine.items(self, node, jobs, step.raw.get("concurrency", 1), "failure")
         if wrong := next((one for one in values if isinstance(one, StudioError)), None):
             raise wrong
-        result.result = values
+        node.output = values
         for aggregate in step.parts.get("aggregate", ()):
             (child,) = self.nodes((aggregate,), node)
             node.children.append(child)
-            result.result = await self.step(child, scope.new_child({"results": values}))
+            node.output = await self.step(child, scope.new_child({"results": values}))
 
-    async def _loop(self, node: StepRun, step: Step, scope: Scope, result: StepResult) -> None:
+    async def _loop(self, node: StepRun, step: Step, scope: Scope) -> None:
         assert isinstance(step.condition, Expression)
         most, newest = step.raw.get("maximum", 100), deque[Json](maxlen=step.raw.get("keep", 1_000))
         inner = scope.new_child({"iteration": 0, "results": []})
@@ -510,7 +507,7 @@ class Run:
             if at == most:
                 raise StudioError(f"After {most} rounds this is still so: {step.condition.text}")
             newest.append(await self.round(node, step.parts["do"], inner, at))
-        result.result = list(newest)
+        node.output = list(newest)
 
     async def round(self, node: StepRun, steps: Sequence[Step], scope: Scope, at: int) -> Json:
         """Run the steps of one round or item."""
@@ -590,7 +587,7 @@ class Run:
                 return at
         raise UsageError(f"{self.workflow.name} has no step {identity}.")
 
-    _EXECUTORS: ClassVar[dict[str, Callable[[Run, StepRun, Step, Scope, StepResult], Awaitable[None]]]] = {
+    _EXECUTORS: ClassVar[dict[str, Callable[[Run, StepRun, Step, Scope], Awaitable[None]]]] = {
         "call": _call, "parallel": _parallel, "choose": _choose, "each": _each, "loop": _loop, "set": _set,
         "assert": _assert, "wait": _wait, "do": _do,
     }  # fmt: skip
@@ -651,12 +648,10 @@ class Direct:
             one.began -= seconds
         return unwrapped(outcome)
 
-    async def items(
-        self, run: Run, node: StepRun, jobs: Sequence[Job], at_once: int, stop: str
-    ) -> list[Json | StudioError]:
+    async def items(self, run: Run, node: StepRun, jobs: Sequence[Job], at_once: int, stop: str) -> Values:
         """Run as many jobs at a time as the step allows."""
         stop = stop if self.live or at_once == 1 else ""  # a replay needs every result
-        found: list[Json | StudioError] = [None] * len(jobs)
+        found: Values = [None] * len(jobs)
         waiting = iter(range(len(jobs)))
 
         async def work() -> None:

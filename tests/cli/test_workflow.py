@@ -111,6 +111,36 @@ def test_snapshots_and_junit_are_for_ci(file: str, tmp_path: Path) -> None:
     assert "output.sum" in places and not any(place.startswith("output.rows") for place in places)
 
 
+EXPECTED = """
+name = "expected"
+steps = [
+  { id = "wrong", call = "s.fail", arguments.why = "WHY", on_error = "skip" },
+  { id = "value", call = "s.echo", arguments.value = 1 },
+  { id = "late", call = "LATE", arguments.value = 2 },
+]"""
+
+
+def test_a_snapshot_has_expected_errors_and_is_compared_with_a_run_that_fails(tmp_path: Path) -> None:
+    file, snapshot = tmp_path / "plan.toml", tmp_path / "snapshot.json"
+
+    def run(why: str, late: str, *words: str) -> Done:
+        file.write_text(EXPECTED.replace("WHY", why).replace("LATE", late))
+        return workflow("run", str(file), "--yes", *words)
+
+    assert run("no such city", "s.echo", "--record", str(snapshot)).code == 0
+    before = snapshot.read_text()
+    assert "no such city" in before
+    assert run("no such city", "s.echo", "--compare", str(snapshot)).code == 0
+    other = run("no such place", "s.echo", "--compare", str(snapshot))
+    assert (other.code, "no such place" in other.out) == (1, True)
+    failed = run("no such place", "s.fail", "--compare", str(snapshot), "--json", "--record", str(snapshot))
+    assert (failed.code, failed.json["error"]["message"][:15]) == (5, "Step late: tool")
+    places = {one["path"] for one in failed.json["error"]["result"]}
+    assert {"calls.wrong.error", "calls.late.tool", "calls.late.error"} <= places
+    assert all(place.startswith("calls.") for place in places)
+    assert snapshot.read_text() == before
+
+
 def test_a_durable_run_has_the_same_exit_codes(file: str, home: Path, tmp_path: Path) -> None:
     pytest.importorskip("dbos", reason="the extra `durable` is not installed")
     database = f"sqlite:///{tmp_path}/runs.sqlite"

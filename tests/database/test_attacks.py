@@ -86,12 +86,12 @@ def test_nothing_gets_written_by_what_may_only_read(shop: Shop, tmp_path: Path, 
     attempt: Callable[[str], object] = {"query": tools.query, "explain": tools.explain, "sample": tools.sample}[how]
     before = state(shop, tmp_path)
     every = [f"{start}{write}{end}" for start, write, end in itertools.product(BEFORE, WRITES, AFTER)]
-    count = {"sqlite": 2_500, "duckdb": 60, "postgresql": 400, "mysql": 400}[shop.kind]
     # A statement that is explained passes the same guard as a query, and the name of a sampled table is quoted.
-    chosen = random.Random(how + shop.kind).sample(every, count if how == "query" else count // 4)
-    for sql in (*WRITES, *chosen):
-        with suppress(StudioError):
-            attempt(sql.replace("{folder}", str(tmp_path)))
+    chosen = random.Random(how + shop.kind).sample(every, 1_500 if how == "query" else 250)
+    with tools.engines["shop"].opened():  # while a reader has its file open, DuckDB is 30 times as fast
+        for sql in (*WRITES, *chosen):
+            with suppress(StudioError):
+                attempt(sql.replace("{folder}", str(tmp_path)))
     assert state(shop, tmp_path) == before
 
 

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from textual.widgets import Input
+from textual.widgets import Button, Input
 
 from mcp_studio.call.call import InBackground, Succeeded
 from mcp_studio.call.load import Load
@@ -21,6 +21,7 @@ from mcp_studio.tui.screens.calls import CopyAs, FillIn, PasteCall, SaveCall
 from mcp_studio.tui.screens.dialog import Choose, Confirm
 from mcp_studio.tui.screens.exchange import Compare, Resend
 from mcp_studio.tui.screens.many_calls import LoadTest, figures_of
+from mcp_studio.tui.screens.query import Query
 from mcp_studio.tui.screens.result_parts import SaveFiles
 from mcp_studio.tui.screens.workflow import WorkflowDialog
 from tests.studio_support import stdio
@@ -92,6 +93,12 @@ async def test_calls_marked_in_the_history_become_a_workflow_in_the_order_of_the
         await history(stage, 1)
         await stage.press("m")
         await stage.shows('"b": 2.*◆ step 1', "1 marked call · s saves a workflow")
+        stage.main.result.action_query()
+        query = await stage.dialog(Query)
+        query.field.value = "content[?type == 'text'].text | [0]"
+        await stage.until(lambda: query.found == ["3"], "the sum")
+        query.query_one("#pin", Button).press()
+        await stage.shows("Text .*Query Raw")
         await stage.open("echo")
         await history(stage, 2)
         await stage.press("m", "end", "m", "home", "m")
@@ -104,8 +111,10 @@ async def test_calls_marked_in_the_history_become_a_workflow_in_the_order_of_the
         await stage.shows("Workflow: calls", "○ raw.add", "○ raw.echo")
         assert Path(shown.file.value).parent == tmp_path / "plans"
         written = json.loads(await asyncio.to_thread(Path(shown.file.value).read_bytes))
-        assert [(step["call"], step["arguments"]) for step in written["steps"]] == [
-            ("raw.add", {"a": 1, "b": 2}), ("raw.echo", {"text": "first"}),
+        assert [(step.get("call"), step.get("arguments") or step["set"]) for step in written["steps"]] == [
+            ("raw.add", {"a": 1, "b": 2}),
+            (None, {"add_1": "$query(add_1, \"content[?type == 'text'].text | [0]\")"}),
+            ("raw.echo", {"text": "first"}),
         ]  # fmt: skip
         await stage.press("escape")
         await home(stage)

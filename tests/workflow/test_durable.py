@@ -18,7 +18,7 @@ from xml.etree import ElementTree
 import pytest
 
 from mcp_studio.errors import ConfigError, InputNeeded, StudioError, UsageError
-from mcp_studio.session.inbox import Action
+from mcp_studio.session.inbox import Action, InputRequest
 from mcp_studio.studio import Studio
 from mcp_studio.workflow import Run, Workflow
 from mcp_studio.workflow.durable import DurableRuns
@@ -161,11 +161,39 @@ async def test_what_may_have_been_done_waits_for_an_answer(tmp_path: Path, studi
     with process(database, tmp_path, "run", "-", text):
         await wait_until(lambda: (tmp_path / "runs.sqlite").exists() and "begin" in steps(tmp_path))
     async with here(studio, database, "cancel", by="nobody") as runs:
-        with pytest.raises(InputNeeded, match="Whether call-1 is to be done again is not known: needs approval, nobo"):
+        with pytest.raises(InputNeeded, match=r"call-1 may have been done .*Do it again. Needs approval, nobody"):
             await runs.resume("the-run")
     async with here(studio, database, "accept") as runs:
         assert await runs.resume("the-run") == "x"
     assert lines(tmp_path / "log") in (["once x"], ["once x", "once x"])
+
+
+async def test_a_run_that_waits_for_nobody_goes_on_later(tmp_path: Path, studio: Studio) -> None:
+    workflow = plan("""
+    output = ["$left.text", "$w.by", "$last"]
+    steps = [
+      { id = "first", call = "s.again", arguments = { key = "first" } },
+      { id = "both", parallel = [{ id = "left", call = "s.text", arguments = { text = "[1]" } }, { set = { x = 1 } }] },
+      { id = "w", wait = "Ship it?" },
+      { id = "last", call = "s.again", arguments = { key = "last" } },
+    ]""")
+    database = f"sqlite:///{tmp_path}/runs.sqlite"
+
+    def answer(request: InputRequest) -> None:
+        if request.message == "Ship it?":
+            request.answer("cancel", by="nobody can be asked")
+        else:
+            request.answer("accept")
+
+    forget = studio.inbox.changed.connect(answer)
+    async with DurableRuns(studio, database) as runs:
+        with pytest.raises(InputNeeded, match=r"Ship it. Needs approval, nobody can be asked") as caught:
+            await runs.run(workflow, {}, "the-run")
+    forget()
+    assert (caught.value.exit_code, "run --resume the-run" in caught.value.hint) == (6, True)
+    async with here(studio, database, "accept") as runs:
+        assert await runs.resume("the-run") == ["[1]", "beforehand", "last"]
+    assert lines(tmp_path / "log") == ["again first", "again last"]
 
 
 def steps(folder: Path) -> str:

@@ -15,8 +15,10 @@ ROWS = [{"name": "b", "ok": True, "n": 2}, {"name": "a", "ok": False, "n": 1}]
 SCOPE: dict[str, Any] = {
     "input": {"city": "Bonn", "n": [1, 2, 3], "class": {"from": 7}, "text": " a,b "},
     "var": {"x": 2},
-    "look": StepResult({"t": 20, "rows": ROWS, "text": "inside"}, raw={"content": []}, text="as text"),
+    "look": StepResult({"t": 20, "rows": ROWS, "text": "inside"}, raw={"content": [{"text": "as text"}]}),
     "failed": StepResult(None, state="skipped", error="no"),
+    "class": StepResult({"from": 8}),
+    "in": StepResult([1]),
 }
 
 
@@ -25,18 +27,20 @@ SCOPE: dict[str, Any] = {
     [
         ("input.city", "Bonn"),
         ("$input.city", "Bonn"),
-        ("inputs.city", "Bonn"),
-        ("$var.x + vars.x", 4),
+        ("$var.x + var.x", 4),
         ("look.t", 20),
         ("$look.result.t", 20),
         ("$step.look.result.t", 20),
-        ("steps.look.t", 20),
+        ("step.look.t", 20),
         ("look.text", "as text"),
         ("look.result.text", "inside"),
-        ("look.raw.content", []),
+        ("look.raw.content[0].text", "as text"),
         ("look.state == 'done' and failed.error == 'no'", True),
         ("look['t'] + look.rows[0]['n'] + look.rows[-1].n", 23),
         ("input.class.from", 7),
+        ("class.from + $class.from + step.class.result.from", 24),
+        ("$in + step.in", [1, 1]),
+        ("'class' in 'in class' and not class.from in $in", True),
         ("input.n[1:]", [2, 3]),
         ("1 < len(input.n) <= 3", True),
         ("not true or false", False),
@@ -59,6 +63,8 @@ SCOPE: dict[str, Any] = {
         ("keys(var) + values(var)", ["x", 2]),
         ("json('[1]')[0] + int('2') + round(2.4) + abs(-1)", 6),
         ("str(input.n) + str(1.5)", "[1,2,3]1.5"),
+        ("query(look, 'rows[?ok].name')[0]", "b"),
+        ("query(look.raw, '{a: content[].text, b: `1`}').a", ["as text"]),
         ("startswith(input.city, 'B') and endswith(input.city, 'n')", True),
         ("any([false, true]) and not all([false, true])", True),
     ],
@@ -110,6 +116,7 @@ def test_what_cannot_be_read_is_told_with_its_column(text: str, column: int | No
         ("range(10000000)", 1, "more than"),
         ("json('{')", 1, "has no value"),
         ("float('inf')", 1, "infinite"),
+        ("1 + query(look, 'rows[')", 5, "The expression is wrong at column 6"),
         ("[[[1 for a in range(1000)] for b in range(1000)] for c in range(10)]", None, "steps"),
     ],
 )

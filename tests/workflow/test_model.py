@@ -59,8 +59,8 @@ def test_a_good_file_has_no_problems_and_fits_the_schema() -> None:
     jsonschema.Draft202012Validator.check_schema(schema())
     jsonschema.validate(workflow.document, schema())
     assert [step.kind for step in workflow.steps] == ["call", "choose", "each", "loop", "parallel", "assert"]
-    look = workflow.step("look")
-    assert look and (look.line, look.title, look.on_error) == (9, "s.echo", "stop")
+    look = workflow.steps[0]
+    assert (look.line, look.title, look.on_error) == (9, "s.echo", "stop")
 
 
 @pytest.mark.parametrize(
@@ -74,6 +74,11 @@ def test_a_good_file_has_no_problems_and_fits_the_schema() -> None:
         ('[[steps]]\nset = { a = "so ${1 + }" }', "trial.toml:4:23: step set-1"),
         ('[[steps]]\nid = "a-b"\nwait = "x"', "'a-b' is no id"),
         ('[[steps]]\nid = "item"\nwait = "x"', "No step can be called item"),
+        ('[[steps]]\nid = "null"\nwait = "x"', "No step can be called null"),
+        (
+            '[[steps]]\nid = "class"\nset = { a = 1 }\n[[steps]]\nid = "if"\nassert = "class.a and $clas"',
+            ":8:24: step if: There is no `clas`.",
+        ),
         ('[[steps]]\nid = "a"\nwait = "x"\n[[steps]]\nid = "a"\nwait = "y"', "2 steps have the id a"),
         ('[[steps]]\nwait = "x"\non_error = "fallback"', "there is no fallback"),
         ('[[steps]]\nwait = "x"\non_error = "go"', "on_error must be one of stop, skip, fallback"),
@@ -92,8 +97,11 @@ def test_a_good_file_has_no_problems_and_fits_the_schema() -> None:
             '[[steps]]\neach = "[1]"\ndo = [{ id = "b", set = { x = "$item" } }]\n[[steps]]\nassert = "b == var.x"',
             "inside a step whose insides are its own",
         ),
-        ('[[steps]]\nset = { x = 1 }', "The variable x is not used."),
-        ('[inputs.properties]\nx = {}\n[[steps]]\nwait = "x"', "The input x is not used."),
+        ('[[steps]]\nset = { x = 1 }', "trial.toml:4:9: step set-1: The variable x is not used."),
+        ('[[steps]]\nid = "a"\nset.y = "$var.x"\n[[steps]]\nset = { x = 1, x_y = 1, y = 2 }', ":5:5: step a: The var"),
+        ('[[steps]]\nset = { x = 1 }\n[[steps]]\n[steps.set]\n x.b = 3\n y.x = "$var.x"', ":8:2: step set-2: The var"),
+        ('[inputs.properties]\nx = {}\n[[steps]]\nwait = "x"', "trial.toml:4:1: The input x is not used."),
+        ('[inputs]\nrequired = ["b"]\n[inputs.properties.b]\n[[steps]]\nwait = "b"', ":5:20: The input b is not used."),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_told_with_its_place(text: str, says: str) -> None:
@@ -116,6 +124,16 @@ def test_json_says_the_same(tmp_path: Path) -> None:
     file.write_text(json.dumps(document, indent=1))
     (problem,) = Workflow.load(file).problems
     assert (problem.step, problem.line, problem.column) == ("b", 10, 24)
+
+
+def test_json_tells_what_is_not_used_with_its_place() -> None:
+    inputs = {"required": ["city"], "properties": {"place": {"title": "city"}, "city": {}}}
+    steps = [{"set": {"x": "$input.place"}}, {"id": "b", "set": {"y": "x"}}, {"assert": "var.x"}]
+    text = json.dumps({"name": "p", "inputs": inputs, "steps": steps}, indent=1)
+    found = check_names(Workflow.of(json.loads(text), "p.json", text))
+    assert [str(one) for one in found] == [
+        "p.json:11:5: The input city is not used.", "p.json:23:6: step b: The variable y is not used.",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("content", [b"name = ", b"\xff\xfe", b"[" * 5_000], ids=["cut", "binary", "deep"])

@@ -62,7 +62,7 @@ def add(a: object, b: object, **more: object) -> str:
          [{"sum": 2 * at} for at in range(5)]),
         ('steps = [{ each = [3, 1, 2], concurrency = 3, do = [{ call = "s.slow", arguments = '
          '{ seconds = "${item / 50}", value = "$item" } }] }]', [3, 1, 2]),
-        ('steps = [{ each = "{\'a\': 1}", do = [{ set = { x = "${item.key}${item.value}" } }] }]', [{"x": "a1"}]),
+        ('steps = [{ each = "keys({\'a\': 1})", do = [{ set = { x = "${item}1" } }] }]', [{"x": "a1"}]),
         ('steps = [{ each = "[1, 2]", do = [{ call = "s.echo", arguments = { value = "$item" } }], aggregate = '
          '{ call = "s.echo", arguments = { value = "${sum(results)}" } } }]', 3),
         ('output = "$var.n"\nsteps = [{ set = { n = 1 } }, { loop = "var.n < 100", do = '
@@ -228,6 +228,35 @@ async def test_a_run_begins_at_a_step_with_the_results_before_it(studio: Studio,
     assert nothing.error and "did not come past first" in nothing.error.message
 
 
+async def test_a_run_that_begins_at_a_step_knows_all_of_the_steps_before(studio: Studio, tmp_path: Path) -> None:
+    text = """
+    output = "$last"
+    steps = [
+      { id = "plain", call = "s.text", arguments = { text = "so it is" } },
+      { do = [{ id = "inner", call = "s.add", arguments = { a = 1, b = 2 } }] },
+      { choose = "true", then = [{ id = "yes", set = { x = 1 } }], else = [{ id = "no", set = { x = 2 } }] },
+      { parallel = [{ id = "left", call = "s.text", arguments = { text = "[1]" } }, { id = "right", assert = "1" }] },
+      { id = "wrong", call = "s.fail", on_error = "skip" },
+      { id = "last", set = { all = ["$plain.text", "$inner.sum", "$inner.raw.content", "$yes", "$left.text",
+        "$wrong.error", "${default(no, 'not chosen')}"] } },
+    ]"""
+    expected = ["so it is", 3, [{"type": "text", "text": "3"}], {"x": 1}, "[1]", "tool error: it is meant to fail",
+                "not chosen"]  # fmt: skip
+    store = RunStore(tmp_path / "runs", studio.redactor)
+    run = await ran(studio, text)
+    for _ in range(2):
+        assert run.output == {"all": expected}
+        store.keep(run)
+        run = await ran(studio, text, earlier=store.find("last"), start="last")
+    more = text.replace("steps = [", 'steps = [{ id = "new", set = { n = 1 } },')
+    changed = await ran(studio, more, earlier=store.find("last"), start="last")
+    assert changed.error and "did not come past new" in changed.error.message
+    large = await ran(studio, text.replace("so it is", "${join(range(100000), 'a string that is long')}"))
+    store.keep(large)
+    again = await ran(studio, text, earlier=store.find("last"), start="last")
+    assert again.error and "too large to be stored" in again.error.message
+
+
 async def test_a_run_is_a_tree_of_spans_in_the_trace(studio: Studio) -> None:
     each = f'{{ id = "e", each = "[1, 2]", do = [{add("$item", 1, id="sum")}] }}'
     two = f'{{ id = "two", each = "[3]", do = [{add("$item", 1, id="a")}, {{ set = {{ x = 1 }} }}] }}'
@@ -312,7 +341,7 @@ async def test_runs_are_kept_without_secrets_and_bounded(studio: Studio, tmp_pat
     run = await ran(studio, 'steps = [{ call = "s.echo", arguments = { value = "hunter2hunter2" } }]')
     for at in range(105):
         run.id, run.root.began = f"id{at:03}", 1_000_000 + at
-        assert store.keep(run)
+        store.keep(run)
     assert [one["id"] for one in store.all()] == [f"id{at:03}" for at in range(104, 4, -1)]
     assert store.find("last")["id"] == store.find("id104")["id"] == "id104"
     for wrong in ("id", "nothing", ""):
@@ -320,12 +349,14 @@ async def test_runs_are_kept_without_secrets_and_bounded(studio: Studio, tmp_pat
             store.find(wrong)
     assert "hunter2" not in json.dumps(store.all())
     run.root.began += 1
-    assert store.keep(run) and [one["id"] for one in store.all()].count(run.id) == 1
+    store.keep(run)
+    assert [one["id"] for one in store.all()].count(run.id) == 1
     denying = studio.inbox.changed.connect(lambda one: one.answer("decline"))
     for text, inputs in (('steps = [{ call = "s.echo" }]', {"strange": 1}), ('steps = [{ call = "s.once" }]', None)):
         refused = Run(plan(text), studio, inputs)
         await refused.execute()
-        assert refused.state == "failed" and not store.keep(refused)
+        assert refused.state == "failed"
+        store.keep(refused)
     denying()
     assert store.find("last")["id"] == "id104"
 
@@ -345,7 +376,7 @@ async def test_a_report_is_a_snapshot_and_junit(studio: Studio, tmp_path: Path) 
     assert first.snapshot()["calls"]["e[0].c"] == {"tool": "s.echo", "arguments": {"value": 1}, "output": 1}
     assert [*first.snapshot()["calls"]] == ["e[0].c", "e[1].c"]
     assert first.compare(first.snapshot()) == ()
-    assert [one.path[0] for one in second.compare(first.snapshot())] == ["state", "output"]
+    assert second.compare(first.snapshot()) == ()  # why it failed is told, and it made the same calls
     second.junit(tmp_path / "junit.xml")
     suite = ElementTree.parse(tmp_path / "junit.xml").getroot()[0]
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "1", "0")
@@ -379,10 +410,19 @@ async def test_junit_fails_where_the_run_fails(
     [
         ('steps = [{ call = "s.nothing" }]', "nothing"),
         ('steps = [{ call = "t.nothing" }, { call = "s.echo" }]', "s has no tool 'nothing'"),
-        ('steps = [{ call = "s.add", arguments = { a = 1 } }]', "s.add: b is required."),
-        ('steps = [{ call = "s.add", arguments = { a = 1, b = "x" } }]', "s.add: b must be a number"),
-        ('steps = [{ call = "s.add", arguments = { a = 1, b = "$input.city" } }]', "of type number, and that input"),
-        ('steps = [{ call = "s.add", arguments = { a = 1, b = 2, c = 3 } }]', "s.add has no argument c."),
+        ('steps = [{ call = "s.add", arguments = { a = 1 } }]', "f.toml:1:1: step call-1: s.add: b is required."),
+        (
+            'steps = [{ call = "s.add", arguments = { a = 1, b = "x" } }]',
+            "f.toml:1:49: step call-1: s.add: b must be a number",
+        ),
+        (
+            'steps = [{ call = "s.add", arguments = { a = 1, b = "$input.city" } }]',
+            ":1:49: step call-1: s.add: b must be of type number, and that input",
+        ),
+        (
+            'steps = [{ call = "s.add", arguments = { a = 1, b = 2, c = 3 } }]',
+            ":1:56: step call-1: s.add has no argument c.",
+        ),
         ('steps = [{ call = "s.once", arguments = { key = "x" }, retries = 2 }]', "s.once is not retried"),
     ],
 )

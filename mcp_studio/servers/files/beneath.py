@@ -46,7 +46,7 @@ _REASONS = {
 
 def shown(path: str) -> str:
     """A path as valid Unicode; bytes that are no UTF-8 become replacement marks."""
-    return os.fsencode(path).decode("utf-8", "replace")
+    return path if path.isascii() else os.fsencode(path).decode("utf-8", "replace")
 
 
 def uri_of(path: str) -> str:

@@ -213,7 +213,7 @@ class FileTools:
             created = contents.write(place, data)
         return Change(path=shown(place.path), size=len(data), created=created)
 
-    @tool("Edit a file", changes=True, destroys=True)
+    @tool("Edit a file", changes=True, destroys=True, quick=True)
     def edit_file(
         self, path: FilePath, edits: Annotated[list[Replacement], Field(min_length=1, max_length=_AT_ONCE)],
         dry_run: Annotated[bool, Field(description="Only show the difference")] = False,

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import chain, islice
-from keyword import iskeyword
 from pathlib import Path
 from typing import IO, NamedTuple
 from urllib.parse import parse_qsl
@@ -184,28 +183,30 @@ def write_workflow(source: Source) -> Iterator[bytes]:
     yield workflow_of(source.title, _tool_calls(source))
 
 
-def _tool_calls(source: Source) -> Iterator[tuple[str, str, Json, Json]]:
+def _tool_calls(source: Source) -> Iterator[tuple[str, str, Json, Json, str]]:
     """The server, tool, arguments and structured result of each call of a tool."""
     for request in map(source.item, source.paced(source.requests())):
         if request.method == "tools/call" and request.direction == "out" and not request.follows:
             params = mapping(mapping(loads_or(request.body, exact=True)).get("params"))
             answer = source.answer_to(request.number)
             result = mapping(mapping(loads_or(source.body(answer))).get("result")) if answer else {}
-            yield request.server, request.target, params.get("arguments"), result.get("structuredContent")
+            yield request.server, request.target, params.get("arguments"), result.get("structuredContent"), ""
 
 
-def workflow_of(title: str, calls: Iterable[tuple[str, str, Json, Json]]) -> bytes:
-    """The file of a workflow whose steps are calls: server, tool, arguments, and the result where it is known. A text
-    that an earlier result gave first is a reference to it.
+def workflow_of(title: str, calls: Iterable[tuple[str, str, Json, Json, str]]) -> bytes:
+    """The file of a workflow whose steps are calls: server, tool, arguments, the result where it is known, and the
+    JMESPath expression whose value on the result becomes a variable; none if it is empty. A text that an earlier result
+    gave first is a reference to it.
 
     Raises:
         UsageError: there is no call.
     """
     steps, known = list[Json](), dict[str, str]()
-    for number, (server, tool, arguments, result) in enumerate(calls, 1):
+    for number, (server, tool, arguments, result, query) in enumerate(calls, 1):
         name = f"{re.sub('[^A-Za-z_]', '_', tool)}_{number}"
         call: Json = {"call": tool, "server": server} if "." in server else {"call": f"{server}.{tool}"}
         steps.append({"id": name, **call, "arguments": _argument(mapping(arguments), known)})
+        steps += [{"set": {name: f"$query({name}, {query!r})"}}] if query else []
         for text, place in chain(_texts(arguments, ""), _texts(result, f"${name}")):
             known.setdefault(text, place if place[:1] == "$" else "")
     if not steps:
@@ -229,7 +230,7 @@ def _texts(value: Json, place: str) -> Iterator[tuple[str, str]]:
     if isinstance(value, str) and len(value) >= _TELLING:
         yield value, place
     for key, inner in value.items() if isinstance(value, dict) else enumerate(items_of(value)):
-        plain = isinstance(key, str) and key.isascii() and key.isidentifier() and not iskeyword(key)
+        plain = isinstance(key, str) and key.isascii() and key.isidentifier()
         yield from _texts(inner, f"{place}.{key}" if plain else f"{place}[{key!r}]")
 
 

@@ -73,8 +73,7 @@ class WorkflowDialog(RunDialog):
         yield Horizontal(steps, Findable(JsonView()))
 
     def on_mount(self) -> None:
-        if self.file.value:
-            self.load()
+        self.load()
 
     @property
     def _path(self) -> str:
@@ -195,15 +194,18 @@ class WorkflowDialog(RunDialog):
 
 
 async def save_workflow(app: StudioApp, calls: Iterable[tuple[str, str, Json, Json]]) -> bool:
-    """Write a workflow whose steps are these calls (see `workflow_of`), and show it; False where the person leaves.
+    """Write a workflow whose steps are these calls, and show it; False where the person leaves.
+
+    A query that is pinned to a tool becomes a variable, see `workflow_of`.
 
     Raises:
         UsageError: there is no call.
     """
-    text = workflow_of("calls", calls)
+    drafts = app.studio.memory.drafts
+    text = workflow_of("calls", ((*one, str(drafts.get(f"query:tool:{one[0]}:{one[1]}") or "")) for one in calls))
     files = await app.push_screen_wait(SaveFiles("Save a workflow", [Part("calls.workflow.json", "", lambda: text)]))
     if files:
-        app.studio.memory.drafts.put(_FILE, str(files[0]))
+        drafts.put(_FILE, str(files[0]))
         await app.screen_stack[0].run_action("workflows")
     return bool(files)
 

@@ -50,7 +50,7 @@ def test_calls_become_steps_and_what_an_earlier_result_gave_is_a_reference(tmp_p
         "find_books_1", "shop.find.books", {"genre": "poetry"},
     )  # fmt: skip
     book = "$find_books_1.books[0]"
-    at = [f"{book}['is']['in']", f"{book}['is']['an odd']"]
+    at = [f"{book}.is.in", f"{book}.is['an odd']"]
     assert second.raw["arguments"] == {"id": f"{book}.id", "genre": "poetry", "at": at}
     assert second.value is not None and second.value.value({"find_books_1": found}) == {
         "id": "lamp-in-reeds", "genre": "poetry", "at": ["shelf-7", "place"],
