@@ -20,7 +20,6 @@ from mcp_studio.protocol.views import encode_value
 from mcp_studio.servers.stdio import Peer
 
 PATH = "/mcp"
-CONNECTIONS = 200
 _PATIENCE = 120.0
 """The most seconds for a whole body."""
 _SESSION, _VERSION = "mcp-session-id", "mcp-protocol-version"

@@ -27,8 +27,7 @@ from mcp_studio.protocol import versions
 from mcp_studio.protocol.events import RequestId
 from mcp_studio.protocol.message import Failure, Message, Notification, Request, Response
 from mcp_studio.safetext import safe
-from mcp_studio.servers import loopback, stdio
-from mcp_studio.servers.http import CONNECTIONS, PATH, HttpServer
+from mcp_studio.servers import loopback
 from mcp_studio.servers.stdio import Put, nowhere
 from mcp_studio.toolset.function import FunctionTool
 
@@ -433,22 +432,6 @@ class ToolPeer:
 
 
 def run(server: ToolServer, port: int | None, *, guarded: bool = True) -> int:
-    """Serve one client on stdin and stdout, or any number of clients on loopback; returns the exit code.
-
-    Args:
-        port: 0 takes a free one; None is standard input and output.
-        guarded: whether clients over HTTP have to send a token.
-
-    Raises:
-        StudioError: the port cannot be used.
-    """
-    try:
-        if port is None:
-            asyncio.run(stdio.serve(ToolPeer(server), sys.stdin.buffer, sys.stdout.buffer))
-        else:
-            loopback.serve(HttpServer(lambda: ToolPeer(server)), port, PATH, lifespan="off",
-                           token=os.environ.get(TOKEN, "") if guarded else None,
-                           limit_concurrency=CONNECTIONS)  # fmt: skip
-    except KeyboardInterrupt:
-        return 130
-    return 0
+    """Serve as `loopback.run` does; `guarded` decides whether clients over HTTP have to send a token."""
+    token = os.environ.get(TOKEN, "") if guarded else None
+    return loopback.run(lambda: ToolPeer(server), port, token=token)

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
+from mcp_studio.errors import StudioError
 from mcp_studio.servers.demo import content
 from mcp_studio.servers.demo.content import LISTS
-from mcp_studio.servers.demo.shop import GENRES, Book, Shop, ShopError, as_json, as_line
+from mcp_studio.servers.demo.shop import GENRES, Book, Shop, as_line
 
 NOTES = {
     "desk/today": "Call the bookbinder. Feed the cat.",
@@ -25,12 +26,12 @@ MONTHS = tuple(f"{month:02}" for month in range(1, 13))
 
 def _shelf(shop: Shop, genre: str, query: dict[str, str]) -> str:
     if genre not in GENRES:
-        raise ShopError(f"There is no shelf {genre!r}. There are: {', '.join(GENRES)}.")
+        raise StudioError(f"There is no shelf {genre!r}. There are: {', '.join(GENRES)}.")
     order, limit = query.get("order", "title"), query.get("limit", "100")
     if order not in ORDERS:
-        raise ShopError(f"Order by one of {', '.join(ORDERS)}, not {order!r}.")
+        raise StudioError(f"Order by one of {', '.join(ORDERS)}, not {order!r}.")
     if not limit.isdecimal():
-        raise ShopError(f"The limit must be a whole number, not {limit[:100]!r}.")
+        raise StudioError(f"The limit must be a whole number, not {limit[:100]!r}.")
     books = sorted(shop.books(genre), key=attrgetter(order))
     return _lines(books[: int(limit[:9])])
 
@@ -44,24 +45,24 @@ def _named(shop: Shop, uri: str) -> str:
     path, _, query = uri.partition("?")
     match [unquote(part) for part in path.split("/")]:
         case ["shop:", "", "books", book]:
-            return json.dumps(as_json(shop.book(book)), indent=2, ensure_ascii=False)
+            return json.dumps(shop.book(book)._asdict(), indent=2, ensure_ascii=False)
         case ["shop:", "", "shelves", genre]:
             return _shelf(shop, genre, dict(parse_qsl(query)))
         case ["shop:", "", "authors", name]:
             books = [book for book in shop.books() if book.author == name]
             if not books:
-                raise ShopError(f"No book by {name!r} here.")
+                raise StudioError(f"No book by {name!r} here.")
             return _lines(books)
         case ["shop:", "", "diary", year, month]:
             if not (year.isdecimal() and len(year) < 10) or month not in MONTHS:
-                raise ShopError("Write the year as 2026 and the month as 01 to 12.")
+                raise StudioError("Write the year as 2026 and the month as 01 to 12.")
             return f"Diary of {month}/{year}: {int(year) * 7 % 23} visitors, {int(month) * 5 % 7} of them cats.\n"
         case ["shop:", "", "notes", *parts] if parts:
             if (note := "/".join(parts)) not in NOTES:
-                raise ShopError(f"No note {note!r}. There are: {', '.join(NOTES)}.")
+                raise StudioError(f"No note {note!r}. There are: {', '.join(NOTES)}.")
             return NOTES[note] + "\n"
         case _:
-            raise ShopError("There is no such resource.")
+            raise StudioError("There is no such resource.")
 
 
 def _file(name: str) -> bytes:
@@ -133,7 +134,7 @@ def book_uri(book: Book) -> str:
 
 def catalogue(shop: Shop) -> str:
     """All books as JSON."""
-    return json.dumps([as_json(book) for book in shop.books()], indent=2, ensure_ascii=False)
+    return json.dumps([book._asdict() for book in shop.books()], indent=2, ensure_ascii=False)
 
 
 def _locked() -> str:
@@ -174,7 +175,7 @@ def read(shop: Shop, uri: str) -> dict[str, Any]:
     """The content of a resource.
 
     Raises:
-        ShopError: there is no resource at this address.
+        StudioError: there is no resource at this address.
     """
     for entry in LISTS["resources"]:
         if entry["uri"] == uri:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mcp_studio.errors import StudioError
 from mcp_studio.servers.demo.content import LISTS
@@ -30,10 +30,6 @@ BOOKS = tuple(Book(**book) for book in LISTS["books"])
 
 TICK = 2.0
 """Seconds between two ticks of the clock."""
-
-
-class ShopError(StudioError):
-    """Something that the shop cannot do, as one sentence."""
 
 
 class Shop:
@@ -79,12 +75,12 @@ class Shop:
         """The book with that id.
 
         Raises:
-            ShopError: there is no such book.
+            StudioError: there is no such book.
         """
         try:
             return self._books[book_id]
         except KeyError:
-            raise ShopError(f"There is no book with the id {book_id!r}. list_books shows all ids.") from None
+            raise StudioError(f"There is no book with the id {book_id!r}. list_books shows all ids.") from None
 
     def add(self, title: str, author: str, genre: str, price: float, year: int, stock: int) -> Book:
         """Put a new book on its shelf and return it with its id."""
@@ -104,11 +100,11 @@ class Shop:
         """Take copies from the shelf and put their price into the till.
 
         Raises:
-            ShopError: no such book, or too few copies.
+            StudioError: no such book, or too few copies.
         """
         book = self.book(book_id)
         if copies > book.stock:
-            raise ShopError(f"Only {book.stock} of {book.title!r} left, {copies} wanted.")
+            raise StudioError(f"Only {book.stock} of {book.title!r} left, {copies} wanted.")
         self.takings = round(self.takings + copies * book.price, 2)
         self.sales += copies
         return self.set_stock(book_id, book.stock - copies)
@@ -118,11 +114,6 @@ class Shop:
         book = self.book(book_id)
         del self._books[book_id]
         return book
-
-
-def as_json(book: Book) -> dict[str, Any]:
-    """A book as a JSON object."""
-    return book._asdict()
 
 
 def as_line(book: Book) -> str:

@@ -17,7 +17,7 @@ from mcp_studio.protocol.versions import LOG_LEVELS, META_LOG_LEVEL
 from mcp_studio.servers.demo import content, resources
 from mcp_studio.servers.demo.content import COLOUR, QUESTIONS, Args, Result, Schema
 from mcp_studio.servers.demo.resources import CATALOGUE, TILL, WELCOME, book_uri
-from mcp_studio.servers.demo.shop import GENRES, Book, Shop, as_json, as_line
+from mcp_studio.servers.demo.shop import GENRES, Book, Shop, as_line
 from mcp_studio.servers.demo.tasks import TaskDesk
 from mcp_studio.servers.toolserver import Refused, ToolServer, Turn
 
@@ -52,7 +52,7 @@ class Tools:
 
     async def get_book(self, turn: Turn, args: Args) -> Result:
         book = self._shop.book(args["id"])
-        return content.result(as_line(book), structured=as_json(book))
+        return content.result(as_line(book), structured=book._asdict())
 
     async def add_book(self, turn: Turn, args: Args) -> Result:
         book = self._shop.add(
@@ -64,12 +64,12 @@ class Tools:
             int(args.get("stock", 1)),
         )
         await self._changed(book_uri(book), list_too=True)
-        return content.result(f"Added: {as_line(book)}", structured=as_json(book))
+        return content.result(f"Added: {as_line(book)}", structured=book._asdict())
 
     async def set_stock(self, turn: Turn, args: Args) -> Result:
         book = self._shop.set_stock(args["id"], args["stock"])
         await self._changed(book_uri(book))
-        return content.result(as_line(book), structured=as_json(book))
+        return content.result(as_line(book), structured=book._asdict())
 
     async def sell_book(self, turn: Turn, args: Args) -> Result:
         book = self._shop.sell(args["id"], args.get("copies", 1))
@@ -302,7 +302,7 @@ class Tools:
 
 def _listed(books: list[Book]) -> Result:
     lines = "\n".join(map(as_line, books)) or "No books."
-    return content.result(lines, structured={"count": len(books), "books": [as_json(book) for book in books]})
+    return content.result(lines, structured={"count": len(books), "books": [book._asdict() for book in books]})
 
 
 def _write(line: str) -> None:

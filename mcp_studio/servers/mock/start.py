@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import signal
 import sys
+from functools import partial
 from pathlib import Path
 
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import UsageError
 from mcp_studio.redact import MARK
 from mcp_studio.safetext import safe
-from mcp_studio.servers import loopback, stdio
-from mcp_studio.servers.http import CONNECTIONS, PATH, HttpServer
+from mcp_studio.servers import loopback
 from mcp_studio.servers.mock.peer import Peer
 from mcp_studio.servers.mock.tape import Greeting, Tape, asked_servers
 from mcp_studio.trace.export.bundle import open_recording
 from mcp_studio.trace.message import Reader, Recording
 
 _SEARCHED = 64 << 20
-_INTERRUPTED = 130
 
 
 def run(recording: str, sessions: Path, server: str, port: int | None, seconds: float | None, quiet: bool) -> int:
@@ -49,16 +47,8 @@ def run(recording: str, sessions: Path, server: str, port: int | None, seconds: 
             note("the recording does not say how the server introduced itself: that is made up")
         if _has_secrets(reader, played.total + 1):
             note(f"secrets were taken out of the recording: {MARK} stands for them")
-        if port is None:
-            peer = Peer(tape, greeting, seconds, note)
-            asyncio.run(stdio.serve(peer, sys.stdin.buffer, sys.stdout.buffer))
-        else:
-            app = HttpServer(lambda: Peer(tape, greeting, seconds, note))
-            loopback.serve(app, port, PATH, lambda url: note(f"serving at {url}"), lifespan="off",
-                           limit_concurrency=CONNECTIONS)  # fmt: skip
-        return 0
-    except KeyboardInterrupt:
-        return _INTERRUPTED
+        peer = partial(Peer, tape, greeting, seconds, note)
+        return loopback.run(peer, port, on_start=lambda url: note(f"serving at {url}"))
     finally:
         reader.close()
 
