@@ -8,9 +8,10 @@ import wave
 import pytest
 from PIL import Image
 
+from mcp_studio.errors import StudioError
 from mcp_studio.servers.demo import resources
 from mcp_studio.servers.demo.__main__ import complete
-from mcp_studio.servers.demo.shop import BOOKS, GENRES, Shop, ShopError
+from mcp_studio.servers.demo.shop import BOOKS, GENRES, Shop
 
 
 def test_every_shelf_has_books_and_ids_are_unique() -> None:
@@ -28,7 +29,7 @@ def test_selling_moves_money_and_copies() -> None:
 
 def test_more_than_there_is_cannot_be_sold_and_nothing_changes() -> None:
     shop = Shop()
-    with pytest.raises(ShopError, match=r"Only 1 of 'Slow Trains North' left, 2 wanted\."):
+    with pytest.raises(StudioError, match=r"Only 1 of 'Slow Trains North' left, 2 wanted\."):
         shop.sell("slow-trains-north", 2)
     assert (shop.takings, shop.book("slow-trains-north").stock) == (0, 1)
 
