@@ -100,7 +100,7 @@ def _mock(options: Options) -> int:
     """Serve a recording in place of the server that was recorded."""
     from mcp_studio.cli.targets import server_option
     from mcp_studio.paths import Paths
-    from mcp_studio.servers.mock.start import run as serve
+    from mcp_studio.servers.mock.server import run as serve
 
     if len(options.words) != 1:
         raise UsageError("Which recording?", hint="mcp-studio mock SESSION|FILE")

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from mcp_studio.protocol.message import parse
-from mcp_studio.servers.mock.peer import Peer
+from mcp_studio.servers.mock.server import Peer
 from mcp_studio.servers.mock.tape import Greeting, Tape
 from mcp_studio.trace.export.bundle import made_of
 from mcp_studio.trace.export.item import Item

@@ -36,7 +36,7 @@ IMPORTED = (
         f"mcp_studio.cli.verbs.{verb}"
         for verb in ("auth", "call", "config", "doctor", "listing", "search", "tap", "trace")
     ),
-    *("mcp_studio.servers.demo.tools", "mcp_studio.servers.mock.start", "mcp_studio.gateway.tap", "jsonschema"),
+    *("mcp_studio.servers.demo.tools", "mcp_studio.servers.mock.server", "mcp_studio.gateway.tap", "jsonschema"),
 )
 """The slow modules that the programs of the tests import, as far as they are installed."""
 

@@ -1,13 +1,19 @@
-"""One client of a mock: takes its messages, and sends the recorded ones with the client's ids and tokens."""
+"""The mock of a recorded server: opens a recording, and plays it to each client with the client's ids and tokens."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
+import signal
+import sys
 from collections import deque
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from typing import cast
 
+from mcp_studio.config.table import nearest
+from mcp_studio.errors import UsageError
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.protocol.events import RequestId
 from mcp_studio.protocol.message import Failure, Message, Notification, Request, Response
@@ -20,13 +26,84 @@ from mcp_studio.protocol.versions import (
     META_VERSION,
     METHOD_NOT_FOUND,
 )
-from mcp_studio.servers.mock.tape import Greeting, Take, Tape, client_features, unknown
+from mcp_studio.redact import MARK
+from mcp_studio.safetext import safe
+from mcp_studio.servers import loopback
+from mcp_studio.servers.mock.tape import Greeting, Take, Tape, asked_servers, client_features, unknown
 from mcp_studio.servers.stdio import Put, nowhere
-from mcp_studio.trace.message import GREETINGS, LISTEN
+from mcp_studio.trace.export.bundle import open_recording
+from mcp_studio.trace.message import GREETINGS, LISTEN, Reader, Recording
 
 _NEEDS = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
 _LONGEST = 3_600.0
 _MOST_HELD = 1_000
+_SEARCHED = 64 << 20
+"""Bytes of a recording in which secrets are looked for."""
+
+
+def run(recording: str, sessions: Path, server: str, port: int | None, seconds: float | None, quiet: bool) -> int:
+    """Serve until the client leaves, or the process is ended.
+
+    Args:
+        recording: a bundle, a file, or a session's name.
+        sessions: the folder of sessions.
+        server: the name of a server in the recording; empty if it has only one.
+        port: a port of 127.0.0.1 for HTTP, 0 for any free one; None is standard input and output.
+        seconds: the delay of each answer; None takes the recorded time.
+
+    Raises:
+        StudioError: there is no such recording or server, or the port is taken.
+    """
+    played = open_recording(recording, sessions)
+    name = chosen(played, server)
+    note = (lambda text: None) if quiet else _note
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # the files of a bundle are deleted
+    reader = played.reader()
+    try:
+        tape = Tape(played.columns, reader.body, name)
+        greeting = Greeting(tape, name)
+        count = sum(map(len, tape.requests.values()))
+        note(f"mock of {name}: {count:,} recorded requests, protocol {', '.join(greeting.versions)}")
+        if greeting.made_up:
+            note("the recording does not say how the server introduced itself: that is made up")
+        if _has_secrets(reader, played.total + 1):
+            note(f"secrets were taken out of the recording: {MARK} stands for them")
+        peer = partial(Peer, tape, greeting, seconds, note)
+        return loopback.run(peer, port, on_start=lambda url: note(f"serving at {url}"))
+    finally:
+        reader.close()
+
+
+def chosen(recording: Recording, name: str) -> str:
+    """The server to mock.
+
+    Raises:
+        UsageError: there is no such server, or there are several and none is named.
+    """
+    servers = asked_servers(recording.columns)
+    if name and name not in servers:
+        hint = nearest(name, servers) or f"It has {', '.join(sorted(servers)) or 'none'}."
+        raise UsageError(f"The recording has no server `{name}`.", hint=hint)
+    if not servers:
+        raise UsageError("There is nothing in the recording that a server was asked.")
+    if not name and len(servers) > 1:
+        raise UsageError("The recording has several servers.", hint=f"--server {'|'.join(sorted(servers))}")
+    return name or next(iter(servers))
+
+
+def _has_secrets(reader: Reader, below: int) -> bool:
+    mark, room = MARK.encode(), _SEARCHED
+    for block in reader.blocks(below):
+        data = b"".join(block.bodies)
+        room -= len(data)
+        if mark in data or room < 0:
+            return room >= 0
+    return False
+
+
+def _note(text: str) -> None:
+    sys.stderr.write(safe(text, 1_000) + "\n")
+    sys.stderr.flush()
 
 
 class Peer:
