@@ -81,7 +81,7 @@ class Studio:
         self.manager = ConnectionManager(
             settings, inbox=self.inbox, rules=self.rules, catalog=self.catalog, trace=self.trace,
             redactor=self.redactor, can_ask=can_ask, client_info=CLIENT_INFO, spawn=self.spawn,
-            make_transport=partial(self.breakpoints.over, make) if origin == "studio" else make,
+            make_transport=make if origin == "command line" else partial(self.breakpoints.over, make),
             memories=Memories(paths.state / "servers", self.redactor.bytes),
         )  # fmt: skip
         self.signing.attach(self.manager)
@@ -213,7 +213,7 @@ class Studio:
 
     @cached_property
     def breakpoints(self) -> Breakpoints:
-        """Breakpoints on the studio's own connections, where there are screens on which a person can set them."""
+        """Breakpoints on the studio's own connections; those of a command line pass none, as nobody could set them."""
         return import_module("mcp_studio.tap.connection").Breakpoints(self.redactor, self.limits)
 
     async def open_raw(self, server: ServerConfig) -> RawConnection:
