@@ -447,8 +447,8 @@ PICTURES: dict[str, dict[str, Scene]] = {
 }  # fmt: skip
 
 
-LATE = {"160x50": "jsonrpc", "200x60": "jsonrpc", "details": "o200k_base"}
-"""What comes a moment after all else: the message beside the trace, and the tokens of a server's tools."""
+LATE = {"160x50": "jsonrpc", "200x60": "jsonrpc"}
+"""What comes a moment after all else: the message beside the trace."""
 
 
 async def picture(pilot: Pilot[Any], scene: Scene, words: str) -> str:
