@@ -270,9 +270,9 @@ def below(folder: int, depth: int, wanted: Callable[[str], bool], path: str = ""
         if not wanted(here):
             continue
         kind: Kind = (
-            "link" if entry.is_symlink()
+            "file" if entry.is_file(follow_symlinks=False)
             else "directory" if entry.is_dir(follow_symlinks=False)
-            else "file" if entry.is_file(follow_symlinks=False)
+            else "link" if entry.is_symlink()
             else "other"
         )  # fmt: skip
         yield Found(here, entry.name, level, kind, folder)

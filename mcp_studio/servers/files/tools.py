@@ -246,14 +246,14 @@ class FileTools:
     ) -> Tree:  # fmt: skip
         """Show files and folders below a folder, indented; folders end with a slash. Links are shown, not followed."""
         walk, rows, counts = _Walk("Looking at", exclude), list[str](), Counter[str]()
+        ends = {"directory": "/", "link": " (link)", "other": " (no file)"}
         with self.roots.at(path) as place, place.listed() as folder, _patience():
             for found in walk.over(folder, depth):
                 if len(rows) == limit:
                     walk.ended = f"ended after {limit:,} lines"
                     break
                 counts[found.kind] += 1
-                end = {"directory": "/", "link": " (link)", "other": " (no file)"}.get(found.kind, "")
-                rows.append(f"{'  ' * (found.depth - 1)}{shown(found.name)}{end}")
+                rows.append(f"{'  ' * (found.depth - 1)}{shown(found.name)}{ends.get(found.kind, '')}")
         return Tree(path=shown(place.path), tree="\n".join(rows), files=counts["file"], folders=counts["directory"],
                     truncated=walk.ended)  # fmt: skip
 
