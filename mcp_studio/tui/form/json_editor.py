@@ -88,18 +88,15 @@ class JsonEditor(Vertical):
         super().__init__()
         self.value: Json = value
         """The value of the text when it was last JSON."""
-        self._begin_with = text
         self._checked: tuple[SchemaProblem, ...] = ()
         self._too_large = False
         self.area = JsonArea(numbers=True)
         self._notes = Static()
+        self._fill(text)
 
     def compose(self) -> ComposeResult:
         yield self.area
         yield self._notes
-
-    def on_mount(self) -> None:
-        self._fill(self._begin_with)
 
     @property
     def text(self) -> str:
@@ -113,7 +110,7 @@ class JsonEditor(Vertical):
 
     def show(self, value: Json, *, text: str = "") -> None:
         """Show another value; `text` is shown in its place if it was no JSON when the person left it."""
-        if value is not self.value:
+        if value is not self.value or text not in ("", self.text):
             self.value = value
             self._fill(text)
 
