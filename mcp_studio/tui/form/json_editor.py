@@ -80,7 +80,6 @@ class JsonEditor(Vertical):
     class Changed(Message):
         """The person edited the text; `value` is its JSON value, or the last one if the text is no JSON."""
 
-        editor: JsonEditor
         value: Json
 
     def __init__(self, value: Json = None, *, text: str = "") -> None:
@@ -161,7 +160,7 @@ class JsonEditor(Vertical):
             self._tell(None)
         except (JsonProblem, LimitExceeded) as problem:
             self._tell(problem)
-        self.post_message(self.Changed(self, self.value))
+        self.post_message(self.Changed(self.value))
 
     def on_area_editor_too_long(self, event: AreaEditor.TooLong) -> None:
         event.stop()

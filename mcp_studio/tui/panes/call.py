@@ -119,7 +119,9 @@ class CallPane(Pane, scope="call"):
 
     def entry_point(self) -> Widget:
         if self.tab != "form":
-            return next((widget for widget in self.place.walk_children(Widget) if widget.focusable), self.tabs_line)
+            shown = (view for view in self.place.children if view.display)
+            inside = (widget for view in shown for widget in view.walk_children(Widget, with_self=True))
+            return next((widget for widget in inside if widget.focusable), self.tabs_line)
         if self.server:
             return self.query_one("#server-repeat")
         return self.form.entry_point() if self.draft is not None and self.draft.form.fields else self.button
@@ -348,9 +350,9 @@ class CallPane(Pane, scope="call"):
     @on(JsonEditor.Changed)
     def value_changed(self, event: FormView.Changed | JsonEditor.Changed) -> None:
         """Take an edited value. Text of the JSON tab that is no JSON is stored beside the value."""
-        replaced = isinstance(event, JsonEditor.Changed) and event.editor is not self.json
-        # Ignore an old editor that reports nothing new, because the editor in its place may have no text yet.
-        if not replaced or self.draft is None or event.value != self.draft.value:
+        hidden = isinstance(event, JsonEditor.Changed) and self.json is None
+        # A hidden editor may still report what was typed last; it has nothing new if its value is the draft's.
+        if not hidden or self.draft is None or event.value != self.draft.value:
             self._edited(event.value)
 
     def _edited(self, value: Json) -> None:

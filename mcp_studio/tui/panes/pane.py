@@ -61,14 +61,14 @@ class Pane(Vertical):
         if place.has_focus_within and self.tabs is not None:  # the focus of a removed view could go to another pane
             self.screen.set_focus(self.tabs)
         # Not exclusive: if Textual's removal is cancelled, widgets stay, half removed, and end the app once drawn.
-        self.run_worker(self._put(place, views, removed), group="view")
+        self.run_worker(self._put(place, views, removed, self.has_focus_within), group="view")
 
-    async def _put(self, place: Widget, views: Sequence[Widget], removed: str) -> None:
+    async def _put(self, place: Widget, views: Sequence[Widget], removed: str, focus: bool) -> None:
         async with place.batch():
             if views is self._wanted:
                 await place.remove_children(removed)
                 await place.mount_all(views)
-        if self.has_focus_within and not place.has_focus_within:
+        if focus or self.has_focus_within:
             self.screen.set_focus(self.entry_point())
 
     @property
