@@ -107,24 +107,28 @@ def test_an_empty_no_color_means_nothing() -> None:
 
 
 KITTY = {"TERM": "xterm-kitty", "TMUX": "", "STY": "", "ZELLIJ": ""}
-YES = (re.compile(rb"\x1b_G[^;]*a=q[^;]*;"), b"\x1b_Gi=1;OK\x1b\\")
+YES, ALIVE = b"\x1b_Gi=1;OK\x1b\\", re.compile(rb"\x1b\[5n")
+AT_ONCE = [(re.compile(rb"\x1b_G[^;]*a=q[^;]*;"), YES), (ALIVE, b"\x1b[0n")]
+LATE = [(ALIVE, b"\x1b[?62;1c" + YES + b"\x1b[0n")]
+"""At a slow link all answers come after the library's wait, in the order of the questions."""
 
 
 @pytest.mark.parametrize(
-    ("env", "answers", "drawn"),
+    ("env", "replies", "drawn"),
     [
-        (KITTY, True, True),
-        (KITTY, False, False),
-        ({**KITTY, "TMUX": "/tmp/tmux,1,0"}, True, False),
-        ({**KITTY, "TERM_PROGRAM": "", "TERM": "xterm-256color"}, True, False),
+        (KITTY, AT_ONCE, True),
+        (KITTY, [], False),
+        (KITTY, LATE, False),
+        ({**KITTY, "TMUX": "/tmp/tmux,1,0"}, AT_ONCE, False),
+        ({**KITTY, "TERM_PROGRAM": "", "TERM": "xterm-256color"}, AT_ONCE, False),
     ],
-    ids=["kitty", "kitty-silent", "tmux", "xterm"],
+    ids=["kitty", "kitty-silent", "kitty-late", "tmux", "xterm"],
 )
 def test_images_are_pictures_where_the_terminal_says_so_and_half_blocks_elsewhere(
-    env: dict[str, str], answers: bool, drawn: bool
+    env: dict[str, str], replies: list[tuple[re.Pattern[bytes], bytes]], drawn: bool
 ) -> None:
     with studio("demo", env=env) as walker:
-        walker.replies += [YES] * answers
+        walker.replies += replies
         walker.shows("r list_books", "⏎ Open")
         open_tool(walker, "show_image", "› show_image")
         walker.go("^j", "ok", "image/png")

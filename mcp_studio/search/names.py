@@ -233,7 +233,9 @@ class Matcher:
             finds = [partial(joined.text.find, needle) for needle in self._words[0].needles]
             places = {place for find in finds for place in joined.rows(find)}
         found = {place: score for place in places if (score := self.match(rows[place]))}
-        places = sorted(found, key=lambda place: (-found[place], rows[place].length if found[place] > 1 else 0, place))
+        # A key of several parts would be an object per row, and so many objects start the garbage collector.
+        places = sorted(sorted(found), key=lambda place: rows[place].length if found[place] > 1 else 0)
+        places.sort(key=lambda place: -found[place])
         return Matches(places, [found[place] for place in places])
 
     def pieces(self, name: str) -> tuple[str, ...]:

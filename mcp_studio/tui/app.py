@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
@@ -14,11 +15,12 @@ from textual.binding import BindingType
 from textual.screen import Screen
 from textual.widget import Widget
 
+from mcp_studio.config.save import set_value
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.present import units
 from mcp_studio.safetext import safe
-from mcp_studio.tui import actions, server_files, themes
+from mcp_studio.tui import actions, themes
 from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.external import copied
 from mcp_studio.tui.framework import GuardedApp
@@ -127,7 +129,7 @@ class StudioApp(GuardedApp):
     def keep_theme(self, name: str) -> None:
         """Use a theme from now on, also after the next start."""
         self.theme = name
-        self.run_worker(server_files.keep_theme(self.studio, name))
+        self.run_worker(asyncio.to_thread(set_value, self.studio.paths.config_file, ("theme",), name))
 
     async def action_quit(self) -> None:
         """The main screen leaves, and asks first where calls run."""
@@ -141,8 +143,7 @@ class StudioApp(GuardedApp):
 
     def fail(self, error: StudioError | OSError) -> None:
         """Say what went wrong, and what to try."""
-        text = f"{error.message} {error.hint}".strip() if isinstance(error, StudioError) else str(error)
-        self.say(text, "error")
+        self.say(failure_text(error), "error")
 
     def is_told(self, error: BaseException) -> bool:
         """What a server, the person or the disk makes fail in a worker is told, and ends nothing."""
@@ -187,3 +188,8 @@ class StudioApp(GuardedApp):
     def key_of(self, action: str) -> str:
         """The first key of an action as people write it, with the person's own changes: `^j`."""
         return actions.spell(self.keys.get(action, actions.KEYS[action].keys).split(",")[0])
+
+
+def failure_text(error: StudioError | OSError) -> str:
+    """What went wrong, and what to try."""
+    return f"{error.message} {error.hint}".strip() if isinstance(error, StudioError) else str(error)

@@ -77,7 +77,8 @@ class CallDraft:
         if ref.server in manager.names():
             self.mirrors = manager.status(ref.server).modern and manager.config(ref.server).kind == "http"
             manager.refresher.look(ref.server, ref.kind)
-        studio.catalog.acknowledge(ref)
+        if self.entry.change is not None:
+            studio.catalog.acknowledge(ref)
 
     def negotiate(self, studio: Studio, *, wants_task: bool) -> None:
         """Ask the connection whether the entry can be called as a task."""

@@ -120,11 +120,12 @@ async def _open(config: Config, paths: Paths) -> tuple[int, BaseException | None
             from mcp_studio.tui.app import StudioApp
             from mcp_studio.tui.main_screen import MainScreen
 
-            gc.freeze()
-            asyncio.get_running_loop().call_later(_START, gc.enable)
+            loop = asyncio.get_running_loop()
+            loop.call_later(_START, gc.freeze)  # so that no key waits while the collector walks 10,000 tools
+            loop.call_later(_START, gc.enable)
             app = StudioApp(studio, lambda: MainScreen(passphrases.answer_with))
             for number in (signal.SIGTERM, signal.SIGHUP):
-                asyncio.get_running_loop().add_signal_handler(number, app.exit, 128 + number)
+                loop.add_signal_handler(number, app.exit, 128 + number)
             watch = asyncio.create_task(_watch_terminal(app))
             code = await app.run_async() or 0
             watch.cancel()

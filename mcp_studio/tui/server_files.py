@@ -146,12 +146,3 @@ def put_rule(file: Path, rule: AnswerRule | PolicyRule) -> None:
         return tomlkit.dumps(document)
 
     rewrite(file, change)
-
-
-async def keep_theme(studio: Studio, name: str) -> None:
-    """Save the name of the theme in the settings.
-
-    Raises:
-        ConfigError: the file cannot be written.
-    """
-    await asyncio.to_thread(set_value, studio.paths.config_file, ("theme",), name)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
 from typing import Any
 
+import pytest
 from textual.widgets import TextArea
 
 from mcp_studio.call.call import Cancelled, Lost, Rejected, Succeeded, ToolFailed
@@ -15,7 +17,7 @@ from mcp_studio.tui.form.json_editor import JsonEditor
 from mcp_studio.tui.screens.approval import Approval
 from tests.studio_support import stdio
 from tests.support import python_server
-from tests.tui.stage import Stage, on_stage, raw
+from tests.tui.stage import Stage, on_stage, raw, ref
 
 
 def value(stage: Stage) -> Any:
@@ -206,6 +208,20 @@ async def test_resources_prompts_and_templates_are_read_with_one_key() -> None:
         found.read_link("raw", "raw://unlisted", "A link")
         assert isinstance(await outcome(stage), (Rejected, Succeeded))
         await stage.shows("raw › A link")
+
+
+@pytest.mark.parametrize("shown", ["json", "schema", "history"])
+async def test_a_tab_shows_one_view_however_quickly_entries_follow_one_another(shown: str) -> None:
+    async with on_stage(raw()) as stage:
+        await stage.open("echo")
+        await tab(stage, shown)
+        for turn in range(12):
+            for _ in range(turn):  # a little later each time
+                await asyncio.sleep(0)
+            stage.main.show_entry(ref(("add", "echo")[turn % 2]))
+        await stage.shows("3 raw › echo")
+        shown_views = [view for view in stage.main.call.place.children if view.display]
+        assert len(shown_views) == 1 and shown_views[0].is_running
 
 
 async def test_hostile_text_stays_text_in_every_part_of_the_pane() -> None:

@@ -47,9 +47,9 @@ from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.call_draft import draft_of
 from mcp_studio.tui.main_screen import MainScreen
 from mcp_studio.tui.panes.tasks import TaskDialog
-from mcp_studio.tui.screens.approval import Approval, ProjectTrust
+from mcp_studio.tui.screens.approval import Approval
 from mcp_studio.tui.screens.calls import SaveCall
-from mcp_studio.tui.screens.clients import FirstStart, ImportServers
+from mcp_studio.tui.screens.clients import FirstStart, ImportServers, ProjectTrust
 from mcp_studio.tui.screens.dialog import Confirm
 from mcp_studio.tui.screens.elicitation import AnswerRuleDialog, Elicitation, UrlElicitation
 from mcp_studio.tui.screens.exchange import Compare, Side

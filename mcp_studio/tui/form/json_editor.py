@@ -80,7 +80,6 @@ class JsonEditor(Vertical):
     class Changed(Message):
         """The person edited the text; `value` is its JSON value, or the last one if the text is no JSON."""
 
-        editor: JsonEditor
         value: Json
 
     def __init__(self, value: Json = None, *, text: str = "") -> None:
@@ -88,18 +87,15 @@ class JsonEditor(Vertical):
         super().__init__()
         self.value: Json = value
         """The value of the text when it was last JSON."""
-        self._begin_with = text
         self._checked: tuple[SchemaProblem, ...] = ()
         self._too_large = False
         self.area = JsonArea(numbers=True)
         self._notes = Static()
+        self._fill(text)
 
     def compose(self) -> ComposeResult:
         yield self.area
         yield self._notes
-
-    def on_mount(self) -> None:
-        self._fill(self._begin_with)
 
     @property
     def text(self) -> str:
@@ -113,7 +109,7 @@ class JsonEditor(Vertical):
 
     def show(self, value: Json, *, text: str = "") -> None:
         """Show another value; `text` is shown in its place if it was no JSON when the person left it."""
-        if value is not self.value:
+        if value is not self.value or text not in ("", self.text):
             self.value = value
             self._fill(text)
 
@@ -164,7 +160,7 @@ class JsonEditor(Vertical):
             self._tell(None)
         except (JsonProblem, LimitExceeded) as problem:
             self._tell(problem)
-        self.post_message(self.Changed(self, self.value))
+        self.post_message(self.Changed(self.value))
 
     def on_area_editor_too_long(self, event: AreaEditor.TooLong) -> None:
         event.stop()

@@ -405,6 +405,7 @@ class FormCanvas(Widget, can_focus=True):
     def __init__(self, form: FormView) -> None:
         super().__init__()
         self._form = form
+        self._styles: dict[str, Style] = {}
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         return self._form.lay_out(width)
@@ -416,11 +417,17 @@ class FormCanvas(Widget, can_focus=True):
         return Strip(segments).adjust_cell_length(self.size.width, self._style(""))
 
     def _style(self, look: str) -> Style:
-        ground, *text = look.split() or [""]
-        style = self.get_component_rich_style(f"form--{ground}") if ground else self.rich_style
-        if text and (ground != "cursor" or text == ["strong"]):
-            style += self.get_component_rich_style(f"form--{text[0]}", partial=True)
-        return style
+        if look not in self._styles:
+            ground, *text = look.split() or [""]
+            style = self.get_component_rich_style(f"form--{ground}") if ground else self.rich_style
+            if text and (ground != "cursor" or text == ["strong"]):
+                style += self.get_component_rich_style(f"form--{text[0]}", partial=True)
+            self._styles[look] = style
+        return self._styles[look]
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._styles.clear()
 
     def on_key(self, event: events.Key) -> None:
         take_key(self, event, lambda: self._form.press(event.key, event.character))

@@ -18,7 +18,7 @@ from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
 from mcp_studio.jsontext import Json
-from mcp_studio.schema.field import AS_JSON, Form, SchemaProblem, Text
+from mcp_studio.schema.field import AS_JSON, Form, SchemaProblem, Text, errors
 from mcp_studio.schema.place import Path, path_of, pointer
 from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.form.choices import PAUSE, Chooser, Complete, Completions, Items
@@ -264,6 +264,13 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         """Take the focus, on the first row that is not an open part."""
         if self.model.rows:
             self.go(next((at for at, row in enumerate(self.model.rows) if row.fold is not True), 0))
+
+    def check(self) -> list[SchemaProblem]:
+        """Find the errors of all fields, show them, and go to the first."""
+        if wrong := errors((*self.unreadable, *self.problems)):
+            self.show_problems(wrong)
+            self.focus_first_problem()
+        return wrong
 
     def focus_first_problem(self) -> bool:
         """Go to the first row with an error, and show missing values everywhere; False if there is no error."""

@@ -86,7 +86,10 @@ class CallPane(Pane, scope="call"):
         self.calls: dict[str, Call] = {}
         """The newest call of each draft by its key: running calls, and finished ones as long as there is room."""
         self.saved = SavedCalls(self)
+        self.editor = JsonEditor()
+        """Mounted with its first use, and then only hidden: Textual may draw a text area that is being removed."""
         self.json: JsonEditor | None = None
+        """The editor while its tab is shown."""
         self._changes: dict[str, Change] = {}
         """The change of each entry since the person last looked at it, by draft key."""
         self._task_choices: dict[str, bool] = {}
@@ -119,7 +122,9 @@ class CallPane(Pane, scope="call"):
 
     def entry_point(self) -> Widget:
         if self.tab != "form":
-            return next((widget for widget in self.place.walk_children(Widget) if widget.focusable), self.tabs_line)
+            shown = (view for view in self.place.children if view.display)
+            inside = (widget for view in shown for widget in view.walk_children(Widget, with_self=True))
+            return next((widget for widget in inside if widget.focusable), self.tabs_line)
         if self.server:
             return self.query_one("#server-repeat")
         return self.form.entry_point() if self.draft is not None and self.draft.form.fields else self.button
@@ -174,7 +179,7 @@ class CallPane(Pane, scope="call"):
         studio, server = self.app.studio, self.server
         if server not in studio.manager.names():
             text = "\n".join(_members(studio, server.removeprefix(MARK))) if server else EMPTY
-            self.query_one("#description", Static).update(Content(text))
+            self.show_text("description", Content(text))
             return
         tone, tools = connections.tone(studio.manager.status(server)), studio.catalog.listing(server, "tool").entries
         if tools is not self._counted[0]:
@@ -182,7 +187,7 @@ class CallPane(Pane, scope="call"):
             self.run_worker(self._count(tools), group="tokens", exclusive=True)
         title, *rest = _summary(studio, server, self._counted[1])
         text = Content.assemble((title, f"bold {COLOURS[tone]}"), *(f"\n{line}" for line in rest))
-        self.query_one("#description", Static).update(text)
+        self.show_text("description", text)
         needs, button = studio.manager.status(server).state == "needs_auth", self.query_one("#server-repeat", Button)
         button.label = "Sign in" if needs else "Reconnect" if tone == "ok" else "Connect"
         button.action = f"screen.server('{'sign_in' if needs else 'repeat'}')"
@@ -274,13 +279,14 @@ class CallPane(Pane, scope="call"):
         name = view.title or view.name or ref.name if isinstance(view, ResourceView) else ref.name
         self.show_title(f"{ref.server} › {name}")
         text, colour = RISKS[view.risk] if isinstance(view, ToolView) else (ref.kind, "$quiet")
-        self.query_one("#call-badge", Static).update(Content.styled(text, colour))
-        self.query_one("#description", Static).update(Content.assemble(*draft.description()))
+        self.show_text("call-badge", Content.styled(text, colour))
+        self.show_text("description", Content.assemble(*draft.description()))
         risky = isinstance(view, ToolView) and view.risk == "destructive"
         verb = draft.verb.capitalize() + " (destructive)" * risky
-        self.button.label = Content(f"{verb}  {self.app.key_of('submit')}")
-        self.button.variant = "error" if risky else "primary"
-        self.button.refresh(layout=True)
+        label = Content(f"{verb}  {self.app.key_of('submit')}")
+        if label != self.button.label:
+            self.button.label, self.button.variant = label, "error" if risky else "primary"
+            self.button.refresh(layout=True)
         (self.tabs_line.hide if isinstance(view, ResourceView) else self.tabs_line.show)("json")
         self._arrange(False)
 
@@ -310,9 +316,8 @@ class CallPane(Pane, scope="call"):
         with self.prevent(Checkbox.Changed):
             self.task_switch.value = draft.as_task
         lines = [f"{glyphs().warning} {safe(line, 300)}" for line in draft.notices(studio, listed=bool(found))]
-        notice = self.query_one("#notice", Static)
-        notice.display = bool(lines)
-        notice.update(Content("\n".join(lines)))
+        self.query_one("#notice").display = bool(lines)
+        self.show_text("notice", Content("\n".join(lines)))
 
     # Tabs
 
@@ -333,8 +338,9 @@ class CallPane(Pane, scope="call"):
             return
         match tab:
             case "json":
-                self.json = JsonEditor(draft.value, text=str(draft.texts.get(_WHOLE, "")))
-                views.append(self.json)
+                self.json = self.editor
+                self.editor.show(draft.value, text=str(draft.texts.get(_WHOLE, "")))
+                views += [] if self.editor.is_attached else [self.editor]
             case "history":
                 views.append(HistoryList(draft.entry.ref, self.saved))
             case "schema":
@@ -344,13 +350,8 @@ class CallPane(Pane, scope="call"):
                 views.append(Findable(TextView(definition.about(draft.entry, draft.value, draft.mirrors) + changes)))
             case _:
                 self.form.set_value(draft.value)
-        self.run_worker(partial(self._put, views, self.has_focus_within), group="tab", exclusive=True)
-
-    async def _put(self, views: list[Widget], focus: bool) -> None:
-        await self.place.remove_children()
-        await self.place.mount_all(views)
-        if focus:
-            self.screen.set_focus(self.entry_point())
+        self.editor.display = self.json is not None
+        self.put(self.place, views, "Findable, HistoryList")
 
     def step_back(self) -> bool:
         """Go from another tab back to the form."""
@@ -364,9 +365,9 @@ class CallPane(Pane, scope="call"):
     @on(JsonEditor.Changed)
     def value_changed(self, event: FormView.Changed | JsonEditor.Changed) -> None:
         """Take an edited value. Text of the JSON tab that is no JSON is stored beside the value."""
-        replaced = isinstance(event, JsonEditor.Changed) and event.editor is not self.json
-        # Ignore an old editor that reports nothing new, because the editor in its place may have no text yet.
-        if not replaced or self.draft is None or event.value != self.draft.value:
+        hidden = isinstance(event, JsonEditor.Changed) and self.json is None
+        # A hidden editor may still report what was typed last; it has nothing new if its value is the draft's.
+        if not hidden or self.draft is None or event.value != self.draft.value:
             self._edited(event.value)
 
     def _edited(self, value: Json) -> None:

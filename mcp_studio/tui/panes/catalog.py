@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 from typing import NamedTuple
 
@@ -63,8 +64,6 @@ class Item(NamedTuple):
     entry: Entry
     twin: int = 0
     """1, 2 … where a server lists the same name more than once."""
-    beside: str = ""
-    """The server, told beside the name, where no heading tells it."""
     group: str = ""
     """It stands for the tool of that name of whichever member of the group is the best."""
 
@@ -86,14 +85,24 @@ class NameFilter:
         self.entries = entries
         self._rows: list[names.Row] = []
 
+    @cached_property
+    def items(self) -> Sequence[Item]:
+        """The entries as rows, with duplicates numbered."""
+        count, seen = Counter(entry.ref for entry in self.entries), Counter[Ref]()
+        rows: list[Item] = []
+        for entry in self.entries:
+            seen[entry.ref] += 1
+            rows.append(Item(entry, seen[entry.ref] if count[entry.ref] > 1 else 0))
+        return rows
+
     def find(self, text: str = "") -> names.Matches:
         """The places of the entries that match the typed text. The first search reads all names, which is slow."""
         self._rows = self._rows or [_words_of(entry) for entry in self.entries]
         return names.Matcher(text).ranked(self._rows)
 
-    def found(self, text: str) -> list[Entry]:
-        """The entries that match all words of the typed text, the best first."""
-        return [self.entries[at] for at in self.find(text).places]
+    def found(self, text: str) -> list[Row]:
+        """The rows that match all words of the typed text, the best first."""
+        return [self.items[at] for at in self.find(text).places]
 
 
 def _words_of(entry: Entry) -> names.Row:
@@ -142,7 +151,9 @@ class CatalogPane(Pane, scope="catalog"):
         """The revision of the metrics that the rows show."""
         self._folded: set[str] = set()
         self._filters: dict[EntryKind, NameFilter] = {}
-        """The filter of each kind, of the entries at the last filtering."""
+        """The filter of each kind, of the entries that were last shown."""
+        self._several = False
+        """Whether rows without headings belong to several servers, so that each names its own."""
 
     def compose(self) -> ComposeResult:
         yield Tabs(*(Tab(words[0], id=tab) for tab, words in TITLES.items()))
@@ -239,7 +250,7 @@ class CatalogPane(Pane, scope="catalog"):
         self._label_tabs()
 
     def _show_legend(self) -> None:
-        self.legend.update(Content.from_markup(_LEGENDS[self.kind]))
+        self.show_text("legend", Content.from_markup(_LEGENDS[self.kind]))
         self.legend.display = bool(self.entries.rows) and not self.on_tasks
 
     def _all(self, kind: EntryKind) -> tuple[Entry, ...]:
@@ -249,16 +260,16 @@ class CatalogPane(Pane, scope="catalog"):
         return tuple(entry for listing in listings for entry in (*listing.entries, *listing.gone))
 
     def _fill(self, keep: bool = True) -> None:
-        text, entries = self.filter.value.strip(), self._all(self.kind)
-        rows = self._matching(text) if text else self._grouped(entries)
+        text, known = self.filter.value.strip(), self._filter(self.kind)
+        rows = known.found(text) if text else self._grouped(known.items)
+        self._several = bool(text) and len({row.entry.ref.server for row in rows if isinstance(row, Item)}) > 1
         self.entries.empty = "" if rows else self._empty(text)
         self.entries.show(rows, keep=keep)
         self.show_title(f"Catalog of {self.server}" if self.server else "Catalog")
-        self._note(text, len(entries), rows)
+        self._note(f"{len(rows):,} of {len(known.entries):,}" if text else "", known.entries)
 
-    def _grouped(self, entries: Sequence[Entry]) -> list[Row]:
+    def _grouped(self, items: Sequence[Item]) -> list[Row]:
         """The rows under a heading per server if there are several servers; the tools of groups come first."""
-        items = _items(entries)
         rows = [] if self.server or self.kind != "tool" else [*self._routed(items)]
         for server, group in groupby(items, lambda item: item.entry.ref.server):
             own = list(group)
@@ -279,16 +290,11 @@ class CatalogPane(Pane, scope="catalog"):
                 yield Heading(name, len(tools), name in self._folded, is_group=True)
                 yield from () if name in self._folded else reversed(tools.values())
 
-    def _matching(self, text: str) -> list[Row]:
-        """What has all words of the filter, with its server where there are several."""
-        found = self._filter(self.kind).found(text)
-        several = len({entry.ref.server for entry in found}) > 1
-        return [Item(one, 0, one.ref.server if several else "") for one in found]
-
     def _filter(self, kind: EntryKind) -> NameFilter:
-        if (filter := self._filters.get(kind)) is None or filter.entries != self._all(kind):
-            filter = self._filters[kind] = NameFilter(self._all(kind))
-        return filter
+        entries = self._all(kind)
+        if kind not in self._filters or self._filters[kind].entries != entries:
+            self._filters[kind] = NameFilter(entries)
+        return self._filters[kind]
 
     def _elsewhere(self, text: str) -> dict[EntryKind, int]:
         """The number of matching entries of each other kind; kinds without a match are left out."""
@@ -301,14 +307,10 @@ class CatalogPane(Pane, scope="catalog"):
             return f"{here} Esc ends the filter; {self.app.key_of('search')} searches everything."
         return servers.empty_text(self.app.studio, self.kind, self.app.key_of("new_server"), self.server)
 
-    def _note(self, text: str, count: int, rows: Sequence[Row]) -> None:
-        entries = [row.entry for row in rows if isinstance(row, Item)]
-        if text:
-            self.show_note(f"{len(entries):,} of {count:,}")
-        elif changes := definition.change_counts([entry.change for entry in entries if entry.change]):
-            self.show_note(changes)
-        else:
-            self.show_note("remembered" if any(entry.remembered for entry in entries) else "")
+    def _note(self, found: str, entries: Sequence[Entry]) -> None:
+        changes = definition.change_counts([entry.change for entry in entries if entry.change])
+        remembered = "remembered" if any(entry.remembered for entry in entries) else ""
+        self.show_note(found or changes or remembered)
         self._show_legend()
 
     # Rows
@@ -320,7 +322,7 @@ class CatalogPane(Pane, scope="catalog"):
         entry = self._entry_of(row)
         mark, name = self._sign_of(entry), safe(name_of(entry), 300) or "(no name)"
         name += f" #{row.twin}" if row.twin else ""
-        where = f"{glyphs().sent} {entry.ref.server}" if row.group else row.beside
+        where = f"{glyphs().sent} {entry.ref.server}" if row.group else entry.ref.server if self._several else ""
         if row.group and cell_len(name) + len(where) + 4 > width:
             where = ""  # names that begin alike have to be told apart
         beside: list[Piece] = [(f"  {safe(where, 20)}", "dim")] if where else []
@@ -329,11 +331,11 @@ class CatalogPane(Pane, scope="catalog"):
         gone = entry.change is not None and entry.change.kind == "gone"
         look = "dim" if entry.remembered or entry.problem or gone else ""
         matches = names.Matcher(self.filter.value).pieces(name_of(entry)) if self.filter.value else ()
-        left: list[Piece] = [mark, *mark_matches(cut_inside(name, room, more=glyphs().more), matches, look)]
+        left: list[Piece] = [mark, *mark_matches(cut_inside(name, room), matches, look)]
         description = safe(entry.view.description, 200).strip()
         left_room = room - cell_len(name) - 2
         if width >= _DESCRIBED and left_room > 12 and description and isinstance(entry.view, (ToolView, PromptView)):
-            left.append((f"  {cut(description, left_room, more=glyphs().more)}", "dim"))
+            left.append((f"  {cut(description, left_room)}", "dim"))
         return spread(left, tail, width)
 
     def _sign_of(self, entry: Entry) -> Piece:
@@ -349,7 +351,7 @@ class CatalogPane(Pane, scope="catalog"):
         """The cells at the right: the problem, the change, the type of a resource, the calls of a tool."""
         pieces: list[Piece] = []
         if entry.problem:
-            return [(f" {cut(safe(entry.problem, 200), max(0, room), more=glyphs().more)}", "bad")]
+            return [(f" {cut(safe(entry.problem, 200), max(0, room))}", "bad")]
         if entry.change is not None:
             pieces.append((f" {entry.change.kind}", {"new": "ok", "changed": "warn", "gone": "dim"}[entry.change.kind]))
         if entry.skill:
@@ -362,7 +364,7 @@ class CatalogPane(Pane, scope="catalog"):
         elif (tally := self._numbers.of(entry.ref.server, "tools/call", entry.ref.name)) and tally.p50 is not None:
             facts = [f"{tally.count:,}x {units.duration(tally.p50)}"]
         for fact in filter(None, facts):
-            text = f"  {cut(safe(fact, 200), 48, more=glyphs().more)}"
+            text = f"  {cut(safe(fact, 200), 48)}"
             if cell_len(text) + width_of(pieces) <= room:
                 pieces.append((text, "dim"))
         return pieces
@@ -497,12 +499,3 @@ class CatalogPane(Pane, scope="catalog"):
         from mcp_studio.tui.screens.pages import Pages
 
         self.app.push_screen(Pages(server, self.kind))
-
-
-def _items(entries: Sequence[Entry]) -> list[Item]:
-    """The rows of entries, with duplicates numbered."""
-    count, seen, rows = Counter(entry.ref for entry in entries), Counter[Ref](), list[Item]()
-    for entry in entries:
-        seen[entry.ref] += 1
-        rows.append(Item(entry, seen[entry.ref] if count[entry.ref] > 1 else 0))
-    return rows

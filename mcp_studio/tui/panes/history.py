@@ -269,7 +269,7 @@ def _line(row: SavedCall | Past, width: int, marked: Sequence[SavedCall | Past])
     signs = glyphs()
     what = safe(printable(row.arguments, indent=None)[:_SUMMARY], _SUMMARY) if row.arguments else "no arguments"
     if isinstance(row, SavedCall):
-        name = cut(safe(row.name, 80), max(8, width // 2), more=signs.more)
+        name = cut(safe(row.name, 80), max(8, width // 2))
         head: list[Piece] = [(f"{signs.mark} ", "accent"), (name, "")]
         end, look = f" {'pinned, ' * row.pinned}{row.where}", "dim"
         what = safe(row.description, 200) or what

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual import getters
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Input, Tabs
+from textual.widgets import Input, Static, Tabs
 
 from mcp_studio.safetext import safe
 from mcp_studio.tui.actions import Scope, bindings
@@ -35,6 +36,7 @@ class Pane(Vertical):
 
     def __init__(self) -> None:
         super().__init__(id=self.scope)
+        self._wanted: Sequence[Widget] = ()
 
     def show_title(self, title: str) -> None:
         """Put a title after the number; foreign text is made safe here."""
@@ -48,6 +50,27 @@ class Pane(Vertical):
         if content.markup != self.border_subtitle:
             self.border_subtitle = content
 
+    def show_text(self, id: str, text: Content) -> None:
+        """Show a text in a widget that shows another one; setting the same text would lay out the screen again."""
+        if (widget := self.query_one(f"#{id}", Static)).content != text:
+            widget.update(text)
+
+    def put(self, place: Widget, views: Sequence[Widget], removed: str = "*") -> None:
+        """Put other views into the pane's place for them; if the pane has the focus, they get it."""
+        self._wanted = views
+        if place.has_focus_within and self.tabs is not None:  # the focus of a removed view could go to another pane
+            self.screen.set_focus(self.tabs)
+        # Not exclusive: if Textual's removal is cancelled, widgets stay, half removed, and end the app once drawn.
+        self.run_worker(self._put(place, views, removed, self.has_focus_within), group="view")
+
+    async def _put(self, place: Widget, views: Sequence[Widget], removed: str, focus: bool) -> None:
+        async with place.batch():
+            if views is self._wanted:
+                await place.remove_children(removed)
+                await place.mount_all(views)
+        if focus or self.has_focus_within:
+            self.screen.set_focus(self.entry_point())
+
     @property
     def tabs(self) -> Tabs | None:
         """The tabs of the pane, where it has any."""
@@ -57,7 +80,7 @@ class Pane(Vertical):
         """In a field, the key of this action is a letter."""
         return action != "find" or not isinstance(self.screen.focused, Input)
 
-    def action_find(self) -> None:
+    def action_find(self) -> object:
         self.filter.display = True
         self.screen.set_focus(self.filter)  # at once: the keys typed next belong to the field
 

@@ -104,9 +104,7 @@ class ResultPane(Pane, scope="result"):
     def entry_point(self) -> Widget:
         if self.query_one("#result-running").display:
             return self.query_one("#answer" if self.call is not None and self.call.asking else "#cancel")
-        newest = self.place.children[-1:]  # the child before it may still be going
-        inside = (widget for one in newest for widget in one.walk_children(Widget, with_self=True) if widget.focusable)
-        return next(inside, self.tabs_line)
+        return next((widget for widget in self.place.walk_children(Widget) if widget.focusable), self.tabs_line)
 
     # Showing
 
@@ -133,9 +131,8 @@ class ResultPane(Pane, scope="result"):
         else:
             self._clock.pause()
         lines = list(self._notes(call, outcome)) if call is not None and outcome is not None else []
-        notes = self.query_one("#result-notes", Static)
-        notes.display = bool(lines)
-        notes.update(Content("\n").join(Content.styled(text, style) for text, style in lines))
+        self.query_one("#result-notes").display = bool(lines)
+        self.show_text("result-notes", Content("\n").join(Content.styled(text, style) for text, style in lines))
         self._draw_view()
         self._draw_status()
         self.call_after_refresh(self._draw_status)  # only now is the width of the tabs known
@@ -172,31 +169,21 @@ class ResultPane(Pane, scope="result"):
         if shown:
             self._tabs[self._key] = self.tab
         self._drawn = drawn
-        # Where the view or the button that had it goes, the focus stays in the pane.
-        if self.has_focus_within and (outcome is not None or self.place.has_focus_within):
+        if self.has_focus_within and outcome is not None:  # the button that had the focus goes
             self.screen.set_focus(self.tabs_line)
-        self.call_after_refresh(self._take_focus)
-        self.place.remove_children()
         view = self._view(outcome) if shown else None
         key, rows = self.app.key_of, view.summary if isinstance(view, TableView) else ""
         pinned = self._pinned if shown and self.tab == "query" else ""
         note = f"{rows} · {key('toggle_item')} sorts · {key('copy_as')} copies as CSV" if rows else pinned
         self.show_note(note)
-        if view is not None:
-            self.place.mount(view)
-        elif isinstance(outcome, Lost):
-            card = Static(Content.assemble(*connections.http_parts(outcome.error, why="")))
-            self.place.mount(card, Button("Exit report", compact=True, action="screen.exit_report"))
+        views = [view] if view is not None else []
+        if isinstance(outcome, Lost):
+            views.append(Static(Content.assemble(*connections.http_parts(outcome.error, why=""))))
+            views.append(Button("Exit report", compact=True, action="screen.exit_report"))
         elif self.call is None:
             hint = f" {self.app.key_of('submit')} {verb} it." if verb else ""
-            self.place.mount(Static(f"No result yet.{hint}", classes="quiet", markup=False))
-
-    def _take_focus(self) -> None:
-        """Focus the new view after it is mounted, if the pane has the focus."""
-        if not all(view.is_mounted for view in self.place.children):
-            self.call_after_refresh(self._take_focus)
-        elif self.has_focus_within and not self.place.has_focus_within:
-            self.screen.set_focus(self.entry_point())
+            views.append(Static(f"No result yet.{hint}", classes="quiet", markup=False))
+        self.put(self.place, views)
 
     def _view(self, outcome: CallOutcome) -> Widget:
         result = raw_of(outcome)
@@ -266,8 +253,7 @@ class ResultPane(Pane, scope="result"):
         shorter = [line, line.rpartition(" · ")[0], line.partition(" round trip")[0], line.partition(" · ")[0]]
         line = next((words for words in shorter if cell_len(words) <= room), shorter[-1])
         text = Content.styled(f"{getattr(glyphs(), GLYPHS[tone])} {line}", COLOURS[tone]) if line else Content("")
-        if (status := self.query_one("#result-status", Static)).content != text:  # to set it lays the screen out anew
-            status.update(text)
+        self.show_text("result-status", text)
 
     def _draw_progress(self) -> None:
         """Show elapsed time and progress while the call runs."""
@@ -340,15 +326,16 @@ class ResultPane(Pane, scope="result"):
         else:
             self.tabs_line.active = "diff"
 
-    def action_find(self) -> None:
+    async def action_find(self) -> None:
         """Go to Raw and search there, because cards, tables and differences cannot be searched."""
         if not self.tabs_line.display:
             self.app.say("There is no result to search.", "warning")
             return
         self.tabs_line.active = "raw"
         self._draw_view()
-        # The view may not have its search line yet.
-        self.call_after_refresh((found := self.query(Findable).last()).call_later, found.action_find)
+        await self.workers.wait_for_complete([worker for worker in self.workers if worker.group == "view"])
+        found = self.query_one(Findable)
+        self.call_after_refresh(found.call_later, found.action_find)  # drawn for the first time, it ends any search
 
     def action_query(self) -> None:
         """Query the result by an expression; pinned, the query is applied to each result of this entry."""

@@ -310,7 +310,7 @@ class ServersPane(Pane, scope="servers"):
         inset = 2 if any(row.headed for row in self._rows.values()) else 0
         names = min(longest, _LONGEST, max(8, width - 8 - inset)) + inset
         lead = " " * inset if row.headed else ""
-        name = fit(safe(row.status.server), names - len(lead), more=glyphs().more)
+        name = fit(safe(row.status.server), names - len(lead))
         words = self.filter.value.split()
         left: Line = [
             (f"{lead}{getattr(glyphs(), sign)} ", look),
@@ -324,7 +324,7 @@ class ServersPane(Pane, scope="servers"):
             room -= 7
         if tone == "ok":
             look = "warn" if row.why else "dim"
-        return spread(left, [(f"  {cut(matter, room, more=glyphs().more)}", look), *warning], width)
+        return spread(left, [(f"  {cut(matter, room)}", look), *warning], width)
 
     # Choosing
 
@@ -386,12 +386,7 @@ class ServersPane(Pane, scope="servers"):
             from mcp_studio.tui.screens.server_details import ServerDetails
 
             self._mark_seen(name)
-            self.app.push_screen(ServerDetails(name), self._leave_details)
-
-    async def _leave_details(self, action: str | None) -> None:
-        """Run the action whose button closed the details."""
-        if action:
-            await self.run_action(action)
+            self.app.push_screen(ServerDetails(name), lambda action: self.run_action(action) if action else None)
 
     def action_toggle_item(self) -> None:
         """Connect a server that is off or failed, disconnect any other; fold or unfold a group."""
@@ -548,7 +543,7 @@ class ServersPane(Pane, scope="servers"):
     # Project files that nobody has trusted yet
 
     async def _ask_trust(self, files: tuple[Untrusted, ...]) -> None:
-        from mcp_studio.tui.screens.approval import ProjectTrust
+        from mcp_studio.tui.screens.clients import ProjectTrust
 
         for file in files:
             if await self.app.push_screen_wait(ProjectTrust(file)):

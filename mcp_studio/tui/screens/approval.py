@@ -1,9 +1,8 @@
-"""Dialogs about permission: a call that needs approval, and a project's file that would start servers."""
+"""A call that needs approval: run it once, from now on, or not."""
 
 from __future__ import annotations
 
 import asyncio
-import shlex
 from collections.abc import Callable, Iterable
 from datetime import date, timedelta
 from glob import escape
@@ -14,13 +13,12 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from mcp_studio.catalog.listing import Entry, diff
-from mcp_studio.config.model import PolicyRule, ServerConfig, Untrusted
+from mcp_studio.config.model import PolicyRule
 from mcp_studio.config.settings import fingerprint
 from mcp_studio.jsontext import pretty
-from mcp_studio.present.definition import cautions
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import Answer, InputRequest
-from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog, Item, Parts, diff_lines, fact, section
+from mcp_studio.tui.screens.dialog import Choice, Choose, Item, Parts, diff_lines, section
 from mcp_studio.tui.screens.elicitation import LATER, RequestDialog, Times
 from mcp_studio.tui.server_files import put_rule
 
@@ -124,35 +122,3 @@ class Approval(RequestDialog):
             studio.caller.policy.put_first(rule)
         if not self.request.reply.done():  # the request may have been withdrawn meanwhile
             self.dismiss(Answer("accept"))
-
-
-class ProjectTrust(Dialog[bool]):
-    """Asks whether to use a project's file, and shows exactly what it would start, because it can start programs."""
-
-    TITLE = "Use the servers of this project?"
-    AUTO_FOCUS = "#back"
-    choices = (Choice("yes", "Use it", "warning", True), Choice("back", "Not now"))
-
-    def __init__(self, file: Untrusted) -> None:
-        super().__init__()
-        self._file = file
-
-    def body(self) -> Iterable[Widget]:
-        parts: Parts = [
-            (safe(self._file.file, 500), "bold"),
-            "\nstarts programs with your rights. Nothing of it runs before you agree.",
-            "\nYou are asked again when it changes.\n",
-        ]
-        for server in self._file.servers:
-            parts += ["\n", (safe(server.name, 80), "bold $accent"), "\n", *what_starts(server)]
-        yield Static(Content.assemble(*parts))
-
-
-def what_starts(server: ServerConfig) -> Parts:
-    """What an entry starts or connects to; of headers and variables only the names, as values can be secrets."""
-    if server.url:
-        warnings = ((f"{safe(caution, 1_000)}\n", "$warning") for caution in cautions(server))
-        return [*fact("connects to", server.url), *fact("headers", ", ".join(server.headers)), *warnings]
-    argv = shlex.join((server.command, *server.args))
-    names = ", ".join((*server.env, *server.inherit_env))
-    return [*fact("runs", argv, "bold"), *fact("env", names), *fact("in", server.cwd or "the folder you are in")]

@@ -11,7 +11,6 @@ from textual.containers import Horizontal
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from mcp_studio.errors import UsageError
 from mcp_studio.jsontext import loads_or, mapping, printable
 from mcp_studio.safetext import safe
 from mcp_studio.tap.gate import LONGEST, Action, Decision, Gate, Waiting
@@ -102,14 +101,11 @@ class Breakpoints(Dialog[None]):
     def _set(self) -> None:
         """Hold the messages that match the query from now on."""
         text = self.query_one("#query", Input).value.strip()
-        try:
+        with self.noting():
             parse(text)
-        except UsageError as error:
-            self.note(f"{error.message} {error.hint}", "bad")
-            return
-        self._gate.set([text] if text else [])
-        self.note("Messages that match are held from now on." if text else "No message is held from now on.")
-        self.rows.focus()
+            self._gate.set([text] if text else [])
+            self.note("Messages that match are held from now on." if text else "No message is held from now on.")
+            self.rows.focus()
 
     def action_release(self) -> None:
         """Send the message on, with the content of the editor."""

@@ -19,7 +19,7 @@ from mcp_studio.catalog.listing import Entry, EntryKind
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.safetext import safe
-from mcp_studio.schema.field import Form, errors
+from mcp_studio.schema.field import Form
 from mcp_studio.schema.form import build
 from mcp_studio.schema.place import Path, get_or_none, pointer
 from mcp_studio.trace.message import Recording
@@ -196,10 +196,7 @@ class FillIn(Dialog[dict[str, Json] | None]):
         return True
 
     def action_submit(self) -> object:
-        if wrong := errors((*self.form.unreadable, *self.form.problems)):
-            self.form.show_problems(wrong)
-            self.form.focus_first_problem()
-        elif self.finish():
+        if not self.form.check() and self.finish():
             self.dismiss(self.value)
 
 

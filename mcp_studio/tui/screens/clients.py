@@ -1,10 +1,11 @@
-"""Servers of other clients: importing them after showing exactly what they start, also at the first start; and writing
-our servers into other clients' files after showing what changes there.
+"""Servers in files of others: importing those of other clients after showing exactly what they start, also at the first
+start; using those of a project; and writing our servers into other clients' files after showing what changes there.
 """
 
 from __future__ import annotations
 
 import asyncio
+import shlex
 import sys
 from collections.abc import Collection, Iterable
 from dataclasses import replace
@@ -20,15 +21,14 @@ from mcp_studio.config.clients import client_named, foreign_files, targets
 from mcp_studio.config.exporters import Export, export
 from mcp_studio.config.importers import NO_SERVERS
 from mcp_studio.config.load import written
-from mcp_studio.config.model import ServerConfig, Source
+from mcp_studio.config.model import ServerConfig, Source, Untrusted
 from mcp_studio.config.save import put_server
 from mcp_studio.errors import ConfigError, StudioError
 from mcp_studio.present import units
-from mcp_studio.present.definition import target_of
+from mcp_studio.present.definition import cautions, target_of
 from mcp_studio.safetext import safe
 from mcp_studio.studio import Studio
 from mcp_studio.tui import server_files
-from mcp_studio.tui.screens.approval import what_starts
 from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts, TickList, diff_lines, fact, section
 from mcp_studio.tui.screens.secrets import offered
 
@@ -164,6 +164,38 @@ class FirstStart(ImportServers):
 def _line(one: Found) -> Content:
     name, note = safe(one.server.name, 40), safe(one.taken or one.client, 60)
     return Content.assemble(name, (f"  {note}  {safe(target_of(one.server), 200)}", "$quiet"))
+
+
+class ProjectTrust(Dialog[bool]):
+    """Asks whether to use a project's file, and shows exactly what it would start, because it can start programs."""
+
+    TITLE = "Use the servers of this project?"
+    AUTO_FOCUS = "#back"
+    choices = (Choice("yes", "Use it", "warning", True), Choice("back", "Not now"))
+
+    def __init__(self, file: Untrusted) -> None:
+        super().__init__()
+        self._file = file
+
+    def body(self) -> Iterable[Widget]:
+        parts: Parts = [
+            (safe(self._file.file, 500), "bold"),
+            "\nstarts programs with your rights. Nothing of it runs before you agree.",
+            "\nYou are asked again when it changes.\n",
+        ]
+        for server in self._file.servers:
+            parts += ["\n", (safe(server.name, 80), "bold $accent"), "\n", *what_starts(server)]
+        yield Static(Content.assemble(*parts))
+
+
+def what_starts(server: ServerConfig) -> Parts:
+    """What an entry starts or connects to; of headers and variables only the names, as values can be secrets."""
+    if server.url:
+        warnings = ((f"{safe(caution, 1_000)}\n", "$warning") for caution in cautions(server))
+        return [*fact("connects to", server.url), *fact("headers", ", ".join(server.headers)), *warnings]
+    argv = shlex.join((server.command, *server.args))
+    names = ", ".join((*server.env, *server.inherit_env))
+    return [*fact("runs", argv, "bold"), *fact("env", names), *fact("in", server.cwd or "the folder you are in")]
 
 
 class ExportServers(Dialog[None]):

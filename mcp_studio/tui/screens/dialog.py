@@ -5,7 +5,8 @@ yes or no, or which of some options.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from textual import getters, on
@@ -21,9 +22,10 @@ from textual.widgets import Button, Input, OptionList, Static, Tabs
 from textual.widgets.button import ButtonVariant
 from textual.widgets.option_list import Option
 
+from mcp_studio.errors import StudioError
 from mcp_studio.safetext import safe
 from mcp_studio.tui.actions import KEYS, bindings
-from mcp_studio.tui.app import SHEETS, StudioApp
+from mcp_studio.tui.app import SHEETS, StudioApp, failure_text
 from mcp_studio.tui.views.key_bar import KeyBar
 from mcp_studio.tui.views.rows import SearchView, glyphs
 
@@ -181,6 +183,14 @@ class Dialog(ModalScreen[T]):
             place.update(Content(sign + safe(text.strip(), 3_000, lines=True)))
             if look == "bad":
                 self.call_after_refresh(place.scroll_visible, animate=False)
+
+    @contextmanager
+    def noting(self) -> Generator[None]:
+        """What a server, the person or the disk can make fail; a failure is noted."""
+        try:
+            yield
+        except (StudioError, OSError) as error:
+            self.note(failure_text(error), "bad")
 
     def retitle(self, title: str) -> None:
         """Change what stands in the top border."""

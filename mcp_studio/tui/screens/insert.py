@@ -192,10 +192,8 @@ class InsertFile(InsertDialog[str]):
     @work(exclusive=True)
     async def action_submit(self) -> None:
         file = Path(self._input.value)
-        try:
+        with self.noting():
             self.dismiss(await asyncio.to_thread(lambda: contents(file.expanduser(), self._shape, self._most)))
-        except NoContents as problem:
-            self.note(f"{problem.message} {problem.hint}", "bad")
 
 
 def shape(field: Field) -> Shape:

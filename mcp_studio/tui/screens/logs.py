@@ -16,7 +16,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.search.names import words_of
 from mcp_studio.session.logs import LogMessage, set_level
 from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog, Item
-from mcp_studio.tui.views.rows import Line, Piece, VirtualList, cut, fit, glyphs, mark_matches, width_of
+from mcp_studio.tui.views.rows import Line, Piece, VirtualList, cut, fit, mark_matches, width_of
 from mcp_studio.tui.views.trace_table import clock
 
 _EMPTY = "No log messages. Servers send them during calls, some only once a level was asked for."
@@ -95,11 +95,11 @@ class Logs(Dialog[int]):
         level = fit(safe(row.level, 20) or "-", 9), _LOOKS.get(row.level, "")
         head: list[Piece] = [(f"{clock(row.time)} ", "dim"), level, (" ", "")]
         if self._names:
-            head.append((fit(safe(row.server), self._names, more=glyphs().more) + " ", "dim"))
+            head.append((fit(safe(row.server), self._names) + " ", "dim"))
         if row.logger:
-            head.append((f"{cut(safe(row.logger, 60), 20, more=glyphs().more)}: ", "accent"))
+            head.append((f"{cut(safe(row.logger, 60), 20)}: ", "accent"))
         room = max(4, width - width_of(head))
-        text = cut(safe(row.text[: room * 4], room * 4), room, more=glyphs().more)
+        text = cut(safe(row.text[: room * 4], room * 4), room)
         return [*head, *mark_matches(text, self._words)]
 
     @on(VirtualList.Chosen)

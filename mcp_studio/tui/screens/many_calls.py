@@ -145,7 +145,7 @@ class CallOn(RunDialog):
             for column in self._columns:
                 column.styles.width = f"{100 / len(servers)}%"
             place = self.query_one("#columns")
-            await place.remove_children()
+            place.remove_children()  # not awaited, for Cancel would stop it halfway
             await place.mount_all(self._columns)
             await asyncio.gather(*map(self._call, self._columns))
         finally:

@@ -16,7 +16,7 @@ from textual.content import Content
 from textual.widgets import Input
 from textual.worker import Worker, WorkerCancelled
 
-from mcp_studio.catalog.listing import KINDS, Entry
+from mcp_studio.catalog.listing import KINDS
 from mcp_studio.present.browser import open_page
 from mcp_studio.safetext import safe
 from mcp_studio.tui.actions import PANES, scoped, spell_all
@@ -103,13 +103,16 @@ def closeness(query: str, title: str, also: str = "") -> float:
 
 
 def _closeness(word: str, title: str, also: str) -> float:
-    """The score of a word: whole words first, then beginnings of words, then parts of words, misspellings last."""
+    """The score of a word: whole words first, then beginnings of words, then parts of words, misspellings last.
+
+    A single letter occurs in nearly every title, so only words that begin with it count.
+    """
     found = re.escape(word)
     if begins := re.search(rf"\b{found}(\b)?", title):
         return 0.95 if begins[1] is None else 1
     if re.search(rf"\b{found}", also):
         return 0.8
-    if word in title or word in also:
+    if len(word) > 1 and (word in title or word in also):
         return 0.7 if word in title else 0.5
     words = f"{title} {also}".split()
     near = max(max(fuzz.ratio(word, one), fuzz.ratio(word, one[: len(word)])) for one in words) / 200
@@ -163,21 +166,19 @@ class EntryProvider(StudioProvider):
     """Tools, resources, templates and prompts by name. A thread reads their names once."""
 
     _filter = NameFilter(())
-    _entries: Sequence[Entry] = ()
 
     async def startup(self) -> None:
         catalog = self.main.app.studio.catalog
-        self._entries = [entry for kind in KINDS for entry in catalog.entries(kind)]
-        self._filter = NameFilter(self._entries)
+        self._filter = NameFilter([entry for kind in KINDS for entry in catalog.entries(kind)])
         await asyncio.to_thread(self._filter.find, " ")
 
     async def search(self, query: str) -> Hits:
         places = (await asyncio.to_thread(self._filter.find, query)).places[:_MOST]
         if not places and len(query) >= _SHORTEST:
-            names = [name_of(entry) for entry in self._entries]
+            names = [name_of(entry) for entry in self._filter.entries]
             places = [at for _, _, at in process.extract(query, names, scorer=fuzz.ratio, score_cutoff=_NEAR, limit=5)]
         for rank, place in enumerate(places):
-            entry = self._entries[place]
+            entry = self._filter.entries[place]
             title = safe(entry.ref, 120)
             shown = self.row(f"{title}  {safe(entry.view.description, 200)}".rstrip(), entry.ref.kind, query)
             yield Hit(0.9 - rank / 100, shown, partial(self.main.open_ref, entry.ref), title)

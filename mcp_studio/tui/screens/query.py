@@ -10,7 +10,6 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from mcp_studio.call.query import query
-from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.present import units
 from mcp_studio.tui.screens.dialog import Choice, Dialog
@@ -64,13 +63,10 @@ class Query(Dialog[str]):
 
     async def _ask(self, expression: str) -> None:
         await asyncio.sleep(_PAUSE)
-        try:
+        with self.noting():
             self._whole = self._whole or [await asyncio.to_thread(self._load)]
             found = await asyncio.to_thread(query, self._whole[0], expression)
             text = await asyncio.to_thread(dumps, found)
-        except StudioError as error:
-            self.note(f"{error.message} {error.hint}", "bad")
-        else:
             self.found = [found]
             self.note(units.size(len(text)) if found is not None else "It finds nothing: null.", "quiet")
             self.view.show(text)

@@ -14,7 +14,6 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Button, Input, RadioButton, RadioSet, Select, Static
 
-from mcp_studio.errors import StudioError
 from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.trace.disk.session import Bundle, Session
@@ -108,12 +107,9 @@ class Export(Dialog[None]):
         self.query_one("#write", Button).disabled = True
         part = self._parts[self.query_one(RadioSet).pressed_index]
         try:
-            done = await (self._send(part) if self._sends else self._save(part))
-        except (StudioError, OSError) as error:
-            self.note(f"{error.message} {error.hint}" if isinstance(error, StudioError) else str(error), "bad")
-        else:
-            self.app.say(done)
-            self.dismiss(None)
+            with self.noting():
+                self.app.say(await (self._send(part) if self._sends else self._save(part)))
+                self.dismiss(None)
         finally:
             if self.is_attached:
                 self.query_one("#write", Button).disabled = False
@@ -231,14 +227,11 @@ class Sessions(Dialog[Opened]):
 
     async def _open(self, path: Path) -> None:
         """Read a session or bundle in a thread; comments that are added to it are redacted."""
-        try:
+        with self.noting():
             session = await asyncio.to_thread(open_file, path, self.app.studio.redactor.text)
-        except StudioError as error:
-            self.note(f"{error.message} {error.hint}", "bad")
-            return
-        info = session.info
-        title = f"Session of {when(info.began)}, {info.state} · {', '.join(info.servers)}"
-        self.dismiss((session, f"File {path.name}" if isinstance(session, Bundle) else title))
+            info = session.info
+            title = f"Session of {when(info.began)}, {info.state} · {', '.join(info.servers)}"
+            self.dismiss((session, f"File {path.name}" if isinstance(session, Bundle) else title))
 
     @work(group="delete", exclusive=True)
     async def action_delete(self) -> None:
@@ -270,7 +263,7 @@ def _draw(info: SessionInfo, width: int, selected: bool) -> Line:
     figures = f" {when(info.began):<17} {lasted:>7} {info.entries:>9,} {units.size(info.bytes):>8}  "
     name = safe(f"{info.title}: {names}" * bool(info.title) or names)
     begin = f"{sign} {'this one' if state == 'here' else state:<10}"
-    return [(begin, look), (cut(f"{figures}{name}", width - len(begin), more=signs.more), "")]
+    return [(begin, look), (cut(f"{figures}{name}", width - len(begin)), "")]
 
 
 def when(moment: float) -> str:

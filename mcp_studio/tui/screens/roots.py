@@ -23,6 +23,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.schema.field import Form, SchemaProblem
 from mcp_studio.schema.form import build
 from mcp_studio.studio import Studio
+from mcp_studio.tui.app import failure_text
 from mcp_studio.tui.form.view import FormView
 from mcp_studio.tui.screens.calls import FillIn
 from mcp_studio.tui.screens.dialog import Choice
@@ -99,7 +100,7 @@ class Roots(FillIn):
             if isinstance(error, ConfigError) and error.key:
                 self.form.show_problems([SchemaProblem(_pointer(error.key), error.message)])
                 self.form.focus_field(_pointer(error.key))
-            self.note(f"{error.message} {error.hint}", "bad")
+            self.note(failure_text(error), "bad")
 
 
 def _about(studio: Studio, server: str) -> str:

@@ -19,7 +19,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.search.method import Hit, Scope, SearchProblem
 from mcp_studio.tui.panes.catalog import RISKS, name_of
 from mcp_studio.tui.screens.dialog import Choice, Dialog
-from mcp_studio.tui.views.rows import Line, Piece, VirtualList, cut, cut_inside, glyphs, mark_matches, spread, width_of
+from mcp_studio.tui.views.rows import Line, Piece, VirtualList, cut, cut_inside, mark_matches, spread, width_of
 
 MODES = {
     "auto": "auto", "substring": "names", "regex": "regex", "bm25": "words", "okapi": "okapi", "semantic": "meaning",
@@ -155,12 +155,12 @@ class Search(Dialog[tuple[Ref, bool]]):
 
 def _draw(hit: Hit, width: int, selected: bool) -> Line:
     """Draw a hit: server and name, risk or kind, the number of its uses, the beginning of its description."""
-    entry, more = hit.entry, glyphs().more
+    entry = hit.entry
     words = [safe(word, 100) for reason in hit.reasons for word in reason.words]
     room = max(_LEAST, min(_MOST, int(width * _NAME_SHARE)))
     server, name = safe(hit.ref.server, 100), safe(name_of(entry) if entry else hit.ref.name, 300) or "(no name)"
-    server = cut(server, max(min(8, room // 3), room - cell_len(name) - 1), more=more)
-    name = cut_inside(name, max(1, room - cell_len(server) - 1), more=more)
+    server = cut(server, max(min(8, room // 3), room - cell_len(name) - 1))
+    name = cut_inside(name, max(1, room - cell_len(server) - 1))
     pieces: list[Piece] = mark_matches(server, words, "dim")
     look = "dim" if entry is None or entry.remembered or entry.problem else ""
     pieces += [(".", "dim"), *mark_matches(name, words, look)]
@@ -172,7 +172,7 @@ def _draw(hit: Hit, width: int, selected: bool) -> Line:
     count = f"{min(hit.used.count, 999)}×" if hit.used is not None else ""
     pieces.append((f"{count:>5}  ", "dim"))
     text = "not listed any more" if entry is None else entry.problem or entry.view.description or entry.view.title
-    about = cut(safe(" ".join(text[:400].split()), 400), max(0, width - width_of(pieces)), more=more)
+    about = cut(safe(" ".join(text[:400].split()), 400), max(0, width - width_of(pieces)))
     bad = "bad" if entry is not None and entry.problem else "dim"
     return spread([*pieces, *mark_matches(about, words, bad)], [], width)
 

@@ -19,9 +19,10 @@ from mcp_studio.errors import ConfigError, StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.present import connections, units
 from mcp_studio.safetext import safe
-from mcp_studio.schema.field import SchemaProblem, errors
+from mcp_studio.schema.field import SchemaProblem
 from mcp_studio.session.state import TestReport
 from mcp_studio.tui import server_files
+from mcp_studio.tui.app import failure_text
 from mcp_studio.tui.form.view import FormView
 from mcp_studio.tui.screens import server_entry
 from mcp_studio.tui.screens.dialog import Choice, Dialog
@@ -132,7 +133,7 @@ class ServerForm(Dialog[ServerConfig]):
         try:
             found = self._with_free_names(server_entry.pasted_servers(pasted)) if pasted else [ServerConfig("")]
         except ConfigError as problem:
-            self.note(f"{problem.message} {problem.hint}", "bad")
+            self.note(failure_text(problem), "bad")
             return False
         new = server_entry.value_of(found[0])
         self.form.set_value(server_entry.merged(self._draft.filled, self.form.value, new))
@@ -160,8 +161,7 @@ class ServerForm(Dialog[ServerConfig]):
             self._unread.stop()
             if not self._read_paste():
                 return None
-        if wrong := errors((*self.form.unreadable, *self.form.problems)):
-            self.form.focus_first_problem()
+        if wrong := self.form.check():
             self.note(f"{wrong[0].sentence}.", "bad")
             return None
         try:
@@ -176,7 +176,7 @@ class ServerForm(Dialog[ServerConfig]):
             place = server_entry.pointer_of(problem.key)
             self.form.show_problems([SchemaProblem(place, problem.message)])
             self.form.focus_field(place)
-        self.note(f"{problem.message} {problem.hint}", "bad")
+        self.note(failure_text(problem), "bad")
 
     @work(group="test", exclusive=True)
     async def action_test(self) -> None:

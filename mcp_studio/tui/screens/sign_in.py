@@ -291,12 +291,10 @@ class SignInDialog(Dialog[Answer]):
     @work(group="begin", exclusive=True)
     async def action_begin(self, *, step_by_step: bool = False) -> None:
         signing = self.app.studio.signing
-        try:
+        with self.noting():
             if not self._config.auth.alone:  # ask for the passphrase of an encrypted file before the browser opens
                 await signing.accounts.unlock()
             self._follow(signing.sign_in(self._config.name, step_by_step=step_by_step))
-        except StudioError as error:
-            self.note(f"{error.message} {error.hint}", "bad")
 
     def action_send(self) -> None:
         if self._run is not None:
@@ -323,16 +321,13 @@ class SignInDialog(Dialog[Answer]):
         """Use the typed or chosen value."""
         if (run := self._run) is None:
             return
-        try:
+        with self.noting():  # what is wrong stays to be put right
             if run.state == "browser" and (address := self.redirect.value.strip()):
                 run.paste(address)
             elif run.state == "client" and (client := self.client_id.value.strip()):
                 run.give_client(client, self.client_secret.value)
             elif run.state == "choosing" and self.issuers.highlighted is not None:
                 run.choose(run.choices[self.issuers.highlighted])
-        except StudioError as error:  # what is wrong stays to be put right
-            self.note(f"{error.message} {error.hint}", "bad")
-        else:
             self.note("")
             for field in self.query(Input):
                 field.value = ""

@@ -11,14 +11,13 @@ from textual.containers import Horizontal
 from textual.widget import Widget
 from textual.widgets import Button, Input
 
-from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import Json, dumps, mapping
 from mcp_studio.present import units
 from mcp_studio.safetext import safe
-from mcp_studio.schema.field import defaults, errors
+from mcp_studio.schema.field import defaults
 from mcp_studio.schema.form import build
 from mcp_studio.trace.export.formats import workflow_of
-from mcp_studio.tui.app import StudioApp
+from mcp_studio.tui.app import StudioApp, failure_text
 from mcp_studio.tui.external import edit_file
 from mcp_studio.tui.form.view import FormView
 from mcp_studio.tui.screens.dialog import Choice, RunDialog
@@ -86,20 +85,17 @@ class WorkflowDialog(RunDialog):
         if not self.file.value.strip():
             return
         self._workflow = self._run = None
-        try:
+        with self.noting():
             self._workflow = workflow = await asyncio.to_thread(Workflow.load, self._path)
-        except ConfigError as error:
-            self.note(f"{error.message} {error.hint}", "bad")
-            return
-        self.app.studio.memory.drafts.put(_FILE, self._path)
-        form = build(workflow.inputs or {})
-        self.form.show(form, defaults(form) if self.form.model.form.schema != form.schema else self.form.value)
-        self._run = None if workflow.errors else Run(workflow, self.app.studio)
-        self.retitle(f"Workflow: {workflow.name}")
-        self.look()
-        (self.file if self._run is None else self.steps).focus()
-        found = await check(workflow, self.app.studio)
-        self.note("\n".join(map(str, found)) or workflow.description, "warn" if found else "quiet")
+            self.app.studio.memory.drafts.put(_FILE, self._path)
+            form = build(workflow.inputs or {})
+            self.form.show(form, defaults(form) if self.form.model.form.schema != form.schema else self.form.value)
+            self._run = None if workflow.errors else Run(workflow, self.app.studio)
+            self.retitle(f"Workflow: {workflow.name}")
+            self.look()
+            (self.file if self._run is None else self.steps).focus()
+            found = await check(workflow, self.app.studio)
+            self.note("\n".join(map(str, found)) or workflow.description, "warn" if found else "quiet")
 
     def action_submit(self) -> object:
         """Run, once there is something to run; before that load the file."""
@@ -117,10 +113,8 @@ class WorkflowDialog(RunDialog):
             self._begin(row[1].step.id, self._run.as_json())
 
     def _begin(self, start: str, earlier: Json) -> None:
-        if wrong := errors((*self.form.unreadable, *self.form.problems)):
-            self.form.show_problems(wrong)
-            self.form.focus_first_problem()
-        elif (workflow := self._workflow) is not None and not self.has_class("-running"):
+        workflow = self._workflow
+        if not self.form.check() and workflow is not None and not self.has_class("-running"):
             with self.app.failing():
                 self._run = Run(workflow, self.app.studio, mapping(self.form.value), earlier=earlier, start=start)
                 self.app.run_worker(self._follow(self._run))
@@ -139,7 +133,7 @@ class WorkflowDialog(RunDialog):
             self.offer(start=True)
             self.look()
             ended = f"{run.state} after {units.duration(run.root.ms)}"
-            self.note(f"{why.message} {why.hint}" if (why := run.why) else ended, _LOOKS[run.state][1])
+            self.note(failure_text(run.why) if run.why else ended, _LOOKS[run.state][1])
 
     def action_pause(self) -> None:
         """Start no further step, or continue."""
@@ -189,7 +183,7 @@ class WorkflowDialog(RunDialog):
     @work(group="step", exclusive=True)
     async def _fill(self, node: StepRun) -> None:
         facts: dict[str, Json] = {"state": node.state, "inputs": node.inputs, "output": node.output}
-        facts |= {"error": f"{node.error.message} {node.error.hint}".strip()} if node.error is not None else {}
+        facts |= {"error": failure_text(node.error)} if node.error is not None else {}
         self.view.show(await asyncio.to_thread(dumps, facts))
 
 

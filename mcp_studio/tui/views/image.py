@@ -8,9 +8,9 @@ import asyncio
 import io
 import os
 import re
+import select
 import sys
 from collections.abc import Callable
-from contextlib import nullcontext
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -43,6 +43,8 @@ _CELL = (5, 10)
 _PICTURE_COLUMNS = 120
 """The widest picture: a wider one would send megabytes to the terminal, and placeholders end at column 297."""
 _LIBRARY = "textual_image.renderable"
+_LATEST = 2.0
+"""Seconds after which a terminal answers no more."""
 
 
 class ImageProblem(Exception):
@@ -108,19 +110,37 @@ def draw(data: bytes, width: int, height: int, *, ascii: bool = False) -> list[S
 async def _library(app: App[Any]) -> type[TGPImage] | None:
     """What draws pictures, when the terminal can; it is asked once, and only if its name says that it may.
 
-    The library asks the terminal while it is imported, and reads the answer: the app must not read meanwhile.
+    The library asks the terminal while it is imported, and reads the answer: the app must not read meanwhile. It waits
+    for 0.1 seconds only, and the app would take a later answer for keys.
     """
     name = f"{os.environ.get('TERM')} {os.environ.get('TERM_PROGRAM')}"
     within = any(map(os.environ.get, ("TMUX", "STY", "ZELLIJ")))
     if app.is_headless or within or not re.search("kitty|ghostty", name):
         return None
     # The terminal finds a picture by the colour of its placeholders.
-    if app.no_color or app.console.color_system != "truecolor" or not os.isatty(0):
+    if app.no_color or app.console.color_system != "truecolor" or not (os.isatty(0) and os.isatty(1)):
         return None
-    await asyncio.to_thread(import_module, "numpy")  # which the library imports: the screen is away for less time
-    with nullcontext() if _LIBRARY in sys.modules else app.suspend():
-        from textual_image import renderable
+    if _LIBRARY not in sys.modules:
+        await asyncio.to_thread(import_module, "numpy")  # which the library imports: the screen is away for less time
+        with app.suspend():
+            import_module(_LIBRARY)
+            _read_answers()
+    from textual_image import renderable
+
     return renderable.TGPImage if renderable.Image is renderable.TGPImage else None
+
+
+def _read_answers() -> None:
+    """Read all that the terminal still answers: it answers in order, so the answer to a last question ends the wait."""
+    import termios
+    import tty
+
+    before, answers = termios.tcgetattr(0), b""
+    tty.setcbreak(0)
+    os.write(1, b"\x1b[5n")
+    while b"\x1b[0n" not in answers and select.select([0], [], [], _LATEST)[0]:
+        answers += os.read(0, 1_000)
+    termios.tcsetattr(0, termios.TCSANOW, before)
 
 
 def picture(data: bytes, width: int, height: int, library: type[TGPImage]) -> list[Strip]:

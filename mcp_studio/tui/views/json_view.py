@@ -530,8 +530,8 @@ class JsonView(SearchView, CursorView):
             return paint(text)
         size = self._size_words(row)
         if room > 16:
-            return [*paint(fit(text, room - len(size) - 2, more=glyphs().more)), (f" {size} ", "dim")]
-        return paint(cut(text, room, more=glyphs().more))
+            return [*paint(fit(text, room - len(size) - 2)), (f" {size} ", "dim")]
+        return paint(cut(text, room))
 
     def _fits(self, row: int) -> bool:
         """Whether the whole value has room in its row."""

@@ -52,29 +52,29 @@ def width_of(pieces: Iterable[Piece]) -> int:
     return sum(cell_len(text) for text, _ in pieces)
 
 
-def fit(text: str, width: int, *, more: str = "…", right: bool = False) -> str:
-    """Text in exactly `width` cells: cut with `more` at its end, or padded (at the left if `right`)."""
+def fit(text: str, width: int, *, right: bool = False) -> str:
+    """Text in exactly `width` cells: cut with a sign at its end, or padded (at the left if `right`)."""
     if width <= 0:
         return ""
     cells = cell_len(text)
     if cells > width:
-        return set_cell_size(text, width - 1) + more
+        return set_cell_size(text, width - 1) + glyphs().more
     return " " * (width - cells) + text if right else text + " " * (width - cells)
 
 
-def cut(text: str, width: int, *, more: str = "…") -> str:
-    """Text in at most `width` cells, cut with `more`."""
-    return text if cell_len(text) <= width else fit(text, width, more=more)
+def cut(text: str, width: int) -> str:
+    """Text in at most `width` cells, cut with a sign at its end."""
+    return text if cell_len(text) <= width else fit(text, width)
 
 
-def cut_inside(text: str, width: int, *, more: str = "…") -> str:
-    """Text in at most `width` cells, cut with `more` in its middle, because names often differ only at their ends."""
+def cut_inside(text: str, width: int) -> str:
+    """Text in at most `width` cells, cut in its middle, because names often differ only at their ends."""
     if width < _SHORT or cell_len(text) <= width:
-        return cut(text, width, more=more)
+        return cut(text, width)
     end, room = len(text), width // 2
     while (room := room - cell_len(text[end - 1])) >= 0:
         end -= 1
-    return set_cell_size(text, width - 1 - cell_len(text[end:])) + more + text[end:]
+    return set_cell_size(text, width - 1 - cell_len(text[end:])) + glyphs().more + text[end:]
 
 
 def spread(left: Sequence[Piece], right: Sequence[Piece], width: int) -> list[Piece]:

@@ -66,7 +66,7 @@ def _drawn(row: Row, name: str, width: int) -> Text:
     value = row.get(name, "")
     style = "dim" if value is None or isinstance(value, (dict, list)) else ""
     justify = "right" if _is_number(value) else "left"
-    return Text(cut(_text(row, name), width, more=glyphs().more), style=style, justify=justify, no_wrap=True, end="")
+    return Text(cut(_text(row, name), width), style=style, justify=justify, no_wrap=True, end="")
 
 
 def _order(value: Json) -> tuple[int, Any]:
