@@ -386,7 +386,12 @@ class ServersPane(Pane, scope="servers"):
             from mcp_studio.tui.screens.server_details import ServerDetails
 
             self._mark_seen(name)
-            self.app.push_screen(ServerDetails(name), lambda action: self.run_action(action) if action else None)
+            self.app.push_screen(ServerDetails(name), self._leave_details)
+
+    async def _leave_details(self, action: str | None) -> None:
+        """Run the action whose button closed the details."""
+        if action:
+            await self.run_action(action)
 
     def action_toggle_item(self) -> None:
         """Connect a server that is off or failed, disconnect any other; fold or unfold a group."""
