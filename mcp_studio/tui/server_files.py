@@ -102,8 +102,7 @@ async def agree(studio: Studio, file: Untrusted) -> None:
     Raises:
         ConfigError: the agreement cannot be written, or a server cannot be started as written.
     """
-    store = TrustStore(studio.paths.trust_file)
-    await asyncio.to_thread(store.agree, file.digest, file.file)
+    await asyncio.to_thread(TrustStore(studio.paths.trust_file).agree, file.digest, file.file)
     for server in file.servers:
         await studio.manager.replace(await beside(effective, server))
 

@@ -505,8 +505,7 @@ class TraceTable(CursorView):
             self.toggle_folds()
         if not self._shows(number):
             return False
-        place = self._place(number)
-        self.move_to(place, center=True)
+        self.move_to(self._place(number), center=True)
         self._at, self.following = number, False
         return True
 
