@@ -118,7 +118,7 @@ LATE = [(ALIVE, b"\x1b[?62;1c" + YES + b"\x1b[0n")]
     [
         (KITTY, AT_ONCE, True),
         (KITTY, [], False),
-        (KITTY, LATE, False),
+        (KITTY, LATE, True),
         ({**KITTY, "TMUX": "/tmp/tmux,1,0"}, AT_ONCE, False),
         ({**KITTY, "TERM_PROGRAM": "", "TERM": "xterm-256color"}, AT_ONCE, False),
     ],

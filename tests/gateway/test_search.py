@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import signal
 import subprocess
 from typing import Any
 
@@ -120,7 +121,7 @@ async def test_a_session_records_what_its_client_was_given_and_spared() -> None:
         figures = ""
         while f'spared_tokens_total{{client="client"}} {2 * definitions}' not in figures:
             figures = (await asyncio.to_thread(httpx2.get, f"{served.origin}/metrics", headers=served.headers)).text
-        served.process.terminate()
+        served.process.send_signal(signal.SIGINT)
         served.process.wait(60)
     told = cli("trace", "last", "method:tokens", "--jsonl").out
     assert re.search(rf"client was given [\d,]+ tokens to find tools; .* are {2 * definitions:,}", told)

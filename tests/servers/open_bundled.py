@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import sys
 
-from mcp_studio.servers import loopback
 from mcp_studio.servers.database import server as database
 from mcp_studio.servers.files import server as files
-from mcp_studio.servers.http import PATH, HttpServer
-from mcp_studio.servers.toolserver import ToolPeer
+from mcp_studio.servers.toolserver import run
 
 if __name__ == "__main__":
     kind, *words = sys.argv[1:]
-    server = files.build(words) if kind == "files" else database.build(words)
-    loopback.serve(HttpServer(lambda: ToolPeer(server)), 0, PATH, lifespan="off")
+    run(files.build(words) if kind == "files" else database.build(words), 0, guarded=False)

@@ -11,7 +11,8 @@ import re
 import select
 import sys
 from collections.abc import Callable
-from functools import partial
+from contextlib import nullcontext
+from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -120,27 +121,28 @@ async def _library(app: App[Any]) -> type[TGPImage] | None:
     # The terminal finds a picture by the colour of its placeholders.
     if app.no_color or app.console.color_system != "truecolor" or not (os.isatty(0) and os.isatty(1)):
         return None
-    if _LIBRARY not in sys.modules:
-        await asyncio.to_thread(import_module, "numpy")  # which the library imports: the screen is away for less time
-        with app.suspend():
-            import_module(_LIBRARY)
-            _read_answers()
-    from textual_image import renderable
-
-    return renderable.TGPImage if renderable.Image is renderable.TGPImage else None
+    await asyncio.to_thread(import_module, "numpy")  # which the library imports: the screen is away for less time
+    with nullcontext() if _LIBRARY in sys.modules else app.suspend():
+        draws = _draws_pictures()
+    return import_module(_LIBRARY).TGPImage if draws else None
 
 
-def _read_answers() -> None:
-    """Read all that the terminal still answers: it answers in order, so the answer to a last question ends the wait."""
+@cache
+def _draws_pictures() -> bool:
+    """Let the library ask the terminal, and read what it answers later.
+
+    The terminal answers in order, so its answer to a last question ends the wait.
+    """
     import termios
     import tty
 
-    before, answers = termios.tcgetattr(0), b""
+    library, before, answers = import_module(_LIBRARY), termios.tcgetattr(0), b""
     tty.setcbreak(0)
     os.write(1, b"\x1b[5n")
     while b"\x1b[0n" not in answers and select.select([0], [], [], _LATEST)[0]:
         answers += os.read(0, 1_000)
     termios.tcsetattr(0, termios.TCSANOW, before)
+    return library.Image is library.TGPImage or b";OK" in answers
 
 
 def picture(data: bytes, width: int, height: int, library: type[TGPImage]) -> list[Strip]:
