@@ -349,5 +349,4 @@ def _clashes(changed: dict[str, str]) -> Iterator[str]:
 
 def table(changed: Mapping[str, str] | None = None) -> list[tuple[str, str, str, str]]:
     """Rows of scope, id, keys as written, and title, for documentation and `config keys`."""
-    keys = changed or {}
-    return [(a.scope, a.id, spell_all(keys.get(a.id, a.keys)), a.title) for a in ACTIONS]
+    return [(a.scope, a.id, spell_all((changed or {}).get(a.id, a.keys)), a.title) for a in ACTIONS]

@@ -129,6 +129,7 @@ async def _open(config: Config, paths: Paths) -> tuple[int, BaseException | None
             watch = asyncio.create_task(_watch_terminal(app))
             code = await app.run_async() or 0
             watch.cancel()
+            gc.freeze()  # so that Python does not walk it all once more at its end
             return code, app.failure, studio.redactor
     finally:
         passphrases.answer_with(None)
