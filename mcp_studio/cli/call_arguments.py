@@ -23,7 +23,6 @@ from mcp_studio.cli.options import Options
 from mcp_studio.cli.questions import Asker
 from mcp_studio.cli.targets import own_server, select, server_option
 from mcp_studio.cli.terminal import EndOfInput, Output, agrees, can_ask, say
-from mcp_studio.cli.verbs import load
 from mcp_studio.config.model import Config
 from mcp_studio.errors import InputNeeded, StudioError, UsageError
 from mcp_studio.jsontext import Json, dumps
@@ -31,6 +30,7 @@ from mcp_studio.paths import Paths
 from mcp_studio.protocol.views import PromptView, ToolView
 from mcp_studio.safetext import safe
 from mcp_studio.schema.check import quick
+from mcp_studio.schema.examples import Kind, example
 from mcp_studio.schema.field import Form, SchemaProblem, errors
 from mcp_studio.schema.form import build, prompt_fields, template_fields
 from mcp_studio.schema.place import path_of, pointer
@@ -65,8 +65,6 @@ def plan_of(options: Options, config: Config) -> Plan:
     Raises:
         UsageError, ConfigError: it asks for something that does not exist or makes no sense.
     """
-    if options.flag("--from"):
-        load("variants").take_pasted(options, config)
     if options.flag("--saved"):
         return _plan_saved(options, config)
     if options.verb == "read":
@@ -308,8 +306,17 @@ async def intent_of(studio: Studio, plan: Plan, out: Output, ref: Ref, form: For
     if options.flag("--last"):
         arguments = {**await _last(studio, ref, out), **arguments}
     if options.flag("--example"):
-        arguments = {**_object(load("variants").made_up(form, out), ref), **arguments}
+        arguments = {**_example(form, ref, out), **arguments}
     return Intent(ref, form, arguments)
+
+
+def _example(form: Form, ref: Ref, out: Output) -> dict[str, Json]:
+    """Make up example arguments, and say which example it is."""
+    kind = cast("Kind", out.options.value("--example"))
+    made = example(form, kind, out.options.count("--seed", 999_999_999, least=0) or 0)
+    out.note(f"Example ({kind}): {made.label}.")
+    out.warn(made.remark)
+    return _object(made.value, ref)
 
 
 async def _last(studio: Studio, ref: Ref, out: Output) -> dict[str, Json]:

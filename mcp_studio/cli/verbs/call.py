@@ -29,8 +29,10 @@ from mcp_studio.studio import Studio
 
 def run(out: Output) -> int:
     """Run one of these verbs. Returns the exit code."""
-    options = out.options
-    plan = plan_of(options, configured(out))
+    options, config = out.options, configured(out)
+    if options.flag("--from"):
+        load("variants").take_pasted(options, config)
+    plan = plan_of(options, config)
     verb = plan.saved.verb if plan.saved else options.verb
     if verb == "complete" and not plan.pairs:
         raise UsageError("Which argument?", hint="mcp-studio complete SERVER.PROMPT ARGUMENT=START")

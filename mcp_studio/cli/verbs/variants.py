@@ -1,4 +1,4 @@
-"""What can be done instead of one plain call: `--repeat`, `--on`, `--as`, `--from`, `--example`."""
+"""What can be done instead of one plain call: `--repeat`, `--on`, `--as`, `--from`."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.present import outcomes, units
 from mcp_studio.present.trace import difference_line
-from mcp_studio.schema.examples import Kind, example
-from mcp_studio.schema.field import Form
 from mcp_studio.studio import Studio
 from mcp_studio.trace.diff import diff
+
+_TOLD = 1.0
+"""Seconds between two progress lines."""
 
 
 def copied(studio: Studio, intent: Intent, uri: str, out: Output) -> int:
@@ -77,19 +78,6 @@ def take_pasted(options: Options, config: Config) -> None:
     options.words = [*names, *found.pairs, *(word for word in words if "=" in word)]
     if found.arguments:
         options.given["--args"] = [dumps({**found.arguments}).decode()]
-
-
-def made_up(form: Form, out: Output) -> Json:
-    """Make up example arguments, and say which example it is."""
-    kind = cast("Kind", out.options.value("--example"))
-    made = example(form, kind, out.options.count("--seed", 999_999_999, least=0) or 0)
-    out.note(f"Example ({kind}): {made.label}.")
-    out.warn(made.remark)
-    return made.value
-
-
-_TOLD = 1.0
-"""Seconds between two progress lines."""
 
 
 async def on_many(studio: Studio, plan: Plan, out: Output) -> int:
