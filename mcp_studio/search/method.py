@@ -1,7 +1,5 @@
 """The interface of a search method. A package adds one by an entry point; see `docs/search.md`."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 

@@ -3,8 +3,6 @@
 A request counts when its answer has come, so that nothing is counted twice or has to be taken back.
 """
 
-from __future__ import annotations
-
 import math
 import random
 import re

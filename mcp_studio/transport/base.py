@@ -1,7 +1,5 @@
 """The interface of transports: they carry frames without interpreting them, and end in bounded time."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, MutableMapping, Sequence
