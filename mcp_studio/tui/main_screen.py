@@ -306,11 +306,16 @@ class MainScreen(Screen[None]):
             self.call.fill(event.value, entry)
             self.go_to(self.call)
 
-    def on_task_list_result_requested(self, event: TaskList.ResultRequested) -> None:
-        ref = event.task.ref
-        if ref is not None and (entry := self.show_entry(ref)) is not None:
-            self.call.show_task(event.task, entry)
-            self.go_to(self.result)
+    def on_task_list_opened(self, event: TaskList.Opened) -> None:
+        from mcp_studio.tui.screens.activity import TaskDialog
+
+        def close(result: bool | None) -> None:
+            task, ref = self.app.studio.tasks.get(*event.task.key), event.task.ref
+            if result and task is not None and ref is not None and (entry := self.show_entry(ref)) is not None:
+                self.call.show_task(task, entry)
+                self.go_to(self.result)
+
+        self.app.push_screen(TaskDialog(event.task), close)
 
     def show_entry(self, ref: Ref) -> Entry | None:
         """Show an entry in the catalog and in the call pane; None if no server lists it."""
