@@ -82,6 +82,8 @@ class Transport(Protocol):
 
 Headers = Sequence[tuple[str, str]]
 """Header lines in order, with their names as sent."""
+HEADER_VALUE = r"[^\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]*"
+"""The characters that a header value may have."""
 
 
 class HttpRequest(NamedTuple):
