@@ -28,7 +28,7 @@ from mcp_studio.tui.panes.call import CallPane
 from mcp_studio.tui.panes.catalog import CatalogPane
 from mcp_studio.tui.panes.header import StudioHeader
 from mcp_studio.tui.panes.history import HistoryList
-from mcp_studio.tui.panes.inbox import InboxController
+from mcp_studio.tui.panes.inbox import InboxController, PassphraseAsker
 from mcp_studio.tui.panes.pane import Pane
 from mcp_studio.tui.panes.result import ResultPane
 from mcp_studio.tui.panes.servers import ServersPane
@@ -190,8 +190,6 @@ class MainScreen(Screen[None]):
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
-        from mcp_studio.tui.screens.secrets import PassphraseAsker
-
         self._answer_passphrases(PassphraseAsker(self.app).ask)
         self.app.studio.tasks.list_all()
         self.servers.begin()
