@@ -12,8 +12,6 @@ StudioError                 message, hint, exit code
 └── ProtocolError           the server broke the protocol                           exit 1
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 

@@ -1,9 +1,8 @@
-"""Data classes that are cheap to create: `dataclasses` compiles up to eight functions for a class, `record` only one.
+"""Data classes that are cheap to create: `dataclasses` compiles up to eight functions for a class, `record` only one,
+when the first instance is created.
 
 Every start creates about a hundred such classes. They work with `fields`, `replace` and `match`.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
@@ -30,8 +29,14 @@ def record(*, frozen: bool = False, eq: bool = True) -> Callable[[type[T]], type
     """
 
     def make(kind: type[T]) -> type[T]:
-        made: Any = dataclass(eq=False, repr=False, slots=True)(kind)
-        made.__repr__ = _text
+        made: Any = dataclass(init=False, eq=False, repr=False, slots=True)(kind)
+
+        def init(one: Any, *values: Any, **named: Any) -> None:
+            # Compiled for the first instance: most runs create none of most classes.
+            made.__init__ = dataclass(eq=False, repr=False)(type(kind.__name__, (made,), {"__doc__": " "})).__init__
+            made.__init__(one, *values, **named)
+
+        made.__init__, made.__repr__ = init, _text
         if eq:
             values: Callable[[Any], Any] = attrgetter(*(one.name for one in fields(made) if one.compare))
             made.__eq__ = lambda one, other: (

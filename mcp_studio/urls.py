@@ -5,8 +5,6 @@ the whole address with the host emphasized, internationalized names in both form
 another way than they look (escaped hosts, unusual numbers, letters that look like slashes) are refused.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from ipaddress import IPv4Address, IPv6Address, ip_address

@@ -1,7 +1,5 @@
 """Which calls may run: the risk of a tool, the person's rules, and approval by the person."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence

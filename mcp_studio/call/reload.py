@@ -1,7 +1,5 @@
 """Watch mode: restart a server when its files change, and compare its offer and its answers."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Iterable, Mapping

@@ -1,7 +1,5 @@
 """One list of one server, with everything that it holds and everything that is wrong with it."""
 
-from __future__ import annotations
-
 import re
 import time
 import unicodedata

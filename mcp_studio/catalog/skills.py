@@ -5,8 +5,6 @@ repeats the frontmatter of `SKILL.md`. Files are read only on demand, and a file
 used. A match proves that entry and file have the same author, not that the author can be trusted.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

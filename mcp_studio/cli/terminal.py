@@ -9,7 +9,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from getpass import getpass
 from itertools import chain, islice
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcp_studio.call.query import parsed, query
-from mcp_studio.catalog.listing import Entry, doubts_of
+from mcp_studio.catalog.listing import Entry, Ref
 from mcp_studio.cli.options import Options
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json, pieces, printable
@@ -53,10 +53,9 @@ def table(rows: Sequence[Sequence[str]]) -> list[str]:
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
 
 
-def entry_rows(entries: Sequence[Entry], indent: str = "") -> list[str]:
+def entry_rows(entries: Sequence[Entry], doubts: Mapping[Ref, str], indent: str = "") -> list[str]:
     """Format one row for each listed entry: risk (for tools), address and description."""
     rows: list[tuple[str, ...]] = []
-    doubts = doubts_of(entries)
     for entry in entries:
         about = entry.view.description.strip().split("\n", 1)[0] or entry.view.title
         if entry.skill:

@@ -1,7 +1,5 @@
 """Other MCP clients: the files in which they keep servers, and the format of those files (`clients.toml`)."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

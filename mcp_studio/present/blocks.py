@@ -1,7 +1,5 @@
 """The content blocks of a result in order, for a person. Pure functions over the raw JSON."""
 
-from __future__ import annotations
-
 import binascii
 from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple

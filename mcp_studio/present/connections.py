@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from mcp_studio.auth.hints import adds
+from mcp_studio.catalog.listing import EntryKind
 from mcp_studio.config.model import Kind
 from mcp_studio.errors import HttpAnswer, SignInNeeded, StudioError
 from mcp_studio.jsontext import Json
 from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
 from mcp_studio.session.state import Status
+
+if TYPE_CHECKING:
+    from mcp_studio.studio import Studio
 
 INSECURE = "insecure: accepts any certificate"
 """What is said about a server that accepts any certificate, wherever it is shown."""
@@ -29,6 +33,8 @@ Tone = Literal["ok", "busy", "bad", "off"]
 Part = str | tuple[str, str]
 _HTTP_HEADERS = 40
 """The most header lines that are shown."""
+_REASONS = 8
+"""The most servers for which an empty list gives a reason."""
 _BODY = 4_000
 _LINES = 12
 """The most lines of the body below an error in text."""
@@ -109,3 +115,19 @@ def http_lines(http: dict[str, Json]) -> Iterator[str]:
         yield f"    body: {line[:300]}"
     if len(body) > _LINES:
         yield f"    body: … {len(body) - _LINES} more lines"
+
+
+def empty_text(studio: Studio, kind: EntryKind, add: str, server: str = "") -> str:
+    """Why a list of one kind, of one server or of all, is empty; `add` is the key that adds a server."""
+    names = (server,) if server else studio.manager.names()
+    if not names:
+        return f"No servers yet. {add} adds one."
+    lines: list[str] = []
+    for name in names:
+        status, listing = studio.manager.status(name), studio.catalog.listing(name, kind)
+        if listing.error:
+            lines.append(f"{safe(name)}: {safe(listing.error, 300)}")
+        elif status.state != "ready":
+            lines.append(safe(state_words(status), 160))
+    one = len(names) == 1
+    return "\n".join(lines[:_REASONS]) or f"{'The server offers' if one else 'The servers offer'} no {kind}s."

@@ -11,8 +11,7 @@ from mcp_studio.jsontext import Json, dumps
 from mcp_studio.present import units
 from mcp_studio.present.error_groups import ErrorGroup
 from mcp_studio.safetext import safe
-from mcp_studio.trace.export.collector import Meter
-from mcp_studio.trace.statistics import BOUNDS, NAMED, Durations, Numbers, Tally, Target
+from mcp_studio.trace.statistics import BOUNDS, NAMED, Durations, Meter, Numbers, Tally, Target
 
 HEADS = ("server, ms", "requests", "errors", "ok", "avg", "p50", "p95", "p99")
 _TOP = 5

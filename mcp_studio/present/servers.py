@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from mcp_studio.auth.discovery import is_loopback, tidy
 from mcp_studio.catalog.catalog import Catalog
-from mcp_studio.catalog.listing import KINDS, EntryKind
+from mcp_studio.catalog.listing import KINDS
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.jsontext import Json, mapping
-from mcp_studio.present import connections, definition, stray
+from mcp_studio.present import definition, stray
 from mcp_studio.present.units import plural
 from mcp_studio.safetext import safe
 from mcp_studio.session.state import Status
@@ -17,13 +15,8 @@ from mcp_studio.trace.lint.ledger import Group, Ledger
 from mcp_studio.trace.lint.rules import SEVERITIES
 from mcp_studio.trace.message import Recording
 
-if TYPE_CHECKING:
-    from mcp_studio.studio import Studio
-
 _SHOWN = 3
 """The most unexpected lines of each kind."""
-_REASONS = 8
-"""The most servers for which an empty list gives a reason."""
 
 
 def tls(server: ServerConfig) -> str:
@@ -73,22 +66,6 @@ def finding(group: Group) -> tuple[str, str]:
     what = f"and others of the rule {first.rule}" if group.others else safe(first.text, 400)
     times = f" ({group.count:,} times, last on message {group.last})" if group.count > 1 else ""
     return what + times, f"{first.section}, message {first.number} {safe(first.pointer, 120)}".rstrip()
-
-
-def empty_text(studio: Studio, kind: EntryKind, add: str, server: str = "") -> str:
-    """Why a list of one kind, of one server or of all, is empty; `add` is the key that adds a server."""
-    names = (server,) if server else studio.manager.names()
-    if not names:
-        return f"No servers yet. {add} adds one."
-    lines: list[str] = []
-    for name in names:
-        status, listing = studio.manager.status(name), studio.catalog.listing(name, kind)
-        if listing.error:
-            lines.append(f"{safe(name)}: {safe(listing.error, 300)}")
-        elif status.state != "ready":
-            lines.append(safe(connections.state_words(status), 160))
-    one = len(names) == 1
-    return "\n".join(lines[:_REASONS]) or f"{'The server offers' if one else 'The servers offer'} no {kind}s."
 
 
 def stray_lines(trace: Recording, server: ServerConfig) -> list[dict[str, Json]]:

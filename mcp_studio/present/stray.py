@@ -3,8 +3,6 @@
 On stdio a server must write nothing but messages to standard output (specification, basic/transports).
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The events that the protocol core reports to its session."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Literal, NamedTuple, cast
 

@@ -1,7 +1,5 @@
 """Incoming JSON-RPC 2.0 messages, sorted by kind; nothing is lost and nothing raised."""
 
-from __future__ import annotations
-
 import gc
 import re
 from typing import Literal, NamedTuple, cast

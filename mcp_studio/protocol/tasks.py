@@ -3,8 +3,6 @@
 Both have the same five states. The names of two members differ, and the extension puts the result into the task.
 """
 
-from __future__ import annotations
-
 import math
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple, cast

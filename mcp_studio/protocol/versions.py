@@ -1,7 +1,5 @@
 """Protocol versions, error codes and `_meta` keys of the specification."""
 
-from __future__ import annotations
-
 import os
 import re
 from typing import Literal, NamedTuple

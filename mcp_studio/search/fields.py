@@ -1,7 +1,5 @@
 """The searchable texts of an entry, read from the raw JSON, each bounded."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 from zipfile import BadZipFile
 
 from mcp_studio import __version__
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.paths import write_atomically
 from mcp_studio.search.method import Document
 
@@ -19,6 +20,15 @@ Arrays = Mapping[str, Any]
 """Numpy arrays by name; numpy is imported only where somebody searches."""
 Redact = Callable[[bytes], bytes]
 """Removes secrets from a text."""
+
+
+class Storable(Protocol):
+    """A method whose index can be stored."""
+
+    def state(self, redact: Redact) -> Arrays: ...
+    def restore(self, refs: Sequence[Ref], arrays: Arrays) -> None: ...
+
+
 _FORMAT = 1
 """To be raised when words or weights change within a version."""
 _MOST_FILES = 8

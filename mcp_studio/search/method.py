@@ -1,7 +1,5 @@
 """The interface of a search method. A package adds one by an entry point; see `docs/search.md`."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -23,10 +21,6 @@ class Document(NamedTuple):
     raw: dict[str, Json]
     tags: tuple[str, ...] = ()
     """Words about the entry from the person or the studio: the server's group, the tags."""
-
-
-LONGEST = 2_000
-"""Characters of a query that are read; the answer says if the query was longer."""
 
 
 class Scope(NamedTuple):

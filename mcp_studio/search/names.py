@@ -1,7 +1,7 @@
 """Matching of typed text, letter by letter: every word must occur, and names count more than other texts.
 
 One `Matcher` serves every place where a person types to find something: the filter of the catalog, the palette and
-other lists, and the search method `Substring`.
+other lists, and the search method `substring`.
 """
 
 from __future__ import annotations
@@ -14,12 +14,10 @@ from functools import partial
 from itertools import accumulate, chain
 from typing import NamedTuple
 
-from mcp_studio.catalog.listing import KINDS, Ref
-from mcp_studio.search.fields import fields
-from mcp_studio.search.index_file import Arrays, Redact, packed, unpacked
-from mcp_studio.search.method import BY_LETTERS, BY_LIKENESS, LONGEST, Answer, Document, Query, Rows, Scored
 from mcp_studio.search.tokens import stem
 
+LONGEST = 2_000
+"""Characters of a query that are read; the answer says if the query was longer."""
 LONGEST_NAME = 200
 """Characters of a name that are compared."""
 LONGEST_TEXT = 480
@@ -29,7 +27,7 @@ MOST_WORDS = 12
 _FLAT = "mcp__"
 _MOST_DIVIDERS = 4
 _MOST_INITIALS = 5
-_SHORTEST = 3
+SHORTEST = 3
 """Fewer letters occur inside nearly every name."""
 # The scores of a word by the place where it occurs.
 WHOLE, _BEGINS_BY_PART, _BEGINS, _PART, _FORM, _PART_BEGINS, _INITIALS, _INITIALS_BEGIN, _INSIDE = (
@@ -157,7 +155,7 @@ class _Word:
             return _PART if ends_part else _PART_BEGINS
         if self.initials and self.initials in head:
             return _INITIALS_BEGIN
-        return _SHORT_INSIDE if len(plain) < _SHORTEST and plain.isascii() else _INSIDE
+        return _SHORT_INSIDE if len(plain) < SHORTEST and plain.isascii() else _INSIDE
 
     def spans(self, name: str) -> list[Span]:
         """The spans of the word in a name: the word itself, its parts, parts by their initials, or another form."""
@@ -250,82 +248,3 @@ def spot(text: str, folded: str) -> Span | None:
     lowered = text.lower()
     at = lowered.find(folded) if folded and len(lowered) == len(text) else -1
     return (at, at + len(folded)) if at >= 0 else None
-
-
-_LONGEST_ARGUMENTS = 120
-ENOUGH = 5
-"""If fewer rows match literally, similar names are added."""
-
-
-class Substring(Rows[Row]):
-    """The method `substring`; see the module."""
-
-    def _row(self, document: Document) -> Row:
-        texts, ref = fields(document), document.ref
-        address = f"{ref.server[:LONGEST_NAME]}.{ref.name[:LONGEST_NAME]}"
-        arguments = " ".join(one.name for one in texts.parameters)[:_LONGEST_ARGUMENTS]
-        rest = (address, *texts.tags, arguments, texts.description[:LONGEST_TEXT])
-        return row(texts.name, " ".join(rest), title=texts.title, server=ref.server)
-
-    def state(self, redact: Redact) -> Arrays:
-        """The rows without their documents' refs, for a file."""
-        return {"rows": packed((text for own in self._rows.values() for text in own), redact)}
-
-    def restore(self, refs: Sequence[Ref], arrays: Arrays) -> None:
-        """Restore the rows from what `state` returned for the same documents."""
-        texts = iter(unpacked(arrays["rows"]))
-        self._rows = dict(zip(refs, map(Row._make, zip(texts, texts, texts, texts, strict=True)), strict=True))
-
-    def search(self, query: Query) -> Answer:
-        """All documents with every word, best first; a complete address finds exactly its entry."""
-        if exact := self._exact_refs(query):
-            return Answer([Scored(ref, 2.0, BY_LETTERS) for ref in exact[: query.limit]], len(exact))
-        if self._derived is None or self._derived[0] != query.scope:
-            refs = sorted((ref for ref in self._rows if query.scope.has(ref)), key=lambda ref: (*ref[1:], ref.kind))
-            rows = [self._rows[ref] for ref in refs]
-            self._derived = query.scope, refs, rows, Joined([f"{row.head}\n{row.server}" for row in rows])
-        _, refs, rows, joined = self._derived
-        matcher = Matcher(query.text)
-        found = matcher.ranked(rows, joined if query.named else None)
-        # Among names that match equally well, the shorter comes first.
-        hits = [
-            Scored(refs[place], score + (0.01 / (1 + rows[place].length) if score > 1 else 0), BY_LETTERS)
-            for place, score in zip(found.places[: query.limit], found.scores, strict=False)
-        ]
-        total = len(found.places)
-        note = f"Only the first {MOST_WORDS} words count." if len(query.text.split()) > MOST_WORDS else ""
-        if not query.named and total < min(ENOUGH, len(refs)):
-            like = similar(matcher.words, rows)
-            places = sorted(like.keys() - set(found.places), key=lambda place: (-like[place], place))
-            hits += [Scored(refs[place], like[place], BY_LIKENESS) for place in places[: query.limit - total]]
-            if places and not total:
-                note = f"Nothing has what was typed; these names are similar. {note}".rstrip()
-            total += len(places)
-        return Answer(hits, total, note)
-
-    def _exact_refs(self, query: Query) -> list[Ref]:
-        """The entries whose complete address the query is."""
-        refs = [Ref(kind, server, name) for server, name in addresses(query.text.strip()) for kind in KINDS]
-        known = (ref for ref in refs if ref in self._rows and query.scope.has(ref))
-        return sorted(known, key=lambda ref: (*ref[1:], ref[0]))
-
-
-_LONGEST = 40
-"""The most letters of a text for which similar names are searched; `_SHORTEST` is the least."""
-_MOST_SIMILAR = 200
-_LIKE = 75.0
-"""Out of 100: a letter or two may be wrong, swapped or missing."""
-
-
-def similar(words: Iterable[str], rows: Sequence[Row]) -> dict[int, float]:
-    """The places of names that resemble the text, or contain a part that does; they score less than literal matches."""
-    from rapidfuzz import fuzz, process
-
-    whole = "".join(part for word in words for part in name_parts(word))
-    if not _SHORTEST <= len(whole) <= _LONGEST:
-        return {}
-    names = ["".join(own.parts) for own in rows]
-    like = process.extract(whole, names, scorer=fuzz.ratio, score_cutoff=_LIKE, limit=_MOST_SIMILAR)
-    inside = process.extract(whole, names, scorer=fuzz.partial_ratio, score_cutoff=_LIKE, limit=_MOST_SIMILAR)
-    found = {place: 0.05 * score / 100 for name, score, place in inside if len(name) > len(whole)}
-    return found | {place: 0.09 * score / 100 for _, score, place in like}

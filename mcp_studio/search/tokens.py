@@ -39,15 +39,16 @@ def vocabulary() -> dict[str, Any]:
 
 _WORD = f"[^\\W{DENSE}]"
 CHUNK = f"[{DENSE}]+|[A-Za-z](?:#|\\+\\+)(?!\\w)|{_WORD}+(?:['’\\-]{_WORD}+)*|[\u2600-\u27bf\U0001f300-\U0001faff]"
-"""Words, identifiers, texts without spaces, single pictures; `re` compiles it at its first use, which takes 8 ms."""
-_PART = re.compile(
+"""Words, identifiers, texts without spaces, single pictures; `re` compiles it at its first use, which takes 8 ms, as it
+compiles the other patterns here."""
+_PART = (
     r"[A-Za-z](?:#|\+\+)$|[A-Z]{2,}s(?![a-z])|[A-Z]+(?=[A-Z][a-z])|[0-9]+[A-Za-z]{1,2}(?![A-Za-z0-9])"
     r"|(?:[A-Z]?[a-z]+|[A-Z]+)[0-9]+(?:[a-z](?![a-z0-9]))?|[A-Z]?[a-z]+|[A-Z]+|[0-9]+|[^\W\d_a-zA-Z]+|[^\w\s'’\-]"
 )
 _LETTERS = str.maketrans({"ß": "ss", "ł": "l", "Ł": "L", "ø": "o", "Ø": "O", "đ": "d", "æ": "ae", "Æ": "Ae", "œ": "oe"})
-_ACCENT = re.compile("(?<![иИ])[\u0300-\u036f]|[\u0591-\u05bd\u064b-\u065f]")
-_CONTRACTION = re.compile(r"['’](?:s|t|re|ve|ll|d|m)$", re.IGNORECASE)
-_NUMBERED = re.compile(r"([a-z]{3,})[0-9]+[a-z]?")
+_ACCENT = "(?<![иИ])[\u0300-\u036f]|[\u0591-\u05bd\u064b-\u065f]"
+_CONTRACTION = r"(?i)['’](?:s|t|re|ve|ll|d|m)$"
+_NUMBERED = r"([a-z]{3,})[0-9]+[a-z]?"
 
 
 @cache
@@ -128,13 +129,13 @@ def parts(chunk: str) -> list[Part]:
     """The words of one identifier with their spans; several may have the same span."""
     plain = _without_accents(chunk[:LONGEST_CHUNK])
     same = len(plain) == len(chunk)
-    plain = _product_names().sub(lambda match: match[0].capitalize(), _CONTRACTION.sub("", plain))
+    plain = _product_names().sub(lambda match: match[0].capitalize(), re.sub(_CONTRACTION, "", plain))
     found: list[Part] = []
-    for match in _PART.finditer(plain):
+    for match in re.finditer(_PART, plain):
         start, end = match.span() if same else (0, len(chunk))
         word = match[0].casefold()
         found.append(Part(start, end, word))
-        if numbered := _NUMBERED.fullmatch(word):
+        if numbered := re.fullmatch(_NUMBERED, word):
             found.append(Part(start, start + numbered.end(1), numbered[1]))
     if len(found) > 1:
         joined = "".join(re.findall(r"\w", plain)).replace("_", "").casefold()
@@ -146,7 +147,7 @@ def parts(chunk: str) -> list[Part]:
 def _without_accents(text: str) -> str:
     if text.isascii():
         return text
-    return unicodedata.normalize("NFC", _ACCENT.sub("", unicodedata.normalize("NFKD", text.translate(_LETTERS))))
+    return unicodedata.normalize("NFC", re.sub(_ACCENT, "", unicodedata.normalize("NFKD", text.translate(_LETTERS))))
 
 
 def matching(text: str, wanted: Collection[str], most: int = 1_000) -> list[Part]:
@@ -179,9 +180,9 @@ def _dense_parts(run: str) -> list[Part]:
     return [Part(at, at + size, plain[at : at + size]) for size in (2, 1) for at in range(len(run) + 1 - size)]
 
 
-_VOWEL = re.compile(r"[aeiouy]")
-_RUSSIAN = re.compile(
-    "(?<=[а-я]{3})(?:ами|ями|ого|его|ому|ему|ыми|ими|ах|ях|ых|их|ов|ев|ей|ой|ый|ий|ая|яя|ое|ее|ые|ие|ам|ям|ом|ем|ую|юю|ть|[аяыиуюеоьй])$"
+_RUSSIAN = (
+    "(?<=[а-я]{3})(?:ами|ями|ого|его|ому|ему|ыми|ими|ах|ях|ых|их"
+    "|ов|ев|ей|ой|ый|ий|ая|яя|ое|ее|ые|ие|ам|ям|ом|ем|ую|юю|ть|[аяыиуюеоьй])$"
 )
 _LONGEST_STEMMED = 30
 _SHORTEST_STEM = 3
@@ -204,7 +205,7 @@ def _stem(word: str) -> str:
     if len(word) <= _SHORTEST_STEM or not word.isalpha():
         return word
     if not word.isascii():
-        return _RUSSIAN.sub("", word)
+        return re.sub(_RUSSIAN, "", word)
     if word.endswith(("ss", "us", "is")):
         return word
     for ending, instead in _endings():
@@ -212,7 +213,7 @@ def _stem(word: str) -> str:
             rest = word[: -len(ending)] + instead
             if ending.startswith("ement") and len(rest) < 5:
                 continue
-            if len(rest) >= _SHORTEST_STEM and _VOWEL.search(rest):
+            if len(rest) >= _SHORTEST_STEM and re.search("[aeiouy]", rest):
                 return _tidy(rest)
             if ending == "s":
                 return word[:-1]

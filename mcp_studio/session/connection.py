@@ -1,7 +1,5 @@
 """One live connection: the protocol core over a transport."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Generator

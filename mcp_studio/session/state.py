@@ -1,7 +1,5 @@
 """The state of a connection as a frozen value, and waiting for states."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress

@@ -3,8 +3,6 @@
 A request counts when its answer has come, so that nothing is counted twice or has to be taken back.
 """
 
-from __future__ import annotations
-
 import math
 import random
 import re
@@ -12,7 +10,7 @@ import time
 from array import array
 from bisect import bisect_left, insort
 from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import Literal, NamedTuple, TypeVar
@@ -244,6 +242,18 @@ _FAILED, _REFUSED, _CANCELLED, _LOST = (
     OUTCOMES.index(outcome) + 1 for outcome in ("tool error", "error", "cancelled", "lost")
 )
 _K = TypeVar("_K", str, Method, Target)
+
+
+class Meter(NamedTuple):
+    """One metric of some servers, or of the tools, prompts and resources that were used."""
+
+    name: str
+    unit: str
+    about: str
+    counter: bool
+    """Whether the metric only grows."""
+    points: Sequence[tuple[Target, float | Durations]]
+    """The values; a target without a method is a whole server."""
 
 
 class Numbers:

@@ -1,7 +1,5 @@
 """The interface of transports: they carry frames without interpreting them, and end in bounded time."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, MutableMapping, Sequence
@@ -84,6 +82,8 @@ class Transport(Protocol):
 
 Headers = Sequence[tuple[str, str]]
 """Header lines in order, with their names as sent."""
+HEADER_VALUE = r"[^\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]*"
+"""The characters that a header value may have."""
 
 
 class HttpRequest(NamedTuple):

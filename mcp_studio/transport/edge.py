@@ -22,6 +22,7 @@ from mcp_studio.protocol.lines import size_text
 from mcp_studio.record import record
 from mcp_studio.transport import http_client
 from mcp_studio.transport.base import (
+    HEADER_VALUE,
     Credentials,
     HeaderList,
     HttpRequest,
@@ -371,8 +372,6 @@ class Edge:
 
 
 _TOKEN = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
-HEADER_VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]*")
-"""The characters that a header value may have."""
 _FRAMING = frozenset({"connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade"})
 
 
@@ -384,7 +383,7 @@ def configured(config: ServerConfig, generated: Mapping[str, str] | None = None)
     """
     headers = config.headers if generated is None else generated
     for name, value in headers.items():
-        if not re.fullmatch(_TOKEN, name) or not HEADER_VALUE.fullmatch(value):
+        if not re.fullmatch(_TOKEN, name) or not re.fullmatch(HEADER_VALUE, value):
             part = "value" if re.fullmatch(_TOKEN, name) else "name"
             raise ConfigError(
                 f"Server {config.name}: the {part} of header {name!r} has characters that HTTP does not allow.",

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.lines import Joiner, Line, LineSplitter, Oversize
 from mcp_studio.record import record
-from mcp_studio.transport.edge import HEADER_VALUE
+from mcp_studio.transport.base import HEADER_VALUE
 
 _BOM = b"\xef\xbb\xbf"
 _LONGEST_ID = 4096
@@ -115,7 +115,9 @@ class SseParser:
     def _end(self) -> SseEvent | None:
         whole = self._data.take()
         data, kind = self._large or whole, self._kind or "message"
-        resumable = len(self._id) <= _LONGEST_ID and self._id == self._id.strip() and HEADER_VALUE.fullmatch(self._id)
+        resumable = (
+            len(self._id) <= _LONGEST_ID and self._id == self._id.strip() and re.fullmatch(HEADER_VALUE, self._id)
+        )
         self.cursor.last_id = self._id if resumable else ""
         self.cursor.events += self._has_fields
         self.cursor.messages += bool(data)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mcp_studio.call.call import Call
-from mcp_studio.call.copying.subject import Subject, subject_of
 from mcp_studio.call.secrets import may_hold_secrets, secret_places
 from mcp_studio.catalog.listing import Change, Entry
 from mcp_studio.jsontext import Json, mapping
@@ -22,6 +21,7 @@ from mcp_studio.schema.text import to_text
 from mcp_studio.schema.uritemplate import TemplateError, expand
 
 if TYPE_CHECKING:
+    from mcp_studio.call.copying.subject import Subject
     from mcp_studio.studio import Studio
     from mcp_studio.trace.message import Recording
 
@@ -128,6 +128,8 @@ class CallDraft:
         Raises:
             TemplateError: the template cannot be expanded.
         """
+        from mcp_studio.call.copying.subject import subject_of
+
         ref = self.entry.ref
         uri = self.uri() if ref.kind in ("resource", "template") else ""
         value: Json = dict(self.strings()) if ref.kind == "prompt" else self.value

@@ -28,7 +28,7 @@ from mcp_studio.tui.panes.call import CallPane
 from mcp_studio.tui.panes.catalog import CatalogPane
 from mcp_studio.tui.panes.header import StudioHeader
 from mcp_studio.tui.panes.history import HistoryList
-from mcp_studio.tui.panes.inbox import InboxController
+from mcp_studio.tui.panes.inbox import InboxController, PassphraseAsker
 from mcp_studio.tui.panes.pane import Pane
 from mcp_studio.tui.panes.result import ResultPane
 from mcp_studio.tui.panes.servers import ServersPane
@@ -190,8 +190,6 @@ class MainScreen(Screen[None]):
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
-        from mcp_studio.tui.screens.secrets import PassphraseAsker
-
         self._answer_passphrases(PassphraseAsker(self.app).ask)
         self.app.studio.tasks.list_all()
         self.servers.begin()
@@ -306,11 +304,16 @@ class MainScreen(Screen[None]):
             self.call.fill(event.value, entry)
             self.go_to(self.call)
 
-    def on_task_list_result_requested(self, event: TaskList.ResultRequested) -> None:
-        ref = event.task.ref
-        if ref is not None and (entry := self.show_entry(ref)) is not None:
-            self.call.show_task(event.task, entry)
-            self.go_to(self.result)
+    def on_task_list_opened(self, event: TaskList.Opened) -> None:
+        from mcp_studio.tui.screens.activity import TaskDialog
+
+        def close(result: bool | None) -> None:
+            task, ref = self.app.studio.tasks.get(*event.task.key), event.task.ref
+            if result and task is not None and ref is not None and (entry := self.show_entry(ref)) is not None:
+                self.call.show_task(task, entry)
+                self.go_to(self.result)
+
+        self.app.push_screen(TaskDialog(event.task), close)
 
     def show_entry(self, ref: Ref) -> Entry | None:
         """Show an entry in the catalog and in the call pane; None if no server lists it."""

@@ -10,7 +10,8 @@ from mcp_studio.catalog.listing import Ref
 from mcp_studio.search import auto
 from mcp_studio.search.bm25 import Bm25
 from mcp_studio.search.method import Answer, Document, Query, Scored
-from mcp_studio.search.names import Matcher, Substring, row
+from mcp_studio.search.names import Matcher, row
+from mcp_studio.search.substring import Substring
 from tests.search.index_kit import Make, document, names
 
 TOOLS = [

@@ -15,7 +15,7 @@ from mcp_studio.call.load import Load
 from mcp_studio.config.model import ServerConfig, Source
 from mcp_studio.tui.form.editors import AreaEditor
 from mcp_studio.tui.panes.history import HistoryList, moment
-from mcp_studio.tui.panes.tasks import TaskDialog
+from mcp_studio.tui.screens.activity import TaskDialog
 from mcp_studio.tui.screens.approval import Approval
 from mcp_studio.tui.screens.calls import CopyAs, FillIn, PasteCall, SaveCall
 from mcp_studio.tui.screens.dialog import Choose, Confirm

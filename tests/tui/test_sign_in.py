@@ -9,7 +9,8 @@ from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import ServerConfig, Settings
 from mcp_studio.errors import ConfigError, StudioError
 from mcp_studio.paths import Paths
-from mcp_studio.tui.screens.secrets import Exchanges, Passphrase, PassphraseAsker, TokenView
+from mcp_studio.tui.panes.inbox import PassphraseAsker
+from mcp_studio.tui.screens.secrets import Exchanges, Passphrase, TokenView
 from mcp_studio.tui.screens.sign_in import SignInDialog, show_token, sign_in
 from tests.auth.signing import visit
 from tests.servers.auth_server import AuthServer

@@ -46,7 +46,7 @@ from mcp_studio.trace.postmortem import Ending, Mortem
 from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.call_draft import draft_of
 from mcp_studio.tui.main_screen import MainScreen
-from mcp_studio.tui.panes.tasks import TaskDialog
+from mcp_studio.tui.screens.activity import TaskDialog
 from mcp_studio.tui.screens.approval import Approval
 from mcp_studio.tui.screens.calls import SaveCall
 from mcp_studio.tui.screens.clients import FirstStart, ImportServers, ProjectTrust

@@ -1,7 +1,5 @@
 """The subject of a copy: a call, and the server that it would be made on."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Mapping, Sequence

@@ -3,8 +3,6 @@
 Pure; reads no bodies.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator

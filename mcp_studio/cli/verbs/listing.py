@@ -71,14 +71,15 @@ async def _page(studio: Studio, server: str, kind: EntryKind, cursor: str | None
     await ready(studio, server, out)
     page = await list_page(studio.manager.connection(server), kind, cursor)
     entries = salvage(server, kind, page.items)
-    out.data(*entry_rows(entries))
+    doubts = doubts_of(entries)
+    out.data(*entry_rows(entries, doubts))
     out.warn_of_list(server, kind, page.problem, page.hint.problem if page.hint else "", *problems_of(entries))
     if page.hint is not None:
         out.note(f"fresh for {page.hint.ttl:g} s, {page.hint.scope}")
     following = page.following
     out.note("this is the last page" if following is None else f"next page: --page={shlex.quote(following)}")
     hint = {"ttlMs": round(page.hint.ttl * 1000), "cacheScope": page.hint.scope} if page.hint else {}
-    found: list[Json] = [entry.as_json(doubts_of(entries)) for entry in entries]
+    found: list[Json] = [entry.as_json(doubts) for entry in entries]
     return out.done({kind + "s": found, "nextCursor": page.following, **hint})
 
 
@@ -92,7 +93,7 @@ async def _listed(studio: Studio, kinds: tuple[EntryKind, ...], out: Output) -> 
         _tell(studio, kind, out)
         if entries and len(kinds) > 1:
             out.data(f"{kind}s")
-        out.data(*entry_rows(entries, indent="  " * (len(kinds) > 1)))
+        out.data(*entry_rows(entries, doubts, indent="  " * (len(kinds) > 1)))
     error = errors.pop() if errors else None
     out.warn(*(one.message for one in errors))
     listings = [(kind, studio.catalog.listing(name, kind)) for kind in kinds for name in names]

@@ -1,7 +1,5 @@
 """The sessions in a folder: listing, finding, deleting and bounding them. No entries are read."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sqlite3

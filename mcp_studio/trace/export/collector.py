@@ -27,7 +27,7 @@ from mcp_studio.redact import Redactor
 from mcp_studio.trace.export.item import Item, Progress, Source, run
 from mcp_studio.trace.lint.rules import Finding
 from mcp_studio.trace.message import BY_HAND, LISTEN, Recording
-from mcp_studio.trace.statistics import BOUNDS, Durations, Target
+from mcp_studio.trace.statistics import BOUNDS, Durations, Meter
 from mcp_studio.trace.tree import parent_of
 
 if TYPE_CHECKING:
@@ -47,18 +47,6 @@ _TIME = 10.0
 _ANSWER = 64 * KB
 _IDS = ("traceId", "spanId", "parentSpanId")
 _EXCERPT = 300
-
-
-class Meter(NamedTuple):
-    """One metric of some servers, or of the tools, prompts and resources that were used."""
-
-    name: str
-    unit: str
-    about: str
-    counter: bool
-    """Whether the metric only grows."""
-    points: Sequence[tuple[Target, float | Durations]]
-    """The values; a target without a method is a whole server."""
 
 
 class Sent(NamedTuple):

@@ -1,7 +1,5 @@
 """The input of exports: entries by value, facts about the recording, and a thread beside the event loop."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import time

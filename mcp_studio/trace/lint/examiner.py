@@ -3,8 +3,6 @@
 An error of the SDK becomes the rule that describes it best. Of a union only the errors of the intended arm count.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

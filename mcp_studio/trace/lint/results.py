@@ -204,23 +204,26 @@ def _input_required(method: str, result: dict[str, Json], client: Json) -> Itera
 
 
 _ORDERS = (
-    r"(?is)\b(?:ignore|disregard|forget)\b.{0,40}\b(?:instructions?|rules|prompts?)\b"
-    r"|\bdo(?:n't| not) (?:tell|inform|mention|reveal|show)\b.{0,30}\b(?:user|person|human|anyone)\b"
-    r"|\bsystem prompt\b|<(?:important|system|secret|instructions?)>"
-    r"|\b(?:always|first|must)\b.{0,30}\b(?:read|send|include|pass)\b.{0,60}"
-    r"(?:~/|\.ssh|\.env\b|password|api key|credential)"
+    # Each alternative begins with a letter of its own, so that the engine looks for those: `\b` would cost four times.
+    rb"(?s)(?:ignore|disregard|forget)\b.{0,40}\b(?:instructions?|rules|prompts?)\b"
+    rb"|do(?:n't| not) (?:tell|inform|mention|reveal|show)\b.{0,30}\b(?:user|person|human|anyone)\b"
+    rb"|system prompt\b|<(?:important|system|secret|instructions?)>"
+    rb"|(?:always|first|must)\b.{0,30}\b(?:read|send|include|pass)\b.{0,60}"
+    rb"(?:~/|\.ssh|\.env\b|password|api key|credential)"
 )
-"""Phrases by which a text gives orders to a model, against the person who uses the model."""
+"""Phrases, in small letters, by which a text gives orders to a model, against the person who uses the model."""
 _TEXTS = ("title", "description", "inputSchema", "arguments")
 _READ = 20_000
-"""Characters of a definition that are checked."""
+"""Bytes of a definition that are checked."""
 
 
 def caution_of(definition: Mapping[str, Json]) -> str:
     """A sentence on suspicious texts in a definition, including its arguments; empty where there are none."""
-    text = dumps([definition.get(key) for key in _TEXTS]).decode("utf-8", "replace")[:_READ]
-    found = re.search(_ORDERS, text)
-    cautions = [f'its description gives orders to a model ("{" ".join(found[0].split())[:60]}")'] if found else []
-    if not text.isascii() and hidden_in(text):
+    # The `n` of an escaped line end would join the word behind it.
+    text = dumps([definition.get(key) for key in _TEXTS])[:_READ].replace(b"\\n", b" ")
+    found = re.search(_ORDERS, text.lower())
+    order = text[slice(*found.span())].decode("utf-8", "replace") if found else ""
+    cautions = [f'its description gives orders to a model ("{" ".join(order.split())[:60]}")'] if order else []
+    if not text.isascii() and hidden_in(text.decode("utf-8", "replace")):
         cautions.append("its description has characters that cannot be seen")
     return ", and ".join(cautions)

@@ -1,7 +1,5 @@
 """The rules of the lint, and findings: the problems of a message by these rules."""
 
-from __future__ import annotations
-
 import json
 from typing import Literal, NamedTuple
 

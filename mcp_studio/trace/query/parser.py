@@ -1,7 +1,5 @@
 """Reading a query."""
 
-from __future__ import annotations
-
 import fnmatch
 import operator
 import re

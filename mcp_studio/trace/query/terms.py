@@ -1,7 +1,5 @@
 """The terms of a query: tests of a recording's rows, by its columns and by the bodies of its entries."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

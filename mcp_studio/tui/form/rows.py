@@ -1,7 +1,5 @@
 """The rows of a form: a tree of fields, some parts open and some closed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Set
 from typing import Final, Literal, NamedTuple, cast
 

@@ -19,7 +19,7 @@ from textual.widgets import Input, Static, Tab, Tabs
 
 from mcp_studio.catalog.listing import KINDS, Entry, EntryKind, Ref
 from mcp_studio.jsontext import Json
-from mcp_studio.present import definition, servers, units
+from mcp_studio.present import connections, definition, units
 from mcp_studio.protocol.views import PromptView, ResourceView, ToolView
 from mcp_studio.safetext import safe
 from mcp_studio.search import names
@@ -305,7 +305,7 @@ class CatalogPane(Pane, scope="catalog"):
             elsewhere = ", ".join(f"{count:,} in {TITLES[kind][0]}" for kind, count in self._elsewhere(text).items())
             here = f"Nothing matches here{f', but {elsewhere}: enter goes there' if elsewhere else ''}."
             return f"{here} Esc ends the filter; {self.app.key_of('search')} searches everything."
-        return servers.empty_text(self.app.studio, self.kind, self.app.key_of("new_server"), self.server)
+        return connections.empty_text(self.app.studio, self.kind, self.app.key_of("new_server"), self.server)
 
     def _note(self, found: str, entries: Sequence[Entry]) -> None:
         changes = definition.change_counts([entry.change for entry in entries if entry.change])

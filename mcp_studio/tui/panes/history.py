@@ -23,7 +23,6 @@ from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.call_draft import CallDraft, draft_of
 from mcp_studio.tui.external import edit_file
-from mcp_studio.tui.screens.dialog import Choose, Confirm, Item
 from mcp_studio.tui.views.rows import Line, Piece, VirtualList, cut, glyphs, spread
 from mcp_studio.vault.base import beside
 
@@ -135,6 +134,8 @@ class SavedCalls:
 
     async def choose(self) -> None:
         """Choose one of all that are saved, and fill the form with it."""
+        from mcp_studio.tui.screens.dialog import Choose, Item
+
         calls, failed = await asyncio.to_thread(self.places.load)
         options: list[Item[SavedCall | str]] = [
             *(Item(one.name, one, f"{one.ref}   {one.description or one.where}") for one in calls),
@@ -196,6 +197,8 @@ class SavedCalls:
 
     async def _may_use_secrets(self, saved: SavedCall) -> bool:
         """Whether it may send secrets of this computer; a file of the project is asked about once."""
+        from mcp_studio.tui.screens.dialog import Confirm
+
         places = self.places
         if places.agreed(saved):
             return True
@@ -259,6 +262,8 @@ class SavedCalls:
 
     async def delete(self, saved: SavedCall) -> None:
         """Delete the file, after asking."""
+        from mcp_studio.tui.screens.dialog import Confirm
+
         title, text = f"Delete the saved call {saved.name}?", f"The file is deleted:\n{saved.file}"
         if await self.app.push_screen_wait(Confirm(title, text, "Delete", destroys=True)):
             await asyncio.to_thread(self.places.delete, saved)

@@ -28,11 +28,11 @@ from mcp_studio.tui.external import file_stem
 from mcp_studio.tui.panes.pane import Pane
 from mcp_studio.tui.views.json_view import JsonView, marks_of
 from mcp_studio.tui.views.rows import Findable, glyphs
-from mcp_studio.tui.views.table_view import Row, TableView
 
 if TYPE_CHECKING:
     from mcp_studio.tui.call_draft import CallDraft
     from mcp_studio.tui.views.content_view import Cards  # imports Markdown, for 30 ms and 3 MB
+    from mcp_studio.tui.views.table_view import Row
 
 _TABS = {"text": "Text", "structured": "Structured", "table": "Table", "query": "Query", "raw": "Raw", "diff": "Diff"}
 _PROBLEMS = 3
@@ -75,6 +75,8 @@ class ResultPane(Pane, scope="result"):
         self._outcome: CallOutcome | None = None
         self._before: Json = None
         """The result before the shown one; None if there is none."""
+        self._rows = ""
+        """What the shown table says of its rows; empty for other views."""
         self._drawn: object = None
         """What the view shows: the call, its violations, the tab, and whether text is rendered."""
         self._last: dict[str, tuple[Json, Json]] = {}
@@ -171,8 +173,9 @@ class ResultPane(Pane, scope="result"):
         self._drawn = drawn
         if self.has_focus_within and outcome is not None:  # the button that had the focus goes
             self.screen.set_focus(self.tabs_line)
+        self._rows = ""
         view = self._view(outcome) if shown else None
-        key, rows = self.app.key_of, view.summary if isinstance(view, TableView) else ""
+        key, rows = self.app.key_of, self._rows
         pinned = self._pinned if shown and self.tab == "query" else ""
         note = f"{rows} · {key('toggle_item')} sorts · {key('copy_as')} copies as CSV" if rows else pinned
         self.show_note(note)
@@ -194,7 +197,11 @@ class ResultPane(Pane, scope="result"):
             case "raw":
                 return Findable(JsonView(dumps(result)))
             case "table" if (rows := table_in(value)) is not None:
-                return TableView(rows)
+                from mcp_studio.tui.views.table_view import TableView
+
+                table = TableView(rows)
+                self._rows = table.summary
+                return table
             case "query":
                 found = JsonView()
                 self.run_worker(self._show_pinned(found, queried(result)), group="query", exclusive=True)

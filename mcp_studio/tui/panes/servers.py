@@ -16,7 +16,6 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input
 
-from mcp_studio.call.reload import Reloader
 from mcp_studio.call.saved import folders
 from mcp_studio.catalog.listing import KINDS
 from mcp_studio.config.model import ServerConfig, Untrusted
@@ -220,6 +219,8 @@ class ServersPane(Pane, scope="servers"):
 
     async def _reload(self, name: str, globs: tuple[str, ...]) -> None:
         """Restart a server whenever its files change, and say what differs. An earlier worker for it has ended."""
+        from mcp_studio.call.reload import Reloader
+
         studio = self.app.studio
         places = folders(studio.paths, Path.cwd(), studio.config.settings.calls)
         reloader = Reloader(studio.caller, places, name)

@@ -21,7 +21,6 @@ from mcp_studio.safetext import safe
 from mcp_studio.schema.place import remove
 from mcp_studio.tap.desk import RemoteGate
 from mcp_studio.tap.gate import Gate
-from mcp_studio.trace.diff import path_text
 from mcp_studio.trace.message import COMMENTED, MARKED, UNTIMED, Recording, WireMessage
 from mcp_studio.trace.postmortem import endings
 from mcp_studio.trace.statistics import Numbers
@@ -393,6 +392,8 @@ class TracePane(Pane, scope="trace"):
             value = remove(value, place) if place else {}
         self.post_message(self.FillRequested(self._ref(step), value))
         if hidden:
+            from mcp_studio.trace.diff import path_text
+
             names = ", ".join(safe(path_text(place), 60) for place in hidden[:3])
             self.app.say(f"Secrets are not recorded: enter {names}.")
 

@@ -2,8 +2,6 @@
 yes or no, or which of some options.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager

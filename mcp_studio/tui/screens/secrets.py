@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Iterable
-from concurrent.futures import CancelledError
 from typing import Any
 
 from textual import on, work
@@ -22,11 +20,9 @@ from mcp_studio.present import units
 from mcp_studio.present.accounts import account_rows, claim_rows
 from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
-from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.screens.dialog import Choice, Choose, Confirm, Dialog, Item, Parts, fact
 from mcp_studio.tui.views.rows import Findable, TextView, glyphs
 from mcp_studio.vault.base import beside
-from mcp_studio.vault.file import file_in
 from mcp_studio.vault.keyring import move
 
 _CLAIMS = 8_000
@@ -159,10 +155,6 @@ class Exchanges(Dialog[None]):
 
 _SHORTEST = 8
 """The least number of characters of a new passphrase."""
-_AGAIN = 20.0
-"""Seconds after an answer in which a second question means that the passphrase was wrong."""
-_REST = 10.0
-"""Seconds without a new question after the person gave no passphrase."""
 
 
 class Passphrase(Dialog[str]):
@@ -202,42 +194,6 @@ class Passphrase(Dialog[str]):
             self.dismiss(typed[0])
             return
         self.note(problem, "bad")
-
-
-class PassphraseAsker:
-    """Asks for the passphrase, one question at a time. It belongs to the app's loop; other threads call it."""
-
-    def __init__(self, app: StudioApp) -> None:
-        self._app = app
-        self._loop = asyncio.get_running_loop()
-        self._turn = asyncio.Lock()
-        self._answered = self._refused = -_REST
-
-    def ask(self, new: bool) -> str:
-        """Ask for the passphrase; empty if the person gave none."""
-        try:
-            return asyncio.run_coroutine_threadsafe(self._ask(new), self._loop).result()
-        except (CancelledError, RuntimeError):  # the app has ended meanwhile
-            return ""
-
-    async def _ask(self, new: bool) -> str:
-        async with self._turn:
-            now, file = time.monotonic(), file_in(self._app.studio.paths.state)
-            if new:
-                reason = f"Tokens and secrets will be stored in {file}, encrypted under the passphrase that you choose."
-            elif now - self._refused < _REST:
-                return ""
-            else:
-                again = "That was not the passphrase of the file. " if now - self._answered < _AGAIN else ""
-                reason = f"{again}Tokens and secrets are stored in {file}, which is encrypted. Its passphrase opens it."
-            done: asyncio.Future[str | None] = self._loop.create_future()
-            dialog = Passphrase(reason, new=new)
-            self._app.call_later(self._app.push_screen, dialog, lambda text: done.done() or done.set_result(text))
-            if text := await done:
-                self._answered = time.monotonic()
-            else:
-                self._refused = time.monotonic()
-            return text or ""
 
 
 async def offered(screen: Screen[Any], redactor: Redactor, servers: list[ServerConfig]) -> list[ServerConfig] | None:

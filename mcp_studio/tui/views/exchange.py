@@ -1,7 +1,5 @@
 """One exchange of a trace in tabs: timeline, request, response, HTTP, the server's output around it, findings."""
 
-from __future__ import annotations
-
 import re
 import time
 from bisect import bisect_left

@@ -1,7 +1,5 @@
 """The line for typing a query of the trace: offers completions, and says what is wrong and where."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 from collections import Counter
