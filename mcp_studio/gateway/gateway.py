@@ -42,7 +42,9 @@ _PATIENCE = 10.0
 _CHECKS = 10
 """Results of one tool that are compared with its outputSchema in a second: a check takes as long as a call."""
 _COUNTING = 2.0
-"""Seconds for counting at the end."""
+"""Seconds for counting tokens at the end."""
+_LOOKS = 100
+"""Times that counting messages lets others run; more than that wait for the next time."""
 _PARKED = 200
 """Calls that wait for clients of the stateless era to come back with answers."""
 
@@ -109,11 +111,18 @@ class Gateway:
         with suppress(UsageError):  # too many already wait
             self._counted = self._queue.submit(work)
 
-    def report(self) -> list[str]:
+    async def look(self) -> None:
+        """Count the new messages of the trace, a few milliseconds at a time, so that no client waits for it."""
+        for _ in range(_LOOKS):
+            if self.studio.numbers.look():
+                return
+            await asyncio.sleep(0)
+
+    async def report(self) -> list[str]:
         """What clients' models were given to read, in sentences; they are in the trace too."""
         with suppress(TimeoutError):
-            self._counted.result(_COUNTING)
-        self.studio.numbers.look(_COUNTING)
+            await asyncio.wait_for(asyncio.wrap_future(self._counted), _COUNTING)
+        await self.look()
         results = sum(one.result_tokens for one in metrics_of(self.studio.numbers, {}, {}))
         sentences = [
             f"{one.name} was given {one.read:,} tokens to find tools; all definitions, as often as it listed tools, "

@@ -141,7 +141,7 @@ async def _stdio(approved: bool, out: Teller, studio: Studio) -> int:
     try:
         await serve_stdio(server, studio.limits.message)
     finally:
-        out.note(*gateway.report())
+        out.note(*await gateway.report())
     return 0
 
 
@@ -158,7 +158,7 @@ async def _http(
     try:
         await http.serve(gateway, server, listening, tokens, ended, stateless=stateless)
     finally:
-        out.note(*gateway.report())
+        out.note(*await gateway.report())
     return 0
 
 
