@@ -44,7 +44,7 @@ _CHECKS = 10
 _COUNTING = 2.0
 """Seconds for counting tokens at the end."""
 _LOOKS = 100
-"""Times that counting messages lets others run; more than that wait for the next time."""
+"""Times that counting messages lets others run; what is left waits for the next time."""
 _PARKED = 200
 """Calls that wait for clients of the stateless era to come back with answers."""
 
@@ -53,12 +53,14 @@ class Gateway:
     """The parts that all transports of the gateway share.
 
     Args:
+        tell: prints sentences for a person.
         approved: whether calls that a rule would ask about are made without asking.
         alone: whether the gateway serves a single client, over standard input and output.
     """
 
-    def __init__(self, studio: Studio, *, approved: bool = False, alone: bool = False) -> None:
+    def __init__(self, studio: Studio, tell: Callable[..., None], *, approved: bool, alone: bool = False) -> None:
         self.studio = studio
+        self._tell = tell
         self.settings = studio.config.settings.gateway
         self.directory = Directory(studio.catalog, self.settings, search_tools())
         self.sessions = Sessions()
@@ -99,6 +101,8 @@ class Gateway:
         with suppress(TimeoutError):
             async with asyncio.timeout(_READY):
                 await asyncio.gather(*map(one, manager.names()))
+        errors = ((name, manager.status(name).error) for name in manager.names())
+        self._tell(*(f"{name} offers nothing yet: {error.message}" for name, error in errors if error))
 
     def count(self, client: Client, read: Iterable[Any], instead: Iterable[Any] = ()) -> None:
         """Count the tokens that a client got, and those of what it did not need to get, in a thread."""

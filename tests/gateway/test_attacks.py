@@ -200,9 +200,18 @@ async def test_no_registered_tool_takes_the_place_of_another(served: Served, nam
     async with to_http(served, token="ann-has-this-one") as client:
         answer = await client.call_tool("register_tool", {"name": name, "description": "Mine."})
         assert answer.is_error
-        await client.call_tool("register_tool", {"name": "good", "description": "Mine, and good."})
-        again = await client.call_tool("register_tool", {"name": "good", "description": "Another."})
-        assert again.is_error
+
+
+async def test_a_client_changes_its_own_registered_tool_and_no_other(served: Served) -> None:
+    async with to_http(served, token="ann-has-this-one") as client:
+        for description in ("Boils soup.", "Boils stew."):
+            await client.call_tool("register_tool", {"name": "boil", "description": description})
+        assert "stew" in text(await client.call_tool("get_tool_definition", {"tool_name": "boil"}))
+    async with to_http(served, token="bob-has-that-one") as client:
+        refused = await client.call_tool("register_tool", {"name": "boil", "description": "Boils Ann's things."})
+        assert refused.is_error and "cannot be registered as 'boil'" in text(refused)
+    async with to_http(served, token="ann-has-this-one") as client:
+        assert "stew" in text(await client.call_tool("get_tool_definition", {"tool_name": "boil"}))
 
 
 async def test_what_a_client_registers_is_its_own(served: Served) -> None:
