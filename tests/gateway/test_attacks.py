@@ -12,6 +12,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from tests.cli.kit import cli
 from tests.gateway.kit import Served, configured, on_http, raw, text, to_http
 
 TWO = """
@@ -257,3 +258,8 @@ async def test_nothing_that_servers_say_of_tools_acts_or_hides(tmp_path: Path) -
     assert "mcp__poison__" in listed
     for sign in ("\\u001b", "\\u200b", "\\u202e", "\\u0007", "\\udb40"):
         assert sign not in listed
+
+
+def test_a_mistake_in_the_settings_hides_everything_and_is_told() -> None:
+    done = cli("serve", "--config", str(configured('hiden = ["*.delete_*"]')))
+    assert "gateway.hiden: is not a known key" in done.err and "clients see nothing" in done.err
