@@ -36,7 +36,8 @@ async def _quick(client: Any) -> float:
 
 async def test_floods_and_deaths_of_servers_and_clients_that_do_not_read() -> None:
     servers: dict[str, Any] = {"good": raw("raw_server"), "flood": raw("raw_flood"), "frail": demo_stdio()}
-    with on_http(configured(ALL, **servers)) as served:
+    patient = "[limits]\ncall_idle = 300"  # the server answers one call after the other
+    with on_http(configured(ALL, patient, **servers)) as served:
         async with to_http(served) as quiet, to_http(served, era="legacy") as loud:
             await quiet.list_tools()
             usual = max([await _quick(quiet) for _ in range(10)])
