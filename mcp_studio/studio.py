@@ -55,7 +55,9 @@ CLIENT_INFO: dict[str, Json] = {"name": "mcp-studio", "title": "mcp-studio", "ve
 class Studio:
     """Connections, catalog, trace, inbox and calls; use it as `async with Studio.open(...) as studio`."""
 
-    def __init__(self, config: Config, paths: Paths, can_ask: bool, origin: str, browser: Browser | None) -> None:
+    def __init__(
+        self, config: Config, paths: Paths, can_ask: bool, origin: str, breakpoints: bool, browser: Browser | None
+    ) -> None:  # fmt: skip
         settings = config.settings
         self.config = config
         self.paths = paths
@@ -81,7 +83,7 @@ class Studio:
         self.manager = ConnectionManager(
             settings, inbox=self.inbox, rules=self.rules, catalog=self.catalog, trace=self.trace,
             redactor=self.redactor, can_ask=can_ask, client_info=CLIENT_INFO, spawn=self.spawn,
-            make_transport=make if origin == "command line" else partial(self.breakpoints.over, make),
+            make_transport=partial(self.breakpoints.over, make) if breakpoints else make,
             memories=Memories(paths.state / "servers", self.redactor.bytes),
         )  # fmt: skip
         self.signing.attach(self.manager)
@@ -105,25 +107,20 @@ class Studio:
     @classmethod
     @asynccontextmanager
     async def open(
-        cls,
-        config: Config,
-        paths: Paths,
-        *,
-        can_ask: bool,
-        origin: str = "",
-        browser: Browser | None = None,
-        headers: HeaderFunction | None = None,
-    ) -> AsyncGenerator[Studio]:
+        cls, config: Config, paths: Paths, *, can_ask: bool, origin: str = "", breakpoints: bool = False,
+        browser: Browser | None = None, headers: HeaderFunction | None = None,
+    ) -> AsyncGenerator[Studio]:  # fmt: skip
         """Start all enabled servers; on leaving, for whatever reason, close everything in a bounded time.
 
         Args:
             paths: the folders of memories, drafts and recorded sessions.
             can_ask: whether a person can answer what servers ask; otherwise no such capability is advertised.
             origin: the name of the front end in its recorded session; an empty name records nothing.
+            breakpoints: whether the messages of all connections pass `studio.breakpoints`, which costs each a little.
             browser: opens the page of a sign-in for the person.
             headers: returns headers for each request to a remote server, for rotating tokens and signed requests.
         """
-        studio = cls(config, paths, can_ask, origin, browser)
+        studio = cls(config, paths, can_ask, origin, breakpoints, browser)
         try:
             for server in config.servers.values():
                 studio.add(server, headers)
@@ -213,7 +210,7 @@ class Studio:
 
     @cached_property
     def breakpoints(self) -> Breakpoints:
-        """Breakpoints on the studio's own connections; those of a command line pass none, as nobody could set them."""
+        """Breakpoints on the studio's own connections, if it was opened with them."""
         return import_module("mcp_studio.tap.connection").Breakpoints(self.redactor, self.limits)
 
     async def open_raw(self, server: ServerConfig) -> RawConnection:

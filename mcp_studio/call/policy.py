@@ -190,7 +190,7 @@ class Policy:
             quiet, rule = tool is None or not tool.destructive, "destructive tools are asked about"
         else:
             quiet = trusted and tool is not None and tool.read_only
-            rule = "programs may call read-only tools of trusted servers"
+            rule = "programs need approval, except for read-only tools of trusted servers"
         return Judgement("allow", "no rule asks about it") if quiet else Judgement("ask", rule)
 
     def _fitting(self, shape: _Shape) -> list[_Candidate]:

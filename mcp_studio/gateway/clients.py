@@ -23,10 +23,6 @@ _SESSIONS = 1_000
 """Sessions of the handshake era that get notifications; the gateway forgets the oldest first."""
 
 
-class TooMany(StudioError):
-    """A client sends requests too often, or too many at once."""
-
-
 @record(eq=False)
 class Client:
     """One client, identified by its token; over standard input and output there is only one."""
@@ -54,12 +50,12 @@ class Client:
         """Count one request, from its arrival to the answer.
 
         Raises:
-            TooMany: the client may not be served now.
+            StudioError: the client has too many requests open, or sends them too often.
         """
         if self.open >= _OPEN:
-            raise TooMany(f"More than {_OPEN} requests of {self.name} are open at a time.")
+            raise StudioError(f"{self.name} has {_OPEN} open requests already; wait for one of them.")
         if self.calls and self.recent.too_often(self.name, self.calls):
-            raise TooMany(f"{self.name} asks for more than {self.calls:,} things a minute ([gateway] calls).")
+            raise StudioError(f"{self.name} sends more than {self.calls:,} requests a minute ([gateway] calls).")
         self.open += 1
         self.total += 1
         try:

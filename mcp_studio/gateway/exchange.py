@@ -16,18 +16,10 @@ from contextvars import ContextVar
 from hashlib import sha256
 from typing import Any, cast
 
+import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
-from mcp_types import (
-    ClientCapabilities,
-    CreateMessageRequest,
-    ElicitRequest,
-    ListRootsRequest,
-    LoggingMessageNotification,
-    LoggingMessageNotificationParams,
-    ServerRequest,
-)
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -164,7 +156,7 @@ class Exchange:
         level_of = self.session.level if self.session else "info"
         wanted = (self._ctx.meta or {}).get(META_LOG_LEVEL) if self.stateless else level_of
         if isinstance(wanted, str) and rank_of(level) >= rank_of(wanted):
-            self._logs.append((level or "info", logger, data))
+            self._logs.append((level or "info", safe(logger, 200), data))
             self._tell_soon()
 
     def ask(self, request: InputRequest, begins_anew: bool) -> bool:
@@ -224,27 +216,28 @@ class Exchange:
                 await session.report_progress(progress.done, progress.total, safe(progress.message) or None)
             while self._logs:
                 level, logger, data = self._logs.popleft()
-                params = LoggingMessageNotificationParams(level=cast("Any", level), data=data, logger=safe(logger, 200))
-                await session.send_notification(LoggingMessageNotification(params=params), self._ctx.request_id)
+                params = types.LoggingMessageNotificationParams(level=cast("Any", level), data=data, logger=logger)
+                await session.send_notification(types.LoggingMessageNotification(params=params), self._ctx.request_id)
 
     async def _ask(self, request: InputRequest) -> None:
         """Send a question to a client of the handshake era as a request."""
-        model = {"sampling": CreateMessageRequest, "roots": ListRootsRequest}.get(request.kind, ElicitRequest)
+        models = {"sampling": types.CreateMessageRequest, "roots": types.ListRootsRequest}
         metadata = ServerMessageMetadata(related_request_id=self._ctx.request_id)
         try:
             params = _params(request) | ({"_meta": self.related} if self.related else {})
-            question = model.model_validate({"method": _method(request), "params": params}, by_name=False)
+            raw = {"method": _method(request), "params": params}
+            question = models.get(request.kind, types.ElicitRequest).model_validate(raw, by_name=False)
             channel = self._ctx.session
-            result = await channel.send_request(cast("ServerRequest", question), _Answer, metadata=metadata)
+            result = await channel.send_request(cast("types.ServerRequest", question), _Answer, metadata=metadata)
         except (MCPError, ValidationError) as error:
             request.answer("decline", by=f"nobody answered: {safe(error, 200)}")
         else:
             _settle(request, cast("Json", result.model_dump()))
 
 
-def capabilities(ctx: Context) -> ClientCapabilities:
+def capabilities(ctx: Context) -> types.ClientCapabilities:
     """The capabilities that the client of a request declares."""
-    return ctx.session.client_capabilities or ClientCapabilities()
+    return ctx.session.client_capabilities or types.ClientCapabilities()
 
 
 def _method(request: InputRequest) -> str:

@@ -42,7 +42,9 @@ _PATIENCE = 10.0
 _CHECKS = 10
 """Results of one tool that are compared with its outputSchema in a second: a check takes as long as a call."""
 _COUNTING = 2.0
-"""Seconds for counting at the end."""
+"""Seconds for counting tokens at the end."""
+_LOOKS = 100
+"""Times that counting messages lets others run; what is left waits for the next time."""
 _PARKED = 200
 """Calls that wait for clients of the stateless era to come back with answers."""
 
@@ -51,12 +53,14 @@ class Gateway:
     """The parts that all transports of the gateway share.
 
     Args:
+        tell: prints sentences for a person.
         approved: whether calls that a rule would ask about are made without asking.
         alone: whether the gateway serves a single client, over standard input and output.
     """
 
-    def __init__(self, studio: Studio, *, approved: bool = False, alone: bool = False) -> None:
+    def __init__(self, studio: Studio, tell: Callable[..., None], *, approved: bool, alone: bool = False) -> None:
         self.studio = studio
+        self._tell = tell
         self.settings = studio.config.settings.gateway
         self.directory = Directory(studio.catalog, self.settings, search_tools())
         self.sessions = Sessions()
@@ -97,6 +101,8 @@ class Gateway:
         with suppress(TimeoutError):
             async with asyncio.timeout(_READY):
                 await asyncio.gather(*map(one, manager.names()))
+        errors = ((name, manager.status(name).error) for name in manager.names())
+        self._tell(*(f"{name} offers nothing yet: {error.message}" for name, error in errors if error))
 
     def count(self, client: Client, read: Iterable[Any], instead: Iterable[Any] = ()) -> None:
         """Count the tokens that a client got, and those of what it did not need to get, in a thread."""
@@ -109,11 +115,18 @@ class Gateway:
         with suppress(UsageError):  # too many already wait
             self._counted = self._queue.submit(work)
 
-    def report(self) -> list[str]:
+    async def look(self) -> None:
+        """Count the new messages of the trace, a few milliseconds at a time, so that no client waits for it."""
+        for _ in range(_LOOKS):
+            if self.studio.numbers.look():
+                return
+            await asyncio.sleep(0)
+
+    async def report(self) -> list[str]:
         """What clients' models were given to read, in sentences; they are in the trace too."""
         with suppress(TimeoutError):
-            self._counted.result(_COUNTING)
-        self.studio.numbers.look(_COUNTING)
+            await asyncio.wait_for(asyncio.wrap_future(self._counted), _COUNTING)
+        await self.look()
         results = sum(one.result_tokens for one in metrics_of(self.studio.numbers, {}, {}))
         sentences = [
             f"{one.name} was given {one.read:,} tokens to find tools; all definitions, as often as it listed tools, "

@@ -42,9 +42,6 @@ _HEAD_TIME = 5.0
 _READ_TIME = 30.0
 """Seconds in which a client must read what the gateway sends."""
 
-_COUNTING = 0.05
-"""Seconds that one request for metrics may spend on counting; the next one continues there."""
-
 Send = Callable[[Message], Awaitable[None]]
 Ended = Callable[[str], None]
 
@@ -111,7 +108,7 @@ class Guard:
             more = [(b"www-authenticate", b'Bearer realm="mcp-studio"')]
             return await say(send, 401, "A bearer token is needed.", more)
         if scope["path"] == "/metrics":
-            return await say(send, 200, self._metrics())
+            return await say(send, 200, await self._metrics())
         if scope["path"] != PATH:
             return await say(send, 404, f"There is nothing here; the server is at {PATH}.")
         length, seconds = headers.get("content-length", "0"), self._gateway.studio.limits.body
@@ -128,10 +125,10 @@ class Guard:
         if scope["method"] == "DELETE" and (session := headers.get("mcp-session-id")):
             self._ended(session)
 
-    def _metrics(self) -> str:
+    async def _metrics(self) -> str:
         """Metrics of the servers, as everywhere in the studio, and of the clients."""
         studio, clients = self._gateway.studio, self._gateway.clients
-        studio.numbers.look(_COUNTING)
+        await self._gateway.look()
         prices = studio.caller.prices(*studio.manager.names())
         lines = [*prometheus(meters_of(metrics_of(studio.numbers, prices, {})))]
         for name, kind, about, value in (

@@ -61,9 +61,10 @@ class OwnTools:
             UsageError: the arguments do not fit, or there is no such tool, category or method.
         """
         tool = search_tools()[name]
-        if wrong := errors(quick(build(tool["inputSchema"]), arguments)):
-            raise UsageError(f"{name}: {'; '.join(one.sentence for one in wrong)}")
         parts: dict[str, dict[str, Any]] = tool["inputSchema"]["properties"]
+        wrong = [one.sentence for one in errors(quick(build(tool["inputSchema"]), arguments))]
+        if wrong := [*wrong, *(f"{key[:80]!r} is none of its arguments" for key in arguments if key not in parts)]:
+            raise UsageError(f"{name}: {'; '.join(wrong)}")
         arguments = {key: part["default"] for key, part in parts.items() if "default" in part} | arguments
         client = self._gateway.client_of(ctx)
         if name != "call_tool":  # call_tool has to work even if the registry fails
@@ -84,7 +85,8 @@ class OwnTools:
             {**self._row(client, hit.record), "score": round(hit.score, 4), "why": str(safe(hit.why, _ABOUT))}
             for hit in found.hits
         ]
-        return _answer({"tools": rows, **({"note": found.note} if found.note else {})})
+        note = found.note or ("" if rows else "No tool matches. Use other words, or list_categories.")
+        return _answer({"tools": rows, **({"note": note} if note else {})})
 
     async def _definition(self, ctx: Context, client: Client, arguments: dict[str, Any]) -> dict[str, Any]:
         name = arguments["tool_name"]
@@ -126,15 +128,16 @@ class OwnTools:
         if not client.rules.register:
             raise UsageError("This client may not register tools.", hint="[gateway] register = true allows it.")
         taken = {one.lower() for one in (*search_tools(), *self._gateway.directory.offers("tool"))}
-        if not _NAME.fullmatch(name) or name.lower() in taken or name.lower().startswith("mcp__"):
-            hint = "Letters, digits, _ and - make a name, and it is none of a tool that there is."
+        mark, known = _mark(client), self._registry.get(name)
+        foreign = name.lower() in taken or name.lower().startswith("mcp__") or (known and mark not in known.tags)
+        if foreign or not _NAME.fullmatch(name):
+            hint = "A name has letters, digits, _ and -, begins with a letter, and no other tool has it."
             raise UsageError(f"A tool cannot be registered as {name[:80]!r}.", hint=hint)
         schema: dict[str, Json] = {"type": "object", **arguments.get("input_schema", {})}
         if schema["type"] != "object":
             raise UsageError(f"The input_schema of {name} has to be of type object.")
         if len(dumps(cast("Json", arguments))) > _LARGEST:
             raise UsageError(f"{name} is too large: more than {_LARGEST // 1024} KB.")
-        mark = _mark(client)
         if sum(mark in one.tags for one in self._registry.records()) >= _MOST:
             raise UsageError(f"More than {_MOST:,} tools are registered.")
         tags = (mark, *(tag for tag in arguments.get("tags", ()) if not tag.startswith(_CLIENT)))
@@ -142,7 +145,7 @@ class OwnTools:
             name, description=arguments["description"], tags=tags, category=arguments.get("category", ""),
             input_schema=schema, source="program",
         )  # fmt: skip
-        self._registry.add([record], replace_own=False)
+        self._registry.add([record], replace_own=known is not None)
         return _answer({"registered": name})
 
     # ------------------------------------------------------------------ what a client may know of

@@ -81,12 +81,9 @@ class Handlers:
             self._add(server, "completion/complete", types.CompleteRequestParams, self._complete)
 
     def _add(
-        self,
-        server: GatewayServer,
-        method: str,
-        params: type[ParamsT],
+        self, server: GatewayServer, method: str, params: type[ParamsT],
         handler: Callable[[Context, ParamsT], Awaitable[dict[str, Any]]],
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Register a handler of raw results, which are complete unless they say otherwise (resultType, 2026-07-28)."""
 
         async def answer(ctx: Context, values: ParamsT) -> HandlerResult:

@@ -136,19 +136,19 @@ def build(gateway: Gateway, key: bytes = b"", *, tasks: bool = True) -> tuple[Ga
 
 
 async def _stdio(approved: bool, out: Teller, studio: Studio) -> int:
-    gateway = Gateway(studio, approved=approved, alone=True)
+    gateway = Gateway(studio, out.note, approved=approved, alone=True)
     server, _ = build(gateway)
     try:
         await serve_stdio(server, studio.limits.message)
     finally:
-        out.note(*gateway.report())
+        out.note(*await gateway.report())
     return 0
 
 
 async def _http(
     approved: bool, token: str, stateless: bool, listening: socket.socket, out: Teller, studio: Studio
 ) -> int:
-    gateway = Gateway(studio, approved=approved)
+    gateway = Gateway(studio, out.note, approved=approved)
     tokens = {one.rules.token: one for one in gateway.clients if one.rules.token}
     tokens |= {token: gateway.client} if token else {}
     for known in tokens:
@@ -158,7 +158,7 @@ async def _http(
     try:
         await http.serve(gateway, server, listening, tokens, ended, stateless=stateless)
     finally:
-        out.note(*gateway.report())
+        out.note(*await gateway.report())
     return 0
 
 

@@ -112,9 +112,9 @@ async def _open(config: Config, paths: Paths) -> tuple[int, BaseException | None
 
     passphrases = Passphrases()
     keyring.ask_with(passphrases.ask)
-    browser = partial(open_page, browser=config.settings.browser)
+    page = partial(open_page, browser=config.settings.browser)
     try:
-        async with Studio.open(config, paths, can_ask=True, origin="studio", browser=browser) as studio:
+        async with Studio.open(config, paths, can_ask=True, origin="studio", breakpoints=True, browser=page) as studio:
             _log_to(paths.state / "mcp-studio.log", studio.redactor)
             await asyncio.sleep(0)  # servers start while Textual is imported
             from mcp_studio.tui.app import StudioApp

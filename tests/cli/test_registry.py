@@ -76,10 +76,10 @@ def test_the_settings_say_where_it_is_kept(home: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (("frob",), 2, "`registry frob` is not complete, or no action"),
-        (("tag", "x"), 2, "`registry tag x` is not complete"),
-        (("pin", "cold", "x"), 2, "not complete, or no action"),
-        (("search",), 2, "`registry search` is not complete"),
+        (("frob",), 2, "`registry frob` is no action, or an incomplete one"),
+        (("tag", "x"), 2, "`registry tag x` is no action, or an incomplete one"),
+        (("pin", "cold", "x"), 2, "no action, or an incomplete one"),
+        (("search",), 2, "`registry search` is no action, or an incomplete one"),
         (("show", "nothing"), 2, "The registry has no tool 'nothing'"),
         (("search", "nothing"), 1, "No tool was found for `nothing`"),
         (("search", "(", "--method", "regex"), 2, "This regex is wrong"),

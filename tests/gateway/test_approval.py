@@ -67,7 +67,7 @@ async def test_a_client_asks_so_often_and_not_more() -> None:
         await client.list_tools()
         results = [await client.call_tool("mcp__demo__list_books", {}) for _ in range(3)]
         assert [bool(result.is_error) for result in results] == [False, False, True]
-        assert "3 things a minute" in text(results[-1])
+        assert "3 requests a minute" in text(results[-1])
 
 
 async def test_every_call_is_in_a_recorded_session_and_in_the_account() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from tests.cli.kit import cli
 from tests.gateway.kit import Served, configured, on_http, raw, text, to_http
 
 TWO = """
@@ -200,9 +201,18 @@ async def test_no_registered_tool_takes_the_place_of_another(served: Served, nam
     async with to_http(served, token="ann-has-this-one") as client:
         answer = await client.call_tool("register_tool", {"name": name, "description": "Mine."})
         assert answer.is_error
-        await client.call_tool("register_tool", {"name": "good", "description": "Mine, and good."})
-        again = await client.call_tool("register_tool", {"name": "good", "description": "Another."})
-        assert again.is_error
+
+
+async def test_a_client_changes_its_own_registered_tool_and_no_other(served: Served) -> None:
+    async with to_http(served, token="ann-has-this-one") as client:
+        for description in ("Boils soup.", "Boils stew."):
+            await client.call_tool("register_tool", {"name": "boil", "description": description})
+        assert "stew" in text(await client.call_tool("get_tool_definition", {"tool_name": "boil"}))
+    async with to_http(served, token="bob-has-that-one") as client:
+        refused = await client.call_tool("register_tool", {"name": "boil", "description": "Boils Ann's things."})
+        assert refused.is_error and "cannot be registered as 'boil'" in text(refused)
+    async with to_http(served, token="ann-has-this-one") as client:
+        assert "stew" in text(await client.call_tool("get_tool_definition", {"tool_name": "boil"}))
 
 
 async def test_what_a_client_registers_is_its_own(served: Served) -> None:
@@ -248,3 +258,8 @@ async def test_nothing_that_servers_say_of_tools_acts_or_hides(tmp_path: Path) -
     assert "mcp__poison__" in listed
     for sign in ("\\u001b", "\\u200b", "\\u202e", "\\u0007", "\\udb40"):
         assert sign not in listed
+
+
+def test_a_mistake_in_the_settings_hides_everything_and_is_told() -> None:
+    done = cli("serve", "--config", str(configured('hiden = ["*.delete_*"]')))
+    assert "gateway.hiden: is not a known key" in done.err and "clients see nothing" in done.err

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
+import subprocess
 import time
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -14,9 +16,11 @@ import mcp_types as types
 import pytest
 from mcp.client import ClientRequestContext
 
-from tests.gateway.kit import configured, on_http, raw, text, to_http
+from mcp_studio.gateway.gateway import Gateway
+from tests.gateway.kit import argv, configured, environment, on_http, raw, text, to_http
 from tests.gateway.test_attacks import INITIALIZE, USUAL
 from tests.registry.kit import postgres
+from tests.studio_support import opened
 from tests.support import wait_until
 from tests.support_servers import demo_stdio
 
@@ -32,7 +36,8 @@ async def _quick(client: Any) -> float:
 
 async def test_floods_and_deaths_of_servers_and_clients_that_do_not_read() -> None:
     servers: dict[str, Any] = {"good": raw("raw_server"), "flood": raw("raw_flood"), "frail": demo_stdio()}
-    with on_http(configured(ALL, **servers)) as served:
+    patient = "[limits]\ncall_idle = 300"  # the server answers one call after the other
+    with on_http(configured(ALL, patient, **servers)) as served:
         async with to_http(served) as quiet, to_http(served, era="legacy") as loud:
             await quiet.list_tools()
             usual = max([await _quick(quiet) for _ in range(10)])
@@ -152,3 +157,32 @@ def listens(url: str) -> bool:
     parts = urlsplit(url)
     with socket.socket() as client:
         return client.connect_ex((parts.hostname, parts.port)) == 0
+
+
+def test_a_server_that_cannot_be_started_is_told_to_the_person(tmp_path: Path) -> None:
+    words = argv(configured(ALL, home=tmp_path, bad=[str(tmp_path / "missing")]), "--http", "0")
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, stdout=pipe, stderr=pipe, text=True, env=environment()) as process:
+        assert process.stderr is not None
+        try:
+            assert any("bad offers nothing yet: There is no file" in line for line in process.stderr)
+        finally:
+            process.terminate()
+
+
+async def test_counting_messages_holds_up_nobody() -> None:
+    async with opened() as studio:
+        gateway, turns = Gateway(studio, print, approved=True), 0
+        for number in range(20_000):
+            studio.trace.add("s", "in", "notification", b'{"jsonrpc":"2.0","method":"m"}', f"m/{number}")
+
+        async def other() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        running = asyncio.ensure_future(other())
+        await gateway.look()
+        running.cancel()
+        assert turns > 3

@@ -69,9 +69,13 @@ async def test_an_agent_finds_reads_and_calls_a_tool(era: str) -> None:
         kitchen = await _value(client, "list_tools_by_category", category="kitchen")
         assert [tool["name"] for tool in kitchen["tools"]] == ["brew_tea"]
 
+        nothing = await _value(client, "search_tools", query="zzzyx")
+        assert nothing["tools"] == [] and "No tool matches" in nothing["note"]
+
         for tool, arguments, said in (
             ("search_tools", {}, "query"),
             ("search_tools", {"query": "x", "limit": 0}, "limit"),
+            ("search_tools", {"query": "x", "method": "regex"}, "'method' is none of its arguments"),
             ("search_tools", {"query": "(", "search_method": "regex"}, "regex is wrong"),
             ("search_tools", {"query": "x", "search_method": "magic"}, "search_method"),
             ("get_tool_definition", {"tool_name": "raw.echo"}, "There is no tool"),

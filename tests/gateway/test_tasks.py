@@ -10,11 +10,21 @@ from mcp_studio.call.call import Succeeded
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import AnswerRule, Settings
 from mcp_studio.limits import Limits
-from tests.gateway.kit import argv, configured
+from tests.gateway.kit import argv, configured, on_stdio, raw
+from tests.gateway.kit import text as text_of
 from tests.studio_support import opened, stdio, text
 from tests.support import wait_until
 
 BIND = Ref("tool", "s", "mcp__demo__bind_edition")
+
+
+@pytest.mark.parametrize("era", ["legacy", "auto"])
+@pytest.mark.parametrize("upstream", [(), ("--modern",)])
+async def test_a_client_without_tasks_gets_the_result_of_a_tool_that_works_only_as_a_task(
+    era: str, upstream: tuple[str, ...]
+) -> None:
+    async with on_stdio(configured('mode = "all"', raw=raw("raw_tasks", *upstream)), era=era) as client:
+        assert text_of(await client.call_tool("mcp__raw__progress", {"text": "x"})) == "progress is done x"
 
 
 @pytest.mark.parametrize("era", ["legacy", "modern"])

@@ -163,7 +163,7 @@ async def on_stage(
     """
     whole = config or Config(settings or PATIENT, {server.name: server for server in servers})
     messages: list[Message] = []
-    async with Studio.open(whole, Paths.default(), can_ask=True, origin=origin) as studio:
+    async with Studio.open(whole, Paths.default(), can_ask=True, origin=origin, breakpoints=True) as studio:
         app = StudioApp(studio, MainScreen)
         async with app.run_test(size=size, notifications=True, message_hook=messages.append) as pilot:
             stage = Stage(studio, app, pilot, messages)

@@ -35,7 +35,6 @@ def run(out: Output) -> int:
     action, *words = options.words or ["list"]
     config, names = configured(out), options.values("--server")
     asks = action in _ASKING and not options.flag("--offline") and bool(config.servers or names)
-    config = select(config, names) if asks else config
 
     async def body(studio: Studio) -> int:
         if asks:
@@ -45,7 +44,7 @@ def run(out: Output) -> int:
             return await _search(studio.registry, " ".join(words), out)
         return _act(studio.registry, action, words, out)
 
-    return execute(config, out, body, answers=False, connects=asks)
+    return execute(select(config, names) if asks else config, out, body, answers=False, connects=asks)
 
 
 async def _search(registry: ToolRegistry, text: str, out: Output) -> int:
@@ -94,8 +93,8 @@ def _act(registry: ToolRegistry, action: str, words: Sequence[str], out: Output)
         case "copy", [place]:
             return _moved(copy(registry.storage, target := open_storage(place)), f"copied to {target.place}", out)
         case _:
-            hint = "mcp-studio registry --help says what each of them takes."
-            raise UsageError(f"`registry {' '.join((action, *words))}` is not complete, or no action.", hint=hint)
+            hint = "mcp-studio registry --help shows all actions, and what each takes."
+            raise UsageError(f"`registry {' '.join((action, *words))}` is no action, or an incomplete one.", hint=hint)
 
 
 def _moved(count: int, how: str, out: Output) -> int:
@@ -109,9 +108,8 @@ def _filter(options: Options) -> Any:
 
 
 def _tools(records: Sequence[ToolRecord], out: Output, empty: str = "") -> int:
-    rows = [_row(one) for one in records]
     heads = ("tool", "category", "tags", "pinned", "uses", "description")
-    return out.listing(rows, [one.as_json() for one in records], empty=empty, heads=heads)
+    return out.listing([*map(_row, records)], [one.as_json() for one in records], empty=empty, heads=heads)
 
 
 def _row(one: ToolRecord) -> tuple[str, ...]:

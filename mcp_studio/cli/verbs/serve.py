@@ -48,6 +48,8 @@ def run(out: Output, start: Callable[..., int]) -> int:
     if options.words:
         raise UsageError(f"`serve` takes no word `{options.words[0]}`.", hint="One server: --server NAME")
     config = targets.configured(out)
+    if config.settings.gateway.hidden == ("*",):
+        out.warn("clients see nothing: [gateway] hides everything, or has a mistake")
     if options.flag("--install"):
         return load("config").put(options.value("--install"), [_entry(options)], out)
     if not options.flag("--http") and sys.stdin.isatty():

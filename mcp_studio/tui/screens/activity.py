@@ -81,8 +81,7 @@ class Activity(Dialog[InputRequest | Call]):
     @on(VirtualList.Highlighted)
     def show_detail(self) -> None:
         """Show the whole text of the row, which may be cut."""
-        row = self.rows.row
-        text = f"{safe(row.title)}\n{safe(row.text)}" if row is not None and row.text else ""
+        text = f"{safe(row.title)}\n{safe(row.text)}" if (row := self.rows.row) is not None and row.text else ""
         self.query_one("#detail", Static).update(Content(text))
 
     @on(VirtualList.Chosen)
@@ -148,14 +147,17 @@ def _running(studio: Studio, key: str) -> Iterator[Row]:
     for task in studio.tasks.all():
         if task.followed and not task.done and task.key not in followed:
             title, old = f"{task.subject} in the background", units.seconds(time.time() - task.started)
-            cancel = partial(lambda key: studio.spawn(studio.tasks.cancel_noting(*key)), task.key)
-            yield Row(("task", *task.key), title, words(task, key), old, sign(task), None, cancel)
+            yield Row(task.key, title, words(task, key), old, sign(task), None, partial(_stop, studio, *task.key))
     for one in studio.manager.running:
         title, old = f"{one.server} {one.method} {one.target}".strip(), units.seconds(now - one.started)
         if one.method == LISTEN:
             yield Row(("running", id(one)), title, "listens for changes", old, (glyphs().dot, "dim"))
         elif not one.on_progress:  # else it belongs to a call above
             yield Row(("running", id(one)), title, _progress(one.progress), old, busy, None, one.cancel)
+
+
+def _stop(studio: Studio, server: str, task: str) -> None:
+    studio.spawn(studio.tasks.cancel_noting(server, task))
 
 
 def _progress(progress: Progress | None) -> str:
