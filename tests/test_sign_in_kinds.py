@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from mcp_studio.auth import fetch
 from mcp_studio.call.call import Succeeded
 from mcp_studio.config.model import Auth, ServerConfig, Settings, Tls
-from mcp_studio.limits import Limits
 from tests.servers.auth_resource import PATHS
 from tests.servers.auth_server import AuthServer, World
 from tests.sign_in_kit import signed_in, signing, until
@@ -149,46 +147,6 @@ def told(auth: Auth, world: World, private: str) -> Auth:
                            idp_id_token=world.issuer.identity)  # fmt: skip
         case _:
             return auth
-
-
-async def test_more_scopes_are_asked_for_together_with_the_old() -> None:
-    async with AuthServer() as world, signing(http(world.url)) as (studio, _):
-        await signed_in(studio)
-        for tool, scope in (("read_notes", "notes:read"), ("write_notes", "notes:write")):
-            running = asyncio.create_task(call(studio, tool, text="x"))
-            await answered(studio)
-            assert isinstance(await running, Succeeded)
-            assert scope in world.issuer.authorizations[-1]["scope"].split()
-        assert set(world.issuer.authorizations[-1]["scope"].split()) == {"mcp:tools", "notes:read", "notes:write"}
-
-
-async def test_a_scope_that_is_never_enough_is_asked_for_a_few_times_at_most() -> None:
-    async with AuthServer(withheld=("admin",)) as world, signing(http(world.url)) as (studio, visitor):
-        await signed_in(studio)
-        running = asyncio.create_task(call(studio, "purge"))
-        while not running.done():
-            await wait_until(lambda: studio.inbox.pending or running.done())
-            for question in studio.inbox.pending:
-                assert question.sign_in is not None
-                await until(question.sign_in())
-                await wait_until(lambda question=question: question not in studio.inbox.pending)
-        assert not isinstance(await running, Succeeded)
-        assert len(visitor.opened) <= 1 + Limits().step_ups
-
-
-async def test_another_authorization_server_means_another_client() -> None:
-    async with AuthServer("issuer-changes") as world, signing(http(world.url)) as (studio, _):
-        first, second = world.issuers
-        sign_in = await until(studio.signing.sign_in("s"), "choosing")
-        sign_in.choose(first.url)
-        assert (await until(sign_in)).state == "done"
-        known = set(first.clients)
-        world.migrate()
-        sign_in = await until(studio.signing.sign_in("s"))
-        assert sign_in.state == "done", sign_in.error
-        assert sign_in.account is not None and sign_in.account.issuer == second.url
-        assert known and not known & set(second.clients)
-        assert not any(name in repr(one) for name in known for one in world.seen("", "issuer2"))
 
 
 async def test_a_public_server_cannot_name_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -249,19 +249,6 @@ async def test_a_list_that_changed_is_read_again(era: str) -> None:
         await wait_until(lambda: studio.catalog.find(Ref("tool", "s", "grown")))
 
 
-async def test_a_server_that_dies_is_started_again_and_its_calls_are_lost() -> None:
-    async with opened(stdio(RAW)) as studio:
-        handle = studio.call_tool(Ref("tool", "s", "wait"), {"seconds": 30})
-        await wait_until(lambda: any(entry.method == "tools/call" for entry in studio.trace))
-        first = studio.manager.status("s").pid
-        os.kill(first, signal.SIGKILL)
-        outcome = await handle.wait()
-        assert isinstance(outcome, Lost) and outcome.sent and "SIGKILL" in outcome.error.message
-        await wait_until(lambda: studio.manager.status("s").state == "ready")
-        assert studio.manager.status("s").pid != first
-        assert text(await call(studio, "echo", text="again")) == "again"
-
-
 @pytest.mark.parametrize("state", ["ready", "stopping", "retrying", "failed"])
 async def test_a_call_on_a_server_that_has_ended_starts_it_again(state: str) -> None:
     settings = Settings(limits=replace(DEFAULT, restarts=0 if state == "failed" else 5))
@@ -342,12 +329,6 @@ def test_closing_ends_the_servers_even_with_calls_under_way() -> None:
     pid = run(go())
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
-
-
-async def test_stderr_is_kept_per_server() -> None:
-    async with opened(stdio(SDK)) as studio:
-        await call(studio, "stderr", text="complaint", lines=3)
-        await wait_until(lambda: tuple(studio.manager.supervisor("s").tap.stderr_lines)[-3:] == ("complaint",) * 3)
 
 
 async def test_a_secret_of_the_configuration_never_reaches_the_trace() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mcp_studio.config.model import Timeouts
-from mcp_studio.errors import ConnectionLost, ProtocolError
+from mcp_studio.errors import ConnectionLost
 from mcp_studio.jsontext import dumps
 from mcp_studio.transport import http_errors
 from mcp_studio.transport.http_errors import (
@@ -198,13 +198,6 @@ async def test_an_error_of_the_modern_era_is_an_answer_whatever_its_status(statu
         answer = await line.ask(modern(7, "tools/call", target="t"))
         assert answer["error"]["code"] == code and answer["error"].get("data") == data
         assert not line.box.failures and not line.box.ends
-
-
-def test_404_without_a_json_rpc_error_is_no_unknown_method() -> None:
-    error, _ = meet(body("nothing here", "404 Not Found", "text/plain"))
-    assert (
-        isinstance(error, HttpFailure) and not isinstance(error, ProtocolError) and "no MCP endpoint" in error.message
-    )
 
 
 async def test_an_event_of_more_than_one_mebibyte_arrives_whole() -> None:
