@@ -48,35 +48,17 @@ def answer_to(fault: str, *options: str, **more: Any) -> CallOutcome:
 # ---------------------------------------------------------------------- answers
 
 
-@pytest.mark.parametrize("modern", [(), ("--modern",)])
+BORNE = (
+    *("stray", "stray-flood", "crlf", "split-writes", "invalid-utf8", "lone-surrogate", "nul", "huge-number"),
+    *("duplicate-keys", "duplicate-response", "orphan-response", "string-id", "null-id-first", "batch", "no-jsonrpc"),
+    *("unknown-notification", "big-progress", "notification-flood", "list-changed-flood", "big-result"),
+    *("big-result-id-last", "unknown-content", "stderr-flood", "empty-result"),
+)
+ALSO_MODERN = ("stray", "string-id", "batch", "big-progress", "notification-flood", "big-result", "empty-result")
+
+
 @pytest.mark.parametrize(
-    "fault",
-    [
-        "stray",
-        "stray-flood",
-        "crlf",
-        "split-writes",
-        "invalid-utf8",
-        "lone-surrogate",
-        "nul",
-        "huge-number",
-        "duplicate-keys",
-        "duplicate-response",
-        "orphan-response",
-        "string-id",
-        "null-id-first",
-        "batch",
-        "no-jsonrpc",
-        "unknown-notification",
-        "big-progress",
-        "notification-flood",
-        "list-changed-flood",
-        "big-result",
-        "big-result-id-last",
-        "unknown-content",
-        "stderr-flood",
-        "empty-result",
-    ],
+    ("fault", "modern"), [*((one, ()) for one in BORNE), *((one, ("--modern",)) for one in ALSO_MODERN)]
 )
 def test_the_answer_arrives_in_spite_of(fault: str, modern: tuple[str, ...]) -> None:
     outcome = answer_to(fault, "--count", "2000", *modern)

@@ -44,7 +44,7 @@ QUESTIONS = [
 
 
 @given(histories, st.randoms(use_true_random=False))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_after_any_coming_and_going_answers_are_those_of_a_new_index(
     history: list[list[Document] | set[Ref]], chance: Random
 ) -> None:

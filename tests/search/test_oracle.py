@@ -22,7 +22,7 @@ texts = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6), min_s
 
 
 @given(texts, st.data())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_on_one_field_the_default_method_ranks_as_rank_bm25_does(corpus: list[list[str]], data: st.DataObject) -> None:
     rare = [word for word in WORDS if 2 * sum(word in text for text in corpus) < len(corpus)]  # idf above 0
     asked = data.draw(st.lists(st.sampled_from([*rare, "none"]), min_size=1, max_size=3, unique=True))

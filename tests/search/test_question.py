@@ -39,7 +39,7 @@ def weights(text: str, known: str, *, typing: bool = False) -> dict[str, float]:
 
 
 @given(st.text(max_size=400), st.booleans())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_any_question_asks_for_a_bounded_number_of_things(text: str, typing: bool) -> None:
     asked = read(text, Known("file search 文件 a"), typing)
     assert asked == read(text, Known("file search 文件 a"), typing)
