@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from mcp_studio.call.call import Cancelled, Lost, Succeeded
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import Timeouts
+from tests.servers.bridge import bridged
 from tests.servers.http_raw import RawServer
 from tests.studio_support import call, http, opened, text
 from tests.support import python_server, run, wait_until
@@ -102,3 +104,36 @@ def test_twenty_servers_on_one_url_connect_side_by_side() -> None:
 
     with http_server() as url:
         run(go(url))
+
+
+PLACES: Any = pytest.mark.parametrize(
+    ("kind", "era"), [("sse", "auto"), ("websocket", "legacy"), ("websocket", "modern")]
+)
+
+
+@PLACES
+async def test_a_question_of_the_server_is_put_and_its_answer_arrives(kind: Any, era: Any) -> None:
+    async with (
+        bridged(python_server("sdk_everything"), kind) as url,
+        opened(http(url, transport=kind, era=era)) as studio,
+    ):
+        handle = studio.call_tool(Ref("tool", "s", "ask"), {})
+        await wait_until(lambda: studio.inbox.pending or handle.outcome)
+        studio.inbox.pending[0].answer("accept", {"name": "Ada", "age": 36})
+        assert text(await handle.wait()).startswith("Ada, 36")
+
+
+@PLACES
+async def test_a_call_is_cancelled_at_the_server_and_the_others_go_on(kind: Any, era: Any) -> None:
+    async with (
+        bridged(python_server("sdk_everything"), kind) as url,
+        opened(http(url, transport=kind, era=era)) as studio,
+    ):
+        short = studio.call_tool(Ref("tool", "s", "slow"), {"seconds": 0.5})
+        long = studio.call_tool(Ref("tool", "s", "slow"), {"seconds": 30})
+        await wait_until(lambda: long.progress)
+        long.cancel()
+        assert isinstance(await long.wait(), Cancelled)
+        assert text(await short.wait()) == "done"
+        assert text(await call(studio, "echo", text="on")) == "on"
+        assert any(b"notifications/cancelled" in entry.body for entry in studio.trace if entry.direction == "out")

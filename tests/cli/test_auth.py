@@ -6,14 +6,19 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import AsyncMock
 
 import pytest
 
 from mcp_studio.auth.store import GrantStore
+from mcp_studio.cli.verbs.doctor import remote
+from mcp_studio.config.model import Auth, ServerConfig
 from mcp_studio.errors import VaultRefused
 from mcp_studio.paths import Paths
+from mcp_studio.redact import Redactor
+from mcp_studio.session.state import Status
 from mcp_studio.vault import oskeyring
 from mcp_studio.vault.file import FileVault
 from tests.cli.kit import Cli, Done, ends_at
@@ -364,3 +369,15 @@ def test_doctor_tells_of_sign_in_and_of_certificates_that_are_not_checked(world:
     configured(world, more="[servers.mine.tls]\ninsecure = true\n")
     assert cli("doctor", "mine", "--json").json["result"][0]["insecure"] is True
     assert "INSECURE" in cli("list", "servers").out and "INSECURE" in cli("config").out
+
+
+@pytest.mark.parametrize(
+    "kind, words",
+    [("", "nobody is: mcp-studio auth login "), ("client_credentials", "by itself (client_credentials)")],
+)
+async def test_nobody_is_told_to_sign_in_where_nobody_can(kind: Any, words: str) -> None:
+    server = ServerConfig("one", url="https://one.example/mcp", auth=Auth(kind=kind))
+    signing = SimpleNamespace(account=AsyncMock(return_value=None))
+    studio: Any = SimpleNamespace(signing=signing, redactor=Redactor())
+    facts = await remote(studio, server, Status("one", "needs_auth"))
+    assert words in facts["access"] and facts["signIn"] == {"signedIn": False}

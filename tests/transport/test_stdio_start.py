@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ConnectionLost, Unreachable
+from mcp_studio.transport.guard import child_environment
 from tests.support import run
 from tests.transport.stdio_kit import Ear, faulty, message, opened, python, transport
 
@@ -137,3 +139,24 @@ async def test_a_shell_that_finds_no_command_tells_127() -> None:
 async def test_a_signal_is_told_by_name() -> None:
     async with opened(python("os.kill(os.getpid(), 11)")) as (_, ear):
         assert (await ear.the_end()).message == "it was ended by SIGSEGV."
+
+
+OURS = {"HOME": "/home/me", "PATH": "/bin", "TERM": "xterm", "SECRET": "s3cr3t", "LANG": "C", "USER": "() { evil; }"}
+
+
+def test_only_the_harmless_variables_are_passed_on() -> None:
+    got = child_environment(ServerConfig("a"), OURS)
+    assert {"HOME": "/home/me", "PATH": "/bin", "TERM": "xterm"}.items() <= got.items()
+    assert "SECRET" not in got
+    assert "LANG" not in got
+
+
+def test_a_shell_function_is_never_passed_on() -> None:
+    assert "USER" not in child_environment(ServerConfig("a", inherit_env=("USER",)), OURS)
+
+
+def test_an_entry_can_inherit_and_set_variables() -> None:
+    config = ServerConfig("a", env={"TERM": "dumb", "NEW": ""}, inherit_env=("SECRET", "MISSING"))
+    got = child_environment(config, OURS)
+    assert (got["TERM"], got["NEW"], got["SECRET"]) == ("dumb", "", "s3cr3t")
+    assert "MISSING" not in got

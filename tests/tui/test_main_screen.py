@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+from textual.geometry import Region
 from textual.widgets import Button, Input, Select, Tab
 
 from mcp_studio.call.call import Succeeded
 from mcp_studio.config.model import Settings
+from mcp_studio.tui.run import boxes
 from mcp_studio.tui.screens.dialog import Confirm
 from mcp_studio.tui.screens.search import Search
 from mcp_studio.tui.screens.studio import Help, Jump, ThemePicker
@@ -277,3 +279,17 @@ async def test_the_filter_opens_where_its_key_comes_at_once_after_that_of_its_pa
         stage.main.set_focus(stage.main.call.button)
         await stage.burst("2", "/")
         await stage.until(lambda: stage.main.catalog.filter.has_focus, "the filter has the focus")
+
+
+@pytest.mark.parametrize("size", [(40, 12), (80, 24), (120, 35), (143, 51), (200, 60)])
+async def test_the_first_frame_agrees_with_the_panes(size: tuple[int, int]) -> None:
+    async with on_stage(size=size) as stage:
+        main = stage.main
+        groups = [main.servers, main.catalog], [main.call, main.result], [main.trace]
+        regions = [[pane.region for pane in group if pane.region] for group in groups]
+        assert [Region(*box) for box in boxes(*size)] == [Region.from_union(group) for group in regions if group]
+
+
+@pytest.mark.parametrize("size", [(39, 40), (120, 9)])
+def test_a_tiny_terminal_gets_no_borders(size: tuple[int, int]) -> None:
+    assert boxes(*size) == []
