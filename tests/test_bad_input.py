@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sys
 from pathlib import Path
 
 import pytest
@@ -70,24 +69,6 @@ def test_a_config_that_cannot_be_read_is_named_with_the_place(home: Path, text: 
 
 
 # The studio
-
-
-@pytest.mark.parametrize(
-    ("target", "said"),
-    [
-        (["http://127.0.0.1:9/mcp"], r"Nothing answers at(.|\n)*127.0.0.1:9"),
-        (["--", sys.executable, "-c", "import sys; sys.exit('no licence')"], "no licence"),
-    ],
-)  # fmt: skip
-def test_a_server_that_cannot_be_had_is_told_on_a_screen_that_works(target: list[str], said: str) -> None:
-    with studio(*target) as walker:
-        walker.shows("✗ target|◐ target", "✗1|◐1")
-        walker.go("1", "Details")
-        walker.go("enter", said, "Copy all")
-        walker.go("esc", gone="Copy all")
-        walker.go("f1", "─ Help: ")
-        walker.go("esc", gone="─ Help: ")
-        assert walker.leave() == 0
 
 
 def about(walker: Walker, *shown: str) -> None:

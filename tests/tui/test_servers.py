@@ -80,8 +80,7 @@ def in_memory() -> Iterator[None]:
     keyring.use("keyring", Paths.default().state)
 
 
-@pytest.mark.parametrize("key", ["r", "space"])
-async def test_what_a_failed_server_offered_leaves_the_catalog_and_one_key_brings_it_back(home: Path, key: str) -> None:
+async def test_what_a_failed_server_offered_leaves_the_catalog_and_one_key_brings_it_back(home: Path) -> None:
     broken, run = home / "broken", "os.execv(sys.argv[1], sys.argv[1:])"
     code = f"import os, sys; os.path.exists({str(broken)!r}) and sys.exit(3); {run}"
     server = stdio([sys.executable, "-c", code, *python_server("raw_server")], "frail")
@@ -94,7 +93,7 @@ async def test_what_a_failed_server_offered_leaves_the_catalog_and_one_key_bring
         await stage.shows("✗ frail")
         await stage.hides("r echo")
         broken.unlink()
-        await stage.press("1", key)
+        await stage.press("1", "space")
         await stage.shows("● frail", "r echo")
 
 
@@ -436,23 +435,6 @@ async def test_servers_are_written_to_another_client_after_the_change_is_seen(
         await stage.press("tab", "space")
         await stage.shows("is not valid JSON", "It is unchanged")
         assert len([*file.parent.glob("*")]) == 2
-
-
-async def test_hostile_words_of_a_server_are_only_shown() -> None:
-    hostile = "[@click=app.quit]x[/]\x1b[31m\u202e"
-    poison = stdio(python_server("raw_poison"), f"bad{hostile}")
-    entry = ServerConfig("named", "no-such", (hostile,), env={hostile: "x"}, group=hostile)
-    async with on_stage(poison, entry, size=(140, 40)) as stage:
-        await stage.shows(r"bad\[@click=app.quit\]x")
-        await stage.press("1", "enter")
-        await stage.dialog(ServerDetails)
-        await stage.shows(r"\[@click=app.quit\]", "FORGED")
-        await stage.press("escape", "j", "e")
-        await stage.dialog(ServerForm)
-        await stage.shows(r"\[@click=app.quit\]")
-        await stage.press("ctrl+j")
-        await stage.shows("no spaces in it|not|✗")
-        assert "\x1b" not in stage.text and "\u202e" not in stage.text
 
 
 @pytest.mark.parametrize(
