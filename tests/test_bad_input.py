@@ -7,8 +7,6 @@ import os
 import signal
 from pathlib import Path
 
-import pytest
-
 from tests.cli.kit import cli
 from tests.support import python_server
 from tests.transport.stdio_kit import below
@@ -35,37 +33,6 @@ def configure(home: Path, text: str) -> Path:
 
 
 # The command line
-
-
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        ('[servers.bad]\ncomand = "x"\n', "servers.bad.comand: is not a known key. Did you mean `command`?"),
-        ("[servers.bad]\ncommand = 5\n", "servers.bad.command: must be a string"),
-        ('[servers.bad]\ncommand = "x"\nurl = "http://x"\n', "servers.bad: has both a command and a url"),
-        ('[servers.bad]\nurl = "ftp://x"\n', "servers.bad.url: `ftp://x`"),
-        ("[servers.bad]\n", "servers.bad: has neither"),
-        ('[servers.bad]\ncommand = "${NO_SUCH_NAME}"\n', "the environment variable NO_SUCH_NAME is not set"),
-        ('[limits]\nconect = 3\n', "limits.conect: is not a known key. Did you mean `connect`?"),
-        ('[limits]\nconnect = "soon"\n', "limits.connect: must be a number"),
-        ("[thme]\n", "thme: is not a known key. Did you mean `theme`?"),
-    ],
-)  # fmt: skip
-def test_one_bad_entry_costs_only_itself(home: Path, more: str, said: str) -> None:
-    file = configure(home, GOOD + more)
-    code, output, error = run("call", "good.echo", "text=hi")
-    assert (code, output) == (0, "hi\n")
-    assert f"{file}: " in error and said in error
-    code, output, _ = run("config")
-    assert code == 2 and "good" in output
-
-
-@pytest.mark.parametrize("text", ["[servers.good\n", "a = 1\na = 2\n", "\udcff"])
-def test_a_config_that_cannot_be_read_is_named_with_the_place(home: Path, text: str) -> None:
-    file = configure(home, "")
-    file.write_bytes(text.encode("utf-8", "surrogateescape"))
-    code, output, error = run("list", "tools")
-    assert (code, output) == (2, "") and str(file) in error and "It is not " in error
 
 
 # The studio

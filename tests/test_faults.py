@@ -142,12 +142,6 @@ def test_a_flood_of_requests_from_the_server_is_refused_within_bounds() -> None:
     on("server-requests", act, "--count", "500")
 
 
-@pytest.mark.parametrize(("fault", "words"), [("exits-mid-call", "7"), ("killed-mid-call", "SIGKILL")])
-def test_a_server_that_dies_in_a_call_loses_it_with_the_reason(fault: str, words: str) -> None:
-    outcome = answer_to(fault)
-    assert isinstance(outcome, Lost) and words in outcome.error.message
-
-
 # ---------------------------------------------------------------------- starting and negotiating
 
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from mcp_studio.call.call import Cancelled, Lost, Succeeded
+from mcp_studio.call.call import Cancelled, Succeeded
 from mcp_studio.catalog.listing import Ref
-from mcp_studio.config.model import Timeouts
 from tests.servers.bridge import bridged
 from tests.servers.http_raw import RawServer
 from tests.studio_support import call, http, opened, text
 from tests.support import python_server, run, wait_until
-from tests.support_servers import http_server, running
+from tests.support_servers import http_server
 
 
 def test_a_server_that_wants_a_token_says_so_and_takes_it_from_a_header() -> None:
@@ -58,26 +56,6 @@ def test_several_calls_run_at_once_and_one_is_cancelled_alone(era: str) -> None:
 
     with http_server() as url:
         run(go(url))
-
-
-@pytest.mark.parametrize("era", ["legacy", "modern"])
-def test_a_server_that_is_killed_loses_its_calls_with_a_reason(era: str) -> None:
-    async def go(url: str, kill: Callable[[], None]) -> None:
-        async with opened(http(url, era=era, timeouts=Timeouts(idle=60))) as studio:
-            handle = studio.call_tool(Ref("tool", "s", "slow"), {"seconds": 30})
-            await wait_until(lambda: handle.progress)
-            kill()
-            outcome = await handle.wait()
-            assert isinstance(outcome, Lost), outcome
-            assert isinstance(await call(studio, "echo", text="x"), Lost)
-
-    with running(python_server("sdk_everything", "--http")) as server:
-
-        def kill() -> None:
-            server.process.kill()
-            server.process.wait()
-
-        run(go(server.url, kill))
 
 
 def test_elicitation_over_http_in_both_eras() -> None:
