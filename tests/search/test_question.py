@@ -52,7 +52,7 @@ def test_the_longest_questions_take_moments() -> None:
     for text in ("x" * 100_000, "the file " * 20_000, "文件" * 50_000, '"' * 100_000, "a@" * 50_000, "/" * 100_000):
         start = process_time()
         read(text, Known("file 文件"), typing=True)
-        assert process_time() - start < 0.5, text[:10]
+        assert process_time() - start < 2, text[:10]
 
 
 def test_words_that_tell_nothing_are_left_out_unless_there_are_no_others() -> None:
