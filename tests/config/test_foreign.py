@@ -9,7 +9,7 @@ import pytest
 
 from mcp_studio.config.importers import read_document
 from mcp_studio.config.load import written
-from mcp_studio.config.model import Auth, Problem, ServerConfig, Source
+from mcp_studio.config.model import Auth, Problem, Source
 from mcp_studio.config.table import loads_lenient
 from mcp_studio.jsontext import Json, JsonProblem
 from mcp_studio.paths import Paths
@@ -184,15 +184,6 @@ def test_a_name_with_half_a_character_costs_only_its_entry(tmp_path: Path) -> No
 def test_further_shapes(tmp_path: Path, text: str, command: str, args: tuple[str, ...]) -> None:
     server = load_file(tmp_path / "x.json", text).servers["s"]
     assert (server.command, server.args, server.url) == (command, args, "")
-
-
-LOCAL = ServerConfig("s", command="x", args=("y",), env={"A": "${B}"})
-CODEX_REMOTE = """[mcp_servers.s]
-url = "https://h/mcp"
-http_headers = { X = "1" }
-env_http_headers = { Y = "B" }
-bearer_token_env_var = "T"
-"""
 
 
 @pytest.mark.parametrize(
