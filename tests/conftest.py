@@ -87,7 +87,7 @@ settings.load_profile("studio")
 
 LONG = (
     *("any_terminal", "attacks", "bundled", "conformance", "hostile_asking", "hostile_failures"),
-    *("sign_in_real", "stdio_faults"),
+    "sign_in_real",
 )
 """Test files that take long although they are small."""
 
