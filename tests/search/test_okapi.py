@@ -69,7 +69,7 @@ def test_a_word_that_is_being_typed_finds_what_begins_so() -> None:
     assert names(engine(), "wea") == []
 
 
-@pytest.mark.parametrize("text", ["file " * 20_000, "\0\ud800\u202e🙂", "f" * 100_000])
+@pytest.mark.parametrize("text", ["file " * 20_000, "\0\ud800\u202e🙂", "f" * 100_000], ids=["words", "odd", "long"])
 def test_questions_are_bounded(text: str) -> None:
     found = engine().search(Query(text))
     assert found.total in (0, 2)

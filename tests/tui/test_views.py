@@ -218,6 +218,7 @@ def test_bytes_that_are_no_json_are_borne(pieces: list[bytes]) -> None:
         (b"[" + b" " * 200_000 + b"1,2]", 2), (b'["' + b"\\\\" * 100_000 + b'",2]', 2),
         (b"[1,", -1), (b'["abc', -1), (b"[[[", -1), (b'{"a":', -1), (b'["' + b"x" * 100_000 + b"\\", -1),
     ],
+    ids=lambda one: str(one)[:40],
 )  # fmt: skip
 def test_children_are_counted_at_every_size_and_what_ends_too_soon_says_so(data: bytes, count: int) -> None:
     """A count of -1 is one child in a text that ends too soon."""
@@ -496,6 +497,7 @@ async def test_a_small_table_shows_numbers_right_and_foreign_text_safe() -> None
         ("# a comment\nimport os\n\ndef f(**kw): ...\n", "", False), ("# a comment\nkey:\n- one\n- two\n", "", False),
         ("# Title\n\nsome **bold** words", "text/x-python", False), ("# T\n\n**bold** " * 9_000, "", False),
     ],
+    ids=lambda one: str(one)[:40],
 )  # fmt: skip
 def test_text_is_rendered_where_it_is_called_markdown_or_looks_so(text: str, mime: str, rendered: bool) -> None:
     block = Block("text", text, mime)
