@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import json
 import secrets
-import time
 from http.client import HTTPConnection
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
 
-from mcp_studio.catalog.listing import Ref
-from tests.servers.auth_manners import MANNERS
 from tests.servers.auth_proofs import challenge_of
-from tests.servers.auth_resource import PATHS
 from tests.servers.auth_server import World, threaded
-from tests.studio_support import call, opened, text
-from tests.studio_support import http as http_config
-from tests.support import run
 
 BACK = "http://127.0.0.1:1/callback"
 
@@ -112,24 +105,6 @@ def test_a_code_is_good_for_once() -> None:
         assert listed(world, answer.json["access_token"]).status == 401, "what it gave ends too"
 
 
-@pytest.mark.parametrize("path", PATHS)
-def test_every_transport_is_protected_and_speaks(path: str) -> None:
-    async def scenario(world: World) -> None:
-        token = signed_in(world, path)[1].json["access_token"]
-        kind = {"/sse": "sse"}.get(path, "")
-        config = http_config(world.at(path), headers={"Authorization": f"Bearer {token}"}, transport=kind)
-        async with opened(config) as studio:
-            assert studio.manager.status("s").state == "ready", studio.manager.status("s")
-            begun = time.monotonic()
-            calls = [studio.call_tool(Ref("tool", "s", "wait"), {"seconds": 0.3}, approved=True) for _ in range(20)]
-            assert [text(await one.wait()) for one in calls] == ["waited"] * 20
-            assert time.monotonic() - begun < 20 * 0.3, "side by side"
-            assert "client-" in text(await call(studio, "whoami"))
-
-    with threaded() as world:
-        run(scenario(world))
-
-
 def test_a_tool_may_want_another_scope() -> None:
     with threaded() as world:
         token = signed_in(world)[1].json["access_token"]
@@ -138,14 +113,3 @@ def test_a_tool_may_want_another_scope() -> None:
         assert refused.status == 403
         assert 'error="insufficient_scope"' in refused.headers["www-authenticate"]
         assert 'scope="notes:write"' in refused.headers["www-authenticate"]
-
-
-@pytest.mark.parametrize("name", MANNERS)
-def test_every_misbehaviour_can_be_had_by_its_name(name: str) -> None:
-    quiet = ("silent", "slow", "endless", "huge", "hops", "loop")
-    with threaded(name) as world:
-        challenged = ask(world.url, "POST", "{}")
-        assert challenged.status in (401, 307)
-        if not any(word in name for word in quiet):
-            assert ask(world.origin + "/.well-known/oauth-protected-resource/mcp").status
-            assert ask(world.issuer.origin + "/.well-known/oauth-authorization-server").status

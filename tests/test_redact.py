@@ -260,7 +260,7 @@ def test_hostile_repetition_stays_linear(piece: bytes) -> None:
         PLAIN.bytes(data)
         return time.process_time() - start
 
-    small, large = min(cost(20_000) for _ in range(3)), cost(400_000)
+    small, large = min(cost(10_000) for _ in range(3)), cost(200_000)
     assert large < 20 * small * 4 + 0.05
 
 

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import jwt
 import pytest
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from mcp_studio.auth import fetch
 from mcp_studio.call.call import Succeeded
-from mcp_studio.config.model import Auth, ServerConfig, Settings, Tls
-from mcp_studio.limits import Limits
+from mcp_studio.config.model import ServerConfig, Settings, Tls
 from tests.servers.auth_resource import PATHS
 from tests.servers.auth_server import AuthServer, World
 from tests.sign_in_kit import signed_in, signing, until
@@ -23,7 +17,6 @@ from tests.studio_support import call, http, text
 from tests.support import wait_until
 from tests.transport.test_edge_tls import certificate
 
-SECRET = "robot-secret-0123456789"
 WAYS: dict[str, dict[str, Any]] = {
     "as it is meant": {},
     "opaque tokens": {"opaque": True},
@@ -57,19 +50,17 @@ WAYS: dict[str, dict[str, Any]] = {
 DOCUMENT = Settings(secrets="memory", client_metadata_url="https://studio.example/client.json")
 
 
-async def use(world: World, server: ServerConfig, *, opened: int = 1) -> None:
-    """Sign in, call, be refused and renew, call again; with a browser once, or never."""
+async def use(world: World, server: ServerConfig) -> None:
+    """Sign in, call, be refused and renew, call again; with a browser once."""
     async with signing(server, settings=DOCUMENT) as (studio, visitor):
-        if opened and studio.manager.status("s").state == "ready":
+        if studio.manager.status("s").state == "ready":
             await answered(studio)  # the handshake is open, the lists are not
-        elif studio.manager.status("s").state == "ready":
-            await studio.manager.listed("s")
         else:
             await signed_in(studio)
         assert "client" in text(await call(studio, "whoami"))
         world.expire()
         assert isinstance(await call(studio, "whoami"), Succeeded)
-        assert len(visitor.opened) == opened
+        assert len(visitor.opened) == 1
         assert (await studio.signing.account("s")) is not None
 
 
@@ -110,85 +101,6 @@ async def test_not_checking_a_server_does_not_mean_its_authorization_server(tmp_
             assert sign_in.state == "failed" and sign_in.error is not None
             assert "certificate" in sign_in.error.message
             assert world.seen("", "issuer1") == [] and visitor.opened == []
-
-
-def key_pair() -> tuple[str, str]:
-    """A private and a public key, as PEM."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    private = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    public = key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
-    return private.decode(), public.decode()
-
-
-@pytest.mark.parametrize("kind", ["client_credentials", "private_key_jwt", "enterprise", "workload"])
-async def test_grants_without_a_person(kind: Any) -> None:
-    private, public = key_pair()
-
-    async with AuthServer() as world:
-        method = {"private_key_jwt": "private_key_jwt", "workload": "none"}.get(kind, "client_secret_basic")
-        about = {"client_id": "client", "redirect_uris": [], "token_endpoint_auth_method": method}
-        world.issuer.clients["client"] = {**about, "client_secret": SECRET}
-        world.issuer.keys["client"] = public
-        world.issuer.identity = jwt.encode({"sub": "ada", "exp": 4_000_000_000}, private, "ES256")
-        auth = Auth(kind=kind, client_id="client", client_secret=SECRET if "secret" in method else "")
-        await use(world, http(world.url, auth=told(auth, world, private)), opened=0)
-
-
-def told(auth: Auth, world: World, private: str) -> Auth:
-    """What else a person would configure."""
-    match auth.kind:
-        case "private_key_jwt":
-            return replace(auth, key=private)
-        case "workload":
-            claims = {"iss": "https://idp.example", "sub": "job", "aud": world.issuer.url, "exp": 4_000_000_000}
-            return replace(auth, assertion=jwt.encode(claims, private, "ES256"))
-        case "enterprise":
-            return replace(auth, idp_token_endpoint=world.issuer.url + "/idp/token", idp_client_id="idp",
-                           idp_id_token=world.issuer.identity)  # fmt: skip
-        case _:
-            return auth
-
-
-async def test_more_scopes_are_asked_for_together_with_the_old() -> None:
-    async with AuthServer() as world, signing(http(world.url)) as (studio, _):
-        await signed_in(studio)
-        for tool, scope in (("read_notes", "notes:read"), ("write_notes", "notes:write")):
-            running = asyncio.create_task(call(studio, tool, text="x"))
-            await answered(studio)
-            assert isinstance(await running, Succeeded)
-            assert scope in world.issuer.authorizations[-1]["scope"].split()
-        assert set(world.issuer.authorizations[-1]["scope"].split()) == {"mcp:tools", "notes:read", "notes:write"}
-
-
-async def test_a_scope_that_is_never_enough_is_asked_for_a_few_times_at_most() -> None:
-    async with AuthServer(withheld=("admin",)) as world, signing(http(world.url)) as (studio, visitor):
-        await signed_in(studio)
-        running = asyncio.create_task(call(studio, "purge"))
-        while not running.done():
-            await wait_until(lambda: studio.inbox.pending or running.done())
-            for question in studio.inbox.pending:
-                assert question.sign_in is not None
-                await until(question.sign_in())
-                await wait_until(lambda question=question: question not in studio.inbox.pending)
-        assert not isinstance(await running, Succeeded)
-        assert len(visitor.opened) <= 1 + Limits().step_ups
-
-
-async def test_another_authorization_server_means_another_client() -> None:
-    async with AuthServer("issuer-changes") as world, signing(http(world.url)) as (studio, _):
-        first, second = world.issuers
-        sign_in = await until(studio.signing.sign_in("s"), "choosing")
-        sign_in.choose(first.url)
-        assert (await until(sign_in)).state == "done"
-        known = set(first.clients)
-        world.migrate()
-        sign_in = await until(studio.signing.sign_in("s"))
-        assert sign_in.state == "done", sign_in.error
-        assert sign_in.account is not None and sign_in.account.issuer == second.url
-        assert known and not known & set(second.clients)
-        assert not any(name in repr(one) for name in known for one in world.seen("", "issuer2"))
 
 
 async def test_a_public_server_cannot_name_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,30 +94,3 @@ async def test_a_refusal_for_ever_ends_the_call(refusal: Takeover, there: bool) 
         world.manner = world.manner._replace(reply={})
         if studio.manager.status("s").state == "ready":
             assert isinstance(await call(studio, "whoami"), Succeeded), "the server is as good as before"
-
-
-async def test_calls_that_are_refused_together_ask_once() -> None:
-    async with AuthServer() as world, signing(http(world.url)) as (studio, visitor):
-        await signed_in(studio)
-        world.end()
-        calls = [asyncio.create_task(call(studio, "whoami")) for _ in range(5)]
-        await wait_until(lambda: studio.inbox.pending, what="a question")
-        (question,) = studio.inbox.pending
-        assert question.sign_in is not None
-        await until(question.sign_in())
-        assert all([isinstance(await one, Succeeded) for one in calls])
-        assert len(visitor.opened) == 2 and not studio.inbox.pending
-
-
-async def test_a_client_that_was_forgotten_registers_anew() -> None:
-    async with AuthServer() as world, signing(http(world.url)) as (studio, _):
-        await signed_in(studio)
-        world.forget()
-        calling = asyncio.create_task(call(studio, "whoami"))
-        await wait_until(lambda: studio.inbox.pending or calling.done(), what="a question")
-        for question in studio.inbox.pending:
-            assert question.sign_in is not None
-            sign_in = await until(question.sign_in())
-            assert sign_in.state == "done", sign_in.error
-        assert isinstance(await calling, Succeeded)
-        assert len(world.seen("/register")) == 2

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from mcp_studio.call.call import Cancelled, Lost, Succeeded
+from mcp_studio.call.call import Cancelled, Succeeded
 from mcp_studio.catalog.listing import Ref
-from mcp_studio.config.model import Timeouts
+from tests.servers.bridge import bridged
 from tests.servers.http_raw import RawServer
 from tests.studio_support import call, http, opened, text
 from tests.support import python_server, run, wait_until
-from tests.support_servers import http_server, running
+from tests.support_servers import http_server
 
 
 def test_a_server_that_wants_a_token_says_so_and_takes_it_from_a_header() -> None:
@@ -58,26 +58,6 @@ def test_several_calls_run_at_once_and_one_is_cancelled_alone(era: str) -> None:
         run(go(url))
 
 
-@pytest.mark.parametrize("era", ["legacy", "modern"])
-def test_a_server_that_is_killed_loses_its_calls_with_a_reason(era: str) -> None:
-    async def go(url: str, kill: Callable[[], None]) -> None:
-        async with opened(http(url, era=era, timeouts=Timeouts(idle=60))) as studio:
-            handle = studio.call_tool(Ref("tool", "s", "slow"), {"seconds": 30})
-            await wait_until(lambda: handle.progress)
-            kill()
-            outcome = await handle.wait()
-            assert isinstance(outcome, Lost), outcome
-            assert isinstance(await call(studio, "echo", text="x"), Lost)
-
-    with running(python_server("sdk_everything", "--http")) as server:
-
-        def kill() -> None:
-            server.process.kill()
-            server.process.wait()
-
-        run(go(server.url, kill))
-
-
 def test_elicitation_over_http_in_both_eras() -> None:
     async def go(url: str, era: str) -> None:
         async with opened(http(url, era=era)) as studio:
@@ -102,3 +82,36 @@ def test_twenty_servers_on_one_url_connect_side_by_side() -> None:
 
     with http_server() as url:
         run(go(url))
+
+
+PLACES: Any = pytest.mark.parametrize(
+    ("kind", "era"), [("sse", "auto"), ("websocket", "legacy"), ("websocket", "modern")]
+)
+
+
+@PLACES
+async def test_a_question_of_the_server_is_put_and_its_answer_arrives(kind: Any, era: Any) -> None:
+    async with (
+        bridged(python_server("sdk_everything"), kind) as url,
+        opened(http(url, transport=kind, era=era)) as studio,
+    ):
+        handle = studio.call_tool(Ref("tool", "s", "ask"), {})
+        await wait_until(lambda: studio.inbox.pending or handle.outcome)
+        studio.inbox.pending[0].answer("accept", {"name": "Ada", "age": 36})
+        assert text(await handle.wait()).startswith("Ada, 36")
+
+
+@PLACES
+async def test_a_call_is_cancelled_at_the_server_and_the_others_go_on(kind: Any, era: Any) -> None:
+    async with (
+        bridged(python_server("sdk_everything"), kind) as url,
+        opened(http(url, transport=kind, era=era)) as studio,
+    ):
+        short = studio.call_tool(Ref("tool", "s", "slow"), {"seconds": 0.5})
+        long = studio.call_tool(Ref("tool", "s", "slow"), {"seconds": 30})
+        await wait_until(lambda: long.progress)
+        long.cancel()
+        assert isinstance(await long.wait(), Cancelled)
+        assert text(await short.wait()) == "done"
+        assert text(await call(studio, "echo", text="on")) == "on"
+        assert any(b"notifications/cancelled" in entry.body for entry in studio.trace if entry.direction == "out")

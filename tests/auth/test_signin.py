@@ -413,3 +413,13 @@ async def test_entries_at_one_address_with_clients_of_their_own_have_sign_ins_of
         for config, name in ((one, "one"), (two, "two")):
             account = await desk.accounts.account(config)
             assert account is not None and account.client_id == name
+
+
+@pytest.mark.parametrize("manner", ["prm-elsewhere", "prm-cloud-challenge", "challenge-garbage"])
+async def test_metadata_that_may_not_be_used_is_no_reason_for_older_ways(manner: str, tmp_path: Path) -> None:
+    async with AuthServer(manner, prm="none") as world:
+        signed = await Desk(tmp_path).done(server(world.url))
+        assert signed.state == "failed" and signed.error
+        assert "names its metadata" in signed.error.message and "own origin" in signed.error.hint
+        asked = {request.path for request in world.requests}
+        assert not asked & {"/metadata", "/register", "/token", "/authorize"}, asked

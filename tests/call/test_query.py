@@ -64,7 +64,7 @@ def test_what_does_not_fit_the_value_is_told_without_the_value(expression: str, 
     assert len(told.value.message) < 200
 
 
-@pytest.mark.parametrize("doubled", ["[@,@]", "[@,@][]", "to_string([@,@])", "{a: @, b: @}"])
+@pytest.mark.parametrize("doubled", ["[@,@]", "to_string([@,@])"])
 def test_no_expression_makes_more_than_a_large_message(doubled: str) -> None:
     began = time.process_time()
     with pytest.raises(LimitExceeded, match="too much"):

@@ -59,7 +59,7 @@ def wrong(text: str) -> str:
     return "\n".join(map(str, problems))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.dictionaries(TEXT, VALUES, max_size=4) | VALUES)
 def test_a_value_survives_the_file_exactly(value: Json) -> None:
     saved = SavedCall("n", ADD, literal(value))

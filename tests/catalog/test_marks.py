@@ -12,7 +12,8 @@ from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import ServerConfig, Settings
 from mcp_studio.limits import DEFAULT
 from mcp_studio.studio import Studio
-from tests.studio_support import opened, stdio
+from tests.servers.http_raw import RawServer, Reply, Request
+from tests.studio_support import http, opened, stdio
 from tests.support import python_server, run, wait_until
 
 
@@ -153,3 +154,25 @@ async def test_the_servers_own_words_have_their_lifetime() -> None:
     async with opened(server("--ttl", "9000", "--scope", "public")) as studio:
         hint = studio.manager.status("s").hint
         assert hint is not None and (hint.ttl, hint.scope) == (9, "public")
+
+
+async def test_a_stream_that_ends_is_opened_again_and_all_lists_are_read_again() -> None:
+    heard: list[str] = []
+
+    async def handler(got: Request, reply: Reply) -> None:
+        method = got.json["method"]
+        heard.append(method)
+        if method == "server/discover":
+            capabilities = {"tools": {"listChanged": True}}
+            await reply.result({"supportedVersions": ["2026-07-28"], "capabilities": capabilities})
+        elif method == "subscriptions/listen" and heard.count(method) > 1:
+            await reply.stream()
+            await reply.closed_by_peer()
+        else:
+            name = f"t{heard.count('tools/list')}"
+            await reply.result({"resultType": "complete", "tools": [{"name": name, "inputSchema": {"type": "object"}}]})
+
+    settings = Settings(limits=replace(DEFAULT, retry_min=0.01))
+    async with RawServer(handler) as server, opened(http(server.url), settings=settings) as studio:
+        await wait_until(lambda: heard.count("subscriptions/listen") == 2)
+        await wait_until(lambda: [entry.ref.name for entry in studio.catalog.entries("tool")] == ["t2"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,9 @@ class Done:
     def json(self) -> Any:
         """The envelope."""
         return json.loads(self.out)
+
+
+Cli = Callable[..., Done]
 
 
 def environment(**more: str) -> dict[str, str]:

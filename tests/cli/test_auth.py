@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import io
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import AsyncMock
 
 import pytest
 
 from mcp_studio.auth.store import GrantStore
-from mcp_studio.cli import main
-from mcp_studio.cli.options import standard_input
+from mcp_studio.cli.verbs.doctor import remote
+from mcp_studio.config.model import Auth, ServerConfig
 from mcp_studio.errors import VaultRefused
 from mcp_studio.paths import Paths
+from mcp_studio.redact import Redactor
+from mcp_studio.session.state import Status
 from mcp_studio.vault import oskeyring
 from mcp_studio.vault.file import FileVault
-from tests.cli.kit import Done, ends_at
+from tests.cli.kit import Cli, Done, ends_at
 from tests.servers import auth_manners_wire as wire
 from tests.servers.auth_manners import back
 from tests.servers.auth_options import Manner
@@ -27,25 +29,15 @@ from tests.servers.auth_server import World, threaded
 from tests.support import SERVERS
 
 BROWSER = f"{sys.executable} -E -S {SERVERS / 'browser.py'} {{folder}}"
-Cli = Callable[..., Done]
 
 
 @pytest.fixture
-def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
-    """Runs a command line in this process, without a terminal."""
+def cli(monkeypatch: pytest.MonkeyPatch, here: Cli) -> Cli:
+    """Runs a command line in this process, with a passphrase and no browser."""
     monkeypatch.setenv("MCP_STUDIO_PASSPHRASE", "a passphrase of tests")
     for name in ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY", "SSH_CONNECTION", "SSH_TTY"):
         monkeypatch.delenv(name, raising=False)
-
-    def run(*words: str, given: str = "") -> Done:
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given.encode())))
-        standard_input.cache_clear()
-        capsys.readouterr()
-        code = main.run(words)
-        found = capsys.readouterr()
-        return Done(code, found.out, found.err)
-
-    return run
+    return here
 
 
 @pytest.fixture
@@ -377,3 +369,15 @@ def test_doctor_tells_of_sign_in_and_of_certificates_that_are_not_checked(world:
     configured(world, more="[servers.mine.tls]\ninsecure = true\n")
     assert cli("doctor", "mine", "--json").json["result"][0]["insecure"] is True
     assert "INSECURE" in cli("list", "servers").out and "INSECURE" in cli("config").out
+
+
+@pytest.mark.parametrize(
+    "kind, words",
+    [("", "nobody is: mcp-studio auth login "), ("client_credentials", "by itself (client_credentials)")],
+)
+async def test_nobody_is_told_to_sign_in_where_nobody_can(kind: Any, words: str) -> None:
+    server = ServerConfig("one", url="https://one.example/mcp", auth=Auth(kind=kind))
+    signing = SimpleNamespace(account=AsyncMock(return_value=None))
+    studio: Any = SimpleNamespace(signing=signing, redactor=Redactor())
+    facts = await remote(studio, server, Status("one", "needs_auth"))
+    assert words in facts["access"] and facts["signIn"] == {"signedIn": False}

@@ -12,7 +12,7 @@ from mcp_studio.call.copying.formats import copy_as
 from mcp_studio.call.copying.subject import Subject
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.paths import Paths
-from tests.cli.kit import RAW, cli, faulty
+from tests.cli.kit import RAW, Cli, cli, faulty
 from tests.support import python_server
 
 TABLE = f'command = "{RAW[0]}"\nargs = {json.dumps(RAW[1:])}\n'
@@ -51,9 +51,9 @@ def test_a_tool_is_named_by_server_and_tool() -> None:
         (["read", "raw://nowhere"], "No server has the resource `raw://nowhere`."),
     ],
 )
-def test_unknown_servers_are_told_with_the_nearest(words: list[str], says: str) -> None:
+def test_unknown_servers_are_told_with_the_nearest(here: Cli, words: list[str], says: str) -> None:
     write(TWO)
-    done = cli(*words)
+    done = here(*words)
     assert done.code == 2 and says in done.err
 
 
@@ -215,11 +215,11 @@ def test_servers_are_exported_to_another_client_after_a_question_with_a_backup(t
     ],
 )
 def test_half_a_character_is_a_problem_of_its_entry_in_every_verb(
-    tmp_path: Path, words: list[str], code: int, says: str
+    here: Cli, tmp_path: Path, words: list[str], code: int, says: str
 ) -> None:
     file, bad = tmp_path / "mcp.json", '"bad": {"command": "x", "args": ["\\ud800"]}'
     file.write_text(f'{{"mcpServers": {{{bad}, "good": {json.dumps({"command": RAW[0], "args": RAW[1:]})}}}}}')
-    done = cli(*(str(file) if word == "FILE" else word for word in words), given=f'{{"mcpServers": {{{bad}}}}}')
+    done = here(*(str(file) if word == "FILE" else word for word in words), given=f'{{"mcpServers": {{{bad}}}}}')
     assert done.code == code and says in done.err and "mistake in mcp-studio" not in done.err
 
 

@@ -14,6 +14,7 @@ from mcp_studio.cli.options import parse
 from mcp_studio.cli.questions import Asker
 from mcp_studio.cli.terminal import Output
 from mcp_studio.safetext import safe
+from tests.cli.kit import faulty
 
 
 def ended(outcome: Any, *words: str) -> int:
@@ -51,3 +52,19 @@ def test_a_long_text_is_printed_whole(line: str, capsys: pytest.CaptureFixture[s
     assert ended(Succeeded(result=result), "--json") == 0
     out = capsys.readouterr().out
     assert json.loads(out)["result"] == result and "\x1b" not in out
+
+
+def test_a_call_whose_server_died_says_what_was_in_flight() -> None:
+    done = faulty("killed-mid-call", "call", "echo", "text=hi", "--json")
+    assert done.code == 4
+    ending = done.json["error"]["ending"]
+    assert (ending["how"], ending["code"], ending["inFlight"][0]["target"]) == ("signal", 9, "echo")
+    lines = done.err.splitlines()
+    assert "SIGKILL" in lines[0] and "in flight  tools/call echo, for" in done.err
+
+
+def test_doctor_says_how_a_server_ended_and_explains_what_it_printed() -> None:
+    done = faulty("dies-at-start", "doctor")
+    assert "in flight    initialize, for" in done.out and "ran          for" in done.out
+    told = faulty("stray", "doctor").out
+    assert "stdout       2 times greeting" in told and "print(…, file=sys.stderr)" in told

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.kit import cli, raw
+from tests.cli.kit import Cli, cli, raw
 
 
 def rows(text: str) -> list[str]:
@@ -91,6 +91,6 @@ def test_the_settings_say_where_it_is_kept(home: Path, tmp_path: Path) -> None:
         (("list", "--server", "x"), 2, "There is no server `x`"),
     ],
 )
-def test_what_is_wrong_is_told(words: tuple[str, ...], code: int, said: str) -> None:
-    done = cli("registry", *words)
+def test_what_is_wrong_is_told(here: Cli, words: tuple[str, ...], code: int, said: str) -> None:
+    done = here("registry", *words)
     assert done.code == code and said in done.err

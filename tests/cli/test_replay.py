@@ -11,7 +11,7 @@ from mcp_studio.catalog.listing import Ref
 from mcp_studio.redact import Redactor
 from mcp_studio.trace.export.bundle import open_file
 from mcp_studio.trace.export.formats import export
-from tests.cli.kit import RAW, argv, cli, raw
+from tests.cli.kit import RAW, Cli, argv, cli, raw
 from tests.studio_support import opened, stdio
 from tests.support import run
 
@@ -120,8 +120,8 @@ def test_many_calls_are_a_programs_and_want_approval(bundle: Path) -> None:
         (("{bundle}", "--set", "x", "--", *RAW), "not of the form FIELD=VALUE"),
     ],
 )  # fmt: skip
-def test_wrong_words_of_replay_are_told(bundle: Path, words: tuple[str, ...], said: str) -> None:
-    done = cli("replay", *(word.replace("{bundle}", str(bundle)) for word in words))
+def test_wrong_words_of_replay_are_told(here: Cli, bundle: Path, words: tuple[str, ...], said: str) -> None:
+    done = here("replay", *(word.replace("{bundle}", str(bundle)) for word in words))
     assert done.code == 2 and said in done.err and "Traceback" not in done.err, done
 
 
@@ -134,8 +134,8 @@ def test_wrong_words_of_replay_are_told(bundle: Path, words: tuple[str, ...], sa
         (("nix",), "There is no session `nix`"), (("{bundle}", "--server", "a", "--server", "b"), "about one server"),
     ],
 )  # fmt: skip
-def test_wrong_words_of_mock_are_told(bundle: Path, words: tuple[str, ...], said: str) -> None:
-    done = cli("mock", *(word.replace("{bundle}", str(bundle)) for word in words))
+def test_wrong_words_of_mock_are_told(here: Cli, bundle: Path, words: tuple[str, ...], said: str) -> None:
+    done = here("mock", *(word.replace("{bundle}", str(bundle)) for word in words))
     assert done.code == 2 and said in done.err and "Traceback" not in done.err, done
 
 

@@ -13,7 +13,7 @@ from mcp_studio.auth.signin import SignIn
 from mcp_studio.cli import questions as sign_in_module
 from mcp_studio.cli.questions import SignInController
 from mcp_studio.cli.terminal import EndOfInput, Lines
-from mcp_studio.errors import SignInNeeded, StudioError, UsageError
+from mcp_studio.errors import SignInNeeded, UsageError
 from mcp_studio.present import accounts
 from mcp_studio.signal import Signal
 from tests.support import run
@@ -134,13 +134,6 @@ def test_what_is_needed_is_asked(
     assert "\x1b" not in capsys.readouterr().err
 
 
-def test_a_wrong_address_is_told_and_asked_again(capsys: pytest.CaptureFixture[str]) -> None:
-    run(guided_once(Typed("http://127.0.0.1:1/?code=x", f"{REDIRECT}?code=a")))
-    err = capsys.readouterr().err
-    assert f"\n{URL}\n" in err, "alone on its line"
-    assert "Sign in at auth.example:" in err and "That is not where the browser was sent to. It begins with" in err
-
-
 async def guided_once(lines: Lines, *states: SignInState, browser: str = "none") -> Acted:
     sign_in = Acted(*(states or ("browser",)))
     await guided(sign_in, lines, browser)
@@ -162,23 +155,6 @@ def test_whoever_gives_up_has_cancelled(state: SignInState, lines: Typed) -> Non
         run(guided_once(lines, state))
 
 
-async def test_without_anybody_the_page_is_handed_out_for_later() -> None:
-    sign_in = Acted("browser")
-    with pytest.raises(SignInNeeded) as failed:
-        await guided(sign_in, None)
-    assert failed.value.detail == {"url": URL} and failed.value.exit_code == 3 and sign_in.did == ["set aside"]
-    assert "mcp-studio auth login mine --redirect -" in failed.value.hint and REDIRECT in failed.value.hint
-
-
-def test_where_nothing_can_be_set_aside_that_is_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def refuse(_: Acted) -> None:
-        raise StudioError("Nothing is kept here.")
-
-    monkeypatch.setattr(Acted, "set_aside", refuse)
-    with pytest.raises(StudioError, match="Nothing is kept here"):
-        run(guided(Acted("browser"), None))
-
-
 async def test_without_anybody_a_browser_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     waiting = asyncio.Event()
 
@@ -193,13 +169,6 @@ async def test_without_anybody_a_browser_is_waited_for(monkeypatch: pytest.Monke
     assert not following.done()
     sign_in.go_on()
     await following
-
-
-@pytest.mark.parametrize(("state", "option"), [("choosing", "--issuer"), ("client", "--client-id")])
-def test_without_anybody_what_is_missing_is_named_with_its_option(state: SignInState, option: str) -> None:
-    with pytest.raises(SignInNeeded) as failed:
-        run(guided(Acted(state), None))
-    assert option in failed.value.hint
 
 
 async def test_cancelling_the_one_who_follows_cancels_the_sign_in() -> None:

@@ -14,18 +14,18 @@ from mcp_studio import __version__
 from mcp_studio.cli.grammar import CONNECTION, VERBS
 from mcp_studio.cli.options import candidates, parse
 from mcp_studio.errors import UsageError
-from tests.cli.kit import cli, environment, raw
+from tests.cli.kit import RAW, Cli, environment
 
 
-def test_version_and_help() -> None:
-    assert cli("--version").out == f"mcp-studio {__version__}\n"
-    overview = cli("--help")
+def test_version_and_help(here: Cli) -> None:
+    assert here("--version").out == f"mcp-studio {__version__}\n"
+    overview = here("--help")
     assert overview.code == 0 and all(f"\n  {verb} " in overview.out for verb in VERBS if verb)
 
 
 @pytest.mark.parametrize("verb", filter(None, VERBS))
-def test_every_verb_has_help(verb: str) -> None:
-    done = cli(verb, "--help")
+def test_every_verb_has_help(here: Cli, verb: str) -> None:
+    done = here(verb, "--help")
     assert (done.code, done.err) == (0, "") and done.out.startswith(f"usage: mcp-studio {verb}")
     assert all(f"\n  {option.name}" in done.out for option in VERBS[verb].options)
     assert not any(f"\n  {option.name} " in done.out for option in VERBS[verb].shared)
@@ -33,8 +33,8 @@ def test_every_verb_has_help(verb: str) -> None:
 
 
 @pytest.mark.parametrize("words", [["--help", "connection"], ["help", "connection"], ["call", "--help", "connection"]])
-def test_options_about_servers_are_told_in_one_place(words: list[str]) -> None:
-    done = cli(*words)
+def test_options_about_servers_are_told_in_one_place(here: Cli, words: list[str]) -> None:
+    done = here(*words)
     assert done.code == 0 and all(f"\n  {option.name}" in done.out for option in CONNECTION.options)
 
 
@@ -84,14 +84,14 @@ def test_help_behind_two_dashes_belongs_to_the_command() -> None:
         (["demo"], "The studio needs a terminal."),
     ],
 )
-def test_wrong_words_are_told_in_a_sentence_with_exit_2(words: list[str], says: str) -> None:
-    done = cli(*words)
+def test_wrong_words_are_told_in_a_sentence_with_exit_2(here: Cli, words: list[str], says: str) -> None:
+    done = here(*words)
     assert done.code == 2 and says in done.err and done.out == ""
     assert "Traceback" not in done.err
 
 
-def test_a_usage_error_is_an_envelope_too() -> None:
-    done = cli("list", "--json", "--erra", "x")
+def test_a_usage_error_is_an_envelope_too(here: Cli) -> None:
+    done = here("list", "--json", "--erra", "x")
     assert done.code == 2 and done.json["ok"] is False
     assert done.json["error"]["kind"] == "usage" and done.json["error"]["hint"] == "Did you mean `--era`?"
 
@@ -108,8 +108,8 @@ def test_an_unknown_option_raises() -> None:
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_scripts_are_what_the_shell_can_read(shell: str) -> None:
-    done = cli("completion", shell)
+def test_completion_scripts_are_what_the_shell_can_read(here: Cli, shell: str) -> None:
+    done = here("completion", shell)
     assert done.code == 0 and "mcp-studio completion -- " in done.out
     if program := shutil.which(shell):
         assert subprocess.run([program, "-n"], input=done.out, text=True, capture_output=True).stderr == ""
@@ -139,11 +139,11 @@ def test_what_can_stand_at_the_end_of_a_line(line: str, expected: str) -> None:
     assert candidates(line.split(), lambda: ("mine", "other")) == [expected] * bool(expected)
 
 
-def test_the_names_of_configured_servers_are_completed(home: Path) -> None:
+def test_the_names_of_configured_servers_are_completed(here: Cli, home: Path) -> None:
     file = home / "config" / "config.toml"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text('[servers.mine]\ncommand = "x"\n[servers.other]\ncommand = "${keyring:y}"\n')
-    assert cli("completion", "--", "list", "--server", "").out == "mine\nother\n"
+    assert here("completion", "--", "list", "--server", "").out == "mine\nother\n"
 
 
 @pytest.mark.parametrize(
@@ -162,10 +162,10 @@ def test_the_names_of_configured_servers_are_completed(home: Path) -> None:
         ),
     ],
 )
-def test_shells_complete_by_the_script_that_they_read(shell: str, code: str, tmp_path: Path) -> None:
+def test_shells_complete_by_the_script_that_they_read(here: Cli, shell: str, code: str, tmp_path: Path) -> None:
     if not shutil.which(shell):
         pytest.skip(f"needs {shell}")
-    (tmp_path / "script").write_text(cli("completion", shell).out)
+    (tmp_path / "script").write_text(here("completion", shell).out)
     program = tmp_path / "mcp-studio"
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m mcp_studio "$@"\n')
     program.chmod(0o755)
@@ -176,21 +176,21 @@ def test_shells_complete_by_the_script_that_they_read(shell: str, code: str, tmp
     assert done.stdout.strip() == "template", done.stderr
 
 
-def test_a_mistyped_kind_gets_the_nearest_one() -> None:
-    done = raw("list", "tols")
+def test_a_mistyped_kind_gets_the_nearest_one(here: Cli) -> None:
+    done = here("list", "tols", "--", *RAW)
     assert done.code == 2 and "Did you mean `tools`?" in done.err
 
 
-def test_a_mistyped_server_is_told_as_such_where_there_is_one_server_only() -> None:
-    done = raw("call", "tagret.echo", "text=a")
+def test_a_mistyped_server_is_told_as_such_where_there_is_one_server_only(here: Cli) -> None:
+    done = here("call", "tagret.echo", "text=a", "--", *RAW)
     assert done.code == 2 and "There is no server 'tagret'. Did you mean target.echo?" in done.err
 
 
-def test_a_configuration_that_cannot_be_read_is_the_reason_why_there_are_no_servers(home: Path) -> None:
+def test_a_configuration_that_cannot_be_read_is_the_reason_why_there_are_no_servers(here: Cli, home: Path) -> None:
     file = home / "config" / "config.toml"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("x = [")
-    done = cli("list")
+    done = here("list")
     assert done.code == 2 and f"error: {file}: It is not valid TOML" in done.err
 
 

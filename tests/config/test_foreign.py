@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from mcp_studio.config.clients import foreign_files
 from mcp_studio.config.importers import read_document
 from mcp_studio.config.load import written
-from mcp_studio.config.model import Auth, Problem, ServerConfig, Source
+from mcp_studio.config.model import Auth, Problem, Source
 from mcp_studio.config.table import loads_lenient
 from mcp_studio.jsontext import Json, JsonProblem
 from mcp_studio.paths import Paths
@@ -188,60 +186,6 @@ def test_further_shapes(tmp_path: Path, text: str, command: str, args: tuple[str
     assert (server.command, server.args, server.url) == (command, args, "")
 
 
-LOCAL = ServerConfig("s", command="x", args=("y",), env={"A": "${B}"})
-CODEX_REMOTE = """[mcp_servers.s]
-url = "https://h/mcp"
-http_headers = { X = "1" }
-env_http_headers = { Y = "B" }
-bearer_token_env_var = "T"
-"""
-
-
-@pytest.mark.parametrize(
-    ("file", "text", "server"),
-    [
-        (".gemini/settings.json", '{"mcp": {"allowed": []}, "mcpServers": {"s": {"command": "x", "args": ["y"], '
-         '"env": {"A": "$B"}}}}', LOCAL),
-        (".gemini/settings.json", '{"mcpServers": {"s": {"url": "http://h"}}}',
-         ServerConfig("s", url="http://h", transport="sse")),
-        (".gemini/settings.json", '{"mcpServers": {"s": {"httpUrl": "http://h"}}}', ServerConfig("s", url="http://h")),
-        (".gemini/settings.json", '{"mcpServers": {"s": {"url": "http://h", "type": "http"}}}',
-         ServerConfig("s", url="http://h")),
-        ("mcp.json", '{"mcpServers": {"s": {"url": "http://h"}}}', ServerConfig("s", url="http://h")),
-        ("mcp.json", '{"mcpServers": {"s": {"command": "x", "args": ["$B"]}}}',
-         ServerConfig("s", command="x", args=("$B",))),
-        (".codex/config.toml", 'a = 1\n[mcp_servers.s]\ncommand = "x"\nargs = ["y"]\nenv = { A = "${B}" }', LOCAL),
-        (".codex/config.toml", '[mcp_servers.s]\ncommand = "x"\nenv_vars = ["B", {name = "C", source = "remote"}]\n'
-         "enabled = false", ServerConfig("s", command="x", inherit_env=("B", "C"), enabled=False)),
-        (".codex/config.toml", CODEX_REMOTE, ServerConfig(
-            "s", url="https://h/mcp", headers={"X": "1", "Y": "${B}", "Authorization": "Bearer ${T}"})),
-        ("goose/config.yaml", "extensions:\n  s:\n    type: stdio\n    cmd: x\n    args: [y]\n    envs: {A: '${B}'}\n"
-         "    enabled: true\n", LOCAL),
-        ("goose/config.yaml", "extensions:\n  s: {type: streamable_http, uri: 'https://h', headers: {X: '1'}}\n",
-         ServerConfig("s", url="https://h", headers={"X": "1"})),
-        (".continue/config.yaml", "mcpServers:\n- name: s\n  command: x\n  args: [y]\n"
-         "  env: {A: '${{ secrets.B }}'}\n", LOCAL),
-        (".continue/config.yaml", "mcpServers:\n- name: s\n  type: sse\n  url: https://h\n"
-         "  requestOptions: {headers: {X: '1'}}\n",
-         ServerConfig("s", url="https://h", transport="sse", headers={"X": "1"})),
-        ("opencode.json", '{"mcp": {"s": {"type": "local", "command": ["x", "y"], "environment": {"A": "{env:B}"}}}}',
-         LOCAL),
-        (".opencode/opencode.json", '{"mcp": {"servers": {"s": {"type": "local", "command": ["x", "y"], '
-         '"environment": {"A": "{env:B}"}}}, "timeout": {"catalog": 5}}}', LOCAL),
-        ("crush.json", '{"mcp": {"s": {"type": "stdio", "command": "x", "args": ["y"], "env": {"A": "$B"}}}}', LOCAL),
-        (".zed/settings.json", '{"context_servers": {"s": {"source": "custom", "command": "x", "args": ["y"], '
-         '"env": {"A": "${B}"}}}}', LOCAL),
-    ],
-)  # fmt: skip
-def test_each_client_is_read_as_it_writes(tmp_path: Path, file: str, text: str, server: ServerConfig) -> None:
-    path = tmp_path / file
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, "utf-8")
-    config = written(Paths.default(), tmp_path, files=[path])
-    assert config.problems == () and config.named == ""
-    assert config.servers == {"s": replace(server, source=Source("file", str(path)))}
-
-
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -284,24 +228,6 @@ def test_lenient_json(text: str, value: object) -> None:
 def test_lenient_json_is_still_json(text: str) -> None:
     with pytest.raises(JsonProblem):
         loads_lenient(text)
-
-
-def test_other_clients_files_are_found(tmp_path: Path) -> None:
-    person, project = tmp_path / "home", tmp_path / "project"
-    files = [project / ".mcp.json", project / ".vscode/mcp.json", person / ".cursor/mcp.json"]
-    files += [
-        person / ".config/Claude/claude_desktop_config.json",
-        person / "Library/Application Support/Code/User/mcp.json",
-    ]
-    for file in files:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("{}")
-    linux = foreign_files(project, {"HOME": str(person)}, "linux")
-    assert [(found.client, found.project) for found in linux] == [
-        ("Claude Code", True), ("VS Code", True), ("Claude Desktop", False), ("Cursor", False),
-    ]  # fmt: skip
-    mac = foreign_files(project, {"HOME": str(person)}, "darwin")
-    assert [found.client for found in mac if not found.project] == ["Cursor", "VS Code"]
 
 
 CURSOR = {"auth": {"CLIENT_ID": "me", "CLIENT_SECRET": "${env:HUSH}", "scopes": ["read", "write"]}}

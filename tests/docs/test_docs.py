@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -15,6 +18,7 @@ from mcp_studio.config.load import load
 from mcp_studio.paths import Paths
 from mcp_studio.servers.demo.content import LISTS
 from tests.support import ROOT
+from tests.support_servers import demo_http
 
 DOCS = ROOT / "docs"
 PAGES = [*DOCS.glob("*.md"), ROOT / "README.md"]
@@ -95,3 +99,27 @@ def test_command_lines_are_understood(page: str, line: str) -> None:
 
 def test_there_are_command_lines_on_every_page_for_them() -> None:
     assert {page for page, _ in COMMANDS} >= {"README.md", "guide.md", "cli.md", "configuration.md"}
+
+
+EXAMPLES = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs" / "python.md").read_text("utf-8"), re.DOTALL | re.M)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda text: re.findall(r"mcp_studio.* import (\w+)", text)[-1])
+def test_an_example_prints_what_it_says(example: str, home: Path, tmp_path: Path) -> None:
+    (home / "config").mkdir()
+    shop = f'[servers.shop]\ncommand = "{sys.executable}"\nargs = ["-m", "mcp_studio.servers.demo"]\n'
+    (home / "config" / "config.toml").write_text(shop + f"inherit_env = {json.dumps(['PYTHONPATH'])}\n")
+    said = re.findall(r"print\(.*\)  # (.*)$", example, re.MULTILINE)
+    assert said
+    if "8321" in example:
+        with demo_http() as url:
+            done = ran(example.replace("http://127.0.0.1:8321/mcp", url), tmp_path)
+    else:
+        done = ran(example, tmp_path)
+    assert (done.stdout.splitlines(), done.stderr) == (said, "")
+
+
+def ran(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    file = folder / "example.py"
+    file.write_text(code, "utf-8")
+    return subprocess.run([sys.executable, file], capture_output=True, text=True, timeout=120, cwd=folder)

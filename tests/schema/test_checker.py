@@ -21,6 +21,7 @@ from mcp_studio.limits import MB, Limits
 from mcp_studio.schema.checker import Checker
 from mcp_studio.schema.field import SchemaProblem
 from tests.support import run, wait_until
+from tests.transport.stdio_kit import alive, below
 
 ENDLESS = {"pattern": "^(a|aa)+$"}
 TRAP = "a" * 80 + "b"
@@ -55,34 +56,25 @@ def only(found: tuple[SchemaProblem, ...]) -> str:
     return problem.message
 
 
-def pid(one: Checker) -> int:
-    """The process that checks."""
-    assert one._process is not None  # pyright: ignore[reportPrivateUsage]
-    return one._process.pid  # pyright: ignore[reportPrivateUsage]
-
-
-def alive(process: int) -> bool:
-    """Whether a process runs (a zombie does not)."""
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
+def checkers(owner: int) -> list[int]:
+    """The processes below one that check."""
+    return [process for process, words in below(owner).items() if "schema.validator" in words]
 
 
 def test_one_process_checks_value_after_value() -> None:
     async def test(one: Checker) -> None:
         assert await one.check(INTEGER, "x") == WRONG
-        first = pid(one)
+        first = checkers(os.getpid())
         assert await one.check(INTEGER, 5) == ()
         assert await one.check({"required": ["a"]}, {}) == (SchemaProblem("/a", "is required"),)
-        assert pid(one) == first
+        assert len(first) == 1 and checkers(os.getpid()) == first
 
     checking(test)
 
 
 def test_nothing_is_started_before_the_first_check() -> None:
     async def test(one: Checker) -> None:
-        assert one._process is None  # pyright: ignore[reportPrivateUsage]
+        assert checkers(os.getpid()) == []
 
     checking(test)
 
@@ -167,7 +159,8 @@ def test_values_too_large_or_not_json_are_not_sent() -> None:
 def test_a_process_that_ends_by_itself_is_told_and_replaced() -> None:
     async def test(one: Checker) -> None:
         await one.check(INTEGER, 1)
-        os.kill(pid(one), signal.SIGKILL)
+        (process,) = checkers(os.getpid())
+        os.kill(process, signal.SIGKILL)
         assert only(await one.check(INTEGER, "x")).endswith("the checking process ended")
         assert await one.check(INTEGER, "x") == WRONG
 
@@ -185,7 +178,7 @@ def test_a_process_that_cannot_start_is_told(monkeypatch: pytest.MonkeyPatch) ->
 async def test_closing_ends_the_process_and_checks() -> None:
     one = Checker()
     await one.check(INTEGER, 1)
-    process = pid(one)
+    (process,) = checkers(os.getpid())
     await one.close()
     assert not alive(process)
     assert "closing" in only(await one.check(INTEGER, "x"))
@@ -220,7 +213,7 @@ from mcp_studio.schema.checker import Checker
 async def main():
     one = Checker(Limits(check_time=float(sys.argv[1])))
     await one.check({"type": "integer"}, 1)
-    print(one._process.pid, flush=True)
+    print("ready", flush=True)
     if sys.argv[2] == "busy":
         await one.check({"pattern": "^(a|aa)+$"}, "a" * 80 + "b")
     await asyncio.Event().wait()
@@ -233,8 +226,8 @@ def test_it_does_not_outlive_an_owner_that_was_killed(doing: str) -> None:
     root = Path(__file__).resolve().parents[2]
     owner = subprocess.Popen([sys.executable, "-c", OWNER, "1", doing], stdout=subprocess.PIPE, cwd=root)
     assert owner.stdout
-    process = int(owner.stdout.readline())
-    assert alive(process)
+    assert owner.stdout.readline()
+    (process,) = checkers(owner.pid)
     owner.kill()
     owner.wait()
     owner.stdout.close()

@@ -8,8 +8,9 @@ import pytest
 
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.search import auto
+from mcp_studio.search.auto import search
 from mcp_studio.search.bm25 import Bm25
-from mcp_studio.search.method import Answer, Document, Query, Scored
+from mcp_studio.search.method import Answer, Document, Query, Reason, Scored, SearchProblem
 from mcp_studio.search.names import Matcher, row
 from mcp_studio.search.substring import Substring
 from tests.search.index_kit import Make, document, names
@@ -192,3 +193,40 @@ def test_how_many_are_wanted_changes_neither_the_order_nor_how_many_there_are() 
     assert whole.hits[0].ref.name == "read"
     for limit in (1, 3, 8):
         assert auto.search(Query("read", limit), ask, meaning=lambda: False).answer == (whole.hits[:limit], 9, "")
+
+
+MEANT = [Scored(Ref("tool", "a", f"other_{number}"), 0.9, (Reason("meaning"),)) for number in range(6)]
+SIMILAR = [Scored(Ref("tool", "b", "list_books"), 0.8, (Reason("name", ("list", "books"), "similar"),))]
+WORDED = [Scored(Ref("tool", "c", "boks"), 0.1, ())]
+
+
+def asked(by_words: list[Scored]) -> list[str]:
+    answers = {"hybrid": Answer(by_words, len(by_words)), "substring": Answer(SIMILAR, 1)}
+    served = search(Query("lsit boks"), lambda name, _: answers[name], meaning=lambda: True)
+    return [hit.ref.name for hit in served.answer.hits]
+
+
+def test_a_name_that_is_nearly_right_goes_before_what_only_means_something_alike() -> None:
+    assert asked(MEANT)[0] == "list_books"
+    assert asked([])[0] == "list_books"
+
+
+def test_an_address_in_full_finds_exactly_that() -> None:
+    method = {"substring": Answer(SIMILAR, 1), "bm25": Answer(WORDED, 1)}
+    for text, found in (("b.list_books", 1), ("mcp__b__list_books", 1), ("b.list_book", 2)):
+        served = search(Query(text), lambda name, _: method[name], meaning=lambda: False)
+        assert len(served.answer.hits) == found
+
+
+def test_meaning_that_fails_costs_no_answer_and_is_told() -> None:
+    def ask(name: str, _: Query) -> Answer:
+        if name == "hybrid":
+            raise SearchProblem("The model broke.")
+        return Answer(WORDED, 1) if name == "bm25" else Answer((), 0)
+
+    served = search(Query("two words"), ask, meaning=lambda: True)
+    assert (served.method, served.answer.note, len(served.answer.hits)) == ("bm25", "The model broke.", 1)
+
+
+def test_a_word_that_was_found_goes_before_it() -> None:
+    assert asked([*MEANT, *WORDED]).index("boks") < asked([*MEANT, *WORDED]).index("list_books")

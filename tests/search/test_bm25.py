@@ -5,14 +5,12 @@ from __future__ import annotations
 import sys
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import Cjk
 from mcp_studio.search import tokens
 from mcp_studio.search.bm25 import Bm25
-from mcp_studio.search.method import Document, Query, Scope
+from mcp_studio.search.method import Document, Query
 from tests.search.recall import questions, tools
 
 
@@ -35,12 +33,6 @@ def test_most_questions_find_their_tool_first_and_nearly_all_among_five() -> Non
     assert first >= 0.9 * len(questions())
 
 
-@given(st.permutations(tools()), st.sampled_from([question for question, _ in questions()]))
-@settings(max_examples=25, deadline=None)
-def test_the_order_in_which_tools_came_does_not_matter(documents: list[Document], question: str) -> None:
-    assert filled(documents).search(Query(question)) == filled(tools()).search(Query(question))
-
-
 def test_what_is_found_is_counted_and_cut_to_the_limit() -> None:
     answer = filled(tools()).search(Query("list", limit=3))
     assert len(answer.hits) == 3
@@ -61,11 +53,6 @@ def test_tags_and_addresses_are_searched() -> None:
     method = filled([tagged, resource])
     assert names(method, "payroll") == ["run"]
     assert names(method, "salaries") == ["file:///reports/salaries.csv"]
-
-
-def test_only_the_scope_is_searched() -> None:
-    assert names(filled(tools()), "list", scope=Scope(frozenset(["slack"]))) == ["list_channels"]
-    assert names(filled(tools()), "list", scope=Scope(kinds=frozenset(["prompt"]))) == []
 
 
 @pytest.mark.parametrize("text", ["", " ", "???", "xyzzy", "\0", "the"])

@@ -33,7 +33,7 @@ def tool(**raw: Any) -> Document:
 
 
 @given(st.dictionaries(st.sampled_from(KEYS), json, max_size=8), st.sampled_from(["tool", "resource", "prompt"]))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_nothing_a_server_lists_is_too_odd(raw: dict[str, Any], kind: EntryKind) -> None:
     read = fields(Document(Ref(kind, "files", "file:///a/b.txt"), raw))
     assert read.name

@@ -187,7 +187,7 @@ async def test_questions_are_answered_while_thousands_of_entries_are_taken_up(in
     began = time.thread_time()
     for one in lists:
         catalog.put(one)
-    assert time.thread_time() - began < 0.01, "the loop waits for nothing"
+    assert time.thread_time() - began < 0.1, "the loop waits for nothing"
     answers: list[Found] = []
     began = time.thread_time()
     while not answers or answers[-1].pending:

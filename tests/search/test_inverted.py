@@ -56,7 +56,7 @@ def names(index: InvertedIndex, *words: str, limit: int = 50, scope: Scope = EVE
 
 
 @given(steps, questions, scopes)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_after_any_coming_and_going_every_number_is_that_of_a_new_index(
     history: list[list[Weighted] | set[Ref]],
     asked: list[dict[str, float]],
@@ -93,7 +93,7 @@ def test_after_any_coming_and_going_every_number_is_that_of_a_new_index(
 
 
 @given(st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=8), min_size=5, max_size=12), st.data())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_one_field_is_scored_as_rank_bm25_scores_it(corpus: list[list[str]], data: st.DataObject) -> None:
     okapi = BM25Okapi(corpus, k1=1.2, b=0.6)
     index = InvertedIndex()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.search import regex
-from mcp_studio.search.method import Document, Query, Scope, SearchProblem
+from mcp_studio.search.method import Document, Query, SearchProblem
 from mcp_studio.search.regex import Regexes
 
 TOOLS = {
@@ -170,11 +170,3 @@ def test_only_the_beginning_of_long_texts_is_looked_at() -> None:
     method = made()
     method.index([Document(Ref("tool", "a", "long"), {"description": "x" * 1_000_000 + "needle"})])
     assert method.search(Query("needle")).total == 0
-
-
-def test_a_scope_limits_and_what_is_forgotten_is_not_found() -> None:
-    method = made()
-    assert [str(hit.ref) for hit in method.search(Query("read", scope=Scope(frozenset({"b"})))).hits] == ["b.read_file"]
-    method.remove([Ref("tool", "b", "read_file")])
-    assert method.search(Query("read", scope=Scope(frozenset({"b"})))).hits == []
-    assert method.search(Query("read", limit=2)).total == 5

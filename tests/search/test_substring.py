@@ -103,25 +103,11 @@ def test_an_empty_question_finds_everything_in_order() -> None:
     assert answer.total == len(TOOLS)
 
 
-def test_the_order_in_which_servers_came_makes_no_difference() -> None:
-    other = made(dict(reversed(TOOLS.items())))
-    for typed in ("", "e", "re", "list b", "lsit", "o"):
-        assert made().search(Query(typed)) == other.search(Query(typed))
-
-
 def test_letter_by_letter_finds_the_same_as_all_at_once() -> None:
     typing = made()
     for text in ("list books", "re f", "get con"):
         for end in range(len(text) + 1):
             assert typing.search(Query(text[:end])) == made().search(Query(text[:end]))
-
-
-def test_what_is_forgotten_is_not_found_and_can_come_back() -> None:
-    method, ref = made(), Ref("tool", "files", "read")
-    method.remove([ref])
-    assert "read" not in names(method.search(Query("read")))
-    method.index([Document(ref, {"name": "read"})])
-    assert names(method.search(Query("read")))[0] == "read"
 
 
 def test_coming_and_going_leaves_what_a_new_one_would_have() -> None:
@@ -144,14 +130,6 @@ def test_coming_and_going_leaves_what_a_new_one_would_have() -> None:
         fresh.index([every[ref] for ref in there])
         for typed in ("", "read_1", "raed"):
             assert method.search(Query(typed, 1_000)) == fresh.search(Query(typed, 1_000))
-
-
-def test_a_scope_limits_servers_and_kinds() -> None:
-    method = made()
-    method.index([Document(Ref("prompt", "files", "read"), {"name": "read"})])
-    only = Scope(frozenset({"files"}), frozenset({"prompt"}))
-    assert [hit.ref for hit in method.search(Query("read", scope=only)).hits] == [Ref("prompt", "files", "read")]
-    assert method.search(Query("lsit_boks", scope=only)).hits == []
 
 
 def test_when_many_have_gone_the_rest_is_found_as_before() -> None:

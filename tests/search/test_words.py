@@ -12,7 +12,7 @@ anything = st.text(max_size=300)
 
 
 @given(anything)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_any_text_falls_into_words_the_same_way_twice(text: str) -> None:
     found = words(text)
     assert found == words(text)
@@ -27,7 +27,7 @@ def test_words_do_not_depend_on_what_stands_round_them(texts: list[str]) -> None
 
 
 @given(anything, st.sets(st.text(min_size=1, max_size=4), max_size=5))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_places_lie_within_the_text_in_order_and_apart(text: str, wanted: set[str]) -> None:
     before = 0
     for start, end, _ in matching(text, wanted):

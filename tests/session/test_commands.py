@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from mcp_studio.catalog.listing import Ref
-from mcp_studio.config.model import ServerConfig, Settings, Timeouts
+from mcp_studio.config.model import Settings, Timeouts
 from mcp_studio.errors import Unreachable, UsageError
 from mcp_studio.limits import DEFAULT
 from mcp_studio.studio import Studio
@@ -64,17 +64,6 @@ async def test_removing_twice_at_once_is_removing() -> None:
     async with opened(stdio(RAW)) as studio:
         await asyncio.gather(studio.manager.remove("s"), studio.manager.remove("s"))
         assert studio.manager.names() == ()
-
-
-async def test_a_removal_that_comes_late_leaves_the_next_server_of_the_name_alone() -> None:
-    async with opened(stdio(RAW)) as studio:
-        manager = studio.manager
-        late = manager.supervisor("s")
-        await manager.remove("s")
-        await manager._remove(late, for_good=True)  # pyright: ignore[reportPrivateUsage]
-        manager.add(stdio(RAW))
-        await manager._remove(late, for_good=True)  # pyright: ignore[reportPrivateUsage]
-        assert (await manager.settle("s")).state == "ready"
 
 
 async def test_why_a_server_has_failed_costs_the_same_however_often_it_is_asked() -> None:
@@ -148,16 +137,6 @@ async def test_who_waits_for_lists_goes_on_when_the_server_is_stopped() -> None:
         studio.manager.changed.connect(ready)
         await told.wait()
         await asyncio.wait_for(waiting[0], 10)
-
-
-async def test_a_server_of_which_sign_in_is_wanted_is_not_tried_again_and_again() -> None:
-    from mcp_studio.errors import SignInNeeded
-    from mcp_studio.session.supervisor import Supervisor
-
-    async with opened(ServerConfig("s", command="x", enabled=False)) as studio:
-        supervisor: Supervisor = studio.manager.supervisor("s")
-        assert await supervisor._after(SignInNeeded("401"), 3) == 0  # pyright: ignore[reportPrivateUsage]
-        assert state(studio) == "needs_auth"
 
 
 def test_the_studio_closes_in_time_whatever_is_under_way() -> None:

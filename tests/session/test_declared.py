@@ -8,9 +8,8 @@ import pytest
 
 from mcp_studio.protocol.versions import INVALID_PARAMS, METHOD_NOT_FOUND
 from mcp_studio.session.server_requests import undeclared
-from tests.studio_support import call, http, opened, stdio, text
-from tests.support import python_server, run, wait_until
-from tests.support_servers import http_server
+from tests.studio_support import call, opened, stdio, text
+from tests.support import python_server, wait_until
 
 RAW = python_server("raw_server")
 MODERN = python_server("raw_server", "--modern")
@@ -66,21 +65,6 @@ async def test_a_question_that_is_not_declared_is_refused_though_it_could_be_ans
 async def test_more_declared_than_can_be_answered_is_refused_when_it_is_asked_for() -> None:
     async with opened(stdio(RAW, capabilities={"elicitation": {}}), can_ask=False) as studio:
         assert str(METHOD_NOT_FOUND) in text(await call(studio, "ask"))
-
-
-@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
-def test_a_pinned_version_is_the_one_that_is_spoken(version: str) -> None:
-    async def go(url: str) -> None:
-        for config in (stdio(RAW, protocol_version=version), http(url, protocol_version=version)):
-            async with opened(config) as studio:
-                status = studio.manager.status("s")
-                assert status.state == "ready", status.error
-                assert (status.version, status.offered, status.modern) == (version, version, False)
-                assert text(await call(studio, "echo", text="hi")) == "hi"
-                assert "server/discover" not in {entry.method for entry in studio.trace}
-
-    with http_server() as url:
-        run(go(url))
 
 
 async def test_a_pin_does_not_change_what_is_tried_first_without_it() -> None:

@@ -49,7 +49,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(JSON.filter(lambda value: not isinstance(value, str)), st.integers(1, 200))
 def test_data_is_its_json_or_the_beginning_of_that(data: Any, longest: int) -> None:
     whole = dumps(data).decode()

@@ -340,18 +340,6 @@ async def test_bare_connections_are_closed_with_the_studio() -> None:
 
 
 @pytest.mark.parametrize("kind", ["sse", "websocket"])
-async def test_frames_by_hand_go_over_every_transport(kind: str) -> None:
-    async with bridged(python_server("raw_echoing"), kind) as url:
-        async with opened(http(url, transport=kind)) as studio:
-            assert studio.manager.status("s").state == "ready", studio.manager.status("s").error
-            good = await exchanged(studio, frame(id="far", method="tools/list"), wait=5)
-            assert len(answers(good)[0]["result"]["tools"]) == 6
-            broken = await exchanged(studio, b"{nonsense", wait=5)
-            assert answers(broken)[0]["error"]["code"] == -32700
-            assert text(await call(studio, "echo", text="on")) == "on" and not faults(studio)
-
-
-@pytest.mark.parametrize("kind", ["sse", "websocket"])
 async def test_a_handshake_by_hand_works_over_every_transport(kind: str) -> None:
     async with bridged(RAW, kind) as url:
         config = http(url, transport=kind, enabled=False)

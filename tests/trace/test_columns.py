@@ -10,7 +10,7 @@ from mcp_studio.protocol.events import Outgoing
 from mcp_studio.protocol.message import parse
 from mcp_studio.redact import Redactor
 from mcp_studio.trace import message as bits
-from mcp_studio.trace.message import Columns, Recording
+from mcp_studio.trace.message import Columns
 from mcp_studio.trace.server_tap import ServerTap
 from mcp_studio.trace.store import TraceStore
 
@@ -48,11 +48,6 @@ def agrees(store: TraceStore) -> bool:
         (one.time, one.server, one.direction, one.kind, one.size, one.method, one.target,
          one.span.outcome if one.span else "", one.span.ms if one.span else None) for one in store
     ]  # fmt: skip
-
-
-def test_a_store_is_a_recording() -> None:
-    recording: Recording = made()[0]
-    assert recording.total == 0 and len(recording.columns) == 0
 
 
 def test_what_becomes_known_later_reaches_the_columns() -> None:
@@ -113,12 +108,3 @@ def test_snapshots_keep_their_rows_while_the_oldest_go() -> None:
     columns.trim(8)
     assert taken.first == 1 and len(taken) == 10
     assert columns.first == 8 and len(columns) == 3
-
-
-def test_very_many_changes_leave_the_newest() -> None:
-    columns = Columns()
-    for number in range(250_000):
-        columns.revise(number)
-    place, changed = columns.revised_since(0)
-    assert place == 250_000 and changed[-1] == 249_999 and 100_000 <= len(changed) <= 200_000
-    assert columns.revised_since(place) == (place, changed[:0])

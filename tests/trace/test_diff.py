@@ -48,13 +48,13 @@ def strict(value: Json) -> Json:
 
 
 @given(VALUES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_a_value_does_not_differ_from_itself(value: Json) -> None:
     assert diff(value, copy.deepcopy(value), ALL) == ()
 
 
 @given(VALUES, VALUES)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_every_difference_is_where_it_says_and_there_is_one_exactly_where_values_differ(old: Json, new: Json) -> None:
     found = diff(old, new, ALL)
     assert bool(found) == (strict(old) != strict(new))
@@ -67,7 +67,7 @@ def test_every_difference_is_where_it_says_and_there_is_one_exactly_where_values
 
 
 @given(st.lists(st.integers(0, 5), max_size=12), st.lists(st.integers(0, 5), max_size=12))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_the_differences_of_two_arrays_make_the_one_into_the_other(old: list[int], new: list[int]) -> None:
     found = diff(old, new, ALL)
     gone = {one.was[0] for one in found if one.kind in ("removed", "changed", "moved")}

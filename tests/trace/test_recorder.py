@@ -77,28 +77,6 @@ def same(recording: Recording, other: Recording) -> None:
             assert ends[0] == ends[1]
 
 
-async def test_what_is_on_disk_says_what_was_in_memory(tmp_path: Path) -> None:
-    store, tap, writer = made(tmp_path)
-    call(tap, 1, "slow", b"")
-    receive(tap, b'{"jsonrpc":"2.0","id":"q","method":"elicitation/create"}')
-    call(tap, 2)
-    call(tap, 3, "bad", b'{"isError":true}')
-    tap.stray(b"noise")
-    flood(tap, 50)
-    await wait_until(lambda: writer.written == store.total)
-    receive(tap, b'{"jsonrpc":"2.0","id":1,"result":{}}')
-    tap.gave_up(99)
-    store.mark(3, True)
-    store.comment(4, f"look at {SECRET}")
-    await store.close(5)
-    past = Session(writer.path or tmp_path)
-    same(store, past)
-    assert past.info.origin == "test" and past.info.state == "ended"
-    assert past.columns.flags[2] & bits.MARKED and past.comment_on(4) == "look at ‹redacted›"
-    assert past.columns.parents == store.columns.parents == {2: 1}
-    past.close()
-
-
 async def test_old_entries_leave_the_memory_and_come_back_as_they_were(tmp_path: Path) -> None:
     store, tap, writer = made(tmp_path)
     call(tap, 1, "first")

@@ -8,6 +8,7 @@ import pytest
 
 from mcp_studio.limits import DEFAULT
 from mcp_studio.redact import Redactor
+from mcp_studio.trace.message import OTHER, Names
 from mcp_studio.trace.store import TraceStore
 from tests.support import run, wait_until
 
@@ -56,3 +57,21 @@ def test_a_large_body_is_redacted_beside_the_loop_and_never_shown_before() -> No
 
     run(go())
     assert b"s3cret-value" not in TraceStore(redactor).add("s", "in", "result", frame).body
+
+
+def test_the_same_text_has_the_same_number() -> None:
+    names = Names()
+    assert names[""] == 0 and names["tools/call"] == names["tools/call"] == 2
+    assert names.texts[2] == "tools/call" and names.get("tools/call") == 2 and names.get("other") is None
+
+
+def test_endless_different_texts_are_one() -> None:
+    names = Names(most=10, size=1_000)
+    numbers = [names[f"method {number}"] for number in range(1_000)]
+    assert len(names.texts) == 10 and numbers[:8] == list(range(2, 10)) and set(numbers[8:]) == {1}
+    assert names.texts[1] == OTHER and names["method 0"] == 2
+
+
+def test_long_texts_use_up_the_room() -> None:
+    names = Names(size=100)
+    assert names["x" * 80] == 2 and names["y" * 80] == 1 and names["z" * 20] == 3

@@ -63,32 +63,6 @@ def certificate(folder: Path, *, name: str = "127.0.0.1", days: int = 1) -> tupl
     return context, file
 
 
-async def test_a_certificate_of_an_unknown_authority_is_refused_and_named(tmp_path: Path) -> None:
-    async with RawServer(fine, certificate(tmp_path)[0]) as server:
-        async with opened(server.url, headers={"Authorization": SECRET}) as line:
-            error = await line.ask(request(1))
-            assert isinstance(error, HttpUnreachable) and "self-signed certificate" in error.message
-            assert "SSL_CERT_FILE" in error.hint and not server.requests
-
-
-@pytest.mark.parametrize(
-    ("name", "days", "words"),
-    [("127.0.0.1", 1, ""), ("127.0.0.2", 1, "not valid for '127.0.0.1'"), ("127.0.0.1", -1, "expired")],
-)
-async def test_a_trusted_certificate_has_to_be_for_this_host_and_in_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, days: int, words: str
-) -> None:
-    context, file = certificate(tmp_path, name=name, days=days)
-    monkeypatch.setenv("SSL_CERT_FILE", str(file))
-
-    async with RawServer(fine, context) as server, opened(server.url) as line:
-        answer = await line.ask(request(1))
-        if words:
-            assert isinstance(answer, HttpUnreachable) and words in answer.message, answer
-        else:
-            assert "result" in answer
-
-
 @pytest.mark.parametrize("trusted", [True, False])
 async def test_a_websocket_over_tls_is_verified_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trusted: bool

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import socket
-import ssl
 import zlib
 from typing import Any, NamedTuple
 
@@ -15,11 +13,10 @@ from hypothesis import strategies as st
 from mcp.shared.inbound import decode_header_value
 
 from mcp_studio.config.model import ServerConfig
-from mcp_studio.errors import ConfigError, HttpAnswer, ProtocolError, SignInNeeded, StudioError, Unreachable
+from mcp_studio.errors import ConfigError
 from mcp_studio.protocol.events import Outgoing
 from mcp_studio.protocol.message import parse
 from mcp_studio.transport import http_errors
-from mcp_studio.transport import http_errors as network_errors
 from mcp_studio.transport.edge import configured
 from mcp_studio.transport.http_connection import (
     answered_ids,
@@ -115,30 +112,6 @@ def test_a_configured_header_that_http_cannot_carry_is_a_configuration_error(nam
 def test_headers_that_frame_a_message_are_not_taken_from_the_configuration() -> None:
     config = ServerConfig("peer", headers={"Content-Length": "5", "Transfer-Encoding": "chunked", "X-Key": " ü "})
     assert configured(config) == [("X-Key", "ü")]
-
-
-@pytest.mark.parametrize(
-    ("problem", "words"),
-    [
-        (ConnectionRefusedError(111, "refused"), "refused"),
-        (socket.gaierror(-2, "Name or service not known"), "does not resolve"),
-        (OSError(113, "No route to host"), "No route to host"),
-        (ssl.SSLError(1, "[SSL: WRONG_VERSION_NUMBER] wrong"), "TLS with"),
-        (ExceptionGroup("all", [OSError(101, "Network is unreachable")]), "Network is unreachable"),
-    ],
-)
-def test_network_errors_are_put_into_words(problem: Exception, words: str) -> None:
-    outer = RuntimeError("All connection attempts failed")
-    outer.__cause__ = problem
-    error = network_errors.network_failure(outer, "host:1", under_way=False)
-    assert isinstance(error, Unreachable) and words in error.message and "host:1" in error.message
-
-
-def test_each_failure_keeps_its_place_in_the_tree_of_errors() -> None:
-    assert issubclass(http_errors.HttpBroken, ProtocolError)
-    assert issubclass(http_errors.HttpSignIn, SignInNeeded)
-    failure: StudioError = http_errors.HttpUnreachable("x", http=HttpAnswer(404))
-    assert failure.exit_code == 4 and failure.message == "x"
 
 
 class Told(NamedTuple):

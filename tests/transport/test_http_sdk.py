@@ -6,9 +6,8 @@ from collections.abc import Generator
 
 import pytest
 
-from mcp_studio.errors import ConnectionLost
 from mcp_studio.transport.http_errors import HttpLost, HttpUnreachable
-from tests.servers.http_kit import MODERN, child, modern, notification, opened, request
+from tests.servers.http_kit import MODERN, child, modern, opened, request
 from tests.support import wait_until
 
 VARIANTS = ("json", "sse", "json stateless", "sse stateless")
@@ -117,19 +116,3 @@ async def test_a_killed_server_fails_its_calls_and_a_new_one_on_the_port_serves_
             with child("json", "stateless", port=port):
                 assert "result" in await line.ask(request(3, "tools/list"))
             assert not line.box.ends
-
-
-async def test_a_restarted_server_does_not_know_the_session_and_the_transport_says_so_once() -> None:
-    with child("json") as (process, port):
-        async with opened(f"http://127.0.0.1:{port}/mcp") as line:
-            await line.shake_hands()
-            process.kill()
-            process.wait()
-            with child("json", port=port):
-                await line.transport.send(request(1))
-                await line.transport.send(request(2))
-                await wait_until(lambda: line.box.ends)
-                (end,) = line.box.ends
-                assert isinstance(end, ConnectionLost) and "session" in end.message
-                with pytest.raises(ConnectionLost):
-                    await line.transport.send(notification("notifications/progress"))

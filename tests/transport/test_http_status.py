@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from mcp_studio.errors import ProtocolError, SignInNeeded, Unreachable
-from mcp_studio.transport.http_errors import HttpBroken, HttpFailure, HttpSignIn
+from mcp_studio.errors import ProtocolError, SignInNeeded
+from mcp_studio.transport.http_errors import HttpFailure, HttpSignIn
 from tests.servers.http_bad import Bad, body, body_of, meet, raw
 from tests.servers.http_kit import modern, opened, request
 from tests.servers.http_raw import RawServer, Reply, Request
@@ -61,32 +61,11 @@ async def test_a_byte_order_mark_before_json_is_overlooked() -> None:
         assert (await line.ask(modern(1, "server/discover")))["result"] == {}
 
 
-@pytest.mark.parametrize("status", [400, 404, 405, 406, 429, 500, 503])
-def test_a_status_that_is_no_success_is_kept_on_the_error(status: int) -> None:
-    error, _ = meet(body('{"detail": "not\\nhere"}', f"{status} Oh no", "application/json", "Retry-After: 7"))
-    assert isinstance(error, HttpFailure) and error.status == status and "not\\nhere" in body_of(error)
-    assert f"HTTP status {status} Oh no" in error.message and "7 seconds" in error.hint
-    assert not isinstance(error, Unreachable | ProtocolError | SignInNeeded)
-
-
 def test_an_html_error_page_is_named_by_its_title_not_quoted() -> None:
     page = "<html>" + " " * 2000 + "<title>502 Bad Gateway</title><body>" + "x" * 100_000
     error, _ = meet(body(page, "502 Bad Gateway", "text/html"))
     assert isinstance(error, HttpFailure) and "HTML page (“502 Bad Gateway”)" in error.message
     assert "xxx" not in error.message and len(body_of(error)) < 5_000
-
-
-@pytest.mark.parametrize("status", [400, 404, 500])
-@pytest.mark.parametrize("ident", [None, "server-error", 1])
-async def test_a_json_rpc_error_with_an_error_status_is_an_answer(status: int, ident: object) -> None:
-    text = json.dumps({"jsonrpc": "2.0", "id": ident, "error": {"code": -32022, "message": "no", "data": {"a": 1.50}}})
-
-    async with RawServer(lambda got, reply: reply.body(f"{status} X", text.encode())) as server:
-        async with opened(server.url) as line:
-            answer = await line.ask(modern(1, "server/discover"))
-            assert answer["error"]["code"] == -32022 and answer["id"] == 1
-            assert line.tap.came == [(1, text.encode())]
-            assert not line.box.failures
 
 
 def test_401_says_what_the_server_asks_for() -> None:
@@ -133,11 +112,6 @@ def test_a_body_of_an_error_that_never_ends_does_not_hide_the_status() -> None:
 
     error, _ = meet(bad)
     assert isinstance(error, HttpFailure) and error.status == 500
-
-
-def test_broken_answers_of_every_kind_are_protocol_errors_with_their_status() -> None:
-    error, _ = meet(body("hello", "203 Odd", "text/plain"))
-    assert isinstance(error, HttpBroken) and error.status == 203
 
 
 @pytest.mark.parametrize(

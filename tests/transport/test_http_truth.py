@@ -8,24 +8,19 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.config.model import Timeouts
-from mcp_studio.errors import ConnectionLost, ProtocolError
 from mcp_studio.jsontext import dumps
 from mcp_studio.transport import http_errors
 from mcp_studio.transport.http_errors import (
     BODY,
     MEANINGS,
     HttpFailure,
-    HttpLost,
     HttpUnreachable,
-    SessionLost,
     meaning,
     status_text,
 )
 from tests.servers.http_bad import body, body_of, meet
 from tests.servers.http_kit import modern, opened, request
 from tests.servers.http_raw import RawServer, Reply, Request
-from tests.servers.http_session import QUICK, no_get, session
 from tests.support import run
 
 SAID = {
@@ -73,29 +68,6 @@ def test_what_is_kept_of_a_body_is_bounded_and_keeps_its_lines() -> None:
 # ---------------------------------------------------------------------------------------------------- sessions
 
 
-@pytest.mark.parametrize("status", ["404 Not Found", "410 Gone"])
-async def test_a_lost_session_says_so_and_keeps_what_came(status: str) -> None:
-    async def call(got: Request, reply: Reply) -> None:
-        await reply.body(status, b"who are you?", kind="text/plain")
-
-    async with RawServer(session(no_get, call)) as server, opened(server.url, QUICK) as line:
-        await line.shake_hands()
-        error = await line.ask(request(1))
-        assert isinstance(error, SessionLost) and "no longer knows the session" in error.message
-        assert body_of(error) == "who are you?" and "new session" in error.hint
-        assert len(line.box.ends) == 1
-
-
-async def test_without_a_session_it_is_the_address_that_is_wrong() -> None:
-    async def call(got: Request, reply: Reply) -> None:
-        await reply.body("404 Not Found", b"")
-
-    async with RawServer(session(no_get, call, ident="")) as server, opened(server.url, QUICK) as line:
-        await line.shake_hands()
-        error = await line.ask(request(1))
-        assert not isinstance(error, SessionLost) and "no MCP endpoint" in error.message and not line.box.ends
-
-
 # ---------------------------------------------------------------------------------------------------- redirects
 
 
@@ -124,34 +96,6 @@ def test_a_redirect_says_where_it_leads_and_what_to_do() -> None:
 
 
 # ---------------------------------------------------------------------------------------------------- stalled
-
-
-async def test_a_head_that_never_comes_while_connecting_is_told() -> None:
-    async def handler(got: Request, reply: Reply) -> None:
-        await reply.closed_by_peer()
-
-    async with RawServer(handler) as server, opened(server.url, timeouts=Timeouts(connect=0.2)) as line:
-        error = await line.ask(request(1))
-        assert isinstance(error, HttpLost) and "0.2 seconds" in error.message and error.hint
-
-
-@pytest.mark.parametrize(
-    ("sent", "words"),
-    [
-        (b"", "without an answer"),
-        (b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{", "middle of its answer"),
-        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{", "middle of its answer"),
-    ],
-)
-@pytest.mark.parametrize("cut", ["close", "reset"])
-def test_truncated_and_reset_answers_are_told_apart(sent: bytes, words: str, cut: str) -> None:
-    async def bad(reply: Reply) -> None:
-        await reply.raw(sent)
-        reply.close() if cut == "close" else reply.reset()
-
-    error, _ = meet(bad)
-    assert isinstance(error, ConnectionLost)
-    assert words in error.message or "before its answer was complete" in error.message, error.message
 
 
 # ---------------------------------------------------------------------------------------------------- below HTTP
@@ -198,13 +142,6 @@ async def test_an_error_of_the_modern_era_is_an_answer_whatever_its_status(statu
         answer = await line.ask(modern(7, "tools/call", target="t"))
         assert answer["error"]["code"] == code and answer["error"].get("data") == data
         assert not line.box.failures and not line.box.ends
-
-
-def test_404_without_a_json_rpc_error_is_no_unknown_method() -> None:
-    error, _ = meet(body("nothing here", "404 Not Found", "text/plain"))
-    assert (
-        isinstance(error, HttpFailure) and not isinstance(error, ProtocolError) and "no MCP endpoint" in error.message
-    )
 
 
 async def test_an_event_of_more_than_one_mebibyte_arrives_whole() -> None:

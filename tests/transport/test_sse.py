@@ -29,43 +29,35 @@ def test_every_line_ending_is_understood(end: bytes) -> None:
     assert data(stream) == [b"one", b"two"]
 
 
-def test_a_line_ending_cut_in_two_is_one() -> None:
-    assert data(b"data: a\r", b"\ndata: b\r", b"\n", b"\r", b"\n") == [b"a\nb"]
+@pytest.mark.parametrize(
+    ("chunks", "came"),
+    [
+        ((b"data: a\r", b"\ndata: b\r", b"\n", b"\r", b"\n"), [b"a\nb"]),
+        ((b"data: a\ndata:b\ndata:  c\ndata\n\n",), [b"a\nb\n c\n"]),
+        ((b"data: whole\n\ndata: cut\n",), [b"whole"]),
+        ((b"\xef\xbb", b"\xbfdata: x\n\n\xef\xbb\xbfdata: y\n\ndata: z\n\n"), [b"x", b"z"]),
+        ((b": hello\nfoo: bar\nnonsense\ndata: x\n:\n\n: only a comment\n\n",), [b"x"]),
+    ],
+    ids=["a line ending cut in two", "lines of one event", "cut off at the end", "byte order marks", "comments"],
+)
+def test_events_are_read_as_the_format_says(chunks: tuple[bytes, ...], came: list[bytes]) -> None:
+    assert data(*chunks) == came
 
 
-def test_lines_of_one_event_are_joined_by_newlines() -> None:
-    assert data(b"data: a\ndata:b\ndata:  c\ndata\n\n") == [b"a\nb\n c\n"]
-
-
-def test_an_event_that_the_end_cuts_off_is_dropped() -> None:
-    events, parser = parsed(b"data: whole\n\ndata: cut\n")
-    assert [event.data for event in events] == [b"whole"]
-    assert parser.cursor.events == 1
-
-
-def test_a_byte_order_mark_is_skipped_at_the_beginning_only() -> None:
-    assert data(b"\xef\xbb", b"\xbfdata: x\n\n\xef\xbb\xbfdata: y\n\ndata: z\n\n") == [b"x", b"z"]
-
-
-def test_comments_and_unknown_fields_are_skipped() -> None:
-    assert data(b": hello\nfoo: bar\nnonsense\ndata: x\n:\n\n: only a comment\n\n") == [b"x"]
-
-
-def test_an_event_without_data_only_moves_the_id() -> None:
-    events, parser = parsed(b"id: 7\n\n")
-    assert (events, parser.cursor.last_id, parser.cursor.events) == ([], "7", 1)
-    assert parsed(b"id: 7\ndata:\n\n")[1].cursor.last_id == "7"
-
-
-def test_an_id_counts_when_its_event_ends_and_stays_until_another() -> None:
-    events, parser = parsed(b"id: a\ndata: 1\n\ndata: 2\n\nid: b\ndata: 3\n")
-    assert len(events) == 2
-    assert parser.cursor.last_id == "a"
-
-
-def test_an_id_with_nul_is_ignored_and_an_empty_one_forgets() -> None:
-    assert parsed(b"id: a\ndata: 1\n\nid: b\x00c\ndata: 2\n\n")[1].cursor.last_id == "a"
-    assert parsed(b"id: a\ndata: 1\n\nid\ndata: 2\n\n")[1].cursor.last_id == ""
+@pytest.mark.parametrize(
+    ("stream", "last", "events"),
+    [
+        (b"id: 7\n\n", "7", 0),
+        (b"id: 7\ndata:\n\n", "7", 0),
+        (b"id: a\ndata: 1\n\ndata: 2\n\nid: b\ndata: 3\n", "a", 2),
+        (b"id: a\ndata: 1\n\nid: b\x00c\ndata: 2\n\n", "a", 2),
+        (b"id: a\ndata: 1\n\nid\ndata: 2\n\n", "", 2),
+    ],
+    ids=["without data", "with empty data", "an event that does not end", "nul is ignored", "an empty one forgets"],
+)
+def test_an_id_counts_when_its_event_ends_and_stays_until_another(stream: bytes, last: str, events: int) -> None:
+    found, parser = parsed(stream)
+    assert (parser.cursor.last_id, len(found)) == (last, events)
 
 
 @pytest.mark.parametrize(("text", "wait"), [(b"300", 0.3), (b"-1", 1.0), (b"1.5", 1.0), (b"x", 1.0), (b"9" * 30, 1.0)])

@@ -10,6 +10,7 @@ from typing import Any
 
 from textual.app import App, ComposeResult
 from textual.containers import VerticalScroll
+from textual.events import Key
 from textual.filter import LineFilter
 from textual.message import Message
 from textual.notifications import Notify
@@ -90,10 +91,12 @@ class Host:
         return [message.notification.message for message in self._messages if isinstance(message, Notify)]
 
     async def press(self, *keys: str) -> list[str]:
-        """Press keys, a text one by one; gives the lines afterwards."""
+        """Press keys, the letters of a text all at once; gives the lines afterwards."""
         for key in keys:
             if key.startswith("'"):
-                await self.pilot.press(*("space" if char == " " else char for char in key[1:]))
+                for char in key[1:]:
+                    self.app.post_message(Key("space" if char == " " else char, char))
+                await self.pilot.pause()
             else:
                 await self.pilot.press(key)
         await self.pilot.pause()

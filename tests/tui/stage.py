@@ -70,8 +70,8 @@ class Stage:
         await self.pilot.press(*keys)
 
     async def type(self, text: str) -> None:
-        """Type text into the widget that has the focus."""
-        await self.pilot.press(*("space" if char == " " else char for char in text))
+        """Type text into the widget that has the focus, as quickly as it comes: waiting for each letter is slow."""
+        await self.burst(*text)
 
     async def burst(self, *keys: str) -> None:
         """Press keys so quickly that all have arrived before the app handles the first one."""

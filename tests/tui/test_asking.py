@@ -89,9 +89,9 @@ async def test_a_dialog_comes_by_itself_only_where_a_call_waits_and_nobody_types
         await stage.until(lambda: stage.main.call.call is not before, "a call")
         await stage.until(lambda: stage.main.focused_pane is stage.main.result, "what runs has the focus")
         stage.main.call.form.begin()
-        await stage.type("0")
+        await stage.press("0")
         second = ask(stage, "While typing", subject="raw.wait")
-        await stage.type("0")
+        await stage.press("0")
         await stage.told("raw requests input: While typing ! opens it.")
         assert stage.app.screen is stage.main
         second.cancel()

@@ -53,30 +53,35 @@ async def test_a_call_is_held_edited_and_released_and_its_answer_too() -> None:
         assert len(sent) == 1 and b"after" in sent[0], "the trace has what the server got"
 
 
-async def test_the_key_that_accepts_sets_a_query_that_was_typed_before_it_releases() -> None:
+async def test_a_call_is_answered_in_the_place_of_the_server_or_cut_and_wrong_words_are_told() -> None:
     async with on_stage(raw()) as stage:
-        dialog = await opened(stage, "tool:none")
+        dialog = await opened(stage, "kind:reqest")
+        await stage.shows("There is no kind `reqest`")
+        dialog.query_one("#after", Input).value = "-1"
+        await stage.press("tab", "r")
+        await stage.shows("0 to 3,600 seconds")
+        dialog.query_one("#after", Input).value = ""
         dialog.query_one("#query", Input).value = "tool:echo dir:out"
         dialog.query_one("#query", Input).focus()
-        await stage.press("ctrl+j")
+        await stage.press("ctrl+j")  # sets the query that was typed, before it releases anything
         await stage.shows("held from now on")
         call = echo(stage, "x")
         await stage.shows("raw request tools/call echo")
         await stage.press("ctrl+j")
         assert isinstance(await call, Succeeded)
-
-
-async def test_a_call_is_answered_in_the_place_of_the_server() -> None:
-    async with on_stage(raw()) as stage:
-        dialog = await opened(stage, "tool:echo dir:out")
-        call = echo(stage, "x")
-        await stage.shows("raw request tools/call echo")
+        call = echo(stage, "y")
+        await stage.shows('"text": "y"')
         await stage.press("a")
         await stage.shows("Write the answer", '"result": {}')
         dialog.editor.text = dialog.editor.text.replace("{}", '{"content": [{"type": "text", "text": "by hand"}]}')
         await stage.press("a")
         outcome = await call
         assert isinstance(outcome, Succeeded) and text(outcome) == "by hand"
+        call = echo(stage, "z")
+        await stage.shows('"text": "z"')
+        dialog.action_cut()
+        assert isinstance(await call, Lost)
+        assert any(b"cut at a breakpoint" in one.body for one in stage.studio.trace if one.kind == "note")
 
 
 async def test_what_is_held_is_told_where_nobody_looks_and_goes_on_without_a_breakpoint() -> None:
@@ -89,34 +94,6 @@ async def test_what_is_held_is_told_where_nobody_looks_and_goes_on_without_a_bre
         dialog = await opened(stage, "")
         assert isinstance(await call, Succeeded)
         await stage.until(lambda: dialog.rows.row_count == 0, "nothing is held")
-
-
-async def test_a_breakpoint_that_means_everything_does_not_keep_a_server_from_connecting() -> None:
-    async with on_stage(raw()) as stage:
-        await stage.studio.manager.stop("raw")
-        stage.studio.breakpoints.gate.set(["server:raw"])
-        stage.studio.manager.start("raw")
-        await stage.until(lambda: stage.studio.manager.status("raw").state == "ready", "it is connected")
-        stage.studio.breakpoints.gate.set([])
-
-
-async def test_the_connection_is_cut_at_a_breakpoint() -> None:
-    async with on_stage(raw()) as stage:
-        dialog = await opened(stage, "tool:echo dir:out")
-        call = echo(stage, "x")
-        await stage.shows("raw request tools/call echo")
-        dialog.action_cut()
-        assert isinstance(await call, Lost)
-        assert any(b"cut at a breakpoint" in one.body for one in stage.studio.trace if one.kind == "note")
-
-
-async def test_a_wrong_query_and_a_wrong_delay_are_told() -> None:
-    async with on_stage(raw()) as stage:
-        dialog = await opened(stage, "kind:reqest")
-        await stage.shows("There is no kind `reqest`")
-        dialog.query_one("#after", Input).value = "-1"
-        await stage.press("tab", "r")
-        await stage.shows("0 to 3,600 seconds")
 
 
 async def test_messages_of_a_tap_in_another_process_are_held_and_answered() -> None:

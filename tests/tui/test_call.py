@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import signal
 from typing import Any
@@ -12,7 +11,6 @@ import pytest
 from textual.widgets import TextArea
 
 from mcp_studio.call.call import Cancelled, Lost, Rejected, Succeeded, ToolFailed
-from mcp_studio.present.blocks import blocks_of
 from mcp_studio.tui.form.json_editor import JsonEditor
 from mcp_studio.tui.screens.approval import Approval
 from tests.studio_support import stdio
@@ -243,18 +241,3 @@ async def test_hostile_text_stays_text_in_every_part_of_the_pane() -> None:
             await stage.pilot.pause()
             assert clean(), kind
         assert stage.app.is_running
-
-
-async def test_a_nested_call_is_sent_as_it_was_filled_in_and_its_secrets_are_not_kept() -> None:
-    async with on_stage(stdio(python_server("schema_zoo"), "zoo"), size=(80, 24)) as stage:
-        await stage.open("secrets")
-        await stage.shows("accounts \\*")
-        stage.main.call.fill({"accounts": [{"user": "ada", "password": "hunter2"}]})
-        await stage.shows("1 .*user: ")
-        assert "hunter2" not in stage.text
-        done = await stage.call()
-        assert isinstance(done, Succeeded)
-        sent = json.loads(blocks_of(done.result)[0].text)
-        assert sent == {"accounts": [{"user": "ada", "password": "hunter2"}]}
-    drafts = stage.studio.paths.state / "drafts.json"
-    assert "ada" in drafts.read_text() and "hunter2" not in drafts.read_text()

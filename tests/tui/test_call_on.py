@@ -88,18 +88,6 @@ async def test_a_destructive_tool_is_asked_about_once_for_each_server() -> None:
         await stage.told("No other server has this tool.")
 
 
-async def test_a_member_that_never_started_is_offered_and_started_by_its_call() -> None:
-    pair = raw("one", group="pair"), raw("two", group="pair", start="demand"), raw("three", start="demand")
-    async with on_stage(*pair, size=(140, 40), ready=False) as stage:
-        await stage.until(lambda: stage.studio.catalog.entries("tool", ["one"]), "the tools of one")
-        await open_on(stage, "echo", {"text": "hello"})
-        await stage.shows(r"\[x\] one", r"\[ \] two")  # three is of no group: nobody knows that it has the tool
-        await stage.hides(r"\] three")
-        await stage.press("down", "space", "ctrl+j")
-        await stage.shows("one  the base .*two  the same", "(✓ ok .*){2}")
-        assert stage.studio.manager.status("two").state == "ready"
-
-
 async def test_tools_of_a_group_are_listed_once_and_go_to_its_best_member() -> None:
     async with on_stage(raw("one", group="pair"), raw("two", group="pair"), raw("three"), size=(140, 40)) as stage:
         await stage.shows("▾ @pair +6", "r echo .*→ one", "▾ one +6")

@@ -6,19 +6,18 @@ import json
 from pathlib import Path
 
 import pytest
+from textual.geometry import Region
 from textual.widgets import Button, Input, Select, Tab
 
 from mcp_studio.call.call import Succeeded
 from mcp_studio.config.model import Settings
+from mcp_studio.tui.run import boxes
 from mcp_studio.tui.screens.dialog import Confirm
 from mcp_studio.tui.screens.search import Search
 from mcp_studio.tui.screens.studio import Help, Jump, ThemePicker
 from mcp_studio.tui.views.key_bar import KeyBar
 from mcp_studio.tui.views.rows import choose
-from tests.support import python_server
-from tests.tui.stage import Stage, on_stage, raw, stdio
-
-POISON = python_server("raw_poison")
+from tests.tui.stage import Stage, on_stage, raw
 
 
 def names(stage: Stage) -> list[str]:
@@ -203,17 +202,6 @@ async def test_ascii_and_own_keys_are_taken_and_what_is_wrong_with_them_is_told(
         choose(ascii=False)
 
 
-async def test_what_a_hostile_server_says_of_its_offers_is_shown_and_does_nothing() -> None:
-    async with on_stage(stdio(POISON, "raw"), size=(160, 44)) as stage:
-        await stage.press("2", "down", "down", "right_square_bracket", "down", "question_mark", "escape")
-        await stage.press("ctrl+f", *"e", "down", "escape", "ctrl+p", *"target")
-        await stage.press("escape", "escape")
-        await stage.until(lambda: stage.app.screen is stage.main, "the main screen")
-        await stage.shows("␛")
-        assert "\x1b" not in stage.text and "\u202e" not in stage.text
-        assert stage.app.return_code is None
-
-
 async def test_a_form_stays_that_of_its_tool_when_its_server_goes() -> None:
     async with on_stage(raw("one"), raw("two")) as stage:
         await stage.open("echo", server="two")
@@ -277,3 +265,15 @@ async def test_the_filter_opens_where_its_key_comes_at_once_after_that_of_its_pa
         stage.main.set_focus(stage.main.call.button)
         await stage.burst("2", "/")
         await stage.until(lambda: stage.main.catalog.filter.has_focus, "the filter has the focus")
+
+
+async def test_the_borders_before_textual_is_imported_stand_where_the_panes_will_be() -> None:
+    async with on_stage() as stage:
+        main = stage.main
+        groups = [main.servers, main.catalog], [main.call, main.result], [main.trace]
+        for size in ((40, 12), (80, 24), (120, 35), (143, 51), (200, 60)):
+            await stage.pilot.resize_terminal(*size)
+            await stage.pilot.pause()
+            regions = [[pane.region for pane in group if pane.region] for group in groups]
+            assert [Region(*box) for box in boxes(*size)] == [Region.from_union(group) for group in regions if group]
+    assert boxes(39, 40) == boxes(120, 9) == [], "a tiny terminal gets none"

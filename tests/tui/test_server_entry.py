@@ -88,7 +88,7 @@ URLS = some.builds(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(COMMANDS | URLS | some.sampled_from(ENTRIES))
 def test_an_entry_goes_into_the_form_and_comes_back_as_it_was(server: ServerConfig) -> None:
     again = server_of(value_of(server), server)
@@ -96,7 +96,7 @@ def test_an_entry_goes_into_the_form_and_comes_back_as_it_was(server: ServerConf
     assert quick(server_form(), value_of(server)) == ()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     some.recursive(
         some.none() | some.booleans() | some.integers() | some.text(max_size=3),

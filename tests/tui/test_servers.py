@@ -26,10 +26,12 @@ from mcp_studio.tui.screens.clients import ExportServers, FirstStart, ImportServ
 from mcp_studio.tui.screens.console import Console
 from mcp_studio.tui.screens.exit_report import ExitReport, UnexpectedOutput
 from mcp_studio.tui.screens.logs import Logs
+from mcp_studio.tui.screens.pages import Pages
 from mcp_studio.tui.screens.server_details import ServerDetails
 from mcp_studio.tui.screens.server_entry import value_of
 from mcp_studio.tui.screens.server_form import ServerForm
 from mcp_studio.vault import keyring
+from tests.cli.test_dev import SERVER, write
 from tests.studio_support import http, stdio
 from tests.support import SERVERS, python_server
 from tests.tui.stage import Stage, on_stage, raw, ref
@@ -78,8 +80,7 @@ def in_memory() -> Iterator[None]:
     keyring.use("keyring", Paths.default().state)
 
 
-@pytest.mark.parametrize("key", ["r", "space"])
-async def test_what_a_failed_server_offered_leaves_the_catalog_and_one_key_brings_it_back(home: Path, key: str) -> None:
+async def test_what_a_failed_server_offered_leaves_the_catalog_and_one_key_brings_it_back(home: Path) -> None:
     broken, run = home / "broken", "os.execv(sys.argv[1], sys.argv[1:])"
     code = f"import os, sys; os.path.exists({str(broken)!r}) and sys.exit(3); {run}"
     server = stdio([sys.executable, "-c", code, *python_server("raw_server")], "frail")
@@ -92,7 +93,7 @@ async def test_what_a_failed_server_offered_leaves_the_catalog_and_one_key_bring
         await stage.shows("✗ frail")
         await stage.hides("r echo")
         broken.unlink()
-        await stage.press("1", key)
+        await stage.press("1", "space")
         await stage.shows("● frail", "r echo")
 
 
@@ -436,23 +437,6 @@ async def test_servers_are_written_to_another_client_after_the_change_is_seen(
         assert len([*file.parent.glob("*")]) == 2
 
 
-async def test_hostile_words_of_a_server_are_only_shown() -> None:
-    hostile = "[@click=app.quit]x[/]\x1b[31m\u202e"
-    poison = stdio(python_server("raw_poison"), f"bad{hostile}")
-    entry = ServerConfig("named", "no-such", (hostile,), env={hostile: "x"}, group=hostile)
-    async with on_stage(poison, entry, size=(140, 40)) as stage:
-        await stage.shows(r"bad\[@click=app.quit\]x")
-        await stage.press("1", "enter")
-        await stage.dialog(ServerDetails)
-        await stage.shows(r"\[@click=app.quit\]", "FORGED")
-        await stage.press("escape", "j", "e")
-        await stage.dialog(ServerForm)
-        await stage.shows(r"\[@click=app.quit\]")
-        await stage.press("ctrl+j")
-        await stage.shows("no spaces in it|not|✗")
-        assert "\x1b" not in stage.text and "\u202e" not in stage.text
-
-
 @pytest.mark.parametrize(
     ("text", "good", "words"),
     [
@@ -498,3 +482,36 @@ async def test_what_a_server_is_started_with_is_shown_without_secrets() -> None:
         await stage.press("1")
         await stage.shows("3 quiet", "raise SystemExit")
         assert secret not in stage.text
+
+
+async def test_a_toast_and_the_trace_say_what_a_change_of_files_has_changed(tmp_path: Path) -> None:
+    write(tmp_path, SERVER)
+    server = stdio([sys.executable, str(tmp_path / "server.py")], "made", cwd=str(tmp_path), watch=("*.py",))
+    async with on_stage(server) as stage:
+        add = ref("add", server="made")
+        await stage.until(lambda: stage.studio.catalog.find(add), "the tool")
+        write(tmp_path, SERVER.replace("b: int = 1", "b: int"))
+        await stage.told("1 breaking: tool add: b is required now")
+        notes = [entry.body.decode() for entry in stage.studio.trace if entry.kind == "note"]
+        assert any("made was started again" in note for note in notes)
+        write(tmp_path, "raise SystemExit(3)")
+        await stage.told("made was started again and failed: made ended with exit code 3")
+
+
+async def test_pages_are_read_one_by_one_and_a_server_that_ends_is_told() -> None:
+    config = stdio(python_server("raw_lists", "--pages"), "raw")
+    async with on_stage(config, size=(80, 24)) as stage:
+        await stage.press("2")
+        await stage.main.catalog.run_action("pages")
+        await stage.dialog(Pages)
+        await stage.shows("tools/list of raw", "page 1 ", "none: the first page", 'nextCursor +"after 2"')
+        await stage.shows("Next page +First page +Copy +Close")
+        await stage.press("ctrl+j")
+        await stage.shows("page 2 ", 'cursor +"after 2"', "4 in 2 pages so far")
+        await stage.press("f")
+        await stage.shows("page 1 ", "none: the first page", "2 in 1 page so far")
+        await stage.studio.manager.stop("raw")
+        await stage.press("f")
+        await stage.until(lambda: "page 1 " not in stage.text and "Reading" not in stage.text, "why not")
+        await stage.press("escape")
+        await stage.until(lambda: stage.app.screen is stage.main, "the main screen")

@@ -12,7 +12,6 @@ from mcp_studio.tui.screens.calls import CopyAs
 from mcp_studio.tui.screens.console import Console
 from mcp_studio.tui.screens.dialog import Confirm
 from mcp_studio.tui.screens.exchange import Comment, Compare, ExchangeDialog, Resend
-from mcp_studio.tui.screens.exit_report import ExitReport
 from mcp_studio.tui.screens.recordings import Sessions
 from tests.studio_support import stdio
 from tests.support import python_server
@@ -269,33 +268,3 @@ async def test_without_servers_the_trace_says_what_will_be_there() -> None:
         await stage.told("No message is selected")
         await stage.press("s")
         await stage.told("There is nothing to export")
-
-
-async def test_how_a_server_ended_and_what_it_printed_leads_back_to_the_trace() -> None:
-    stray = stdio(python_server("raw_faults", "--fault", "stray"), "raw")
-    killed = stdio(python_server("raw_faults", "--fault", "killed-mid-call"), "s")
-    async with on_stage(stray, killed, size=(80, 24)) as stage:
-        trace = stage.main.trace
-        stage.main.go_to(trace)
-        trace.show_message(1)
-        await stage.until(
-            lambda: trace.table.region and trace.table.cursor == trace.table.top == 0, "the first message"
-        )
-        await trace.run_action("exit_report")
-        await stage.told("No server ended by itself")
-        number = next(one.number for one in stage.studio.trace if one.kind == "stray")
-        trace.show_message(number)
-        await stage.until(lambda: trace.table.message and trace.table.message.kind == "stray", "the line")
-        await stage.press("enter")
-        await stage.dialog(ExchangeDialog)
-        await stage.studio.call_tool(ref("echo", server="s"), {"text": "a"}, approved=True).wait()
-        await stage.until(lambda: stage.studio.manager.supervisor("s").mortems, "the end of the server")
-        await stage.press("escape")
-        await home(stage)
-        await trace.run_action("exit_report")
-        await stage.dialog(ExitReport)
-        await stage.shows("SIGKILL")
-        await stage.press("s")
-        await home(stage)
-        last = stage.studio.manager.supervisor("s").mortems[-1].last
-        await stage.until(lambda: trace.table.message and trace.table.message.number == last, "its last message")

@@ -148,7 +148,7 @@ def test_no_character_is_lost_or_doubled(unit: str) -> None:
     assert all(cell_len(row.removesuffix(" ")) <= 33 for row in shown)
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(st.text(st.characters(codec="utf-8"), max_size=80), st.integers(4, 12))
 def test_any_text_is_shown_whole_in_rows_that_fit(source: str, width: int) -> None:
     whole = safe(source, len(source), lines=True)
@@ -187,7 +187,7 @@ def value(tree: JsonTree, row: int) -> Any:
     return {json.loads(tree.key(child) or b""): value(tree, child) for child in inner}
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(VALUES, st.sampled_from([None, 0, 4]), st.booleans())
 def test_any_json_unfolds_to_what_it_says_and_folds_again(source: Any, indent: int | None, ascii_only: bool) -> None:
     tree = JsonTree(json.dumps(source, indent=indent, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass"))
@@ -198,7 +198,7 @@ def test_any_json_unfolds_to_what_it_says_and_folds_again(source: Any, indent: i
     assert tree.rows == 1
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(st.lists(st.sampled_from([b"{", b"}", b"[", b"]", b",", b":", b'"', b"\\", b" ", b"1", b"\xff", b"a", b"\n"])))
 def test_bytes_that_are_no_json_are_borne(pieces: list[bytes]) -> None:
     tree = JsonTree(b"".join(pieces))
@@ -218,6 +218,7 @@ def test_bytes_that_are_no_json_are_borne(pieces: list[bytes]) -> None:
         (b"[" + b" " * 200_000 + b"1,2]", 2), (b'["' + b"\\\\" * 100_000 + b'",2]', 2),
         (b"[1,", -1), (b'["abc', -1), (b"[[[", -1), (b'{"a":', -1), (b'["' + b"x" * 100_000 + b"\\", -1),
     ],
+    ids=lambda one: str(one)[:40],
 )  # fmt: skip
 def test_children_are_counted_at_every_size_and_what_ends_too_soon_says_so(data: bytes, count: int) -> None:
     """A count of -1 is one child in a text that ends too soon."""
@@ -496,6 +497,7 @@ async def test_a_small_table_shows_numbers_right_and_foreign_text_safe() -> None
         ("# a comment\nimport os\n\ndef f(**kw): ...\n", "", False), ("# a comment\nkey:\n- one\n- two\n", "", False),
         ("# Title\n\nsome **bold** words", "text/x-python", False), ("# T\n\n**bold** " * 9_000, "", False),
     ],
+    ids=lambda one: str(one)[:40],
 )  # fmt: skip
 def test_text_is_rendered_where_it_is_called_markdown_or_looks_so(text: str, mime: str, rendered: bool) -> None:
     block = Block("text", text, mime)

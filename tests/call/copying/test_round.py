@@ -33,7 +33,7 @@ PYTHON = ("python", "pytest")
 URL = ServerConfig("lib", url="http://127.0.0.1:1/mcp")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(ARGUMENTS, st.sampled_from(["2025-11-25", "2026-07-28"]))
 def test_every_form_but_python_is_read_back(value: dict[str, Json], version: str) -> None:
     for form in (form for form in FORMATS if form not in PYTHON):
@@ -45,7 +45,7 @@ def test_every_form_but_python_is_read_back(value: dict[str, Json], version: str
         assert (pasted.kind, pasted.name) == (("", "") if form == "json" else ("tool", "echo")), form
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(VALUES)
 def test_a_literal_is_what_python_reads(value: Json) -> None:
     assert ast.literal_eval(literal(value)) == json.loads(dumps(value))

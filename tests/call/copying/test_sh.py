@@ -14,7 +14,7 @@ from mcp_studio.call.copying.shell import END, PasteProblem, quote, shell_words
 NASTY = st.text(alphabet=st.sampled_from("ab -'\"\\$`\n#;|&<>(){}*?!~=é😀"), max_size=12)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(NASTY, min_size=1, max_size=4))
 def test_quoted_words_are_read_back(texts: list[str]) -> None:
     line = " ".join(map(quote, texts))
@@ -22,7 +22,7 @@ def test_quoted_words_are_read_back(texts: list[str]) -> None:
     assert shell_words(line) == texts
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.text(alphabet="ab '\"\\", max_size=20))
 def test_words_are_those_of_the_standard_library(text: str) -> None:
     try:

@@ -18,7 +18,7 @@ from tests.schema.proof.strategies import SCHEMAS, TEXTS, VALUES
 from tests.schema.proof.support import fitting, same
 
 MODEST = settings(
-    max_examples=60,
+    max_examples=25,
     derandomize=True,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],

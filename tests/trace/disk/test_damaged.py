@@ -54,7 +54,7 @@ def look(path: Path) -> Session:
     return session
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.data())
 def test_damage_anywhere_is_no_crash(data: st.DataObject) -> None:
     raw = bytearray(honest())
@@ -86,7 +86,7 @@ ENTRY = st.tuples(st.integers(0, 255), st.integers(0, 255), st.integers(0, 7), N
 FIELD = st.sampled_from(["link", "outcome", "flags", "kind", "method", "target", "parent", "follows"])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(ENTRY, min_size=1, max_size=12), st.lists(st.tuples(NUMBER, FIELD, st.integers(0, 300)), max_size=12))
 def test_entries_may_be_linked_in_any_way(
     entries: list[tuple[int, int, int, int, int]], changes: list[tuple[int, str, int]]

@@ -40,7 +40,7 @@ NOTICES = (
 
 
 @pytest.mark.parametrize("version", ["2025-11-25", MODERN])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(message=VALUES | st.dictionaries(KEYS, VALUES, max_size=5))
 def test_any_message(version: str, message: Any) -> None:
     talk = Talk(version)
@@ -72,7 +72,7 @@ def test_any_notification(method: str, params: dict[str, Any]) -> None:
         check(Job("in", "notification", method, version, talk.newest.body))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(capabilities=VALUES)
 def test_any_declaration(capabilities: Any) -> None:
     talk = Talk(negotiate=False)

@@ -60,7 +60,7 @@ async def test_a_server_with_one_fault_breaks_the_rules_of_that_fault_alone(faul
     async with opened(stdio(python_server("raw_faults", "--fault", fault), timeouts=QUICK)) as studio:
         await call(studio, "echo", text="a")
         await studio.trace.examine("s")
-        await wait_until(lambda: rules(studio) == FAULTS[fault], 5, f"{FAULTS[fault]}, not {rules(studio)}")
+        await wait_until(lambda: rules(studio) == FAULTS[fault], what=f"{FAULTS[fault]}, not {rules(studio)}")
         # Nothing is said twice: what the session warns of as well stands on its message.
         warnings = studio.manager.status("s").warnings
         assert studio.trace.ledger("s").uncovered(warnings) == ()
@@ -98,7 +98,7 @@ async def test_what_a_server_writes_is_found_on_its_message(rule: str) -> None:
     async with opened(config) as studio:
         lines = [LINES[rule], '{"jsonrpc":"2.0","id":$ID,"result":{"content":[]}}']
         await call(studio, "say", lines=lines[: 1 if rule == "progress-after-end" else 2])
-        await wait_until(lambda: rule in rules(studio), 5, f"{rule} in {rules(studio)}")
+        await wait_until(lambda: rule in rules(studio), what=f"{rule} in {rules(studio)}")
         entry = next(one for one in studio.trace if any(found.rule == rule for found in one.findings))
         assert entry.direction == "in" and entry.findings[0].number == entry.number
 
@@ -119,7 +119,7 @@ async def test_the_same_in_the_stateless_era(rule: str, line: str) -> None:
     async with opened(stdio(python_server("raw_script", "--modern"))) as studio:
         last = '{"jsonrpc":"2.0","id":$ID,"result":{"content":[],"resultType":"complete"}}'
         await call(studio, "say", lines=[line] if "$ID" in line else [line, last])
-        await wait_until(lambda: rule in rules(studio), 5, f"{rule} in {rules(studio)}")
+        await wait_until(lambda: rule in rules(studio), what=f"{rule} in {rules(studio)}")
 
 
 def wrong_http(kind: str) -> Any:
@@ -155,7 +155,7 @@ async def test_what_is_wrong_with_http_is_found_on_its_head_or_frame(rule: str) 
         asking = studio.manager.connection("s").request("ping", deadline=Deadline(2, 2))
         await asyncio.gather(asking, return_exceptions=True)
         if rule:
-            await wait_until(lambda: rule in rules(studio), 5, f"{rule} in {rules(studio)}")
+            await wait_until(lambda: rule in rules(studio), what=f"{rule} in {rules(studio)}")
         assert rules(studio) <= {rule}
 
 

@@ -81,7 +81,7 @@ QUERIES = st.recursive(
 )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(recordings(), QUERIES)
 def test_a_few_entries_and_all_blocks_give_the_same(recording: Fake, text: str) -> None:
     query = parse(text, NOW)
