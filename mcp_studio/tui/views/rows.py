@@ -753,5 +753,4 @@ class TextView(SearchView):
 
     def copy(self) -> None:
         """Copy the selection, or else the whole text."""
-        chosen = self.get_selection(self.text_selection) if self.text_selection is not None else None
-        self.app.copy_to_clipboard(chosen[0] if chosen and chosen[0] else self._source)
+        self.app.copy_to_clipboard(self.screen.get_selected_text() or self._source)
