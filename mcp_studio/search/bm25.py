@@ -141,6 +141,8 @@ class InvertedIndex:
         self._name_ids: dict[str, int] = {}
         self._name_words, self._name_slots = array("I"), array("I")
         """One row for each word of each name."""
+        self._name_weights: tuple[Scores, Scores] | None = None
+        """The weight of each word of names, and of each slot's whole name; None after a change."""
         self._deeds = array("B")
 
     def add(self, documents: Iterable[Weighted]) -> None:
@@ -199,7 +201,7 @@ class InvertedIndex:
             self.slots.add(ref)
 
     def _changed(self) -> None:
-        self._sorted = None
+        self._sorted = self._name_weights = None
         self._frequencies.clear()
 
     def frequency(self, word: str) -> int:
@@ -252,9 +254,11 @@ class InvertedIndex:
         """For each slot the share of its name that the words cover, from 0 to 1; rare words are a larger share."""
         rows, slots = np.frombuffer(self._name_words, np.uint32), np.frombuffer(self._name_slots, np.uint32)
         size, ids = self.slots.size, len(self._name_ids)
-        alive = self.slots.within()[slots]
-        weights = idf(np.bincount(rows[alive], minlength=ids).astype(np.float64), len(self.slots))
-        whole = np.bincount(slots, weights[rows], size)
+        if self._name_weights is None:
+            alive = self.slots.within()[slots]
+            weights = idf(np.bincount(rows[alive], minlength=ids).astype(np.float64), len(self.slots))
+            self._name_weights = weights, np.bincount(slots, weights[rows], size).astype(np.float64)
+        weights, whole = self._name_weights
         weighted = np.zeros(ids)
         for word, much in query_words.items():
             if (at := self._name_ids.get(word)) is not None:

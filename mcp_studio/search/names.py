@@ -27,7 +27,7 @@ MOST_WORDS = 12
 _FLAT = "mcp__"
 _MOST_DIVIDERS = 4
 _MOST_INITIALS = 5
-SHORTEST = 3
+_SHORTEST = 3
 """Fewer letters occur inside nearly every name."""
 # The scores of a word by the place where it occurs.
 WHOLE, _BEGINS_BY_PART, _BEGINS, _PART, _FORM, _PART_BEGINS, _INITIALS, _INITIALS_BEGIN, _INSIDE = (
@@ -155,7 +155,7 @@ class _Word:
             return _PART if ends_part else _PART_BEGINS
         if self.initials and self.initials in head:
             return _INITIALS_BEGIN
-        return _SHORT_INSIDE if len(plain) < SHORTEST and plain.isascii() else _INSIDE
+        return _SHORT_INSIDE if len(plain) < _SHORTEST and plain.isascii() else _INSIDE
 
     def spans(self, name: str) -> list[Span]:
         """The spans of the word in a name: the word itself, its parts, parts by their initials, or another form."""
@@ -170,6 +170,13 @@ class _Word:
         else:
             found = [part for part in parts if self.form and stem(part) == self.form]
         return [place for part in found if (place := spot(name, part))]
+
+
+def _in_order(part: str) -> re.Pattern[str]:
+    """Finds a part of a name that begins with the first of these letters and has the others in this order."""
+    # Each letter is the next one of its kind, because a pattern that may try others could take forever.
+    later = (f"[^{letter}{_DIVIDER}{_LETTERS}]*{letter}" for letter in part[1:])
+    return re.compile(f"{_DIVIDER}{part[0]}{''.join(later)}")
 
 
 class Joined:
@@ -202,8 +209,8 @@ class Matcher:
         self.words = words_of(text)
         self._words = sorted(map(_Word, self.words), key=lambda word: -len(word.plain))
         """The longest word first, because it leaves the fewest rows for the others."""
-        parts = name_parts(text[:LONGEST_NAME])
-        self._joined, self._parted = "".join(parts), len(parts) > 1
+        self._parts = name_parts(text[:LONGEST_NAME])
+        self._joined = "".join(self._parts)
 
     def match(self, row: Row) -> float | None:
         """The score of a row, above 1 where name and server contain all words; None where the row lacks a word."""
@@ -213,7 +220,7 @@ class Matcher:
                 return None
             grades.append(grade)
         share = sum(grades) / len(grades) / WHOLE
-        if self._parted and (whole := "".join(row.parts)).startswith(self._joined):
+        if len(self._parts) > 1 and (whole := "".join(row.parts)).startswith(self._joined):
             share = 1.0 if whole == self._joined else max(share, _BEGINS_BY_PART / WHOLE)
         in_name = max(grades) >= _INSIDE and all(grade >= _INSIDE or grade == _SERVER for grade in grades)
         return 1 + share if in_name else share
@@ -236,6 +243,19 @@ class Matcher:
         places.sort(key=lambda place: -found[place])
         return Matches(places, [found[place] for place in places])
 
+    def nearest(self, rows: Sequence[Row]) -> Matches:
+        """The matching rows; if there are none, those whose parts have the letters in order, else similar names."""
+        if (found := self.ranked(rows)).places or not self._parts:
+            return found
+        patterns = [*map(_in_order, self._parts)]
+        near: dict[int, float] = {}
+        for place, row in enumerate(rows):
+            if all(hits := [pattern.search(row.head) for pattern in patterns]):
+                near[place] = 0.1 / sum(len(hit[0]) for hit in hits if hit)
+        near = near or similar(self.words, rows)
+        places = sorted(near, key=lambda place: -near[place])
+        return Matches(places, [near[place] for place in places])
+
     def pieces(self, name: str) -> tuple[str, ...]:
         """The pieces of a name that match, for highlighting."""
         return tuple(
@@ -248,3 +268,25 @@ def spot(text: str, folded: str) -> Span | None:
     lowered = text.lower()
     at = lowered.find(folded) if folded and len(lowered) == len(text) else -1
     return (at, at + len(folded)) if at >= 0 else None
+
+
+_LONGEST = 40
+"""The most letters of a text for which similar names are searched; `_SHORTEST` is the least."""
+_MOST_SIMILAR = 200
+_LIKE = 75.0
+"""Out of 100: a letter or two may be wrong, swapped or missing."""
+
+
+def similar(words: Iterable[str], rows: Sequence[Row]) -> dict[int, float]:
+    """The places of names that resemble the text, or contain a part that does; they score less than literal matches."""
+    from rapidfuzz import fuzz, process
+
+    whole = "".join(part for word in words for part in name_parts(word))
+    if not _SHORTEST <= len(whole) <= _LONGEST:
+        return {}
+    parts = [own.parts for own in rows]
+    names, phrases = [*map("".join, parts)], [*map(" ".join, parts)]
+    like = process.extract(whole, names, scorer=fuzz.ratio, score_cutoff=_LIKE, limit=_MOST_SIMILAR)
+    inside = process.extract(whole, phrases, scorer=fuzz.partial_ratio, score_cutoff=_LIKE, limit=_MOST_SIMILAR)
+    found = {place: 0.05 * score / 100 for name, score, place in inside if len(name) > len(whole)}
+    return found | {place: 0.09 * score / 100 for _, score, place in like}

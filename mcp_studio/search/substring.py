@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from mcp_studio.catalog.listing import KINDS, Ref
 from mcp_studio.search.fields import fields
@@ -12,13 +12,12 @@ from mcp_studio.search.names import (
     LONGEST_NAME,
     LONGEST_TEXT,
     MOST_WORDS,
-    SHORTEST,
     Joined,
     Matcher,
     Row,
     addresses,
-    name_parts,
     row,
+    similar,
 )
 
 _LONGEST_ARGUMENTS = 120
@@ -77,24 +76,3 @@ class Substring(Rows[Row]):
         refs = [Ref(kind, server, name) for server, name in addresses(query.text.strip()) for kind in KINDS]
         known = (ref for ref in refs if ref in self._rows and query.scope.has(ref))
         return sorted(known, key=lambda ref: (*ref[1:], ref[0]))
-
-
-_LONGEST = 40
-"""The most letters of a text for which similar names are searched; `SHORTEST` is the least."""
-_MOST_SIMILAR = 200
-_LIKE = 75.0
-"""Out of 100: a letter or two may be wrong, swapped or missing."""
-
-
-def similar(words: Iterable[str], rows: Sequence[Row]) -> dict[int, float]:
-    """The places of names that resemble the text, or contain a part that does; they score less than literal matches."""
-    from rapidfuzz import fuzz, process
-
-    whole = "".join(part for word in words for part in name_parts(word))
-    if not SHORTEST <= len(whole) <= _LONGEST:
-        return {}
-    names = ["".join(own.parts) for own in rows]
-    like = process.extract(whole, names, scorer=fuzz.ratio, score_cutoff=_LIKE, limit=_MOST_SIMILAR)
-    inside = process.extract(whole, names, scorer=fuzz.partial_ratio, score_cutoff=_LIKE, limit=_MOST_SIMILAR)
-    found = {place: 0.05 * score / 100 for name, score, place in inside if len(name) > len(whole)}
-    return found | {place: 0.09 * score / 100 for _, score, place in like}

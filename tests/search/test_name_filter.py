@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_studio.catalog.listing import Entry, EntryKind, Ref
 from mcp_studio.protocol.views import ResourceView, ToolView
-from mcp_studio.search.names import Matcher
+from mcp_studio.search.names import Matcher, row
 from mcp_studio.tui.panes.catalog import NameFilter
 
 
@@ -48,6 +49,28 @@ def test_other_forms_of_a_word_and_other_ways_to_write_a_name_are_the_same() -> 
     assert found("queries") == ["query"]
     assert found("get_file") == found("gfc") == found("GETFILE") == ["getFileContents"]
     assert found("STRASSE") == ["Straße"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "name"),
+    [
+        ("wrk", "Workflows"), ("thm", "Change the theme"), ("sv cll", "Save the call"), ("svRes", "Save the result"),
+        ("thmee", "Change the theme"), ("statsitics", "Statistics: how often"), ("palete", "Palette: all by name"),
+        ("theme", "Change the theme"), ("change the", "Change the theme"), ("colours", "Change the theme"),
+    ],
+)  # fmt: skip
+def test_letters_in_order_find_a_name_and_so_do_slips(typed: str, name: str) -> None:
+    names = ["Save the call", "Save the result", "Mark or unmark the message", "Statistics: how often", "Workflows"]
+    names += ["Palette: all by name", "Compare with another message", "Change the theme"]
+    rows = [*map(row, names[:-1]), row(names[-1], "colours colors dark light")]
+    assert list(Matcher(typed).nearest(rows).places)[:1] == [names.index(name)]
+
+
+def test_what_only_looks_alike_is_not_shown_beside_what_has_the_words() -> None:
+    rows = [row("echo"), row("export_channels_out"), row("a" * 200)]
+    assert list(Matcher("echo").nearest(rows).places) == [0]
+    assert list(Matcher("xyz").nearest(rows).places) == []
+    assert list(Matcher("a" * 39 + "b").nearest(rows).places) == [2], "and that at once"
 
 
 def test_servers_are_found_and_names_behind_them() -> None:

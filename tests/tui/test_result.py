@@ -17,7 +17,7 @@ from mcp_studio.tui.screens.dialog import Choose, Confirm
 from mcp_studio.tui.screens.exit_report import ExitReport
 from mcp_studio.tui.screens.query import Query
 from mcp_studio.tui.screens.result_parts import Picture, SaveFiles
-from mcp_studio.tui.views.content_view import Cards
+from mcp_studio.tui.views.content_view import Cards, MarkdownText
 from mcp_studio.tui.views.table_view import TableView
 from tests.studio_support import stdio
 from tests.support_servers import demo_stdio
@@ -69,6 +69,14 @@ async def test_markdown_is_rendered_hostile_text_is_seen_and_what_is_wrong_is_ma
         await called(stage, "show_markdown")
         await stage.shows("The Paper Lantern", "poetry +2", "small bookshop with slow trains")
         assert "**small**" not in stage.text
+        text = stage.main.query_one(MarkdownText)
+        row, line = next(pair for pair in enumerate(text.render().plain.splitlines()) if "small bookshop" in pair[1])
+        begin = line.index("small bookshop")
+        await stage.pilot.mouse_down(text, offset=(begin, row))
+        await stage.pilot.hover(text, offset=(begin + 13, row))
+        await stage.pilot.mouse_up(text, offset=(begin + 13, row))
+        await stage.press("y")
+        assert stage.app.clipboard == "small bookshop", "the mouse selects in rendered text, too"
         await stage.main.result.run_action("markdown")
         await stage.shows(r"\*\*small\*\* bookshop", "# The Paper Lantern")
         await called(stage, "show_nothing")

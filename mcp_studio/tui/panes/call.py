@@ -258,6 +258,8 @@ class CallPane(Pane, scope="call"):
         if not again:
             self.query_one("#call-form").scroll_home(animate=False)
         self._draw(draft)
+        if before is None:
+            self._arrange(False)
         self.refresh_entry()
         if not (again and self.json is not None):
             self._show_tab()
@@ -288,7 +290,6 @@ class CallPane(Pane, scope="call"):
             self.button.label, self.button.variant = label, "error" if risky else "primary"
             self.button.refresh(layout=True)
         (self.tabs_line.hide if isinstance(view, ResourceView) else self.tabs_line.show)("json")
-        self._arrange(False)
 
     def tell_result(self, *, elsewhere: bool = False, started: bool = False) -> None:
         """Let the result pane show the newest call, for which the form leaves more room."""

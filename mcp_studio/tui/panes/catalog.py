@@ -95,14 +95,19 @@ class NameFilter:
             rows.append(Item(entry, seen[entry.ref] if count[entry.ref] > 1 else 0))
         return rows
 
-    def find(self, text: str = "") -> names.Matches:
-        """The places of the entries that match the typed text. The first search reads all names, which is slow."""
-        self._rows = self._rows or [_words_of(entry) for entry in self.entries]
-        return names.Matcher(text).ranked(self._rows)
+    def find(self, text: str = "", *, near: bool = False) -> names.Matches:
+        """The places of the entries that match the typed text. The first search reads all names, which is slow.
 
-    def found(self, text: str) -> list[Row]:
+        Args:
+            near: if no entry matches, find similar names.
+        """
+        self._rows = self._rows or [_words_of(entry) for entry in self.entries]
+        matcher = names.Matcher(text)
+        return matcher.nearest(self._rows) if near else matcher.ranked(self._rows)
+
+    def found(self, text: str, *, near: bool = False) -> list[Row]:
         """The rows that match all words of the typed text, the best first."""
-        return [self.items[at] for at in self.find(text).places]
+        return [self.items[at] for at in self.find(text, near=near).places]
 
 
 def _words_of(entry: Entry) -> names.Row:
@@ -262,6 +267,8 @@ class CatalogPane(Pane, scope="catalog"):
     def _fill(self, keep: bool = True) -> None:
         text, known = self.filter.value.strip(), self._filter(self.kind)
         rows = known.found(text) if text else self._grouped(known.items)
+        if text and not rows and not self._elsewhere(text):
+            rows = known.found(text, near=True)
         self._several = bool(text) and len({row.entry.ref.server for row in rows if isinstance(row, Item)}) > 1
         self.entries.empty = "" if rows else self._empty(text)
         self.entries.show(rows, keep=keep)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from rapidfuzz import fuzz, process
 from textual import on
 from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
@@ -19,8 +17,9 @@ from textual.worker import Worker, WorkerCancelled
 from mcp_studio.catalog.listing import KINDS
 from mcp_studio.present.browser import open_page
 from mcp_studio.safetext import safe
+from mcp_studio.search import names
 from mcp_studio.tui.actions import PANES, scoped, spell_all
-from mcp_studio.tui.panes.catalog import NameFilter, name_of
+from mcp_studio.tui.panes.catalog import NameFilter
 from mcp_studio.tui.views.rows import cut, mark_matches, spread
 
 if TYPE_CHECKING:
@@ -28,12 +27,8 @@ if TYPE_CHECKING:
 
 DOCS = "guide calls trace remote servers workflows search safety configuration cli keys python reference".split()
 """Pages under docs/."""
-_SITE = "https://github.com/mcp-studio/mcp-studio/blob/main/docs/{}.md"
 _MOST = 30
 """Catalog entries that are shown for a typed text at most."""
-_NEAR = 77
-"""The similarity from 0 to 100 from which on a word may be a misspelling of another."""
-_SHORTEST = 4
 _WIDTH = 78
 """The cells of a row, unless the screen is narrower."""
 
@@ -71,7 +66,7 @@ class Palette(CommandPalette):
 class StudioProvider(Provider):
     """A provider for the main screen. Before the person types, the palette shows only actions."""
 
-    weight = 1.0
+    weight = 0.5
     """Of two similar commands, the one of the provider with more weight comes first."""
 
     @property
@@ -83,10 +78,12 @@ class StudioProvider(Provider):
         return ()
 
     async def search(self, query: str) -> Hits:
-        for title, run, note, also in self.commands():
-            shown = safe(title, 200)
-            if score := closeness(query, shown, also):
-                yield Hit(score * self.weight, self.row(shown, note, query), run, shown)
+        commands = [*self.commands()]
+        rows = [names.row(safe(one.title, 200), one.also) for one in commands]
+        for place, score in zip(*names.Matcher(query).nearest(rows), strict=True):
+            title, run, note, _ = commands[place]
+            if score > 1 or len(query) > 1:  # a single letter occurs in nearly every title
+                yield Hit(score * self.weight, self.row(safe(title, 200), note, query), run, title)
 
     def row(self, title: str, note: str, query: str = "") -> Content:
         """A row: a title in which the words of the query are marked, and a note at the right."""
@@ -94,29 +91,6 @@ class StudioProvider(Provider):
         marked = mark_matches(cut(title, room), query.split(), "", "underline")
         pieces = spread(marked, [(f"  {note}", "$quiet")] if note else [], room)
         return Content.assemble(*((text, str(look)) for text, look in pieces))
-
-
-def closeness(query: str, title: str, also: str = "") -> float:
-    """From 0 to 1: how well all words of the query match a title or its synonyms, misspellings included."""
-    title, also = title.casefold(), also.casefold()
-    return min((_closeness(word, title, also) for word in query.casefold().split()), default=0)
-
-
-def _closeness(word: str, title: str, also: str) -> float:
-    """The score of a word: whole words first, then beginnings of words, then parts of words, misspellings last.
-
-    A single letter occurs in nearly every title, so only words that begin with it count.
-    """
-    found = re.escape(word)
-    if begins := re.search(rf"\b{found}(\b)?", title):
-        return 0.95 if begins[1] is None else 1
-    if re.search(rf"\b{found}", also):
-        return 0.8
-    if len(word) > 1 and (word in title or word in also):
-        return 0.7 if word in title else 0.5
-    words = f"{title} {also}".split()
-    near = max(max(fuzz.ratio(word, one), fuzz.ratio(word, one[: len(word)])) for one in words) / 200
-    return near if len(word) >= _SHORTEST and near >= _NEAR / 200 else 0
 
 
 class ActionProvider(StudioProvider):
@@ -139,7 +113,7 @@ class ActionProvider(StudioProvider):
 class NameProvider(StudioProvider):
     """Servers, saved calls, themes, and pages of the documentation."""
 
-    weight = 0.98
+    weight = 0.49
     _saved: Sequence[tuple[str, Callable[[], object]]] = ()
 
     async def startup(self) -> None:
@@ -154,7 +128,7 @@ class NameProvider(StudioProvider):
         for name in sorted(app.own_themes):
             yield Command(f"Theme {name}", partial(app.keep_theme, name), "from now on", "colours colors")
         for page in DOCS:
-            run = partial(open_page, _SITE.format(page))
+            run = partial(open_page, f"https://github.com/mcp-studio/mcp-studio/blob/main/docs/{page}.md")
             yield Command(f"Documentation: {page}", run, "in the browser", "help docs manual")
 
     def _show_server(self, name: str) -> None:
@@ -165,6 +139,7 @@ class NameProvider(StudioProvider):
 class EntryProvider(StudioProvider):
     """Tools, resources, templates and prompts by name. A thread reads their names once."""
 
+    weight = 0.48
     _filter = NameFilter(())
 
     async def startup(self) -> None:
@@ -173,12 +148,9 @@ class EntryProvider(StudioProvider):
         await asyncio.to_thread(self._filter.find, " ")
 
     async def search(self, query: str) -> Hits:
-        places = (await asyncio.to_thread(self._filter.find, query)).places[:_MOST]
-        if not places and len(query) >= _SHORTEST:
-            names = [name_of(entry) for entry in self._filter.entries]
-            places = [at for _, _, at in process.extract(query, names, scorer=fuzz.ratio, score_cutoff=_NEAR, limit=5)]
-        for rank, place in enumerate(places):
+        found = await asyncio.to_thread(self._filter.find, query, near=True)
+        for place, score in zip(found.places[:_MOST], found.scores, strict=False):
             entry = self._filter.entries[place]
             title = safe(entry.ref, 120)
             shown = self.row(f"{title}  {safe(entry.view.description, 200)}".rstrip(), entry.ref.kind, query)
-            yield Hit(0.9 - rank / 100, shown, partial(self.main.open_ref, entry.ref), title)
+            yield Hit(score * self.weight, shown, partial(self.main.open_ref, entry.ref), title)

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markdown import Markdown
-from rich.segment import Segment
+from rich.text import Text
 from rich.theme import Theme
 from textual import events
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.color import Color
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
+from textual.geometry import Size
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
@@ -146,8 +146,9 @@ class Cards(VerticalScroll, can_focus=True, inherit_bindings=False):
         self.scroll_end(animate=False)
 
     def action_copy(self) -> None:
-        """Copy the text or the address of the present block."""
-        self.app.copy_to_clipboard(self.block.uri or self.block.text or blocks.headline(self.block))
+        """Copy the selection, or the address or the text of the present block."""
+        chosen = self.screen.get_selected_text()
+        self.app.copy_to_clipboard(chosen or self.block.uri or self.block.text or blocks.headline(self.block))
 
     def key_enter(self, event: events.Key) -> None:
         event.stop()
@@ -182,34 +183,44 @@ class Card(Vertical):
         if block.kind == "app" and isinstance(block.raw, dict):
             text = "\n".join((*reach_lines(reach_of(block.raw)), "", text))
         if self._as_markdown:
-            yield Static(MarkdownText(safe(text, blocks.MARKDOWN_MOST, lines=True), self.app))
+            yield MarkdownText(safe(text, blocks.MARKDOWN_MOST, lines=True))
         elif len(text) > _TEXT_MOST:
             yield TextView(text)
         elif text:
             yield Static(Content(safe(text, _TEXT_MOST, lines=True)))
 
 
-class MarkdownText:
-    """Markdown as one Rich renderable, because Textual's widget needs a widget per block and 2 s for a README of 12 KB.
+class MarkdownText(Static):
+    """Markdown as one text, because Textual's widget needs a widget per block and 2 s for a README of 12 KB.
 
     Line breaks stay. A link shows its text and its address, because no terminal may open a link that a server wrote. An
-    image shows its alternative text. Textual asks for the height before it draws, so the drawing is cached.
+    image shows its alternative text. Rich draws it for one width; as `Content`, the mouse can select it.
     """
 
-    def __init__(self, text: str, app: App[object]) -> None:
-        self._markdown = Markdown(text, "ansi_dark" if app.current_theme.dark else "ansi_light", hyperlinks=False)
-        self._app = app
-        self._drawn: tuple[object, list[Segment]] = None, []
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self._markdown = Markdown(text, hyperlinks=False)
+        self._drawn: tuple[object, Content] = None, Content()
         for token in self._markdown.parsed:
             for child in token.children or ():
                 child.type = {"softbreak": "hardbreak", "image": "text"}.get(child.type, child.type)
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        if (key := (options.max_width, self._app.theme)) != self._drawn[0]:
-            variables, styles = self._app.theme_variables, dict[str, str]()
+    def render(self) -> Content:
+        return self._draw(self.content_size.width)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return self._draw(width).plain.count("\n") + 1
+
+    def _draw(self, width: int) -> Content:
+        if (key := (width, self.app.theme)) != self._drawn[0]:
+            variables, styles, console = self.app.theme_variables, dict[str, str](), self.app.console
             for name, (look, colour) in _LOOKS.items():
                 opaque = Color.parse(variables["background"]) + Color.parse(variables[colour])
                 styles[f"markdown.{name}"] = f"{look} {opaque.hex}"
+            self._markdown.code_theme = "ansi_dark" if self.app.current_theme.dark else "ansi_light"
             with console.use_theme(Theme(styles)):
-                self._drawn = key, [*console.render(self._markdown, options)]
+                segments = [*console.render(self._markdown, console.options.update(width=max(1, width)))]
+            text = Text.assemble(*((text, style or "") for text, style, _ in segments))
+            lines = Content.from_rich_text(text, console).rstrip().split(allow_blank=True)
+            self._drawn = key, Content("\n").join([line.rstrip() for line in lines])
         return self._drawn[1]

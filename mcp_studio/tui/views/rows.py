@@ -249,6 +249,7 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
         "view--warn", "view--bad", "view--read", "view--write", "view--destructive", "view--in", "view--out",
     }  # fmt: skip
 
+    virtual_size = reactive(Size(0, 0))
     empty = reactive("")
     """The text that is shown while there are no rows."""
 
@@ -290,6 +291,13 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
         self.virtual_size = Size(0, self.row_count)
         self.scroll_rows(self.top if top is None else top)
         self.refresh()
+
+    def watch_virtual_size(self, size: Size) -> None:
+        """Lay out the screen again, unless the scrollbar was and stays there; Textual would always do that."""
+        if self.show_vertical_scrollbar and size.height > self.container_size.height:
+            self.vertical_scrollbar.window_virtual_size = size.height
+        else:
+            self.refresh(layout=True)
 
     def scroll_rows(self, top: int) -> None:
         """Scroll so that a row is the first on screen, if there are enough rows below it."""
@@ -753,5 +761,4 @@ class TextView(SearchView):
 
     def copy(self) -> None:
         """Copy the selection, or else the whole text."""
-        chosen = self.get_selection(self.text_selection) if self.text_selection is not None else None
-        self.app.copy_to_clipboard(chosen[0] if chosen and chosen[0] else self._source)
+        self.app.copy_to_clipboard(self.screen.get_selected_text() or self._source)
