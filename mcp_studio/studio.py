@@ -105,15 +105,9 @@ class Studio:
     @classmethod
     @asynccontextmanager
     async def open(
-        cls,
-        config: Config,
-        paths: Paths,
-        *,
-        can_ask: bool,
-        origin: str = "",
-        browser: Browser | None = None,
+        cls, config: Config, paths: Paths, *, can_ask: bool, origin: str = "", browser: Browser | None = None,
         headers: HeaderFunction | None = None,
-    ) -> AsyncGenerator[Studio]:
+    ) -> AsyncGenerator[Studio]:  # fmt: skip
         """Start all enabled servers; on leaving, for whatever reason, close everything in a bounded time.
 
         Args:
