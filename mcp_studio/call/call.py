@@ -297,6 +297,8 @@ class Call:
     """Seconds for which the server should keep the task; None leaves it to the server."""
     as_task: Task | None = None
     """The present state of the call's task, if it has become one."""
+    parts: bool = False
+    """Whether large texts and structured content stay JSON text in the result, each a `memoryview`."""
     let_go: bool = False
     """Whether nobody waits for the task any more, which continues nevertheless."""
     failover: bool = False

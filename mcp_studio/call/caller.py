@@ -82,6 +82,8 @@ class CallOptions(TypedDict, total=False):
     """
     stays: bool
     """Whether no other server may take the call, because the caller wants this server's answer."""
+    parts: bool
+    """Whether the caller takes large texts and structured content as JSON text, each a `memoryview`."""
 
 
 @record(eq=False)
@@ -142,8 +144,7 @@ class Caller:
 
     def prices(self, *servers: str) -> dict[Ref, float]:
         """The price of a call of each tool, where these servers are trusted and declare one."""
-        trusted = [name for name in servers if self.manager.config(name).trust]
-        return prices_of(self.catalog.entries("tool", trusted))
+        return prices_of(self.catalog.entries("tool", [one for one in servers if self.manager.config(one).trust]))
 
     async def complete(self, ref: Ref, argument: str, value: str, known: Mapping[str, str]) -> Completion:
         """Ask for values of a prompt's argument, or of a template's variable.
@@ -402,7 +403,7 @@ class _Sending:
         call, deadline = self._call, self._connection.deadline(self._call.timeouts)
         deadline.patience, deadline.replaceable = call.patience if call.moves else None, call.replaceable
         reply = await self._connection.request(
-            call.method, params | self._task_params, deadline=deadline,
+            call.method, params | self._task_params, deadline=deadline, parts=call.parts,
             follows=call.request if call.answered else None, under=call.under, headers=self._headers,
             on_progress=call.on_progress, on_sent=call.on_sent, on_id=call.on_id,
         )  # fmt: skip

@@ -14,7 +14,7 @@ from typing import Any, Literal, cast
 
 from mcp_studio.call.call import ANSWERED, CallOutcome, Rejected
 from mcp_studio.config.model import ServerConfig
-from mcp_studio.jsontext import Json
+from mcp_studio.jsontext import Json, loads
 from mcp_studio.limits import MB
 from mcp_studio.redact import MARK, Redactor
 
@@ -84,6 +84,8 @@ class _Look:
 
     def mask(self, value: Json, name: str = "") -> Json:
         """The value with masked findings; one frame for each level."""
+        if isinstance(value, memoryview):
+            value = loads(bytes(value))
         if isinstance(value, dict):
             members: dict[str, Json] = {}
             for key, item in cast("dict[str, Json]", value).items():
@@ -93,10 +95,7 @@ class _Look:
                 members[clean] = self.mask(item, key)
             return members
         if isinstance(value, list):
-            items: list[Json] = []
-            for item in cast("list[Json]", value):
-                items.append(self.mask(item))  # a comprehension would cost another frame
-            return items
+            return list(map(self.mask, cast("list[Json]", value)))  # a comprehension would cost another frame
         if isinstance(value, int) and not isinstance(value, bool):  # it may be a card number
             return value if (text := self._text(str(value))) == str(value) else text
         if not isinstance(value, str) or not value or name in _BINARY:

@@ -287,7 +287,7 @@ def _failed(outcome: CallOutcome, out: Output) -> int:
     return code
 
 
-def _succeeded(result: Json, show: Callable[[Json], str], out: Output) -> int:
+def _succeeded(result: Json, show: Callable[[Json], Json], out: Output) -> int:
     file, failed = out.options.value("--output"), None
     if out.json and not file:
         return out.done(result)
@@ -299,7 +299,7 @@ def _succeeded(result: Json, show: Callable[[Json], str], out: Output) -> int:
         except StudioError as error:  # show the result all the same
             failed = error
     if text or not structured:
-        out.data(text.removesuffix("\n"))
+        out.data(text.removesuffix("\n") if isinstance(text, str) else text)
     if text and structured:
         out.flush()
         out.note("structured content:")

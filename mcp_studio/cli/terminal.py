@@ -20,7 +20,7 @@ from mcp_studio.call.query import parsed, query
 from mcp_studio.catalog.listing import Entry, Ref
 from mcp_studio.cli.options import Options
 from mcp_studio.errors import StudioError, UsageError
-from mcp_studio.jsontext import Json, pieces, printable
+from mcp_studio.jsontext import Json, pieces, printable, text_pieces
 from mcp_studio.paths import write_object
 from mcp_studio.present import connections, questions
 from mcp_studio.protocol.views import ToolView
@@ -123,8 +123,8 @@ class Output:
 
     def data(self, *texts: object) -> None:
         """Print texts on standard output. Nothing with `--json`."""
-        for text in () if self.json else map(str, texts):
-            self._print(text, None)
+        for text in () if self.json else texts:
+            self._print(text if isinstance(text, memoryview) else str(text), None)
 
     def content(self, value: Json) -> None:
         """Print a value as indented JSON on standard output; nothing with `--json`."""
@@ -266,8 +266,9 @@ class Output:
         return found
 
     def _print(self, value: Json, indent: int | None) -> None:
-        if isinstance(value, str):
-            sys.stdout.writelines(safe(part[0], len(value), lines=True) for part in _PARTS.finditer(value))
+        if isinstance(value, (str, memoryview)):
+            texts = text_pieces(value) if isinstance(value, memoryview) else (one[0] for one in _PARTS.finditer(value))
+            sys.stdout.writelines(safe(text, len(value), lines=True) for text in texts)
         else:
             sys.stdout.writelines(map(escape_live, pieces(value)) if indent else (printable(value, indent=None),))
         sys.stdout.write("\n")

@@ -92,7 +92,7 @@ def _bare(item: Json) -> Block:
     fields = mapping(item)
     mime = text_of(fields, "mimeType")
     match fields.get("type"):
-        case "text" if isinstance(fields.get("text"), str):
+        case "text" if isinstance(fields.get("text"), (str, memoryview)):
             return Block("text", fields["text"])
         case "image":
             return Block("image", mime=mime, data=text_of(fields, "data"))
@@ -158,9 +158,9 @@ def plain(block: Block) -> str:
 
 
 def joined(parts: Iterable[str]) -> str:
-    """Join texts so that each begins on a line of its own; the last one keeps its end."""
-    blocks = list(parts)
-    return "\n".join([*(part.removesuffix("\n") for part in blocks[:-1]), *blocks[-1:]])
+    """Join texts so that each begins on a line of its own; the last one keeps its end. One alone stays what it is."""
+    *before, last = (*parts,) or ("",)
+    return "\n".join([*(part.removesuffix("\n") for part in before), last]) if before else last
 
 
 def result_text(result: Json) -> str:
@@ -209,16 +209,18 @@ def structured(result: Json) -> tuple[bool, Json]:
 def structured_content(result: Json) -> list[Json]:
     """The structured content of a tool's result as the only item; an empty list if the text says the same."""
     fields = mapping(result)
-    texts = [text for block in items_of(fields.get("content")) if isinstance(text := mapping(block).get("text"), str)]
+    texts = [block.text for block in blocks_of(result) if block.kind == "text" and not block.uri]
     values = [fields["structuredContent"]] if "structuredContent" in fields else []
     # SDKs wrap a value that is no object; the text then has only the inner value.
     inner = [value["result"] for value in values if mapping(value).keys() == {"result"}]
     return [] if any(_repeats(texts, one) for one in (*values, *inner)) else values
 
 
-def _repeats(texts: list[str], value: Json) -> bool:
+def _repeats(texts: list[Json], value: Json) -> bool:
     """Whether texts repeat a value: as JSON, unchanged, or one item per text."""
     if len(texts) == 1:
+        if isinstance(texts[0], memoryview):  # a text that is too large to compare: JSON is taken for the same
+            return bytes(texts[0][1:2]) in (b"{", b"[")
         return texts[0] == value or equal(loads_or(texts[0], texts[0]), value)
     items = items_of(value)
     return len(texts) == len(items) > 0 and all(map(_repeats, ([text] for text in texts), items))

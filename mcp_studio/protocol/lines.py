@@ -33,7 +33,7 @@ class Joiner:
         self._limit = limit
         self._clear()
 
-    def hold(self, part: bytes) -> None:
+    def hold(self, part: bytes | memoryview) -> None:
         """Add the next part."""
         self.size += len(part)
         if self._head is None:

@@ -2,10 +2,11 @@
 
 import gc
 import re
+from collections.abc import Collection
 from typing import Literal, NamedTuple, cast
 
 from mcp_studio.errors import LimitExceeded
-from mcp_studio.jsontext import Json, JsonProblem, loads
+from mcp_studio.jsontext import Json, JsonProblem, has_more_values, loads
 from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.protocol.events import RequestId
 
@@ -60,6 +61,8 @@ _LAST_ID = re.compile(_ID + rb"\s*(?:,\s*" + _VERSION + rb")?\}\s*\Z")
 _EDGE = 4_096
 _LARGE = 1_000_000
 """Bytes from which on a frame is read without the garbage collector."""
+PART = 5_000_000
+"""Bytes from which on a part of an answer stays JSON text where that is wanted."""
 _BATCH = 1_000
 """Messages of one batch that are handled."""
 
@@ -73,14 +76,18 @@ class Parsed(NamedTuple):
     """The JSON value of the whole frame."""
 
 
-def parse(frame: bytes, limits: Limits = DEFAULT) -> Parsed:
-    """Sort the messages of one frame; a batch (2025-03-26) holds several. Never raises."""
+def parse(frame: bytes, limits: Limits = DEFAULT, parts: Collection[RequestId] = ()) -> Parsed:
+    """Sort the messages of one frame; a batch (2025-03-26) holds several. Never raises.
+
+    Args:
+        parts: requests in whose answers large texts and structured content stay JSON text, each a `memoryview`.
+    """
     # The collector would search a million new containers for cycles again and again, which doubles the time.
     collects = len(frame) > _LARGE and gc.isenabled()
     if collects:
         gc.disable()
     try:
-        value = loads(frame, most=limits.depth, values=limits.values)
+        value = _answer(frame, parts, limits) or loads(frame, most=limits.depth, values=limits.values)
     except LimitExceeded as problem:
         beyond = "values" if problem.limit == "values" else "depth"
         return Parsed((Malformed(problem.message, _guess_id(frame), beyond),))
@@ -103,6 +110,30 @@ def parse(frame: bytes, limits: Limits = DEFAULT) -> Parsed:
         more = (Malformed(f"it is a batch of {len(items):,} messages, of which {_BATCH:,} are taken"),)
         return Parsed(tuple(map(_sort, items[:_BATCH])) + more * (len(items) > _BATCH), True, value)
     return Parsed((_sort(value),), False, value)
+
+
+def _answer(frame: bytes, parts: Collection[RequestId], limits: Limits) -> dict[str, Json] | None:
+    """A large answer to one of these requests, without its large parts; None if it is something else."""
+    if not parts or has_more_values(frame, limits.values):
+        return None
+    from msgspec import MsgspecError, Raw
+    from msgspec.json import decode
+
+    def read(members: dict[str, Raw], *large: str) -> dict[str, Json]:
+        raws = ((name, memoryview(raw)) for name, raw in members.items())
+        return {name: raw if name in large and len(raw) > PART else loads(bytes(raw)) for name, raw in raws}
+
+    try:
+        message: dict[str, Json] = decode(frame, type=dict[str, dict[str, Raw] | str | int])
+        result = message["result"] = read(message["result"], "content", "structuredContent")
+        if isinstance(content := result.get("content"), memoryview):
+            (members,) = decode(content, type=tuple[dict[str, Raw]])
+            result["content"] = [block := read(members, "text")]
+            if block["type"] != "text" or block["text"][0] != ord('"'):
+                return None
+        return message if message["id"] in parts and not result.get("isError") else None
+    except (MsgspecError, RecursionError, LookupError, AttributeError, TypeError):
+        return None
 
 
 def _guess_id(frame: bytes) -> RequestId | None:

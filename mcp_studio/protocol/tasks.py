@@ -5,7 +5,7 @@ Both have the same five states. The names of two members differ, and the extensi
 
 import math
 from datetime import UTC, datetime
-from typing import Literal, NamedTuple, cast
+from typing import Literal, NamedTuple
 
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.protocol.versions import EXTENSION_TASKS, META_TASK, at_least, era_of
@@ -80,9 +80,7 @@ def read_state(raw: Json, kind: TaskKind) -> TaskState:
 
 def created_task(result: Json, kind: TaskKind) -> Json:
     """The task object inside the result of a request that became a task; None where the result has none."""
-    if not isinstance(result, dict):
-        return None
-    known = cast("dict[str, Json]", result)
+    known = mapping(result)
     if kind == "core":
         return known.get("task")
     return known if known.get("resultType") == "task" else None
@@ -112,10 +110,7 @@ def has(capabilities: Json, *path: str) -> bool:
 
 def related_task(params: dict[str, Json]) -> str:
     """The id of the task that a message belongs to by its `_meta`, or an empty string."""
-    meta = params.get("_meta")
-    related = mapping(meta).get(META_TASK)
-    identity = mapping(related).get("taskId")
-    return identity if isinstance(identity, str) else ""
+    return text_of(mapping(mapping(params.get("_meta")).get(META_TASK)), "taskId")
 
 
 def timestamp(seconds: float) -> str:

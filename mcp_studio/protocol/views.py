@@ -137,8 +137,7 @@ class PromptView(View):
     @property
     def arguments(self) -> tuple[dict[str, Json], ...]:
         """The arguments as raw objects with `name`, `description`, `required`."""
-        found = self.raw.get("arguments")
-        return tuple(mapping(item) for item in cast("list[Json]", found)) if isinstance(found, list) else ()
+        return tuple(map(mapping, items_of(self.raw.get("arguments"))))
 
 
 AnyView = ToolView | ResourceView | TemplateView | PromptView
@@ -221,20 +220,14 @@ def _annotated(schema: Json) -> Iterator[tuple[Path | None, dict[str, Json]]]:
 
 def _children(path: Path | None, node: dict[str, Json]) -> list[tuple[Path | None, Json]]:
     found: list[tuple[Path | None, Json]] = []
-    properties = node.get("properties")
-    if isinstance(properties, dict):
-        for name, child in cast("dict[str, Json]", properties).items():
-            found.append(((*path, name) if path is not None else None, child))
+    for name, child in mapping(node.get("properties")).items():
+        found.append(((*path, name) if path is not None else None, child))
     found += [(None, node[key]) for key in _SINGLE if key in node]
-    for key in _MANY:
-        if isinstance(items := node.get(key), list):
-            found += [(None, item) for item in cast("list[Json]", items)]
-    for key in _NAMED:
-        if isinstance(named := node.get(key), dict):
-            found += [(None, item) for item in cast("dict[str, Json]", named).values()]
-    return found
+    found += [(None, item) for key in _MANY for item in items_of(node.get(key))]
+    return found + [(None, item) for key in _NAMED for item in mapping(node.get(key)).values()]
 
 
+_NONE = "'none'"
 _MOST = 50
 _ORIGIN = r"(?:https?|wss?)://(?:\*\.)?[A-Za-z0-9.-]+(?::[0-9]{1,5}|:\*)?\Z"
 """A text, not a compiled pattern: it is compiled for the first page, not at every start."""
@@ -281,22 +274,13 @@ def reach_of(contents: dict[str, Json]) -> Reach:
 
 def policy(reach: Reach) -> str:
     """The Content-Security-Policy that limits a page to what it declared."""
-    own = " ".join(reach.resources)
-    return "; ".join(
-        (
-            "default-src 'none'",
-            f"script-src 'unsafe-inline' {own}".rstrip(),
-            f"style-src 'unsafe-inline' {own}".rstrip(),
-            f"img-src data: {own}".rstrip(),
-            f"font-src data: {own}".rstrip(),
-            f"media-src data: {own}".rstrip(),
-            f"connect-src {' '.join(reach.connect) or chr(39) + 'none' + chr(39)}",
-            f"frame-src {' '.join(reach.frames) or chr(39) + 'none' + chr(39)}",
-            "base-uri 'none'",
-            "form-action 'none'",
-            "object-src 'none'",
-        )
-    )
+    inline, data = ("'unsafe-inline'", *reach.resources), ("data:", *reach.resources)
+    sources: dict[str, tuple[str, ...]] = {
+        "default-src": (), "script-src": inline, "style-src": inline, "img-src": data, "font-src": data,
+        "media-src": data, "connect-src": reach.connect, "frame-src": reach.frames, "base-uri": (), "form-action": (),
+        "object-src": (),
+    }  # fmt: skip
+    return "; ".join(f"{name} {' '.join(allowed or (_NONE,))}" for name, allowed in sources.items())
 
 
 def held_page(html: str, reach: Reach) -> str:

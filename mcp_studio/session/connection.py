@@ -14,7 +14,7 @@ from mcp_studio.limits import Limits
 from mcp_studio.protocol import events as ev
 from mcp_studio.protocol.core import ClientCore
 from mcp_studio.protocol.events import Answered, Outgoing, Progressed, Ready, Refused, RequestId
-from mcp_studio.protocol.message import Parsed, parse
+from mcp_studio.protocol.message import PART, Parsed, parse
 from mcp_studio.protocol.versions import METHOD_NOT_FOUND
 from mcp_studio.record import record
 from mcp_studio.session.state import Progress, Spawn
@@ -175,6 +175,8 @@ class RunningRequest:
     """Called with progress; only requests of calls have it."""
     started: float
     """Monotonic time."""
+    parts: bool = False
+    """Whether large parts of the answer stay JSON text."""
     progress: Progress | None = None
 
     def cancel(self) -> None:
@@ -292,24 +294,18 @@ class Connection:
         return Deadline(idle, total, self._limits.call_longest)
 
     async def request(
-        self,
-        method: str,
-        params: dict[str, Json] | None = None,
-        *,
-        deadline: Deadline | None = None,
-        on_progress: OnProgress | None = None,
-        on_sent: Callable[[], None] = lambda: None,
-        on_id: Callable[[RequestId], None] = lambda identity: None,
-        headers: tuple[tuple[str, str], ...] = (),
-        follows: RequestId | None = None,
-        under: int = 0,
-    ) -> Reply:
+        self, method: str, params: dict[str, Json] | None = None, *, deadline: Deadline | None = None,
+        on_progress: OnProgress | None = None, on_sent: Callable[[], None] = lambda: None,
+        on_id: Callable[[RequestId], None] = lambda identity: None, headers: tuple[tuple[str, str], ...] = (),
+        follows: RequestId | None = None, under: int = 0, parts: bool = False,
+    ) -> Reply:  # fmt: skip
         """Send a request and wait for its answer; cancelling the caller cancels it at the server.
 
         Args:
             deadline: shared by several requests; by default the server's own.
             follows: the request that asked for the content of this one, or that this one repeats.
             under: the trace's number of the request for which this one is sent.
+            parts: whether large parts of the answer stay JSON text, see `parse`.
             on_sent, on_id: called when the request was sent, and with its id before that.
 
         Raises:
@@ -328,7 +324,7 @@ class Connection:
         deadline = deadline or self.deadline()
         answer: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         self._running[out.id] = RunningRequest(
-            self._tap.server, out.method, out.target, answer, deadline, on_progress, time.monotonic()
+            self._tap.server, out.method, out.target, answer, deadline, on_progress, time.monotonic(), parts
         )
         if deadline.patience is not None and (self._attending is None or self._attending.done()):
             self._attending = self._spawn(self._attend())
@@ -463,19 +459,17 @@ class Connection:
 
     # ------------------------------------------------------------------ called by the transport
 
-    def frame(self, data: bytes, parsed: Parsed | None = None) -> None:
+    def frame(self, data: bytes) -> Parsed:
         """Handle an incoming frame."""
-        parsed = parsed or parse(data, self._limits)
+        parts = [identity for identity, one in self._running.items() if one.parts] if len(data) > PART else ()
+        parsed = parse(data, self._limits, parts)
         self._tap.understood(parsed)
-        if self.ended.done():
-            return
-        if self.sift is not None:
-            parsed = self.sift(data, parsed)
-        self._frame_size, self.heard = len(data), time.monotonic()
-        for event in self.core.receive(parsed):
-            self._handle(event)
-        if self.core.outbox:
+        if not self.ended.done():
+            self._frame_size, self.heard = len(data), time.monotonic()
+            for event in self.core.receive(self.sift(data, parsed) if self.sift is not None else parsed):
+                self._handle(event)
             self._flush_soon()
+        return parsed
 
     def undelivered(self, out: Outgoing, error: StudioError) -> None:
         """Handle a message that got no answer on the transport's level."""

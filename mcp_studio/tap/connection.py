@@ -60,12 +60,12 @@ class _GatedTransport:
                 self._tap.expect(out)
             await self._inner.send(out)
 
-    def frame(self, data: bytes, parsed: Parsed | None = None) -> None:
+    def frame(self, data: bytes) -> Parsed:
         if self._gate.closed and (hold := self._recorder.judge("in", data)):
-            self._tap.understood(parsed or parse(data))
+            self._tap.understood(parsed := parse(data))
             self._tasks.spawn(self._follow(hold, data))
-        else:
-            self._sink.frame(data, parsed)
+            return parsed
+        return self._sink.frame(data)
 
     def closed(self, error: StudioError | None) -> None:
         self._tasks.cancel()

@@ -16,8 +16,9 @@ from mcp_studio.protocol.message import Parsed, parse
 class Sink(Protocol):
     """Receives what a transport delivers. Every method is synchronous, cheap, and does not raise."""
 
-    def frame(self, data: bytes, parsed: Parsed | None = None) -> None:
-        """A frame came in: JSON text, valid or not, but never stray output. `parsed` if it was parsed already."""
+    def frame(self, data: bytes) -> Parsed:
+        """A frame came in: JSON text, valid or not, but never stray output. Returns its messages."""
+        ...
 
     def undelivered(self, out: Outgoing, error: StudioError) -> None:
         """HTTP failed to answer `out` (error status, refused, timed out): only this message is affected."""

@@ -324,16 +324,14 @@ class HttpConnection:
         self.hand_over(frame)
 
     def hand_over(self, frame: bytes) -> None:
-        """Mark the requests that a frame answers, and give it to the sink."""
-        parsed = jsonrpc.parse(frame, self.limits)
+        """Give a frame to the sink, and mark the requests that it answers."""
+        parsed = self.sink.frame(frame) if self.sink is not None else jsonrpc.parse(frame, self.limits)
         for request_id in answered_ids(parsed):
             stream = self.waiting.get(request_id)
             if stream is None and isinstance(request_id, str) and request_id.isdecimal() and len(request_id) < 19:
                 stream = self.waiting.get(int(request_id))  # the core accepts this too, and reports it
             if stream is not None:
                 stream.answered = True
-        if self.sink is not None:
-            self.sink.frame(frame, parsed)
 
     async def pump(self, answer: Response, cursor: Cursor, waiting: Waiting | None = None) -> None:
         """Deliver the events of a stream until it ends, or until shortly after `waiting` was answered.

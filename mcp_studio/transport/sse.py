@@ -77,9 +77,9 @@ class SseParser:
         if self._after_cr:
             chunk = chunk.removeprefix(b"\n")
         self._after_cr = chunk.endswith(b"\r")
-        for line in self._lines.feed(chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")):
-            event = self._line(line)
-            if event is not None:
+        lines = self._lines.feed(chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n"))[::-1]
+        while lines:  # a long line is released before its event is handled
+            if (event := self._line(lines.pop())) is not None:
                 yield event
 
     def _line(self, line: Line) -> SseEvent | None:
@@ -93,24 +93,25 @@ class SseParser:
             line = line.removeprefix(_BOM)
         if not line:
             return self._end()
-        name, _, value = line.partition(b":")
+        name = line[:9].partition(b":")[0]  # the names of fields that mean something are shorter
         if name:
             self._has_fields = True
-            self._field(name, value.removeprefix(b" "))
+            value = memoryview(line)[len(name) + 1 :]  # a long line of data is copied once only
+            self._field(name, value[1:] if bytes(value[:1]) == b" " else value)
         return None
 
-    def _field(self, name: bytes, value: bytes) -> None:
+    def _field(self, name: bytes, value: memoryview) -> None:
         if name == b"data":
             if self._has_data:
                 self._data.hold(b"\n")
             self._data.hold(value)
             self._has_data = True
         elif name == b"event":
-            self._kind = value.decode("utf-8", "replace")
-        elif name == b"id" and b"\0" not in value:
-            self._id = value.decode("utf-8", "replace")
+            self._kind = str(value, "utf-8", "replace")
+        elif name == b"id" and 0 not in value:
+            self._id = str(value, "utf-8", "replace")
         elif name == b"retry" and _DIGITS.fullmatch(value):
-            self.cursor.retry = int(value) / 1000
+            self.cursor.retry = int(bytes(value)) / 1000
 
     def _end(self) -> SseEvent | None:
         whole = self._data.take()

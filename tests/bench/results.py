@@ -1,6 +1,6 @@
 """What a large result costs the engine, beside framing it: reading the same line from the same server and no more.
 
-    python -m tests.bench.results [--mb 50] [--kinds text,lines,json,structured] [--rounds 5]
+    python -m tests.bench.results [--mb 50] [--kinds text,lines,json,structured] [--rounds 5] [--whole]
 
 CPU of this process from the call to its outcome and to the end of what the trace does with it, as medians of rounds
 that alternate. It fails where that is more than `MOST` times as much as framing, and a third.
@@ -72,7 +72,7 @@ async def cpu(work: Callable[[], Awaitable[None]]) -> float:
     return time.process_time() - before
 
 
-async def measure(kinds: list[str], size: int, rounds: int) -> dict[str, list[tuple[float, float]]]:
+async def measure(kinds: list[str], size: int, rounds: int, parts: bool) -> dict[str, list[tuple[float, float]]]:
     """Seconds of framing and of the engine, by kind."""
     argv = [sys.executable, str(SERVER), str(size)]
     limits = replace(DEFAULT, message=4 * size, values=size)
@@ -87,7 +87,7 @@ async def measure(kinds: list[str], size: int, rounds: int) -> dict[str, list[tu
             await studio.manager.listed("s")
 
             async def call(kind: str) -> None:
-                outcome = await studio.call_tool(Ref("tool", "s", kind), {}).wait()
+                outcome = await studio.call_tool(Ref("tool", "s", kind), {}, parts=parts).wait()
                 assert isinstance(outcome, Succeeded), outcome
                 await studio.trace.body(studio.trace[-1 + len(studio.trace)])
 
@@ -105,8 +105,9 @@ def main() -> None:
     parser.add_argument("--mb", type=float, default=50)
     parser.add_argument("--kinds", default="text,lines,json,structured")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--whole", action="store_true", help="read large parts of results, as the interface does")
     options = parser.parse_args()
-    found = asyncio.run(measure(options.kinds.split(","), int(options.mb * 1e6), options.rounds))
+    found = asyncio.run(measure(options.kinds.split(","), int(options.mb * 1e6), options.rounds, not options.whole))
     worst = 0.0
     for kind, pairs in found.items():
         floor, ours = (statistics.median(pair[side] for pair in pairs) for side in (0, 1))

@@ -31,6 +31,12 @@ def masked(value: Any) -> tuple[Any, dict[str, int]]:
     return found.result, dict(found.sensitive)
 
 
+def test_a_part_that_stayed_json_text_is_masked_as_its_value() -> None:
+    part = memoryview(b'{"password": "abc", "said": ["tell-nobody", 1]}')
+    left = {"structuredContent": {"password": "‹redacted›", "said": ["‹redacted›", 1]}}
+    assert masked({"structuredContent": part}) == (left, {"secret": 2})
+
+
 @pytest.mark.parametrize(
     ("text", "left", "kind"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.cli.kit import RAW, Done, argv, cli, environment, faulty, raw
-from tests.support import python_server
+from tests.support import ROOT, python_server
 from tests.support_servers import demo_stdio
 
 # ------------------------------------------------------------------ shell
@@ -464,6 +465,35 @@ def test_headers_for_a_command_are_refused() -> None:
 def test_a_large_result_is_printed_whole(more: list[str]) -> None:
     done = faulty("big-result", "call", "echo", "text=a", *more, options=("--size", "3000000"))
     assert done.code == 0 and len(done.out) > 3_000_000
+
+
+def peak_of(*words: str) -> tuple[str, int]:
+    """What a command line prints, and the most bytes of memory that it takes."""
+    with subprocess.Popen(argv(*words), env=environment(), stdout=subprocess.PIPE) as started:
+        assert started.stdout is not None
+        out = started.stdout.read().decode()
+        _, status, used = os.wait4(started.pid, 0)
+        started.returncode = os.waitstatus_to_exitcode(status)
+    assert started.returncode == 0
+    return out, used.ru_maxrss * 1024
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the kernel counts in other units, or not at all")
+@pytest.mark.parametrize("kind", ["text", "lines", "json", "structured"])
+def test_a_large_result_takes_less_than_twice_its_bytes_of_memory(kind: str, tmp_path: Path) -> None:
+    size, server, config = 20_000_000, ROOT / "tests" / "bench" / "large_server.py", tmp_path / "servers.toml"
+    config.write_text(
+        f"[limits]\nvalues = {size}\n[servers.s]\ncommand = {sys.executable!r}\nargs = [{str(server)!r}, '{size}']\n"
+    )
+    _, base = peak_of("call", "s.add", "a=1", "b=2", "--config", str(config))
+    whole, most = peak_of("call", f"s.{kind}", "--json", "--config", str(config))
+    shown, also = peak_of("call", f"s.{kind}", "--config", str(config))
+    assert max(most, also) - base < 2 * size
+    result = json.loads(whole)["result"]
+    content, structured = result["content"], result.get("structuredContent")
+    text = "" if structured else content[0]["text"]
+    assert shown == f"{text}\n" if text else json.loads(shown) == structured
+    assert structured["last"] == "the needle at the end" if structured else "the needle at the end" in text[-30:]
 
 
 def test_a_reader_that_leaves_early_is_no_crash() -> None:

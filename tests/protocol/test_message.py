@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_studio.protocol.message import Failure, Malformed, Notification, Request, Response, parse
+from mcp_studio.jsontext import dumps, loads
+from mcp_studio.limits import Limits
+from mcp_studio.protocol.message import PART, Failure, Malformed, Notification, Request, Response, parse
 
 
 def one(frame: bytes) -> object:
@@ -97,3 +99,45 @@ def test_a_frame_with_millions_of_values_is_not_read() -> None:
     for start in (b'{"jsonrpc":"2.0","id":7,"method":"roots/list","params":', b'{"jsonrpc":"2.0","id":7,"result":'):
         (message,) = parse(start + b"[" + b"[]," * 1_100_000 + b"[]]}").messages
         assert message == Malformed("The JSON has more than 1,000,000 values.", 7, "values")
+
+
+LONG = "line \u00e9\n" * (PART // 6)
+"""A text that is a large part of an answer, whatever stands around it."""
+
+
+def test_large_parts_of_an_answer_stay_json_text_where_that_is_wanted() -> None:
+    rows = [{"id": number, "score": 1.5, "note": LONG[:1_000]} for number in range(PART // 1_000)]
+    block = {"type": "text", "text": LONG, "_meta": {"a": [1]}}
+    result = {"structuredContent": {"rows": rows}, "content": [block], "_meta": {"b": 2}}
+    frame = json.dumps({"jsonrpc": "2.0", "id": 7, "result": result}).encode()
+    message = parse(frame, parts=[7]).messages[0]
+    assert isinstance(message, Response) and message.id == 7 and list(message.result) == list(result)
+    text, structured = message.result["content"][0].pop("text"), message.result["structuredContent"]
+    assert (loads(bytes(text)), loads(bytes(structured))) == (LONG, {"rows": rows})
+    assert (message.result["content"], message.result["_meta"]) == ([{"type": "text", "_meta": {"a": [1]}}], {"b": 2})
+    assert parse(frame, parts=[8]) == parse(frame) and one(frame) == Response(7, result)
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        b'{"isError":true,"content":[{"type":"text","text":"LONG"}]}',
+        b'{"content":[{"type":"text","text":"LONG"},{"type":"text","text":"LONG"}]}',
+        b'{"content":[{"type":"image","text":"LONG"}]}',
+        b'{"content":[{"type":"text","text":["LONG"]}]}',
+        b'{"content":{"type":"text","text":"LONG"}}',
+        b'{"content":[{"type":"text","text":"LONG \\ud800"}]}',
+        b'{"content":[{"type":"text","text":"LONG"}],"structuredContent":NaN}',
+        b'{"content":[],"structuredContent":["LONG",]}',
+        b'{"content":[],"structuredContent":["LONG",' + b"[" * 5_000 + b"]" * 5_000 + b"]}",
+        b'{"content":[],"structuredContent":[' + b"1," * PART + b"1]}",
+        b'"LONG"',
+        b'["LONG"]',
+        b'{"content":[],"structuredContent":"LONG"},"id":[1]',
+        b'{"content":[],"structuredContent":"LONG"',
+    ],
+    ids=range(14),
+)
+def test_an_answer_of_another_shape_is_read_as_any_other(result: bytes) -> None:
+    frame = b'{"jsonrpc":"2.0","id":1,"result":' + result.replace(b"LONG", dumps(LONG)[1:-1]) + b"}"
+    assert parse(frame, Limits(), parts=[1]) == parse(frame, Limits())

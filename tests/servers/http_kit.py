@@ -14,6 +14,7 @@ from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import StudioError
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.events import Outgoing
+from mcp_studio.protocol.message import Parsed, parse
 from mcp_studio.transport.base import HttpRequest, HttpResponse, Tap, Transport
 from mcp_studio.transport.http import HttpTransport
 from tests.support import python_server, wait_until
@@ -67,8 +68,9 @@ class Box:
     failures: list[tuple[Outgoing, StudioError]] = field(default_factory=list[tuple[Outgoing, StudioError]])
     ends: list[StudioError | None] = field(default_factory=list[StudioError | None])
 
-    def frame(self, data: bytes, parsed: object = None) -> None:
+    def frame(self, data: bytes) -> Parsed:
         self.frames.append(data)
+        return parse(data)
 
     def undelivered(self, out: Outgoing, error: StudioError) -> None:
         self.failures.append((out, error))

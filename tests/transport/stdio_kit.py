@@ -15,6 +15,7 @@ from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import StudioError
 from mcp_studio.limits import DEFAULT, Limits
 from mcp_studio.protocol.events import Outgoing
+from mcp_studio.protocol.message import Parsed, parse
 from mcp_studio.transport.stdio import StdioTransport
 from tests.support import python_server, wait_until
 
@@ -28,9 +29,10 @@ class Ear:
         self.ends: list[StudioError | None] = []
         self.undeliverable: list[tuple[Outgoing, StudioError]] = []
 
-    def frame(self, data: bytes, parsed: object = None) -> None:
+    def frame(self, data: bytes) -> Parsed:
         self.frames.append(data)
         self.heard.append(("frame", data))
+        return parse(data)
 
     def closed(self, error: StudioError | None) -> None:
         self.ends.append(error)

@@ -65,9 +65,11 @@ async def _call(studio: Studio, plan: Plan, out: Output) -> int:
     intent.save(studio, out)
     if options.flag("--repeat"):
         return await load("variants").repeat(studio, intent, out, as_task)
-    approved, ttl = options.flag("--yes"), options.seconds("--ttl")
-    moves = options.flag("--failover")
-    call = studio.call_tool(ref, intent.arguments, approved=approved, wants_task=as_task, ttl=ttl, failover=moves)
+    parts = not (out.lines or options.flag("--output") or options.flag("--query"))
+    call = studio.call_tool(
+        ref, intent.arguments, approved=options.flag("--yes"), wants_task=as_task, ttl=options.seconds("--ttl"),
+        failover=options.flag("--failover"), parts=parts,
+    )  # fmt: skip
     intent.begun(studio, call)
     if options.flag("--detach"):
         call.changed.connect(_leave)
