@@ -87,18 +87,16 @@ def empty_text(studio: Studio, kind: EntryKind, add: str, server: str = "") -> s
             lines.append(f"{safe(name)}: {safe(listing.error, 300)}")
         elif status.state != "ready":
             lines.append(safe(connections.state_words(status), 160))
-    one = len(names) == 1
-    return "\n".join(lines[:_REASONS]) or f"{'The server offers' if one else 'The servers offer'} no {kind}s."
+    return "\n".join(lines[:_REASONS]) or f"The server{' offers' if len(names) == 1 else 's offer'} no {kind}s."
 
 
 def stray_lines(trace: Recording, server: ServerConfig) -> list[dict[str, Json]]:
     """A server's unexpected output: for each kind the count, explanation, preceding message and first lines."""
-    argv = (server.command, *server.args)
     groups: dict[str, dict[str, Json]] = {}
     for burst in reversed(stray.bursts(trace, server.name)):
         before = f"{burst.before.method} {burst.before.target}".strip() if burst.before is not None else ""
         for line in burst.lines:
-            explanation = stray.explain(line.sort, argv)
+            explanation = stray.explain(line.sort, (server.command, *server.args))
             new = {"kind": stray.SORTS[line.sort], "count": 0, "explanation": explanation, "after": before, "lines": []}
             one = groups.setdefault(line.sort, new)
             one["count"] += 1
