@@ -74,6 +74,8 @@ async def test_keys_that_come_faster_than_the_screen_is_drawn_go_where_they_are_
         await stage.burst("ctrl+f", *"add")
         search = await stage.dialog(Search)
         await stage.until(lambda: search.field.value == "add", "what was typed")
+        await stage.burst("ctrl+u", *"wait", "enter")
+        await stage.shows("3 raw › wait")
 
 
 async def test_what_does_not_fit_is_said_shorter_and_never_cut() -> None:

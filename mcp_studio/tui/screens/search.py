@@ -135,13 +135,15 @@ class Search(Dialog[tuple[Ref, bool]]):
 
     @on(Input.Submitted)
     @on(VirtualList.Chosen)
-    def action_open(self) -> None:
-        self._leave(call=False)
+    async def action_open(self) -> None:
+        await self._leave(call=False)
 
-    def action_submit(self) -> None:
-        self._leave(call=True)
+    async def action_submit(self) -> None:
+        await self._leave(call=True)
 
-    def _leave(self, *, call: bool) -> None:
+    async def _leave(self, *, call: bool) -> None:
+        """Open the hit under the cursor, once the hits are those of what was typed last."""
+        await self.workers.wait_for_complete([one for one in self.workers if one.node is self and not one.is_finished])
         hit = self.hits.row
         if hit is None or hit.entry is None:
             self.app.say("Nothing is found that could be opened.", "warning")
