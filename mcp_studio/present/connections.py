@@ -129,5 +129,4 @@ def empty_text(studio: Studio, kind: EntryKind, add: str, server: str = "") -> s
             lines.append(f"{safe(name)}: {safe(listing.error, 300)}")
         elif status.state != "ready":
             lines.append(safe(state_words(status), 160))
-    one = len(names) == 1
-    return "\n".join(lines[:_REASONS]) or f"{'The server offers' if one else 'The servers offer'} no {kind}s."
+    return "\n".join(lines[:_REASONS]) or f"The server{' offers' if len(names) == 1 else 's offer'} no {kind}s."

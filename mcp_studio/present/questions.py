@@ -12,15 +12,14 @@ from mcp_studio.session.inbox import InputRequest
 from mcp_studio.urls import judge
 
 KINDS = {
-    "elicitation": "form",
-    "url": "page",
-    "sampling": "model",
+    "elicitation": "elicitation",
+    "url": "URL elicitation",
+    "sampling": "sampling request",
     "approval": "approval",
-    "any": "anything",
+    "any": "request",
     "sign_in": "sign-in",
 }
 """The names of the kinds of requests in lists."""
-_EVERY = {"elicitation": "every form", "url": "every page", "sampling": "every sampling request", "any": "everything"}
 
 
 _REQUESTS = {
@@ -71,7 +70,7 @@ def _last_words(params: dict[str, Json]) -> str:
 
 def rule_line(rule: AnswerRule) -> str:
     """A rule in one line: its action, and the requests that it matches."""
-    parts = [f"{rule.action} {_EVERY[rule.kind]} of {rule.server if rule.server != '*' else 'any server'}"]
+    parts = [f"{rule.action} every {KINDS[rule.kind]} of {rule.server if rule.server != '*' else 'any server'}"]
     if rule.tool != "*":
         parts.append(f"while {rule.tool} waits")
     if rule.message != "*":

@@ -70,12 +70,11 @@ def finding(group: Group) -> tuple[str, str]:
 
 def stray_lines(trace: Recording, server: ServerConfig) -> list[dict[str, Json]]:
     """A server's unexpected output: for each kind the count, explanation, preceding message and first lines."""
-    argv = (server.command, *server.args)
     groups: dict[str, dict[str, Json]] = {}
     for burst in reversed(stray.bursts(trace, server.name)):
         before = f"{burst.before.method} {burst.before.target}".strip() if burst.before is not None else ""
         for line in burst.lines:
-            explanation = stray.explain(line.sort, argv)
+            explanation = stray.explain(line.sort, (server.command, *server.args))
             new = {"kind": stray.SORTS[line.sort], "count": 0, "explanation": explanation, "after": before, "lines": []}
             one = groups.setdefault(line.sort, new)
             one["count"] += 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from mcp_studio.protocol.lines import size_text as size
 
 BYTES_PER_TOKEN = 4.3
@@ -29,6 +31,11 @@ def seconds(count: float) -> str:
 def plural(count: int, word: str) -> str:
     """`1 tool`, `2 tools`."""
     return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
+
+
+def unwrapped(text: str) -> str:
+    """Prose without the line breaks of its author's editor; lists and paragraphs stay."""
+    return re.sub(r"(?<=[^\n]{60})\n(?=[^\W\d_])", " ", text)  # after a long line, before a word
 
 
 def storage_line(count: int, total: int, record: bool, most_bytes: int, max_age: float) -> str:

@@ -88,9 +88,11 @@ class LiveConnection:
             async with asyncio.timeout(self.connection.connect.seconds):
                 return await self.connection.open()
         except TimeoutError:
+            printed = self._supervisor.tap.stray_lines
+            silent = "" if config.url else "Start the server by hand to see what it waits for."
             raise (HttpDown if config.url else Unreachable)(
                 f"No connection within {self.connection.connect}.",
-                hint="" if config.url else "Start the server by hand to see what it waits for.",
+                hint=f'It prints to standard output what is no message: "{printed[0][:80]}".' if printed else silent,
             ) from None
         except StudioError as error:
             add_hint(error, config)
@@ -225,10 +227,8 @@ class Supervisor:
 
     def _on_stray(self, line: str) -> None:
         if self.tap.stray_count == 1:
-            self.warn(
-                f'prints to standard output, which belongs to the protocol ("{line[:60]}"); '
-                "what it wants to say to people must go to standard error"
-            )
+            said = f'prints to standard output, which belongs to the protocol ("{line[:60]}")'
+            self.warn(f"{said}; what it wants to say to people must go to standard error")
 
     def _set_status(self, **changes: object) -> None:
         before, self.status = self.status, self.status._replace(**changes)

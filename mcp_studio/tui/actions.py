@@ -237,7 +237,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("find", "Find", "viewer"),
     *(Action(id, KEYS[id].meaning, "viewer") for id in ("next_match", "previous_match")),
     Action("copy", "Copy what is selected, or all of it", "viewer", show=True, also="clipboard yank", short="Copy"),
-    Action("back", "End the search", "viewer"),
+    Action("back", "End the search", "viewer", show=True, short="End"),
     *(Action(id, KEYS[id].meaning, "json") for id in MOVEMENT[6:]),
     Action("toggle_item", "Fold or unfold", "json"),
     Action("copy_path", "Copy the path of the value", "json", also="JSON pointer"),

@@ -186,12 +186,13 @@ class CallDraft:
             case _:
                 return studio.read_resource(ref.server, self.uri(), fresh=fresh)
 
-    def description(self) -> list[str | tuple[str, str]]:
+    def description(self, room: int = _DESCRIPTION) -> list[str | tuple[str, str]]:
         view, ref = self.entry.view, self.entry.ref
         parts: list[str | tuple[str, str]] = []
         if view.title and view.title != ref.name and not isinstance(view, ResourceView):
             parts += [(safe(view.title, 200), "bold"), "\n"]
-        parts.append(safe(view.description, _DESCRIPTION, lines=True).strip() or ("No description.", "$quiet"))
+        text = units.unwrapped(safe(view.description.strip(), room, lines=True))
+        parts.append(text or ("No description.", "$quiet"))
         if ref.kind in ("resource", "template"):
             parts += ["\n", (safe(ref.name, 500), "$primary")]
         if isinstance(view, ResourceView):

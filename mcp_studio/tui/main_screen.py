@@ -185,7 +185,7 @@ class MainScreen(Screen[None]):
         self.arrangement.restore()
         self.on_studio_changed(self.bridge.open())
         self.set_interval(1, self._second)
-        self.set_focus((self.catalog if self.app.studio.manager.names() else self.servers).entry_point())
+        self.set_focus(self.catalog.entry_point())
         self._preview()  # what is known is drawn at once, and not laid out again
         self.call_after_refresh(self._begin)
 

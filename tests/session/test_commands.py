@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 import traceback
 from collections.abc import Callable, Coroutine
@@ -157,3 +158,11 @@ def test_the_studio_closes_in_time_whatever_is_under_way() -> None:
         return time.monotonic() - began
 
     assert run(go()) < 8
+
+
+async def test_a_server_that_prints_and_does_not_answer_is_said_to_print() -> None:
+    talk = "import sys; print('Welcome!', flush=True); sys.stdin.read()"
+    server = stdio([sys.executable, "-c", talk], timeouts=Timeouts(connect=3))
+    async with opened(server) as studio:
+        status = await studio.manager.settle("s")
+        assert status.error is not None and 'is no message: "Welcome!"' in status.error.hint

@@ -234,8 +234,10 @@ async def test_activity_answers_everything_in_one_place_and_a_rule_answers_the_n
         tasks = [asyncio.create_task(stage.studio.inbox.ask(request)) for request in (*forms, page)]
         await stage.press("!")
         activity = await stage.dialog(Activity)
-        await stage.shows("Pending requests  4", "form .*raw  Of raw", r"a\.example", "Running  1", "raw.wait")
-        await stage.shows(r"25% 4,465.25 of 17,861 first ⟦U\+202E⟧step", "Answer rules  1", "accept every form of s")
+        await stage.shows("Pending requests  4", "elicitation .*raw  Of raw", r"a\.example", "Running  1", "raw.wait")
+        await stage.shows(
+            r"25% 4,465.25 of 17,861 first ⟦U\+202E⟧step", "Answer rules  1", "accept every elicitation of s"
+        )
         await stage.press("d")
         assert await tasks[0] == Answer("decline")
         await stage.shows("Pending requests  3")

@@ -7,7 +7,7 @@ from typing import Any
 
 from textual.widgets import Button
 
-from mcp_studio.call.call import Denied, Succeeded, ToolFailed
+from mcp_studio.call.call import Cancelled, Denied, Succeeded, ToolFailed
 from mcp_studio.paths import Paths
 from mcp_studio.present.outcomes import outcome_short
 from mcp_studio.present.units import duration, size
@@ -114,6 +114,22 @@ async def test_a_dialog_comes_by_itself_only_where_a_call_waits_and_nobody_types
         await stage.dialog(Elicitation)
         stage.app.screen.query_one("#cancel", Button).press()
         assert [answer.action for answer in await asyncio.gather(*requests)] == ["decline", "cancel"]
+
+
+async def test_what_is_pending_is_counted_once_and_a_cancelled_call_takes_its_message_along() -> None:
+    async with on_stage(raw(), size=(120, 36)) as stage:
+        other = ask(stage, server="elsewhere")
+        await stage.open("fail")
+        await stage.press("ctrl+j")
+        await stage.dialog(Approval)
+        await stage.shows("1 of 2 pending requests", "⚑ 2 pending")
+        await stage.press("escape")
+        await home(stage)
+        await stage.shows("The request stays pending")
+        await stage.press("4", "x")
+        assert isinstance(await outcome(stage), Cancelled | Denied)
+        await stage.hides("The request stays pending")
+        other.cancel()
 
 
 async def test_a_destructive_call_runs_only_after_approval_and_a_rule_can_allow_it() -> None:

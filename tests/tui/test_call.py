@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +18,16 @@ from mcp_studio.tui.screens.approval import Approval
 from tests.studio_support import stdio
 from tests.support import python_server
 from tests.tui.stage import Stage, on_stage, raw, ref
+
+FUNCTION = '''
+def read(path: str) -> str:
+    """Read the complete contents of a file from the file system as text. Handles various text encodings, and provides
+    detailed error messages if the file cannot be read. Use it when you need to examine the contents of a single file,
+    and not those of several files, for which it would have to be called again for each of them: that would be slow. It
+    reads only inside the allowed directories, and says so if the file is outside of all of them. A folder is no file.
+    """
+    return path
+'''
 
 
 def value(stage: Stage) -> Any:
@@ -176,6 +188,17 @@ async def test_a_running_call_shows_how_far_it_is_and_esc_never_cancels_it() -> 
         assert isinstance(await outcome(stage), Cancelled)
         await stage.main.call.run_action("cancel")
         await stage.told("Nothing is running here.")
+
+
+async def test_a_long_description_leaves_the_form_its_place_on_a_short_screen(tmp_path: Path) -> None:
+    file = tmp_path / "files.py"
+    file.write_text(FUNCTION, "utf-8")
+    server = stdio([sys.executable, "-m", "mcp_studio.servers.module", str(file)], inherit_env=("PYTHONPATH",))
+    async with on_stage(server, size=(80, 24)) as stage:
+        await stage.shows(r"│ Read the complete contents of a file from ", "B more ", r"│ path \*")
+        await stage.pilot.resize_terminal(200, 60)
+        await stage.shows("if the file cannot be read.", r"│ path \*")
+        await stage.hides("B more ")
 
 
 async def test_resources_prompts_and_templates_are_read_with_one_key() -> None:

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from mcp_studio.redact import Redactor
-from mcp_studio.trace.message import DIRECTIONS, KINDS
+from mcp_studio.trace.message import DIRECTIONS, KINDS, NEEDS_INPUT
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.tui.views import exchange
 from mcp_studio.tui.views.exchange import Drawing, exchange_of, timeline
@@ -62,6 +62,13 @@ def test_a_timeline_has_the_call_its_progress_and_its_elicitation_on_one_scale()
     shown = exchange_of(store, store[0])
     assert [exchange_of(store, store[place]).request.number for place in (0, 4, 5, 6)] == [1, 5, 5, 1]
     assert exchange.title_of(store.columns, shown) == "tools/call ask · s · request 1 · 812 ms · ok"
+
+
+def test_a_title_says_what_the_rows_say_of_an_answer_that_wants_input() -> None:
+    store = talk()
+    assert exchange.title_of(store.columns, exchange_of(store, next(iter(store)))).endswith(" · ok")
+    store.columns.flags[0] |= NEEDS_INPUT
+    assert exchange.title_of(store.columns, exchange_of(store, next(iter(store)))).endswith(" · needs input")
 
 
 def test_what_is_open_reaches_to_now() -> None:

@@ -75,6 +75,8 @@ async def test_keys_that_come_faster_than_the_screen_is_drawn_go_where_they_are_
         await stage.burst("ctrl+f", *"add")
         search = await stage.dialog(Search)
         await stage.until(lambda: search.field.value == "add", "what was typed")
+        await stage.burst("ctrl+u", *"wait", "enter")
+        await stage.shows("3 raw › wait")
 
 
 async def test_what_does_not_fit_is_said_shorter_and_never_cut() -> None:
@@ -164,9 +166,26 @@ async def test_jump_badges_lead_there() -> None:
         await stage.press("ctrl+o")
         tab = stage.main.catalog.query_one("#resource", Tab)
         jump = await stage.dialog(Jump)
-        badge = next(b for b in jump.query("Static") if b.region.offset == tab.region.offset)
+        await stage.shows("Tools 6.Res 1.Tpl 1.Prompts 1.Tasks")
+        badge = next(b for b in jump.query("Static") if b.region.offset == tab.region.offset - (1, 0))
         await stage.press(str(badge.content))
         await stage.shows("A note")
+
+
+async def test_esc_ends_a_filter_that_was_left_for_another_pane() -> None:
+    async with on_stage(raw(), raw("other")) as stage:
+        for pane in (stage.main.servers, stage.main.catalog):
+            await stage.press(str(pane.number), "slash", "tab")
+            await stage.until(lambda pane=pane: stage.main.focused_pane is not pane, "another pane")
+            await stage.shows("filter: ")
+            await stage.press(str(pane.number), "escape")
+            await stage.hides("filter: ")
+
+
+async def test_a_server_alone_is_shown_while_it_has_nothing_to_open() -> None:
+    async with on_stage(stdio(["sleep", "60"], "s"), ready=False) as stage:
+        assert stage.main.focused_pane is stage.main.catalog
+        await stage.shows("3 s ─", "s is connecting", "Reconnect|Connect", "Details")
 
 
 async def test_without_servers_it_says_how_to_add_one_and_quits_only_after_asking_while_calls_run() -> None:

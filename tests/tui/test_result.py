@@ -40,6 +40,8 @@ async def called(stage: Stage, tool: str, **arguments: Any) -> None:
 
 async def test_a_narrow_result_shows_its_tabs_whole_and_of_its_status_what_fits() -> None:
     async with on_stage(demo(), size=(80, 24)) as stage:
+        await called(stage, "fail_as_tool")
+        await stage.shows(r"Text Raw +✗ tool error · [0-9.]+ m?s ")
         await called(stage, "list_books")
         await stage.shows("Text Structured Table Raw +✓ ok · [0-9.]+ m?s ")
         await called(stage, "list_books", genre="poetry")

@@ -148,6 +148,8 @@ async def test_a_command_is_pasted_tested_left_unsaved_and_saved() -> None:
         await stage.press("ctrl+n")
         form = await stage.dialog(ServerForm)
         await stage.shows("raw_server.py", "name .* raw", "not saved yet")
+        area = form.query_one("#paste", TextArea)
+        assert area.selected_text == area.text != "", "another paste replaces the earlier one"
         form.action_test()
         await stage.shows("✓ Connected in", "6 tools")
         assert stage.studio.manager.names() == ()
@@ -338,8 +340,8 @@ async def test_log_messages_are_found_by_level_and_words_and_another_level_is_as
         logs.rows.focus()
         await stage.press("c")
         assert stage.app.clipboard == "error of b"
-        await stage.press("a")
-        await stage.shows("Ask b for")
+        await stage.press("e")
+        await stage.shows("Level of b")
         await stage.press("end", "enter")
         await stage.told("It refused the level emergency: never")
         await stage.press("enter")
@@ -390,9 +392,10 @@ async def test_the_details_say_what_the_studio_does_with_a_server() -> None:
         for _ in range(2):
             await stage.studio.read_resource("one", "raw://note").wait()
         await stage.press("1", "home")
-        await stage.shows("definitions [0-9,]+ tokens, a search")
+        await stage.shows("their definitions", "[0-9,]+ tokens")
         await stage.press("enter")
         await stage.dialog(ServerDetails)
+        await stage.shows(r"\n +\? Help  esc Close ")
         await stage.shows("group +pair, priority 2, preferred", "start +on demand", "results are masked")
         await stage.shows("cache +1 result, .* B, 1 hits, 1 misses")
         await stage.press("escape", "j", "enter")

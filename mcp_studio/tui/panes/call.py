@@ -120,6 +120,13 @@ class CallPane(Pane, scope="call"):
         self.show_title("Call")
         self._arrange(False)
 
+    def on_resize(self) -> None:
+        """Describe the entry: on a short screen on three rows, so that the form is seen. The tab About has the rest."""
+        if self.draft is not None:
+            short = self.draft.form.fields and self.screen.has_class("-short")
+            parts = self.draft.description(3 * self.content_size.width) if short else self.draft.description()
+            self.show_text("description", Content.assemble(*parts))
+
     def entry_point(self) -> Widget:
         if self.tab != "form":
             shown = (view for view in self.place.children if view.display)
@@ -194,7 +201,7 @@ class CallPane(Pane, scope="call"):
 
     async def _count(self, tools: tuple[Entry, ...]) -> None:
         found = await asyncio.to_thread(account, tools)
-        words = f"definitions {found.total:,} tokens, a search instead {found.search:,} ({found.tokenizer})"
+        words = f"their definitions cost a model {found.total:,} tokens, a search instead {found.search:,}"
         self._counted = tools, words
         self.refresh_entry()
 
@@ -282,7 +289,7 @@ class CallPane(Pane, scope="call"):
         self.show_title(f"{ref.server} › {name}")
         text, colour = RISKS[view.risk] if isinstance(view, ToolView) else (ref.kind, "$quiet")
         self.show_text("call-badge", Content.styled(text, colour))
-        self.show_text("description", Content.assemble(*draft.description()))
+        self.on_resize()
         risky = isinstance(view, ToolView) and view.risk == "destructive"
         verb = draft.verb.capitalize() + " (destructive)" * risky
         label = Content(f"{verb}  {self.app.key_of('submit')}")
@@ -516,6 +523,7 @@ class CallPane(Pane, scope="call"):
     def action_cancel(self) -> None:
         if self.call is not None and self.running:
             self.call.cancel()
+            self.app.clear_notifications()  # a message may say that its request is pending
         else:
             self.app.say("Nothing is running here.")
 
@@ -617,4 +625,4 @@ def _summary(studio: Studio, name: str, tokens: str) -> Iterator[str]:
             facts += metrics.server_facts(one, time.time() * (status.state == "ready"))
             yield "\n" + " · ".join(filter(None, facts))
     if status.instructions:
-        yield f"\n{safe(status.instructions, _INSTRUCTIONS, lines=True)}"
+        yield f"\n{units.unwrapped(safe(status.instructions, _INSTRUCTIONS, lines=True))}"

@@ -187,8 +187,8 @@ class CatalogPane(Pane, scope="catalog"):
     @property
     def heading(self) -> str:
         """The server or `@group` whose heading is under the cursor, or the only server that is shown; else empty."""
-        row = self.entries.row
-        return row.server if isinstance(row, Heading) else self.server
+        row, names = self.entries.row, self.app.studio.manager.names()
+        return row.server if isinstance(row, Heading) else self.server or (names[0] if len(names) == 1 else "")
 
     def _entry_of(self, row: Item) -> Entry:
         """The entry of a row; for a tool of a group, the tool of the member that would get a call now."""
@@ -441,7 +441,7 @@ class CatalogPane(Pane, scope="catalog"):
 
     def step_back(self) -> bool:
         """End the filter, or else show all servers again; False if there is nothing to go back from."""
-        if self.filter.value or self.filter.has_focus:
+        if self.filter.display:
             self.end_filter()
             self.screen.set_focus(self.entries)
         elif self.server:

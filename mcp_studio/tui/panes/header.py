@@ -74,8 +74,6 @@ class StudioHeader(Horizontal):
         yield "catalog", *(Content(" · ".join(parts[:most])) for most in range(len(parts), 0, -1))
         studio.numbers.look()
         p50, p95 = studio.numbers.total.p50, studio.numbers.total.p95
-        if p50 is None or p95 is None:
-            yield "calls", Content("")
-        else:
+        if p50 is not None and p95 is not None:
             short = f"p95 {units.duration(p95)}"
             yield "calls", Content(f"requests p50 {units.duration(p50)}  {short}"), Content(f"requests {short}")

@@ -69,8 +69,8 @@ class InboxController:
         self._offer()
 
     def times(self, request: InputRequest) -> str:
-        """The number of its server's pending requests, its age, and the time that is left."""
-        count = self._inbox.waiting(request.server)
+        """The number of pending requests, its age, and the time that is left."""
+        count = len(self._inbox.pending) + self._inbox.held
         which = f"1 of {count} pending requests" if count > 1 else ""
         old = f"{units.seconds(time.monotonic() - request.asked)} ago"
         return " · ".join(filter(None, (which, old, questions.time_left(request))))

@@ -137,7 +137,6 @@ class ResultPane(Pane, scope="result"):
         self.show_text("result-notes", Content("\n").join(Content.styled(text, style) for text, style in lines))
         self._draw_view()
         self._draw_status()
-        self.call_after_refresh(self._draw_status)  # only now is the width of the tabs known
 
     def _offer_tabs(self, result: Json) -> None:
         """Show the tabs of this result, and activate the entry's last tab if the result has it."""
@@ -256,7 +255,8 @@ class ResultPane(Pane, scope="result"):
             line = f"{word} · {self.call.seconds:.1f} s"
         room = self.size.width - 3
         if self.tabs_line.display:
-            room -= sum(tab.outer_size.width for tab in self.tabs_line.query(Tab) if tab.display)
+            # Labels, because tabs that are new on the screen have no width yet.
+            room -= sum(len(tab.label_text) + 1 for tab in self.tabs_line.query(Tab) if tab.display)
         shorter = [line, line.rpartition(" · ")[0], line.partition(" round trip")[0], line.partition(" · ")[0]]
         line = next((words for words in shorter if cell_len(words) <= room), shorter[-1])
         text = Content.styled(f"{getattr(glyphs(), GLYPHS[tone])} {line}", COLOURS[tone]) if line else Content("")

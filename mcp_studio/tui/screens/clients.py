@@ -134,6 +134,7 @@ class FirstStart(ImportServers):
 
     TITLE = "Welcome to mcp-studio"
     DEFAULT_CLASSES = ""
+    AUTO_FOCUS = "#demo"
     choices = (
         Choice("submit", "Import", "primary"), Choice("demo", "Try the demo"),
         Choice("add", "Add a server"), Choice("back", "Close"),
@@ -145,9 +146,6 @@ class FirstStart(ImportServers):
         palette, search, help = (self.app.key_of(name) for name in ("palette", "search", "help"))
         keys = f"{palette} finds every action by name, {search} searches, {help} shows what you can do here."
         yield Static(keys, id="keys", classes="quiet", markup=False)
-
-    def on_mount(self) -> None:
-        self.query_one("#demo").focus()
 
     def action_demo(self) -> None:
         """Add the bundled demo server until the studio ends."""

@@ -236,8 +236,7 @@ class AnswerRuleDialog(Dialog[None]):
 
     def body(self) -> Iterable[Widget]:
         request, accepted = self._request, self._answer.action == "accept"
-        kind = questions.KINDS[request.kind]
-        about = f"From now on a {kind} request of {safe(request.server, 60)} is answered by rule; the trace says so."
+        about = f"From now on such requests of {safe(request.server, 60)} are answered by rule; the trace says so."
         yield Static(Content(about), classes="quiet gap")
         every = "this schema" if request.kind == "elicitation" else "every one of its kind"
         scopes = [(every, "every"), *([("this call", "tool")] if request.subject else [])]

@@ -35,7 +35,7 @@ class Logs(Dialog[int]):
 
     DEFAULT_CLASSES = "-large"
     choices = (
-        Choice("submit", "Show in the trace", "primary"), Choice("level", "Ask for another level"),
+        Choice("submit", "Show in the trace", "primary"), Choice("level", "Set the level…"),
         Choice("copy", "Copy"), Choice("back", "Close"),
     )  # fmt: skip
     AUTO_FOCUS = "#log"
@@ -112,14 +112,14 @@ class Logs(Dialog[int]):
 
     @work(group="level", exclusive=True)
     async def action_level(self) -> None:
-        """Ask the server, or that of the row under the cursor, for another level."""
+        """Set the level of the server, or of that of the row under the cursor."""
         manager, row = self.app.studio.manager, self.rows.row
         name = self._server or (row.server if row is not None else next(iter(manager.names()), ""))
         if name not in manager.names():
             self.app.say("There is no server to ask.", "warning")
             return
         options = [Item("leave it to the server", ""), *(Item(f"{level} and worse", level) for level in LOG_LEVELS)]
-        level = await self.app.push_screen_wait(Choose(f"Ask {name} for", options, manager.supervisor(name).log_level))
+        level = await self.app.push_screen_wait(Choose(f"Level of {name}", options, manager.supervisor(name).log_level))
         if level in ("", *LOG_LEVELS) and name in manager.names():  # None if the person chose nothing
             self.app.say(await set_level(manager.supervisor(name), level))
 

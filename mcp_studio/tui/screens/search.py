@@ -135,13 +135,15 @@ class Search(Dialog[tuple[Ref, bool]]):
 
     @on(Input.Submitted)
     @on(VirtualList.Chosen)
-    def action_open(self) -> None:
-        self._leave(call=False)
+    async def action_open(self) -> None:
+        await self._leave(call=False)
 
-    def action_submit(self) -> None:
-        self._leave(call=True)
+    async def action_submit(self) -> None:
+        await self._leave(call=True)
 
-    def _leave(self, *, call: bool) -> None:
+    async def _leave(self, *, call: bool) -> None:
+        """Open the hit under the cursor, once the hits are those of what was typed last."""
+        await self.workers.wait_for_complete([one for one in self.workers if one.node is self and not one.is_finished])
         hit = self.hits.row
         if hit is None or hit.entry is None:
             self.app.say("Nothing is found that could be opened.", "warning")
@@ -169,7 +171,7 @@ def _draw(hit: Hit, width: int, selected: bool) -> Line:
         pieces.append((f"{RISKS[entry.view.risk]}  ", entry.view.risk))
     else:
         pieces.append((f"{_KINDS[hit.ref.kind]:<3}", "dim"))
-    count = f"{min(hit.used.count, 999)}×" if hit.used is not None else ""
+    count = f"{min(hit.used.count, 999)}x" if hit.used is not None else ""
     pieces.append((f"{count:>5}  ", "dim"))
     text = "not listed any more" if entry is None else entry.problem or entry.view.description or entry.view.title
     about = cut(safe(" ".join(text[:400].split()), 400), max(0, width - width_of(pieces)))

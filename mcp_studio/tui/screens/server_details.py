@@ -22,7 +22,7 @@ from mcp_studio.studio import Studio
 from mcp_studio.trace.lint.ledger import Ledger
 from mcp_studio.tui.panes.result import COLOURS
 from mcp_studio.tui.screens.dialog import Choice, Dialog, Part, section
-from mcp_studio.tui.views.rows import glyphs
+from mcp_studio.tui.views.rows import cut, glyphs
 
 _STDERR_LINES = 200
 """The newest lines, which are shown."""
@@ -130,7 +130,7 @@ def _metrics(studio: Studio, name: str, status: Status) -> Iterator[str]:
     rows = metrics.metrics_of(studio.numbers, studio.caller.prices(name), {})
     some = [one for one in rows if one.of.server == name]
     for row in [metrics.HEADS, *map(metrics.figures_row, some[:_USED])] if some else ():
-        yield f"{row[0]:<15.15}{row[1]:>9}{''.join(f'{cell:>7}' for cell in row[2:])}"
+        yield f"{cut(row[0], 18):<18}{row[1]:>9}{''.join(f'{cell:>7}' for cell in row[2:])}"
     if some:
         yield " · ".join(metrics.server_facts(some[0], time.time() * (status.state == "ready")))
 
@@ -194,7 +194,7 @@ def _findings(ledger: Ledger) -> Iterator[Part]:
 
 
 def _lines(text: str) -> list[str]:
-    return safe(text, 6_000, lines=True).splitlines()
+    return units.unwrapped(safe(text, 6_000, lines=True)).splitlines()
 
 
 def _offers(studio: Studio, name: str) -> Iterator[Part]:

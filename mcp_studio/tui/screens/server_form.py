@@ -95,7 +95,7 @@ class ServerForm(Dialog[ServerConfig]):
         if self._server in self._drafts:
             self.note("This was typed earlier, and is not saved yet.", "quiet")
         if self._old is None:
-            self.query_one(TextArea).focus()
+            self.query_one(TextArea).focus().select_all()  # another paste replaces what was pasted earlier
         else:
             self.form.focus_field("/connect/command" if self._draft.base.command else "/connect/url")
 

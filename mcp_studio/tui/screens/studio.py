@@ -14,7 +14,6 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.events import Key
-from textual.geometry import Offset
 from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static, Tab
@@ -237,23 +236,20 @@ class Jump(ModalScreen[Widget]):
 
     def __init__(self, panes: Iterable[Widget]) -> None:
         super().__init__()
-        targets: list[tuple[Widget, Offset]] = []
-        for pane in panes:
-            targets.append((pane, pane.region.offset))  # in the corner of the pane's frame
-            targets += [(tab, tab.region.offset) for tab in pane.query(Tab)]
-        self._targets = dict(zip(_LETTERS, (target for target in targets if target[0].region), strict=False))
+        shown = (one for pane in panes for one in (pane, *pane.query(Tab)) if one.region)
+        self._targets = dict(zip(_LETTERS, shown, strict=False))
 
     def compose(self) -> ComposeResult:
-        for letter, (_, place) in self._targets.items():
+        for letter, target in self._targets.items():
             label = Static(letter, markup=False)
-            label.styles.offset = (place.x, place.y)
+            # In the corner of a pane's frame, in the gap before the label of a tab.
+            label.styles.offset = (target.region.x - isinstance(target, Tab), target.region.y)
             yield label
 
     def on_key(self, event: Key) -> None:
         """Go to the target of a letter; any other key closes the screen."""
         event.stop()
-        target = self._targets.get(event.character or "")
-        self.dismiss(target[0] if target else None)
+        self.dismiss(self._targets.get(event.character or ""))
 
     def on_click(self) -> None:
         self.dismiss(None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from textual.binding import Binding
 from textual.content import Content
 from textual.events import Click, MouseMove
 from textual.reactive import reactive
@@ -31,16 +32,18 @@ class KeyBar(Widget):
         self.screen.bindings_updated_signal.subscribe(self, lambda screen: self.refresh())
 
     def render(self) -> Content:
-        line, seen = Content(), set[str]()
+        line, seen, keys = Content(), set[str](), dict[str, tuple[Binding, str]]()
         for _, binding, _, tooltip in self.screen.active_bindings.values():
             if binding.show and binding.action not in seen:
                 seen.add(binding.action)
-                label = self._label(binding.action) or binding.description
-                name = (f" {self.app.get_key_display(binding)} ", "bold $footer-key-foreground")
-                key = Content.assemble(name, (f"{label} ", "$footer-description-foreground"))
-                if line.cell_length + key.cell_length <= self.size.width + 1:  # the last blank may be cut
-                    hover = " on $block-hover-background" if binding.key == self.pointed else ""
-                    line += key.stylize(hover).stylize(Style.from_meta({"key": (binding.key, tooltip)}))
+                # Of two keys that close a dialog, the later one, esc, does so everywhere.
+                keys[self._label(binding.action) or binding.description] = binding, tooltip
+        for label, (binding, tooltip) in keys.items():
+            name = (f" {self.app.get_key_display(binding)} ", "bold $footer-key-foreground")
+            key = Content.assemble(name, (f"{label} ", "$footer-description-foreground"))
+            if line.cell_length + key.cell_length <= self.size.width + 1:  # the last blank may be cut
+                hover = " on $block-hover-background" if binding.key == self.pointed else ""
+                line += key.stylize(hover).stylize(Style.from_meta({"key": (binding.key, tooltip)}))
         return line
 
     def on_mouse_move(self, event: MouseMove) -> None:
