@@ -17,8 +17,7 @@ from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import Cjk
 from mcp_studio.search.fields import Fields, fields
 from mcp_studio.search.index_file import Arrays, Redact, packed, unpacked
-from mcp_studio.search.method import EVERYWHERE, Answer, Document, Query, Rows, Scope, Scored
-from mcp_studio.search.names import LONGEST
+from mcp_studio.search.method import EVERYWHERE, LONGEST, Answer, Document, Query, Rows, Scope, Scored
 from mcp_studio.search.question import Term, deeds_of, deeds_wanted, read
 from mcp_studio.search.tokens import JIEBA_MISSING, Segment, dictionary, stem, words
 

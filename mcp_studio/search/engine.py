@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from mcp_studio.catalog.listing import KINDS, Entry, EntryKind, Ref
 from mcp_studio.config.model import Cjk
 from mcp_studio.search import auto
-from mcp_studio.search.index_file import IndexFile, Redact, Storable, key_of
+from mcp_studio.search.index_file import IndexFile, Redact, key_of
 from mcp_studio.search.method import (
     BY_LETTERS,
+    LONGEST,
     Answer,
     Document,
     Found,
@@ -29,7 +30,6 @@ from mcp_studio.search.method import (
     Used,
 )
 from mcp_studio.search.model import available
-from mcp_studio.search.names import LONGEST
 from mcp_studio.search.plugins import Offer, checked, guarded, made
 from mcp_studio.search.tokens import JIEBA_MISSING, words
 from mcp_studio.search.usage import Usage, Uses
@@ -37,6 +37,7 @@ from mcp_studio.search.why import literal_reasons, reasons
 
 if TYPE_CHECKING:
     from mcp_studio.search.bm25 import Bm25
+    from mcp_studio.search.names import Substring
     from mcp_studio.search.semantic import Semantic
 
 Group = tuple[str, EntryKind]
@@ -113,17 +114,17 @@ class Feed:
         try:
             if self.method is None:
                 self.method = made(self.offer)
-                self._restore(cast("Storable", self.method))
+                self._restore(cast("Bm25 | Substring", self.method))
             else:
                 self._give(self.method, dict(islice(self._todo.items(), _BATCH)))
                 if self._file is not None and not self._todo:
-                    self._file.write(cast("Storable", self.method).state(self._file.redact))
+                    self._file.write(cast("Bm25 | Substring", self.method).state(self._file.redact))
                     self._file = None
         except SearchProblem as problem:
             self.problem, self.method = problem, None
         return True
 
-    def _restore(self, method: Storable) -> None:
+    def _restore(self, method: Bm25 | Substring) -> None:
         """Restore the index from its file; without a usable file the method indexes its documents."""
         arrays = self._file.read() if self._file is not None else None
         if arrays is None:
@@ -444,7 +445,7 @@ class Engine:
 
 
 OWN = (
-    ("substring", "words anywhere, and names nearly right", "mcp_studio.search.substring:Substring"),
+    ("substring", "words anywhere, and names nearly right", "mcp_studio.search.names:Substring"),
     ("regex", "a regular expression", "mcp_studio.search.regex:Regexes"),
     ("bm25", "words, by how much they tell (BM25 over fields)", "mcp_studio.search.bm25:Bm25"),
     ("okapi", "words, plain BM25 (rank_bm25)", "mcp_studio.search.bm25:Okapi"),

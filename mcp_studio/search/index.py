@@ -23,8 +23,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.search import auto
 from mcp_studio.search.engine import Engine, Group, Listed, own_offers
 from mcp_studio.search.index_file import Redact
-from mcp_studio.search.method import EVERYWHERE, Found, MethodInfo, Query, Scope, SearchProblem
-from mcp_studio.search.names import LONGEST
+from mcp_studio.search.method import EVERYWHERE, LONGEST, Found, MethodInfo, Query, Scope, SearchProblem
 from mcp_studio.search.plugins import MethodFailed, Offer, entry_points
 from mcp_studio.search.usage import Usage
 from mcp_studio.signal import Signal

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
-from zipfile import BadZipFile
+from typing import Any, NamedTuple
 
 from mcp_studio import __version__
-from mcp_studio.catalog.listing import Ref
 from mcp_studio.paths import write_atomically
 from mcp_studio.search.method import Document
 
@@ -20,15 +18,6 @@ Arrays = Mapping[str, Any]
 """Numpy arrays by name; numpy is imported only where somebody searches."""
 Redact = Callable[[bytes], bytes]
 """Removes secrets from a text."""
-
-
-class Storable(Protocol):
-    """A method whose index can be stored."""
-
-    def state(self, redact: Redact) -> Arrays: ...
-    def restore(self, refs: Sequence[Ref], arrays: Arrays) -> None: ...
-
-
 _FORMAT = 1
 """To be raised when words or weights change within a version."""
 _MOST_FILES = 8
@@ -49,6 +38,8 @@ class IndexFile(NamedTuple):
 
     def read(self) -> Arrays | None:
         """The index; None where there is no usable file."""
+        from zipfile import BadZipFile
+
         import numpy as np
 
         try:

@@ -23,6 +23,10 @@ class Document(NamedTuple):
     """Words about the entry from the person or the studio: the server's group, the tags."""
 
 
+LONGEST = 2_000
+"""Characters of a query that are read; the answer says if the query was longer."""
+
+
 class Scope(NamedTuple):
     """The servers and kinds to search; None means all."""
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcp_studio.search.names import LONGEST
+from mcp_studio.search.method import LONGEST
 from mcp_studio.search.tokens import CHUNK, Segment, chunk_words, grams, is_dense, vocabulary, words
 
 if TYPE_CHECKING:

@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.search.bm25 import Slots
 from mcp_studio.search.fields import LONGEST_HEAD, LONGEST_NAME, Fields, fields
-from mcp_studio.search.method import BY_MEANING, Answer, Document, Query, Scored, SearchProblem, order
+from mcp_studio.search.method import BY_MEANING, LONGEST, Answer, Document, Query, Scored, SearchProblem, order
 from mcp_studio.search.model import SIZE, Model, identity
-from mcp_studio.search.names import LONGEST
 from mcp_studio.search.question import ASIDE, CIRCUMSTANCE, STOP, deeds_of, deeds_wanted, translations
 from mcp_studio.search.tokens import CHUNK, DENSE, is_dense, parts
 

@@ -11,8 +11,7 @@ from mcp_studio.search import auto
 from mcp_studio.search.auto import search
 from mcp_studio.search.bm25 import Bm25
 from mcp_studio.search.method import Answer, Document, Query, Reason, Scored, SearchProblem
-from mcp_studio.search.names import Matcher, row
-from mcp_studio.search.substring import Substring
+from mcp_studio.search.names import Matcher, Substring, row
 from tests.search.index_kit import Make, document, names
 
 TOOLS = [

@@ -12,11 +12,10 @@ from mcp_studio.catalog.listing import Ref
 from mcp_studio.errors import StudioError
 from mcp_studio.search import model, regex
 from mcp_studio.search.bm25 import Bm25, Okapi
-from mcp_studio.search.method import Answer, Document, Method, Query, Scope, SearchProblem, order
-from mcp_studio.search.names import LONGEST
+from mcp_studio.search.method import LONGEST, Answer, Document, Method, Query, Scope, SearchProblem, order
+from mcp_studio.search.names import Substring
 from mcp_studio.search.regex import Regexes
 from mcp_studio.search.semantic import Semantic
-from mcp_studio.search.substring import Substring
 from mcp_studio.search.why import reasons
 from tests.search.bad import QUESTIONS, documents
 from tests.search.index_kit import Index

@@ -14,8 +14,7 @@ from mcp_studio.catalog.catalog import Catalog
 from mcp_studio.catalog.listing import Listing
 from mcp_studio.search.bm25 import Bm25
 from mcp_studio.search.engine import Feed
-from mcp_studio.search.method import Answer, Found, Query, Scope, SearchProblem
-from mcp_studio.search.names import LONGEST
+from mcp_studio.search.method import LONGEST, Answer, Found, Query, Scope, SearchProblem
 from tests.search.index_kit import Make, document, listing, names, searching
 from tests.support import wait_until
 

@@ -13,7 +13,7 @@ from mcp_studio.redact import Redactor
 from mcp_studio.search.bm25 import Bm25
 from mcp_studio.search.index_file import IndexFile, key_of
 from mcp_studio.search.method import Document, Query
-from mcp_studio.search.substring import Substring
+from mcp_studio.search.names import Substring
 from tests.search.index_kit import Make
 
 WORDS = "create read update delete list issue file user page order größe 文件 \ud800".split()

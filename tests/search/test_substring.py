@@ -9,7 +9,7 @@ import pytest
 
 from mcp_studio.catalog.listing import KINDS, Ref
 from mcp_studio.search.method import Answer, Document, Query, Scope
-from mcp_studio.search.substring import Substring
+from mcp_studio.search.names import Substring
 from mcp_studio.search.why import literal_reasons
 
 TOOLS = {
