@@ -1,7 +1,5 @@
 """The entry point of the console command."""
 
-from __future__ import annotations
-
 import sys
 
 from mcp_studio.cli.main import main

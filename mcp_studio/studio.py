@@ -241,8 +241,7 @@ class Studio:
     async def test(self, server: ServerConfig) -> TestReport:
         """Connect a server that is not part of the studio, read its lists, and close it again."""
         began, trial = asyncio.get_running_loop().time(), replace(server, enabled=True, start="")
-        alone = replace(self.config, servers={trial.name: trial})
-        async with Studio.open(alone, self.paths, can_ask=False) as studio:
+        async with Studio.open(replace(self.config, servers={trial.name: trial}), self.paths, can_ask=False) as studio:
             studio.signing.share(self.signing)
             status = await studio.manager.settle(trial.name)
             await studio.manager.listed(trial.name)

@@ -17,7 +17,7 @@ from mcp_studio.tui.screens.search import Search
 from mcp_studio.tui.screens.studio import Help, Jump, ThemePicker
 from mcp_studio.tui.views.key_bar import KeyBar
 from mcp_studio.tui.views.rows import choose
-from tests.tui.stage import Stage, on_stage, raw
+from tests.tui.stage import Stage, on_stage, raw, stdio
 
 
 def names(stage: Stage) -> list[str]:
