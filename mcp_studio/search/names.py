@@ -253,8 +253,9 @@ class Matcher:
         near: dict[int, float] = {}
         for place, row in enumerate(rows):
             if all(hits := [pattern.search(row.head) for pattern in patterns]):
-                near[place] = 0.1 / sum(len(hit[0]) for hit in hits if hit)
-        near = near or similar(self.words, rows)
+                near[place] = 0.1 + 0.05 / sum(len(hit[0]) for hit in hits if hit)
+        if not near and len(self._joined) > _SHORTEST:
+            near = similar(self.words, rows)
         places = sorted(near, key=lambda place: -near[place])
         return Matches(places, [near[place] for place in places])
 

@@ -64,6 +64,8 @@ def test_letters_in_order_find_a_name_and_so_do_slips(typed: str, name: str) -> 
     names += ["Palette: all by name", "Compare with another message", "Change the theme"]
     rows = [*map(row, names[:-1]), row(names[-1], "colours colors dark light")]
     assert list(Matcher(typed).nearest(rows).places)[:1] == [names.index(name)]
+    slips = Matcher("chagne the theme").nearest(rows)
+    assert slips.scores[0] < Matcher("thm").nearest(rows).scores[0] < Matcher("colours").nearest(rows).scores[0]
 
 
 def test_what_only_looks_alike_is_not_shown_beside_what_has_the_words() -> None:

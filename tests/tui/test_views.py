@@ -414,11 +414,13 @@ async def test_a_list_draws_what_is_seen_and_its_cursor_stays_on_its_row() -> No
         view.show(names(200, 10))
         await pilot.pause()
         assert view.row == "row 30" and host.lines().index("row 30") == at
+        assert view.vertical_scrollbar.window_virtual_size == 200 and view.max_scroll_y == 190
         view.show([row for row in names(200, 10) if row != "row 30"])
         assert view.row == "row 31", "the row that came into its place"
         assert view.go_to("row 150") and not view.go_to("none")
         view.show(names(5), keep=False)
         await pilot.pause()
+        assert not view.show_vertical_scrollbar
         await pilot.press("enter")
         await pilot.double_click(view, offset=(3, 2))
         await pilot.pause()
