@@ -75,9 +75,10 @@ def _family(root: int) -> set[int]:
     """A process and all that came of it."""
     family, more = {root}, [root]
     while more:
-        for file in Path(f"/proc/{more.pop()}/task").glob("*/children"):
-            with suppress(OSError):
-                found = {int(pid) for pid in file.read_text().split()} - family
-                family |= found
-                more += found
+        with suppress(OSError):  # it may have ended
+            for file in Path(f"/proc/{more.pop()}/task").glob("*/children"):
+                with suppress(OSError):
+                    found = {int(pid) for pid in file.read_text().split()} - family
+                    family |= found
+                    more += found
     return family
