@@ -492,7 +492,7 @@ class MainScreen(Screen[None]):
         here = [action for action in ACTIONS if action in bound and action.scope not in (*PANES, "main", "app", "list")]
         sections = [("Here", here), ("In lists", scoped("list"))]
         if pane is not None:
-            sections.insert(0, (f"In the pane {pane.scope}", scoped(pane.scope)))
+            sections.insert(0, (f"In the {pane.scope} pane", scoped(pane.scope)))
             sections.insert(2, ("Everywhere", scoped("main")))
         self.app.push_screen(Help(pane.scope if pane is not None else "this dialog", sections), self.do)
 

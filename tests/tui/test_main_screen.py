@@ -182,6 +182,15 @@ async def test_esc_ends_a_filter_that_was_left_for_another_pane() -> None:
             await stage.hides("filter: ")
 
 
+async def test_a_message_goes_when_a_dialog_opens_over_its_screen() -> None:
+    async with on_stage(raw()) as stage:
+        await stage.press("2", "r")
+        await stage.shows("Refreshing the lists of 1 server.")
+        await stage.press("question_mark")
+        await stage.dialog(Help)
+        await stage.hides("Refreshing the lists")
+
+
 async def test_a_server_alone_is_shown_while_it_has_nothing_to_open() -> None:
     async with on_stage(stdio(["sleep", "60"], "s"), ready=False) as stage:
         assert stage.main.focused_pane is stage.main.catalog

@@ -53,7 +53,7 @@ async def test_the_palette_does_what_is_typed_and_help_does_what_is_chosen() -> 
         await stage.shows("No matches found")
         await stage.press("escape", "2", "question_mark")
         help = await stage.dialog(Help)
-        await stage.shows("Help: catalog", "In the pane catalog", r"r +Refresh the lists", "Everywhere")
+        await stage.shows("Help: catalog", "In the catalog pane", r"r +Refresh the lists", "Everywhere")
         await stage.type("zoom")
         await stage.until(lambda: help.query_one(OptionList).option_count == 2, "one action under its heading")
         await stage.press("enter")

@@ -145,9 +145,8 @@ class InboxController:
             message = f": {safe(requests[0].message, 120)}" if requests[0].kind not in OURS else "."
             self._app.say(f"{questions.request_words(requests[0])}{message} {key} opens it.")
         elif requests:
-            servers = sorted({safe(request.server, 40) for request in requests})
-            text = f"{', '.join(servers[:5])}: {units.plural(len(requests), 'pending request')}. {key} shows them."
-            self._app.say(text)
+            servers = ", ".join(sorted({safe(request.server, 40) for request in requests})[:5])
+            self._app.say(f"{servers}: {units.plural(len(requests), 'pending request')}. {key} shows them.")
 
     # Answering
 

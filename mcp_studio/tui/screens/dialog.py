@@ -115,6 +115,7 @@ class Dialog(ModalScreen[T]):
 
     def on_mount(self) -> None:
         self.app.clear_notifications()  # old messages are about the screen below
+        self.app.screen_stack[-2].query("ToastHolder").remove()  # clearing changes only the screen on top
         self.look()
         if self.every:
             self.set_interval(self.every, self.look)
