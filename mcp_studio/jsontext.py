@@ -72,10 +72,9 @@ LARGE = 1 << 20
 """Bytes from which on a faster library is worth its import, which takes 35 ms."""
 SLICE = 1 << 18
 """Bytes that one search covers, so that other threads run between two searches."""
-_PIECE = re.compile(rb"(?s).{1,9999}[ ,]|[^ ,]+[ ,]?")
-"""Cuts JSON text: a space or comma is in no escape sequence and in no character of several bytes."""
-_DEEPEST = 201
-"""The most levels of nesting that pydantic's parser reads."""
+_UNIT = rb"[\x00-\x5b\x5d-\x7f]{1,99}+|\\u[dD][89abAB]..\\u....|\\u....|\\.|[^\\][\x80-\xbf]*"
+_PIECE = re.compile(rb"(?s).{1,9999}[ ,]|(?:" + _UNIT + rb"){1,9999}+")
+"""Cuts JSON text, but no escape sequence, no pair of them and no character of several bytes."""
 
 
 _PLAIN = json.JSONDecoder(parse_constant=_constant, parse_float=_float)
@@ -133,9 +132,9 @@ def _large(data: bytes, most: int) -> Json:
     from pydantic_core import from_json
 
     parts = (data[at : at + SLICE + 9].decode("latin-1") for at in range(0, len(data), SLICE))
-    # Ten digits in every twentieth byte: a number of more than 200 digits is there.
+    # Pydantic's parser reads 201 levels. Ten digits in every twentieth byte: a number of more than 200 digits is there.
     long = matcher("[0-9]{10}")(data[::20].decode("latin-1"))
-    if most < _DEEPEST or long or any(map(matcher(r"[0-9][eE]\+?[0-9]{3}"), parts)):
+    if most < 201 or long or any(map(matcher(r"[0-9][eE]\+?[0-9]{3}"), parts)):
         return None
     try:
         return from_json(data, allow_inf_nan=False)
