@@ -80,10 +80,10 @@ def test_leaving_gives_the_terminal_back() -> None:
 
 def test_a_mistake_of_ours_ends_in_a_sentence_and_a_log_and_leaves_nothing() -> None:
     program = (
-        "import sys; from mcp_studio.tui.panes.header import StudioHeader\n"
+        "import sys; from mcp_studio.tui.panes.catalog import CatalogPane\n"
         "def broken(self):\n"
         "    if any(self.app.studio.catalog.entries('tool')): raise RuntimeError('boom')\n"
-        "StudioHeader.show = broken\n"
+        "CatalogPane.refresh_lists = broken\n"
         "from mcp_studio.__main__ import main; sys.exit(main())"
     )
     terminal = Terminal([sys.executable, "-c", program, "--", *CHILDREN], columns=200)

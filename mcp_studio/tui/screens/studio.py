@@ -17,7 +17,7 @@ from textual.events import Key
 from textual.geometry import Offset
 from textual.screen import ModalScreen
 from textual.widget import Widget
-from textual.widgets import Input, OptionList, Static, Tab
+from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 import mcp_studio
@@ -25,6 +25,7 @@ from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.trace.disk.sessions import used
 from mcp_studio.tui.actions import Action, spell_all
+from mcp_studio.tui.panes.pane import Pane
 from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts, section
 from mcp_studio.tui.views.rows import glyphs
 from mcp_studio.vault.base import beside
@@ -232,16 +233,18 @@ def _sample(variables: dict[str, str]) -> Content:
     return Content.from_markup(re.sub(r"\$([\w-]+)", lambda name: variables[name[1]], markup))
 
 
-class Jump(ModalScreen[Widget]):
-    """Shows a letter at each pane and tab; answers the one whose letter the person pressed."""
+class Jump(ModalScreen[tuple[Pane, str]]):
+    """Shows a letter at each pane and tab; answers the pane and the tab, if any, whose letter the person pressed."""
 
-    def __init__(self, panes: Iterable[Widget]) -> None:
+    def __init__(self, panes: Iterable[Pane]) -> None:
         super().__init__()
-        targets: list[tuple[Widget, Offset]] = []
+        targets: list[tuple[tuple[Pane, str], Offset]] = []
         for pane in panes:
-            targets.append((pane, pane.region.offset))  # in the corner of the pane's frame
-            targets += [(tab, tab.region.offset) for tab in pane.query(Tab)]
-        self._targets = dict(zip(_LETTERS, (target for target in targets if target[0].region), strict=False))
+            targets += [((pane, ""), pane.region.offset)] if pane.region else []  # in the corner of the pane's frame
+            if pane.tabs is not None and pane.tabs.region:
+                places = pane.tabs.places.items()
+                targets += [((pane, tab), pane.tabs.region.offset + Offset(x)) for tab, x in places]
+        self._targets = dict(zip(_LETTERS, targets, strict=False))
 
     def compose(self) -> ComposeResult:
         for letter, (_, place) in self._targets.items():
