@@ -218,7 +218,7 @@ class MainScreen(Screen[None]):
             for history in self.query(HistoryList):
                 history.reload()
         if event.stores & {"servers", "inbox"}:
-            self.header.refresh()
+            self.header.show()
         if "trace" in event.stores:
             self.trace.table.refresh_entries()
             self._stale = True
@@ -232,7 +232,7 @@ class MainScreen(Screen[None]):
             self.servers.tick()
             if self._stale:
                 self._stale = not self.app.studio.numbers.look()
-                self.header.refresh()
+                self.header.show()
                 self.catalog.show_figures()
             if self.call.draft is None:
                 self.call.refresh_entry()

@@ -164,7 +164,7 @@ async def test_shift_tab_on_the_call_button_goes_to_the_form_where_no_task_switc
 
 async def test_a_click_on_a_part_of_the_header_goes_where_it_is_about() -> None:
     async with on_stage(raw()) as stage:
-        line = stage.main.header.render().plain
+        line = str(stage.main.header.content)
         await stage.pilot.click(stage.main.header, offset=(1 + line.index("tools"), 0))
         await stage.until(lambda: stage.main.focused_pane is stage.main.catalog, "the catalog")
         await stage.pilot.click(stage.main.header, offset=(1 + line.index("mcp-studio"), 0))

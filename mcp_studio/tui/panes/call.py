@@ -285,8 +285,7 @@ class CallPane(Pane, scope="call"):
         if label != self.button.label:
             self.button.label, self.button.variant = label, "error" if risky else "primary"
             self.button.refresh(layout=True)
-        hidden = "json" if isinstance(view, ResourceView) else ""
-        self.tabs_line.show({name: label for name, label in _TABS.items() if name != hidden})
+        self.tabs_line.show({tab: _TABS[tab] for tab in _TABS if tab != "json" or not isinstance(view, ResourceView)})
         self._arrange(False)
 
     def tell_result(self, *, elsewhere: bool = False, started: bool = False) -> None:

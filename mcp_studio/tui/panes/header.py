@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from textual import getters
 from textual.content import Content
+from textual.widgets import Static
 
 from mcp_studio.catalog.listing import KINDS
 from mcp_studio.present import connections, units
@@ -19,23 +20,25 @@ _PARTS = {
     "calls": ("statistics", "$quiet"), "problems": ("about", "$state-busy"), "pending": ("pending", "bold $accent"),
 }  # fmt: skip
 """The parts from left to right: the action of a click, and the look."""
-_GAP = 3
-"""Cells between two parts of the line."""
 
 
-class StudioHeader(PartLine):
+class StudioHeader(PartLine, Static):
     """One line of facts. What does not fit is said shorter, or left out whole, the least important first."""
 
     app = getters.app(StudioApp)
 
-    def render(self) -> Content:
+    def show(self) -> None:
+        """Show the present facts."""
         room, shown = self.size.width, dict[str, Content]()
         for name, *variants in self._facts():
             text = next((text for text in variants if text and text.cell_length <= room), Content())
-            room -= text.cell_length + _GAP if text else 0
+            room -= text.cell_length + 3 if text else 0
             shown[name] = self.part(text.stylize_before(_PARTS[name][1]), f"screen.{_PARTS[name][0]}", "underline")
-        left = Content(" " * _GAP).join(shown[name] for name in _PARTS if shown.get(name) and name != "pending")
-        return left.pad_right(self.size.width - left.cell_length - shown["pending"].cell_length) + shown["pending"]
+        left = Content("   ").join(shown[name] for name in _PARTS if shown.get(name) and name != "pending")
+        line = left.pad_right(self.size.width - left.cell_length - shown["pending"].cell_length) + shown["pending"]
+        self.update(line, layout=False)
+
+    on_resize = watch_pointed = show
 
     def _facts(self) -> Iterator[tuple[str, *tuple[Content, ...]]]:
         """The name of each part and its texts, from long to short; the most important part first."""

@@ -241,9 +241,8 @@ class Jump(ModalScreen[tuple[Pane, str]]):
         targets: list[tuple[tuple[Pane, str], Offset]] = []
         for pane in panes:
             targets += [((pane, ""), pane.region.offset)] if pane.region else []  # in the corner of the pane's frame
-            if pane.tabs is not None and pane.tabs.region:
-                places = pane.tabs.places.items()
-                targets += [((pane, tab), pane.tabs.region.offset + Offset(x)) for tab, x in places]
+            if (tabs := pane.tabs) is not None and tabs.region:
+                targets += [((pane, tab), tabs.region.offset + Offset(x)) for tab, x in tabs.places.items()]
         self._targets = dict(zip(_LETTERS, targets, strict=False))
 
     def compose(self) -> ComposeResult:

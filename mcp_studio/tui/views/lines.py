@@ -63,8 +63,8 @@ class KeyBar(PartLine):
         return line
 
     def watch_pointed(self, action: str) -> None:
-        bound = self.screen.active_bindings.values()
-        self.tooltip = next((one.tooltip for one in bound if f"({one.binding.key!r})" in action), None)
+        found = (one.tooltip for one in self.screen.active_bindings.values() if repr(one.binding.key) in action)
+        self.tooltip = next(found, None)
 
 
 class TabLine(PartLine, can_focus=True):
