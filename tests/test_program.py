@@ -71,10 +71,10 @@ def test_however_the_studio_ends_no_process_stays(end: str) -> None:
 
 def test_a_mistake_of_ours_ends_in_a_sentence_and_a_log_and_leaves_nothing() -> None:
     program = (
-        "import sys; from mcp_studio.tui.panes.header import StudioHeader\n"
+        "import sys; from mcp_studio.tui.panes.catalog import CatalogPane\n"
         "def broken(self):\n"
         "    if any(self.app.studio.catalog.entries('tool')): raise RuntimeError('boom')\n"
-        "StudioHeader.show = broken\n"
+        "CatalogPane.refresh_lists = broken\n"
         "from mcp_studio.__main__ import main; sys.exit(main())"
     )
     terminal = Terminal([sys.executable, "-c", program, "--", *CHILDREN], columns=200)

@@ -284,9 +284,7 @@ def spell(key: str) -> str:
     last = _NAMES.get(last, last)
     if len(last) > 1 and last[0] == "f" and last[1:].isdigit():
         last = last.upper()
-    if modifiers == ["ctrl"] and last != "enter":
-        return f"^{last}"
-    return "+".join((*modifiers, last))
+    return f"^{last}" if modifiers == ["ctrl"] and last != "enter" else "+".join((*modifiers, last))
 
 
 def spell_all(keys: str) -> str:

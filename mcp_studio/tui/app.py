@@ -50,8 +50,7 @@ class StudioApp(GuardedApp):
         if not os.environ.get("NO_COLOR"):  # no-color.org ignores an empty NO_COLOR, but Textual does not
             os.environ.pop("NO_COLOR", None)
         super().__init__()
-        self.studio = studio
-        self._main = main
+        self.studio, self._main = studio, main
         settings = studio.config.settings
         choose(ascii=settings.ascii)
         self.set_class(settings.ascii, "-ascii")

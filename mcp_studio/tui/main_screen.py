@@ -11,10 +11,10 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.dom import DOMNode
-from textual.events import DescendantFocus, MouseDown, MouseMove
+from textual.events import DescendantFocus, MouseDown, MouseMove, ScreenResume
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Static, Tab
+from textual.widgets import Static
 
 from mcp_studio.catalog.listing import Entry, Ref
 from mcp_studio.jsontext import Json, mapping
@@ -34,7 +34,7 @@ from mcp_studio.tui.panes.result import ResultPane
 from mcp_studio.tui.panes.servers import ServersPane
 from mcp_studio.tui.panes.tasks import TaskList
 from mcp_studio.tui.panes.trace import TracePane
-from mcp_studio.tui.views.key_bar import KeyBar
+from mcp_studio.tui.views.lines import KeyBar
 
 if TYPE_CHECKING:
     from mcp_studio.vault.base import AskPassphrase
@@ -79,7 +79,7 @@ class Layout:
         tabs = mapping(found.get("tabs"))
         for pane in self._screen.panes:
             tab = tabs.get(pane.scope)
-            if pane.tabs is not None and tab in {one.id for one in pane.tabs.query(Tab)}:
+            if pane.tabs is not None and tab in pane.tabs.labels:
                 pane.tabs.active = str(tab)
             if found.get("zoom") == pane.scope:
                 self._screen.maximize(pane, container=False)
@@ -149,7 +149,7 @@ class MainScreen(Screen[None]):
 
     app = getters.app(StudioApp)
     AUTO_FOCUS = ""
-    """If a result arrives as a dialog closes, the result pane takes the focus; "*" would focus a hidden filter."""
+    """If a result arrives as a dialog closes, the result pane takes the focus; "*" would focus the tabs."""
     BINDINGS: ClassVar[list[BindingType]] = bindings("main")
     header = getters.query_one(StudioHeader)
     servers = getters.query_one(ServersPane)
@@ -235,8 +235,9 @@ class MainScreen(Screen[None]):
             if self.call.draft is None:
                 self.call.refresh_entry()
 
-    def on_screen_resume(self) -> None:
+    def on_screen_resume(self, event: ScreenResume) -> None:
         """Show the changes that came while a dialog was open."""
+        event.refresh_styles = False  # everything has its styles since it was mounted; Textual would find them again
         self.trace.table.refresh_entries()
 
     # What panes say to one another
@@ -397,7 +398,7 @@ class MainScreen(Screen[None]):
         if self.focused_pane is None or (tabs := self.focused_pane.tabs) is None:
             self.app.say("This pane has no tabs.")
         else:
-            (tabs.action_next_tab if step > 0 else tabs.action_previous_tab)()
+            tabs.action_next_tab(step)
 
     def action_previous_tab(self) -> None:
         self.action_next_tab(-1)
@@ -475,12 +476,11 @@ class MainScreen(Screen[None]):
 
         self.app.push_screen(Jump(self.panes), self._jumped)
 
-    def _jumped(self, target: Widget | None) -> None:
-        for pane in self.panes:
-            if target is not None and pane in target.ancestors_with_self:
-                self.go_to(pane)
-                if target is not pane and pane.tabs is not None:
-                    pane.tabs.active = target.id or ""
+    def _jumped(self, target: tuple[Pane, str] | None) -> None:
+        if target is not None:
+            self.go_to(target[0])
+            if target[1]:
+                target[0].tabs_line.active = target[1]
 
     def action_help(self) -> None:
         """List what can be done here, even in a dialog: in the pane, with the focused widget, everywhere."""

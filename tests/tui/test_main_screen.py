@@ -6,16 +6,16 @@ import json
 from pathlib import Path
 
 import pytest
-from textual.geometry import Region
-from textual.widgets import Button, Input, Select, Tab
+from textual.geometry import Offset, Region
+from textual.widgets import Button, Input, Select
 
 from mcp_studio.call.call import Succeeded
 from mcp_studio.config.model import Settings
 from mcp_studio.tui.run import boxes
 from mcp_studio.tui.screens.dialog import Confirm
 from mcp_studio.tui.screens.search import Search
-from mcp_studio.tui.screens.studio import Help, Jump, ThemePicker
-from mcp_studio.tui.views.key_bar import KeyBar
+from mcp_studio.tui.screens.studio import About, Help, Jump, ThemePicker
+from mcp_studio.tui.views.lines import KeyBar, TabLine
 from mcp_studio.tui.views.rows import choose
 from tests.tui.stage import Stage, on_stage, raw, stdio
 
@@ -156,6 +156,23 @@ async def test_keys_at_the_bottom_are_pressed_by_the_mouse_say_what_they_do_and_
         await stage.shows(r" ⏎ Open  / Filter  esc Back  \^q Quit  \^p Palette *$")
 
 
+async def test_shift_tab_on_the_call_button_goes_to_the_form_where_no_task_switch_is_shown() -> None:
+    async with on_stage(raw()) as stage:
+        await stage.open("wait")
+        stage.main.set_focus(stage.main.call.button)
+        await stage.press("shift+tab")
+        await stage.until(lambda: stage.main.call.form.has_focus_within, "the form has the focus")
+
+
+async def test_a_click_on_a_part_of_the_header_goes_where_it_is_about() -> None:
+    async with on_stage(raw()) as stage:
+        line = str(stage.main.header.content)
+        await stage.pilot.click(stage.main.header, offset=(1 + line.index("tools"), 0))
+        await stage.until(lambda: stage.main.focused_pane is stage.main.catalog, "the catalog")
+        await stage.pilot.click(stage.main.header, offset=(1 + line.index("mcp-studio"), 0))
+        await stage.dialog(About)
+
+
 async def test_jump_badges_lead_there() -> None:
     async with on_stage(raw()) as stage:
         await stage.press("ctrl+o")
@@ -164,10 +181,11 @@ async def test_jump_badges_lead_there() -> None:
         await stage.press(str(badge.content))
         assert stage.main.focused_pane is stage.main.result
         await stage.press("ctrl+o")
-        tab = stage.main.catalog.query_one("#resource", Tab)
+        tabs = stage.main.catalog.query_one(TabLine)
         jump = await stage.dialog(Jump)
         await stage.shows("Tools 6.Res 1.Tpl 1.Prompts 1.Tasks")
-        badge = next(b for b in jump.query("Static") if b.region.offset == tab.region.offset - (1, 0))
+        place = tabs.region.offset + Offset(tabs.places["resource"] - 1)
+        badge = next(b for b in jump.query("Static") if b.region.offset == place)
         await stage.press(str(badge.content))
         await stage.shows("A note")
 

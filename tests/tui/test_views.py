@@ -35,6 +35,7 @@ from mcp_studio.tui.views.content_view import is_markdown
 from mcp_studio.tui.views.diff_view import DiffView
 from mcp_studio.tui.views.image import ImageProblem, draw
 from mcp_studio.tui.views.json_view import JsonTree, JsonView, children_of, paint
+from mcp_studio.tui.views.lines import TabLine
 from mcp_studio.tui.views.rows import (
     ASCII,
     UNICODE,
@@ -89,6 +90,35 @@ async def hosted(view: Widget, size: tuple[int, int] = (40, 10)) -> AsyncGenerat
         next(widget for widget in view.walk_children(Widget, with_self=True) if widget.focusable).focus()
         await pilot.pause()
         yield host, pilot
+
+
+# Tabs
+
+
+async def test_tabs_are_walked_by_keys_and_opened_by_clicks_and_the_active_one_is_in_view() -> None:
+    tabs = TabLine({"text": "Text", "raw": "Raw", "diff": "Diff"})
+    async with hosted(tabs, (11, 3)) as (host, pilot):
+        assert host.lines() == ["Text Raw Di"]
+        await pilot.press("right", "right")
+        assert tabs.active == "diff" and host.lines() == ["Raw Diff"]
+        await pilot.press("right")
+        assert tabs.active == "text" and host.lines() == ["Text Raw Di"]
+        await pilot.click(tabs, offset=(6, 0))
+        assert tabs.active == "raw"
+        await pilot.press("left", "left")
+        assert tabs.active == "diff"
+    assert len({id(one) for one in host.seen if isinstance(one, TabLine.Activated)}) == 6
+
+
+async def test_without_its_tab_the_one_behind_it_is_active() -> None:
+    tabs = TabLine({"form": "Form", "json": "JSON", "schema": "Schema"})
+    async with hosted(tabs) as (host, pilot):
+        await pilot.press("right")
+        tabs.show({"form": "Form", "schema": "Schema 2"})
+        assert tabs.active == "schema"
+        tabs.show({"form": "Form"})
+        await pilot.pause()
+        assert tabs.active == "form" and host.lines() == ["Form"]
 
 
 # Lines

@@ -65,10 +65,7 @@ class DropDown:
         self, labels: Sequence[str], marked: Set[int] = frozenset(), many: bool = False, optional: bool = False,
         note: str = "",
     ) -> None:  # fmt: skip
-        self.labels = labels
-        self.marked = marked
-        self.many = many
-        self.note = note
+        self.labels, self.marked, self.many, self.note = labels, marked, many, note
         self.words = ""
         """The text that the person typed to narrow the list."""
         self._all = [*([NOTHING] if optional else []), *range(len(labels))]
@@ -233,8 +230,7 @@ class Completions:
     """Asks the server for completions while the person types into the current field."""
 
     def __init__(self, form: FormView, overlay: Overlay) -> None:
-        self._form = form
-        self._overlay = overlay
+        self._form, self._overlay = form, overlay
         self.source: Complete | None = None
 
     @property
@@ -275,8 +271,7 @@ class Items:
     """Edits the item or entry that contains the cursor."""
 
     def __init__(self, form: FormView, overlay: Overlay) -> None:
-        self._form = form
-        self._overlay = overlay
+        self._form, self._overlay = form, overlay
         self.buttons: dict[Target, Callable[[], None]] = {
             "add": self.add, "remove": self.remove, "up": partial(self.move, -1), "down": partial(self.move, 1),
         }  # fmt: skip

@@ -44,8 +44,7 @@ class LineEditor(Input):
         """
         super().__init__(compact=True, select_on_focus=False)
         self.cursor_blink = False
-        self._leaves = leaves
-        self._pasted = pasted
+        self._leaves, self._pasted = leaves, pasted
 
     def on_key(self, event: Key) -> None:
         take_key(self, event, lambda: self._leaves(event.key))
@@ -89,7 +88,7 @@ class AreaEditor(TextArea):
 
 
 class Overlay:
-    """Owns both editors and decides which of them the current row uses.
+    """Owns both editors, which are mounted with their first use, and decides which of them the current row uses.
 
     Args:
         leaves: takes a key that leaves the editor; returns whether it took the key.

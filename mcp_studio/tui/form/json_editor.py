@@ -173,11 +173,9 @@ class JsonEditor(Vertical):
             notes.append(SchemaProblem("", "The value is too large to edit here.", "warning"))
         if problem is not None and not (isinstance(problem, JsonProblem) and self.area.has_room(problem)):
             notes.append(SchemaProblem("", str(problem)))
-        lines: list[Content] = []
-        for note in (*notes, *self._checked)[:_MOST_NOTES]:
-            sign, look = sign_of(note.severity)
-            colour = "$state-failed" if look == "bad" else "$state-busy"
-            lines.append(Content.styled(f"{sign} {safe(note.sentence, 300)}", colour))
+        shown = [(*sign_of(note.severity), safe(note.sentence, 300)) for note in (*notes, *self._checked)[:_MOST_NOTES]]
+        colours = {"bad": "$state-failed", "warn": "$state-busy"}
+        lines = [Content.styled(f"{sign} {text}", colours[look]) for sign, look, text in shown]
         self._notes.display = bool(lines)
         self._notes.update(Content("\n").join(lines))
 

@@ -257,10 +257,7 @@ class _Value:
     """Draws the value of one row, and records the parts that can be clicked."""
 
     def __init__(self, painter: Painter, model: FormModel, row: Row, drawn: Drawn, cursor: bool) -> None:
-        self._painter = painter
-        self._model = model
-        self._row = row
-        self._drawn = drawn
+        self._painter, self._model, self._row, self._drawn = painter, model, row, drawn
         self._x, self._width = painter.editor_place(row)
         self._room = self._width - 2
         self._ground = "cursor" if cursor else "field"

@@ -28,9 +28,7 @@ def label(row: Row) -> str:
         at = int(row.path[-1])
         titled = isinstance(row.parent, List) and at < len(row.parent.first())
         return (safe(row.given.title, 30) if titled else "") or str(at + 1)
-    if not row.path:
-        return safe(row.given.title, 40) or "value"
-    return safe(str(row.path[-1]), 60) or '""'
+    return (safe(str(row.path[-1]), 60) or '""') if row.path else safe(row.given.title, 40) or "value"
 
 
 def options(field: Field) -> tuple[str, ...]:

@@ -93,9 +93,7 @@ class Outline:
     """
 
     def __init__(self, settle: Settle, folds: Mapping[Path, bool], json_places: Set[Path]) -> None:
-        self._settle = settle
-        self._folds = folds
-        self._json_places = json_places
+        self._settle, self._folds, self._json_places = settle, folds, json_places
         self.rows: list[Row] = []
 
     def make(self, root: Field, value: Json) -> list[Row]:

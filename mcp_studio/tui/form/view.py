@@ -78,8 +78,6 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
 
     def compose(self) -> ComposeResult:
         yield self._canvas
-        yield self._overlay.line
-        yield self._overlay.area
 
     # The value
 
@@ -167,10 +165,8 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
 
     def redraw(self) -> None:
         """Draw the present value, folds and problems."""
-        if self.lay_out(self._canvas.size.width or self._painter.width) != self._canvas.size.height:
-            self._canvas.refresh(layout=True)
-        else:
-            self._canvas.refresh()
+        height = self.lay_out(self._canvas.size.width or self._painter.width)
+        self._canvas.refresh(layout=height != self._canvas.size.height)
         self._place_editor()
 
     def lay_out(self, width: int) -> int:
@@ -361,6 +357,8 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         wanted = self._overlay.editor or self._canvas
         self._canvas.can_focus = wanted is self._canvas
         wanted.display = True
+        if not wanted.is_attached:
+            self.mount(wanted)
         if self.has_focus_within and not wanted.has_focus:
             self.screen.set_focus(wanted, scroll_visible=False)
 

@@ -17,7 +17,7 @@ from textual.content import Content
 from textual.events import Key
 from textual.message import Message
 from textual.widget import Widget
-from textual.widgets import Button, Checkbox, Static, Tab, Tabs
+from textual.widgets import Button, Checkbox, Static
 
 from mcp_studio.call.call import Call
 from mcp_studio.catalog.listing import KINDS, Change, Entry, Ref
@@ -40,10 +40,12 @@ from mcp_studio.tui.panes.history import HistoryList, SavedCalls
 from mcp_studio.tui.panes.pane import Pane
 from mcp_studio.tui.panes.result import COLOURS
 from mcp_studio.tui.views.json_view import JsonView
+from mcp_studio.tui.views.lines import TabLine
 from mcp_studio.tui.views.rows import Findable, TextView, glyphs
 
 RISKS = {"read": ("r reads", "$risk-read"), "write": ("w writes", "$risk-write"),
          "destructive": ("! destructive", "$risk-destructive")}  # fmt: skip
+_TABS = {"form": "Form", "json": "JSON", "schema": "Schema", "history": "History", "about": "About"}
 EMPTY = "No tool selected.\n\nMove the cursor in the catalog (2): what it is on is shown here."
 _INSTRUCTIONS = 3_000
 """Characters of what a server tells models about itself."""
@@ -63,7 +65,6 @@ class CallPane(Pane, scope="call"):
     number = 3
     button = getters.query_one("#submit", Button)
     task_switch = getters.query_one("#as-task", Checkbox)
-    tabs_line = getters.query_one(Tabs)
     place = getters.query_one("#call-view", Vertical)
 
     @dataclass
@@ -102,16 +103,14 @@ class CallPane(Pane, scope="call"):
 
     def compose(self) -> ComposeResult:
         with Horizontal(id="call-head"):
-            yield Tabs(*(Tab(name, id=name.lower()) for name in ("Form", "JSON", "Schema", "History", "About")))
+            yield TabLine(_TABS)
             yield Static(id="call-badge", markup=False)
         with VerticalScroll(id="call-form", can_focus=False):
             yield Static(Content(EMPTY), id="description")
             yield Static(id="notice", markup=False)
             yield self.form
         yield Vertical(id="call-view")
-        with Horizontal(id="server-actions"):
-            for action, label in (("repeat", "Reconnect"), ("edit", "Edit"), ("open", "Details")):
-                yield Button(label, id=f"server-{action}", compact=True, action=f"screen.server('{action}')")
+        yield Horizontal(id="server-actions")
         with Horizontal(id="call-actions"):
             yield Checkbox("Run as a task", id="as-task", compact=True)
             yield Button("Call", id="submit", variant="primary", compact=True, action="screen.submit")
@@ -137,11 +136,6 @@ class CallPane(Pane, scope="call"):
         return self.form.entry_point() if self.draft is not None and self.draft.form.fields else self.button
 
     @property
-    def tab(self) -> str:
-        """The active tab."""
-        return self.tabs_line.active or "form"
-
-    @property
     def call(self) -> Call | None:
         """The newest call of the shown entry."""
         return self.calls.get(self.draft.key) if self.draft else None
@@ -154,7 +148,7 @@ class CallPane(Pane, scope="call"):
     def on_key(self, event: Key) -> None:
         """Let Tab walk over the switch and the button before it leaves the pane."""
         stops: list[Widget] = [self.form] if self.tab == "form" and self.draft and self.draft.form.fields else []
-        stops += [widget for widget in (self.task_switch, self.button) if widget.focusable]
+        stops += [widget for widget in (self.task_switch, self.button) if widget.focusable and widget.display]
         at = next((at for at, widget in enumerate(stops) if widget.has_focus_within), None)
         step = {"tab": 1, "shift+tab": -1}.get(event.key)
         if step is not None and at is not None and 0 <= at + step < len(stops):
@@ -179,7 +173,11 @@ class CallPane(Pane, scope="call"):
         """Show what belongs to an entry, or to a server. Classes would restyle everything in the pane."""
         for part in self.query("#call-head, #call-actions, #notice, FormView"):
             part.display = self.draft is not None
-        self.query_one("#server-actions").display = server
+        actions = self.query_one("#server-actions")
+        actions.display = server
+        if server and not actions.children:
+            for name, label in (("repeat", "Reconnect"), ("edit", "Edit"), ("open", "Details")):
+                actions.mount(Button(label, id=f"server-{name}", compact=True, action=f"screen.server('{name}')"))
 
     def _draw_server(self) -> None:
         """Show state, error and offers of the server; the first button offers the remedy."""
@@ -296,7 +294,8 @@ class CallPane(Pane, scope="call"):
         if label != self.button.label:
             self.button.label, self.button.variant = label, "error" if risky else "primary"
             self.button.refresh(layout=True)
-        (self.tabs_line.hide if isinstance(view, ResourceView) else self.tabs_line.show)("json")
+        self.tabs_line.show({tab: _TABS[tab] for tab in _TABS if tab != "json" or not isinstance(view, ResourceView)})
+        self._arrange(False)
 
     def tell_result(self, *, elsewhere: bool = False, started: bool = False) -> None:
         """Let the result pane show the newest call, for which the form leaves more room."""
@@ -331,11 +330,11 @@ class CallPane(Pane, scope="call"):
 
     def go_to_tab(self, tab: str) -> None:
         if tab != self.tab:
-            with self.prevent(Tabs.TabActivated):
+            with self.prevent(TabLine.Activated):
                 self.tabs_line.active = tab
             self._show_tab()
 
-    @on(Tabs.TabActivated)
+    @on(TabLine.Activated)
     def _show_tab(self) -> None:
         """Show the form, or the view of another tab in its place; the focus stays in the pane."""
         draft, tab, views = self.draft, self.tab, list[Widget]()

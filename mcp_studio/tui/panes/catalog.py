@@ -15,7 +15,7 @@ from textual.app import ComposeResult
 from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
-from textual.widgets import Input, Static, Tab, Tabs
+from textual.widgets import Input, Static
 
 from mcp_studio.catalog.listing import KINDS, Entry, EntryKind, Ref
 from mcp_studio.jsontext import Json
@@ -27,6 +27,7 @@ from mcp_studio.session.groups import MARK
 from mcp_studio.tui.call_draft import draft_of
 from mcp_studio.tui.panes.pane import Pane
 from mcp_studio.tui.panes.tasks import TaskList
+from mcp_studio.tui.views.lines import TabLine
 from mcp_studio.tui.views.rows import Line, Piece, VirtualList, cut, cut_inside, glyphs, mark_matches, spread, width_of
 
 TASKS = "tasks"
@@ -145,6 +146,8 @@ class CatalogPane(Pane, scope="catalog"):
 
     def __init__(self) -> None:
         super().__init__()
+        self.filter = Input(placeholder="filter: words of a name or description", id="filter", compact=True)
+        self.filter.display = False
         self.tasks = TaskList()
         """Mounted when its tab is first shown."""
         self.kind: EntryKind = "tool"
@@ -161,8 +164,7 @@ class CatalogPane(Pane, scope="catalog"):
         """Whether rows without headings belong to several servers, so that each names its own."""
 
     def compose(self) -> ComposeResult:
-        yield Tabs(*(Tab(words[0], id=tab) for tab, words in TITLES.items()))
-        yield Input(placeholder="filter: words of a name or description", id="filter", compact=True)
+        yield TabLine({tab: words[0] for tab, words in TITLES.items()})
         yield VirtualList(self._draw, key=row_key, id="entries")
         yield Static(id="legend", markup=False)
 
@@ -177,7 +179,7 @@ class CatalogPane(Pane, scope="catalog"):
     @property
     def on_tasks(self) -> bool:
         """Whether the tab for tasks is active."""
-        return self.query_one(Tabs).active == TASKS
+        return self.tab == TASKS
 
     @property
     def current(self) -> Entry | None:
@@ -223,7 +225,7 @@ class CatalogPane(Pane, scope="catalog"):
 
     def show_entry(self, ref: Ref) -> None:
         """Put the cursor on an entry, even if a filter, scope or fold hides it."""
-        self.query_one(Tabs).active = self.kind = ref.kind
+        self.tabs_line.active = self.kind = ref.kind
         self._folded.discard(ref.server)
         self.server = ref.server if self.server == ref.server else ""
         self.end_filter()
@@ -239,7 +241,7 @@ class CatalogPane(Pane, scope="catalog"):
 
     def _label_tabs(self) -> None:
         """Use full names if they fit, else some short ones; as a last step, drop the counts of inactive tabs."""
-        tabs, width = self.query_one(Tabs), self.content_size.width
+        tabs, width = self.tabs_line, self.content_size.width
         labels, most = dict[str, str](), len(_LONGEST)
         only = {tabs.active: self._counts.get(tabs.active, "")}
         for short, counts in (*((short, self._counts) for short in range(most + 1)), (most, only)):
@@ -247,9 +249,7 @@ class CatalogPane(Pane, scope="catalog"):
             labels = {tab: f"{word} {counts.get(tab, '')}".strip() for tab, word in words.items()}
             if sum(map(len, labels.values())) + len(labels) <= width:
                 break
-        for tab in tabs.query(Tab):
-            if (label := labels[tab.id or ""]) != tab.label_text:
-                tab.label = Content(label)
+        tabs.show(labels)
 
     def on_resize(self) -> None:
         self._label_tabs()
@@ -378,9 +378,9 @@ class CatalogPane(Pane, scope="catalog"):
 
     # What the person does
 
-    @on(Tabs.TabActivated)
-    async def show_tab(self, event: Tabs.TabActivated) -> None:
-        on_tasks = event.tab.id == TASKS
+    @on(TabLine.Activated)
+    async def show_tab(self) -> None:
+        on_tasks = self.on_tasks
         had_focus = self.has_focus_within
         if on_tasks and not self.tasks.is_attached:
             await self.mount(self.tasks, after=self.entries)
@@ -388,12 +388,12 @@ class CatalogPane(Pane, scope="catalog"):
         self._label_tabs()
         self._show_legend()
         for kind in KINDS:
-            if kind == event.tab.id and kind != self.kind:
+            if kind == self.tab and kind != self.kind:
                 self.kind = kind
                 for server in self.app.studio.manager.names():
                     self.app.studio.manager.refresher.look(server, kind)
                 self._fill(keep=False)
-        if had_focus and not self.query_one(Tabs).has_focus:
+        if had_focus and not self.tabs_line.has_focus:
             self.screen.set_focus(self.entry_point())
 
     @on(VirtualList.Highlighted, "#entries")
@@ -427,7 +427,7 @@ class CatalogPane(Pane, scope="catalog"):
                 self.app.say(f"{MARK}{row.group}.{entry.ref.name} goes to {entry.ref.server} now.")
             self.post_message(self.Opened(entry))
         elif text := self.filter.value.strip():
-            self.query_one(Tabs).active = next(iter(self._elsewhere(text)), self.kind)
+            self.tabs_line.active = next(iter(self._elsewhere(text)), self.kind)
 
     def action_toggle_item(self) -> None:
         """Fold or unfold the server of the row."""

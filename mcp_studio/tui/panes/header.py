@@ -5,52 +5,40 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from textual import getters
-from textual.app import ComposeResult
-from textual.containers import Horizontal
 from textual.content import Content
-from textual.events import Click
 from textual.widgets import Static
 
 from mcp_studio.catalog.listing import KINDS
 from mcp_studio.present import connections, units
 from mcp_studio.tui.app import StudioApp
+from mcp_studio.tui.views.lines import PartLine
 from mcp_studio.tui.views.rows import glyphs
 
 _STATES = (("ok", "on", "$state-ready"), ("busy", "half", "$state-busy"), ("bad", "bad", "$state-failed"))
-_ACTIONS = {
-    "title": "about", "servers": "pane_servers", "catalog": "pane_catalog", "calls": "statistics",
-    "problems": "about", "pending": "pending",
+_PARTS = {
+    "title": ("about", "bold $primary"), "servers": ("pane_servers", "$quiet"), "catalog": ("pane_catalog", "$quiet"),
+    "calls": ("statistics", "$quiet"), "problems": ("about", "$state-busy"), "pending": ("pending", "bold $accent"),
 }  # fmt: skip
-_GAP = 3
-"""Cells between two parts of the line."""
+"""The parts from left to right: the action of a click, and the look."""
 
 
-class StudioHeader(Horizontal):
+class StudioHeader(PartLine, Static):
     """One line of facts. What does not fit is said shorter, or left out whole, the least important first."""
 
     app = getters.app(StudioApp)
 
-    def compose(self) -> ComposeResult:
-        for name in _ACTIONS:
-            yield Static(id=f"header-{name}", markup=False)
-
-    async def on_click(self, event: Click) -> None:
-        if event.widget is not None and event.widget is not self:
-            await self.screen.run_action(_ACTIONS[str(event.widget.id).removeprefix("header-")])
-
-    def on_resize(self) -> None:
-        self.show()
-
     def show(self) -> None:
         """Show the present facts."""
-        room = self.content_size.width
+        room, shown = self.size.width, dict[str, Content]()
         for name, *variants in self._facts():
-            item = self.query_one(f"#header-{name}", Static)
             text = next((text for text in variants if text and text.cell_length <= room), Content())
-            item.display = bool(text)
-            if item.content != text:  # setting the content would lay out the screen again
-                item.update(text)
-            room -= text.cell_length + _GAP if text else 0
+            room -= text.cell_length + 3 if text else 0
+            shown[name] = self.part(text.stylize_before(_PARTS[name][1]), f"screen.{_PARTS[name][0]}", "underline")
+        left = Content("   ").join(shown[name] for name in _PARTS if shown.get(name) and name != "pending")
+        line = left.pad_right(self.size.width - left.cell_length - shown["pending"].cell_length) + shown["pending"]
+        self.update(line, layout=False)
+
+    on_resize = watch_pointed = show
 
     def _facts(self) -> Iterator[tuple[str, *tuple[Content, ...]]]:
         """The name of each part and its texts, from long to short; the most important part first."""

@@ -43,8 +43,7 @@ class HistoryList(VirtualList[SavedCall | Past]):
         key = saved.app.key_of("save_call")
         empty = f"No calls yet. All are listed here, also those of the command line; {key} saves one under a name."
         super().__init__(self._draw_call, key=lambda row: row.id if isinstance(row, Past) else row.file, empty=empty)
-        self._ref = ref
-        self._saved = saved
+        self._ref, self._saved = ref, saved
 
     def on_mount(self) -> None:
         self.reload()

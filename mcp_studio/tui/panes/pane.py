@@ -9,11 +9,12 @@ from textual import getters
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Input, Static, Tabs
+from textual.widgets import Input, Static
 
 from mcp_studio.safetext import safe
 from mcp_studio.tui.actions import Scope, bindings
 from mcp_studio.tui.app import StudioApp
+from mcp_studio.tui.views.lines import TabLine
 
 
 class Pane(Vertical):
@@ -26,8 +27,10 @@ class Pane(Vertical):
     number: ClassVar[int] = 0
     scope: ClassVar[Scope]
     ALLOW_MAXIMIZE = True
-    filter = getters.query_one(Input)
-    """The filter of a pane that has one; shown only while in use."""
+    tabs_line = getters.query_one(TabLine)
+    """The tabs of a pane that always has them."""
+    filter: Input
+    """The filter of a pane that has one; mounted with its first use, and shown only while in use."""
 
     def __init_subclass__(cls, scope: Scope) -> None:
         cls.scope = scope
@@ -72,9 +75,14 @@ class Pane(Vertical):
             self.screen.set_focus(self.entry_point())
 
     @property
-    def tabs(self) -> Tabs | None:
+    def tabs(self) -> TabLine | None:
         """The tabs of the pane, where it has any."""
-        return self.query_one_optional(Tabs)
+        return self.query_one_optional(TabLine)
+
+    @property
+    def tab(self) -> str:
+        """The active tab of a pane that has tabs."""
+        return self.tabs_line.active
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """In a field, the key of this action is a letter."""
@@ -82,6 +90,8 @@ class Pane(Vertical):
 
     def action_find(self) -> object:
         self.filter.display = True
+        if not self.filter.is_attached:
+            self.mount(self.filter, before=self.entry_point())
         self.screen.set_focus(self.filter)  # at once: the keys typed next belong to the field
 
     def end_filter(self) -> None:

@@ -14,7 +14,7 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
-from textual.widgets import Button, ProgressBar, Static, Tab, Tabs
+from textual.widgets import Button, ProgressBar, Static
 
 from mcp_studio.call.call import Call, CallOutcome, Cancelled, Lost, Rejected, Succeeded, ToolFailed, wants_handshake
 from mcp_studio.call.query import query
@@ -27,6 +27,7 @@ from mcp_studio.tui import server_files
 from mcp_studio.tui.external import file_stem
 from mcp_studio.tui.panes.pane import Pane
 from mcp_studio.tui.views.json_view import JsonView, marks_of
+from mcp_studio.tui.views.lines import TabLine
 from mcp_studio.tui.views.rows import Findable, glyphs
 
 if TYPE_CHECKING:
@@ -48,7 +49,6 @@ class ResultPane(Pane, scope="result"):
     """The newest result of the shown entry."""
 
     number = 4
-    tabs_line = getters.query_one(Tabs)
     place = getters.query_one("#result-view", Vertical)
 
     class RerunRequested(Message):
@@ -77,7 +77,7 @@ class ResultPane(Pane, scope="result"):
         """The result before the shown one; None if there is none."""
         self._rows = ""
         """What the shown table says of its rows; empty for other views."""
-        self._drawn: object = None
+        self._drawn: object = (None, None)
         """What the view shows: the call, its violations, the tab, and whether text is rendered."""
         self._last: dict[str, tuple[Json, Json]] = {}
         """The newest result and the one before it, by draft key."""
@@ -86,12 +86,9 @@ class ResultPane(Pane, scope="result"):
 
     def compose(self) -> ComposeResult:
         with Horizontal(id="result-head"):
-            yield Tabs(*(Tab(label, id=name) for name, label in _TABS.items()))
+            yield TabLine(_TABS)
             yield Static(id="result-status", markup=False)
-        with Horizontal(id="result-running"):
-            yield Static(id="progress-text", markup=False)
-            yield Button("Answer", id="answer", variant="primary", compact=True, action="screen.pending")
-            yield Button(f"Cancel  {self.app.key_of('cancel')}", id="cancel", compact=True, action="screen.cancel")
+        yield Horizontal(id="result-running")
         yield Static(id="result-notes", markup=False)
         yield Vertical(id="result-view")
 
@@ -126,13 +123,21 @@ class ResultPane(Pane, scope="result"):
             self._offer_tabs(result)
         running = call is not None and outcome is None
         self.query_one("#result-head").display = call is not None
-        self.query_one("#result-running").display = running
+        line = self.query_one("#result-running")
+        line.display = running
+        if running and not line.children:
+            answer = Button("Answer", id="answer", variant="primary", compact=True, action="screen.pending")
+            stop = Button(f"Cancel  {self.app.key_of('cancel')}", id="cancel", compact=True, action="screen.cancel")
+            line.mount(Static(id="progress-text", markup=False), answer, stop)
         if running:
             self._draw_progress()
             self._clock.resume()
         else:
             self._clock.pause()
         lines = list(self._notes(call, outcome)) if call is not None and outcome is not None else []
+        if call is None:
+            verb = "" if opened is None else f" {self.app.key_of('submit')} {opened.verb}s it."
+            lines = [(f"No result yet.{verb}", "$quiet")]
         self.query_one("#result-notes").display = bool(lines)
         self.show_text("result-notes", Content("\n").join(Content.styled(text, style) for text, style in lines))
         self._draw_view()
@@ -145,8 +150,7 @@ class ResultPane(Pane, scope="result"):
             "text": True, "structured": has, "raw": True, "diff": self._before is not None,
             "table": table_in(value) is not None, "query": bool(self._pinned),
         }  # fmt: skip
-        for tab in self.tabs_line.query(Tab):
-            tab.display = available[tab.id or ""]
+        self.tabs_line.show({name: label for name, label in _TABS.items() if available[name]})
         found = blocks.blocks_of(result)
         # A text block that is only JSON is shown as a tree first.
         is_data = has and (not found or (text := found[0].text.strip())[:1] + text[-1:] in ("{}", "[]"))
@@ -154,17 +158,12 @@ class ResultPane(Pane, scope="result"):
         wanted = self._tabs.get(self._key, best)
         self.tabs_line.active = wanted if available[wanted] else "text"
 
-    @property
-    def tab(self) -> str:
-        return self.tabs_line.active or "text"
-
-    @on(Tabs.TabActivated)
+    @on(TabLine.Activated)
     def _draw_view(self) -> None:
         """Put the view of the tab into the pane, unless it is there already."""
         outcome = self._outcome
         shown = isinstance(outcome, (Succeeded, ToolFailed, Rejected))
-        verb = "" if self._opened is None else "reads" if self._opened.verb == "read" else "calls"
-        drawn = (self.call, outcome.violations, self.tab, self._markdown) if shown else (self.call, outcome, verb)
+        drawn = (self.call, outcome.violations, self.tab, self._markdown) if shown else (self.call, outcome)
         if drawn == self._drawn:
             return
         if shown:
@@ -182,9 +181,6 @@ class ResultPane(Pane, scope="result"):
         if isinstance(outcome, Lost):
             views.append(Static(Content.assemble(*connections.http_parts(outcome.error, why=""))))
             views.append(Button("Exit report", compact=True, action="screen.exit_report"))
-        elif self.call is None:
-            hint = f" {self.app.key_of('submit')} {verb} it." if verb else ""
-            views.append(Static(f"No result yet.{hint}", classes="quiet", markup=False))
         self.put(self.place, views)
 
     def _view(self, outcome: CallOutcome) -> Widget:
@@ -255,8 +251,7 @@ class ResultPane(Pane, scope="result"):
             line = f"{word} · {self.call.seconds:.1f} s"
         room = self.size.width - 3
         if self.tabs_line.display:
-            # Labels, because tabs that are new on the screen have no width yet.
-            room -= sum(len(tab.label_text) + 1 for tab in self.tabs_line.query(Tab) if tab.display)
+            room -= sum(len(label) + 1 for label in self.tabs_line.labels.values())
         shorter = [line, line.rpartition(" · ")[0], line.partition(" round trip")[0], line.partition(" · ")[0]]
         line = next((words for words in shorter if cell_len(words) <= room), shorter[-1])
         text = Content.styled(f"{getattr(glyphs(), GLYPHS[tone])} {line}", COLOURS[tone]) if line else Content("")

@@ -150,6 +150,8 @@ class ServersPane(Pane, scope="servers"):
 
     def __init__(self) -> None:
         super().__init__()
+        self.filter = Input(placeholder="filter: name, address or state", id="server-filter", compact=True)
+        self.filter.display = False
         self._rows: dict[str, ServerRow] = {}
         self._ends: dict[str, Mortem] = {}
         """The newest end of each server that the person has been told."""
@@ -167,7 +169,6 @@ class ServersPane(Pane, scope="servers"):
         """Unsaved entries by the name of their server; a new entry has an empty name."""
 
     def compose(self) -> ComposeResult:
-        yield Input(placeholder="filter: name, address or state", id="server-filter", compact=True)
         yield VirtualList(self._draw, key=_key, id="server-list")
 
     def on_mount(self) -> None:

@@ -50,8 +50,7 @@ class CopyAs(Dialog[None]):
 
     def __init__(self, subject: Subject, recorded: tuple[Recording, int] | None = None) -> None:
         super().__init__(f"Copy {subject.ref} as")
-        self._subject = subject
-        self._recorded = recorded
+        self._subject, self._recorded = subject, recorded
         self._made: Copy | None = None
         self._view = TextView()
 
@@ -210,9 +209,7 @@ class SaveCall(FillIn):
     choices = (Choice("submit", "Save", "primary"), Choice("back", "Cancel"))
 
     def __init__(self, draft: CallDraft, earlier: files.SavedCall | None, folders: files.Folders) -> None:
-        self._draft = draft
-        self._earlier = earlier
-        self._folders = folders
+        self._draft, self._earlier, self._folders = draft, earlier, folders
         self._replaces = earlier.name if earlier else ""
         self._secrets = files.secrets_in(draft.sent, self.app.studio.memory.keeper, draft.secrets)
         self._rows = {f"keyring entry of {pointer(*path).lstrip('/')}": path for path in self._secrets[:_PLACES]}

@@ -16,7 +16,7 @@ from textual.content import Content
 from textual.events import Key
 from textual.screen import ModalScreen
 from textual.widget import Widget
-from textual.widgets import Button, Input, OptionList, Static, Tabs
+from textual.widgets import Button, Input, OptionList, Static
 from textual.widgets.button import ButtonVariant
 from textual.widgets.option_list import Option
 
@@ -24,7 +24,7 @@ from mcp_studio.errors import StudioError
 from mcp_studio.safetext import safe
 from mcp_studio.tui.actions import KEYS, bindings
 from mcp_studio.tui.app import SHEETS, StudioApp, failure_text
-from mcp_studio.tui.views.key_bar import KeyBar
+from mcp_studio.tui.views.lines import KeyBar, TabLine
 from mcp_studio.tui.views.rows import SearchView, glyphs
 
 _SHEET = SHEETS[0].with_name("dialogs.tcss")
@@ -111,7 +111,7 @@ class Dialog(ModalScreen[T]):
         """Show the present state."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return bool(self.query(Tabs)) if action in ("next_tab", "previous_tab") else True
+        return bool(self.query(TabLine)) if action in ("next_tab", "previous_tab") else True
 
     def on_mount(self) -> None:
         self.app.clear_notifications()  # old messages are about the screen below
@@ -166,10 +166,10 @@ class Dialog(ModalScreen[T]):
             self.app.copy(str(self.query_one("#facts", Static).content))
 
     def action_next_tab(self) -> None:
-        self.query_one(Tabs).action_next_tab()
+        self.query_one(TabLine).action_next_tab()
 
     def action_previous_tab(self) -> None:
-        self.query_one(Tabs).action_previous_tab()
+        self.query_one(TabLine).action_next_tab(-1)
 
     def note(self, text: str, look: str = "") -> None:
         """Say something, plain, `quiet`, or with the sign of `ok`, `bad` or `warn`.
@@ -236,8 +236,7 @@ class Confirm(Dialog[bool]):
     def __init__(self, title: str, text: str, yes: str, *, destroys: bool = False) -> None:
         self.choices = (Choice("yes", yes, "error" if destroys else "primary", True), Choice("back", "Cancel"))
         super().__init__(title)
-        self._text = text
-        self._destroys = destroys
+        self._text, self._destroys = text, destroys
 
     def body(self) -> Iterable[Widget]:
         yield Static(Content(safe(self._text, 8_000, lines=True)))

@@ -116,8 +116,7 @@ class ExchangeDialog(Dialog[tuple[Wish, WireMessage]]):
 
     def __init__(self, recording: Recording, entry: WireMessage) -> None:
         super().__init__()
-        self._recording = recording
-        self._entry = entry
+        self._recording, self._entry = recording, entry
 
     def body(self) -> Iterable[Widget]:
         yield ExchangeView()
@@ -171,8 +170,7 @@ class Comment(Dialog[None]):
 
     def __init__(self, recording: Recording, entry: WireMessage) -> None:
         super().__init__(f"Comment on message {entry.number}")
-        self._recording = recording
-        self._entry = entry
+        self._recording, self._entry = recording, entry
 
     def body(self) -> Iterable[Widget]:
         yield Static(name_of(self._entry), classes="quiet gap", markup=False)
@@ -219,9 +217,7 @@ class Resend(RunDialog):
 
     def __init__(self, recording: Recording, what: Step | Sequence[int], about: str = "") -> None:
         super().__init__()
-        self._recording = recording
-        self._what = what
-        self._about = about
+        self._recording, self._what, self._about = recording, what, about
         self._plan = Plan((what,)) if isinstance(what, Step) else Plan(())
         self._results: dict[int, Result] = {}
         """The results by the number of their step."""

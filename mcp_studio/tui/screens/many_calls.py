@@ -108,8 +108,7 @@ class CallOn(RunDialog):
 
     def __init__(self, draft: CallDraft, servers: Sequence[str]) -> None:
         super().__init__(f"Call {draft.entry.ref.name} on several servers")
-        self._draft = draft
-        self._servers = servers
+        self._draft, self._servers = draft, servers
         self._columns: list[Column] = []
         self._base = ""
 

@@ -69,8 +69,7 @@ class Export(Dialog[None]):
 
     def __init__(self, recording: Recording, parts: Sequence[Part]) -> None:
         super().__init__()
-        self._recording = recording
-        self._parts = parts
+        self._recording, self._parts = recording, parts
 
     def body(self) -> Iterable[Widget]:
         formats = [*((f"{one.name}: {one.words}", one.name) for one in FORMATS.values()), (_SPANS, _COLLECTOR)]

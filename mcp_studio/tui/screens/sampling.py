@@ -11,7 +11,7 @@ from textual import getters, on
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Button, Static, Tab, Tabs, TextArea
+from textual.widgets import Button, Static, TextArea
 
 from mcp_studio.jsontext import Json, items_of, mapping, pretty
 from mcp_studio.present import blocks
@@ -21,6 +21,7 @@ from mcp_studio.session.rules import message_result
 from mcp_studio.tui.form.json_editor import JsonEditor
 from mcp_studio.tui.screens.dialog import Choice
 from mcp_studio.tui.screens.elicitation import DECLINE, LATER, RequestDialog, Times
+from mcp_studio.tui.views.lines import TabLine
 
 _LISTS_SINCE = "2025-11-25"
 _NEEDS: Mapping[str, tuple[str, ...]] = {
@@ -51,7 +52,7 @@ class Sampling(RequestDialog):
 
     def question(self) -> Iterable[Widget]:
         yield VerticalScroll(*self._request_widgets(), id="asked")
-        yield Tabs(Tab("Reply as text", id="as-text"), Tab("Reply as JSON", id="as-json"))
+        yield TabLine({"as-text": "Reply as text", "as-json": "Reply as JSON"})
         yield TextArea(_text_of(self._reply), id="text-reply", compact=True)
         yield JsonEditor(self._reply, text=self._text)
         yield Button("Add the use of a tool", id="add-tool", compact=True)
@@ -67,15 +68,15 @@ class Sampling(RequestDialog):
                 return
 
     def on_mount(self) -> None:
-        self.query_one(Tabs).active = "as-json" if self._as_json else "as-text"
+        self.query_one(TabLine).active = "as-json" if self._as_json else "as-text"
         self._show_mode()
 
-    @on(Tabs.TabActivated)
-    def turn(self, event: Tabs.TabActivated) -> None:
+    @on(TabLine.Activated)
+    def turn(self) -> None:
         """Switch between text and JSON and take the reply along; a reply that text cannot show stays JSON."""
-        as_json = event.tab.id == "as-json"
+        as_json = self.query_one(TabLine).active == "as-json"
         if not as_json and (self.json.unreadable or not _is_text(self._reply)):
-            self.query_one(Tabs).active = "as-json"
+            self.query_one(TabLine).active = "as-json"
             self.note("The reply has parts that only JSON can show.", "bad")
             return
         if as_json and not self._as_json:

@@ -170,8 +170,7 @@ class Passphrase(Dialog[str]):
     def __init__(self, reason: str, *, new: bool) -> None:
         self.choices = (Choice("submit", "Set it" if new else "Unlock", "primary"), Choice("back", "Cancel"))
         super().__init__("New passphrase" if new else "Passphrase")
-        self._reason = reason
-        self._new = new
+        self._reason, self._new = reason, new
 
     def body(self) -> Iterable[Widget]:
         yield Static(Content(safe(self._reason, 800, lines=True)), classes="gap")

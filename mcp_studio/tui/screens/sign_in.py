@@ -114,8 +114,7 @@ class SignInDialog(Dialog[Answer]):
     def __init__(self, config: ServerConfig, request: InputRequest | None = None) -> None:
         waits = f" · {request.subject} is waiting" if request and request.subject else ""
         super().__init__(f"Sign in to {config.name}{waits}")
-        self._config = config
-        self._request = request
+        self._config, self._request = config, request
         self._run: SignIn | None = None
         self._kept = ""
         """The place where the tokens will be stored, as text; empty while that is unknown."""

@@ -10,7 +10,7 @@ from textual import getters, on, work
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import DataTable, Static, Tab, Tabs
+from textual.widgets import DataTable, Static
 
 from mcp_studio.present import units
 from mcp_studio.present.error_groups import Errors
@@ -19,6 +19,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.trace.message import OTHER, Recording
 from mcp_studio.trace.statistics import EXACT, NAMED, Durations, Numbers, Tally, Target
 from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.views.lines import TabLine
 from mcp_studio.tui.views.query_line import quoted
 from mcp_studio.tui.views.rows import glyphs
 from mcp_studio.tui.views.trace_table import took_text
@@ -161,7 +162,7 @@ class Statistics(Dialog[str]):
         self._stamp = -1
 
     def body(self) -> Iterable[Widget]:
-        yield Tabs(*(Tab(name.capitalize(), id=name) for name in ("calls", "methods", "servers")))
+        yield TabLine({"calls": "Calls", "methods": "Methods", "servers": "Servers"})
         yield DataTable(cursor_type="row")
         yield Static(id="facts", markup=False)
         yield Horizontal(Static(id="times", markup=False), Static(id="said", markup=False), id="detail")
@@ -185,11 +186,11 @@ class Statistics(Dialog[str]):
         self.retitle(f"Statistics · {rest:,} more messages to count" if rest else "Statistics")
         self.set_timer(_PAUSE if caught_up else _SOON, self._look)
 
-    @on(Tabs.TabActivated)
+    @on(TabLine.Activated)
     def _fill(self) -> None:
         """Show the rows of the tab; the cursor stays on its row. Numbers have fixed widths, the name gets the rest."""
         table, before = self.table, self._row and self._row.query
-        tab = self.query_one(Tabs).active or "calls"
+        tab = self.query_one(TabLine).active
         self._rows = ordered(rows_of(self._numbers, tab), self._sort, self._backward)[:_MOST]
         table.clear(columns=True)
         sign = glyphs().up if self._backward != (self._sort == "Name") else glyphs().down
@@ -221,7 +222,7 @@ class Statistics(Dialog[str]):
         """Show the times and the error messages of the row under the cursor."""
         row, facts_line, times = self._row, self.query_one("#facts", Static), self.query_one("#times", Static)
         if row is None:
-            facts_line.update(f"No {self.query_one(Tabs).active or 'calls'} yet.")
+            facts_line.update(f"No {self.query_one(TabLine).active} yet.")
         else:
             facts_line.update(facts(row, self._numbers.start))
             times.update(histogram(row.tally.durations, times.size.width - 2, max(1, times.size.height)))

@@ -14,9 +14,10 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.events import Key
+from textual.geometry import Offset
 from textual.screen import ModalScreen
 from textual.widget import Widget
-from textual.widgets import Input, OptionList, Static, Tab
+from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 import mcp_studio
@@ -24,6 +25,7 @@ from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.trace.disk.sessions import used
 from mcp_studio.tui.actions import Action, spell_all
+from mcp_studio.tui.panes.pane import Pane
 from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts, section
 from mcp_studio.tui.views.rows import glyphs
 from mcp_studio.vault.base import beside
@@ -231,25 +233,29 @@ def _sample(variables: dict[str, str]) -> Content:
     return Content.from_markup(re.sub(r"\$([\w-]+)", lambda name: variables[name[1]], markup))
 
 
-class Jump(ModalScreen[Widget]):
-    """Shows a letter at each pane and tab; answers the one whose letter the person pressed."""
+class Jump(ModalScreen[tuple[Pane, str]]):
+    """Shows a letter at each pane and tab; answers the pane and the tab, if any, whose letter the person pressed."""
 
-    def __init__(self, panes: Iterable[Widget]) -> None:
+    def __init__(self, panes: Iterable[Pane]) -> None:
         super().__init__()
-        shown = (one for pane in panes for one in (pane, *pane.query(Tab)) if one.region)
-        self._targets = dict(zip(_LETTERS, shown, strict=False))
+        targets: list[tuple[tuple[Pane, str], Offset]] = []
+        for pane in panes:
+            targets += [((pane, ""), pane.region.offset)] if pane.region else []  # in the corner of the pane's frame
+            if (tabs := pane.tabs) is not None and tabs.region:  # in the gap before the label of a tab
+                targets += [((pane, tab), tabs.region.offset + Offset(x - 1)) for tab, x in tabs.places.items()]
+        self._targets = dict(zip(_LETTERS, targets, strict=False))
 
     def compose(self) -> ComposeResult:
-        for letter, target in self._targets.items():
+        for letter, (_, place) in self._targets.items():
             label = Static(letter, markup=False)
-            # In the corner of a pane's frame, in the gap before the label of a tab.
-            label.styles.offset = (target.region.x - isinstance(target, Tab), target.region.y)
+            label.styles.offset = (place.x, place.y)
             yield label
 
     def on_key(self, event: Key) -> None:
         """Go to the target of a letter; any other key closes the screen."""
         event.stop()
-        self.dismiss(self._targets.get(event.character or ""))
+        target = self._targets.get(event.character or "")
+        self.dismiss(target[0] if target else None)
 
     def on_click(self) -> None:
         self.dismiss(None)

@@ -14,7 +14,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
-from textual.widgets import ContentSwitcher, Static, Tab, Tabs
+from textual.widgets import ContentSwitcher, Static
 
 from mcp_studio.present import outcomes, units
 from mcp_studio.safetext import safe
@@ -23,6 +23,7 @@ from mcp_studio.trace.message import MARKED, NEEDS_INPUT, Columns, Recording, Wi
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.trace.tree import ends_of, tree, walk
 from mcp_studio.tui.views.json_view import JsonView
+from mcp_studio.tui.views.lines import TabLine
 from mcp_studio.tui.views.rows import Findable, Piece, TextView, VirtualList, fit, glyphs
 from mcp_studio.tui.views.trace_table import NAMES, arrow, clock, codes, rows_with, took_text, words_of
 
@@ -292,7 +293,7 @@ _HINT = "The exchange under the cursor appears here: timeline, request, response
 class ExchangeView(Vertical):
     """Shows one exchange, and checks from time to time whether something new belongs to it."""
 
-    tabs = getters.query_one(Tabs)
+    tabs = getters.query_one(TabLine)
     switcher = getters.query_one(ContentSwitcher)
 
     @dataclass
@@ -318,7 +319,7 @@ class ExchangeView(Vertical):
 
     def compose(self) -> ComposeResult:
         yield Static(id="head", markup=False)
-        yield Tabs(*(Tab(label, id=name) for name, label in _TABS.items()))
+        yield TabLine(_TABS)
         with ContentSwitcher(initial="hint"):
             yield Static(_HINT, id="hint", markup=False)
             yield self.events
@@ -362,7 +363,7 @@ class ExchangeView(Vertical):
 
     # Filling what is seen
 
-    @on(Tabs.TabActivated)
+    @on(TabLine.Activated)
     def refill(self) -> None:
         """Fill the visible tab with the exchange in its present state."""
         recording, entry, tab = self.recording, self.entry, self.tabs.active
@@ -399,8 +400,8 @@ class ExchangeView(Vertical):
         ends = [end for end in (exchange.request, exchange.response) if end and end.number >= columns.first]
         marked = any(columns.flags[end.number - columns.first] & MARKED for end in ends)
         lines = [Content.styled(f"{signs.marked} " * marked + title_of(columns, exchange), "bold")]
-        for comment in filter(None, (recording.comment_on(end.number) for end in ends)):
-            lines.append(Content.styled(f"{signs.said} {safe(comment, 500)}", "$accent"))
+        comments = filter(None, (recording.comment_on(end.number) for end in ends))
+        lines += [Content.styled(f"{signs.said} {safe(comment, 500)}", "$accent") for comment in comments]
         if found:
             more = f" (+{len(found) - 1})" if len(found) > 1 else ""
             lines.append(Content.styled(f"{sign_of(found[0].severity)} {safe(found[0].text, 200)}{more}", "$quiet"))
@@ -408,8 +409,7 @@ class ExchangeView(Vertical):
         counts = {"http": len(exchange.heads), "output": len(exchange.printed), "findings": len(found)}
         labels = {name: f"{_TABS[name]} {count or ''}".rstrip() for name, count in counts.items()}
         labels["request"] = "Request" if exchange.request.kind == "request" else "Message"
-        for name, label in labels.items():
-            self.query_one(f"#{name}", Tab).label = Content(label)
+        self.tabs.show({**_TABS, **labels})
 
     def _fill_timeline(self, recording: Recording, request: WireMessage) -> None:
         events = timeline(recording, request.number)

@@ -152,9 +152,7 @@ class JsonTree:
         """The row of a row's value: the row itself; for a line the open string, for a closing row the container."""
         if self.is_line(row):
             return self.row_of(self.starts[row])
-        if self.is_closing(row):
-            return self.levels.rfind(self.levels[row] - _CLOSING, 0, row)
-        return row
+        return self.levels.rfind(self.levels[row] - _CLOSING, 0, row) if self.is_closing(row) else row
 
     def row_of(self, start: int) -> int:
         """The row that begins at a byte."""
@@ -529,9 +527,8 @@ class JsonView(SearchView, CursorView):
         if is_whole:
             return paint(text)
         size = self._size_words(row)
-        if room > 16:
-            return [*paint(fit(text, room - len(size) - 2)), (f" {size} ", "dim")]
-        return paint(cut(text, room))
+        whole = [*paint(fit(text, room - len(size) - 2)), (f" {size} ", "dim")]
+        return whole if room > 16 else paint(cut(text, room))
 
     def _fits(self, row: int) -> bool:
         """Whether the whole value has room in its row."""

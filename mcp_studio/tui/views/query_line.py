@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import ClassVar, NamedTuple
 
-from textual import getters, on
-from textual.app import ComposeResult
+from textual import on
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
@@ -131,27 +130,28 @@ class QueryLine(Vertical):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("tab", "complete", "Complete", show=False)]
-    field = getters.query_one(Input)
 
     def __init__(self, use: Callable[[str], None], source: Callable[[], Recording]) -> None:
         super().__init__()
-        self._use = use
-        self._source = source
+        self.field, self.aid = Input(placeholder=_HINT, compact=True), Static(id="aid", markup=False)
+        """Mounted with their first use."""
+        self._use, self._source = use, source
         self.problem: QueryError | None = None
         """The problem of the text; None if the text is a query."""
 
-    def compose(self) -> ComposeResult:
-        yield Input(placeholder=_HINT, compact=True)
-        yield Static(id="aid", markup=False)
-
     def open(self) -> None:
         """Show the line, and put the focus there."""
-        self.display = True
+        self._appear(True)
         self.screen.set_focus(self.field)  # at once: the keys typed next belong to the field
+
+    def _appear(self, shown: bool) -> None:
+        self.display = shown
+        if shown and not self.field.is_attached:
+            self.mount(self.field, self.aid)
 
     def put(self, text: str) -> None:
         """Show a query that the person did not type; an empty one ends the filter."""
-        self.display = bool(text)
+        self._appear(bool(text))
         self.field.value = text
         self.field.cursor_position = len(text)
 
@@ -199,7 +199,7 @@ class QueryLine(Vertical):
 
     def _help(self, wrong: bool = False) -> None:
         """Show completions, or the problem if it is before the word under the cursor."""
-        problem, aid = self.problem, self.query_one("#aid", Static)
+        problem, aid = self.problem, self.aid
         start, _, options = self._offered if self.field.has_focus else Suggestions(0, 0, ())
         text = Content()
         if problem is not None and (wrong or not options or problem.end < start):

@@ -17,12 +17,12 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 from rich.cells import cell_len, get_character_cell_size, set_cell_size, split_graphemes
 from rich.segment import Segment
 from rich.style import Style
-from textual import events, getters, on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.geometry import Offset, Size
 from textual.message import Message
-from textual.reactive import reactive
+from textual.reactive import Reactive, reactive
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
@@ -97,16 +97,8 @@ def mark_matches(text: str, words: Sequence[str], look: str | Style = "", found:
     wanted = sorted({word for word in words if word}, key=len, reverse=True)
     if not wanted or not text:
         return [(text, look)]
-    pieces: list[Piece] = []
-    at = 0
-    for match in re.finditer("|".join(map(re.escape, wanted)), text, re.IGNORECASE):
-        if match.start() > at:
-            pieces.append((text[at : match.start()], look))
-        pieces.append((match[0], found))
-        at = match.end()
-    if at < len(text):
-        pieces.append((text[at:], look))
-    return pieces
+    parts = re.split(f"({'|'.join(map(re.escape, wanted))})", text, flags=re.IGNORECASE)
+    return [(part, found if at % 2 else look) for at, part in enumerate(parts) if part]
 
 
 def mark_pieces(pieces: Iterable[Piece], words: Sequence[str], found: str | Style = "match") -> list[Piece]:
@@ -249,7 +241,8 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
         "view--warn", "view--bad", "view--read", "view--write", "view--destructive", "view--in", "view--out",
     }  # fmt: skip
 
-    virtual_size = reactive(Size(0, 0))
+    virtual_size = Reactive(Size(0, 0))
+    """Unlike Textual's, a change of it does not lay out the whole screen."""
     empty = reactive("")
     """The text that is shown while there are no rows."""
 
@@ -288,16 +281,12 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
 
     def rows_changed(self, top: int | None = None) -> None:
         """Take over a new number of rows; the first row on screen stays, or becomes `top`."""
-        self.virtual_size = Size(0, self.row_count)
+        changed, self.virtual_size = self.virtual_size.height != self.row_count, Size(0, self.row_count)
+        if self.show_vertical_scrollbar:
+            self.vertical_scrollbar.window_virtual_size = self.row_count
+        overflows = self.row_count > self.container_size.height
         self.scroll_rows(self.top if top is None else top)
-        self.refresh()
-
-    def watch_virtual_size(self, size: Size) -> None:
-        """Lay out the screen again, unless the scrollbar was and stays there; Textual would always do that."""
-        if self.show_vertical_scrollbar and size.height > self.container_size.height:
-            self.vertical_scrollbar.window_virtual_size = size.height
-        else:
-            self.refresh(layout=True)
+        self.refresh(layout=changed and (overflows != self.show_vertical_scrollbar or self.styles.auto_dimensions))
 
     def scroll_rows(self, top: int) -> None:
         """Scroll so that a row is the first on screen, if there are enough rows below it."""
@@ -474,8 +463,7 @@ class VirtualList(CursorView, Generic[T]):
         id: str | None = None,
     ) -> None:
         super().__init__(empty=empty, id=id)
-        self._draw_row = draw
-        self._key_of = key
+        self._draw_row, self._key_of = draw, key
         self.rows: Sequence[T] = ()
         """The present rows."""
 
@@ -608,19 +596,15 @@ class Findable(Vertical, Generic[View], can_focus=False):
     """A viewer with a search line below, which `/` opens: searches as you type; enter returns, esc ends it."""
 
     BINDINGS = bindings("viewer")
-    line = getters.query_one(Input)
-    count = getters.query_one("#count", Static)
 
     def __init__(self, view: View, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.view = view
+        self.view, self.line = view, Input(placeholder="find", compact=True)
+        self.count = Static(id="count", markup=False)
 
     def compose(self) -> ComposeResult:
         yield self.view
-        with Horizontal(id="find"):
-            yield Static("/")
-            yield Input(placeholder="find", compact=True)
-            yield Static("", id="count", markup=False)
+        yield Horizontal(id="find")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Let esc end a search while one is open; else esc belongs to the pane."""
@@ -628,6 +612,8 @@ class Findable(Vertical, Generic[View], can_focus=False):
 
     def action_find(self) -> None:
         self.add_class("-finding")
+        if not self.line.is_attached:
+            self.query_one("#find").mount(Static("/"), self.line, self.count)
         self.screen.set_focus(self.line)
 
     def action_next_match(self) -> None:
