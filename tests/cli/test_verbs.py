@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import threading
@@ -467,15 +466,20 @@ def test_a_large_result_is_printed_whole(more: list[str]) -> None:
     assert done.code == 0 and len(done.out) > 3_000_000
 
 
+PEAK = """
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr)
+"""
+"""A small process between: a process begins with the peak of the one that started it."""
+
+
 def peak_of(*words: str) -> tuple[str, int]:
     """What a command line prints, and the most bytes of memory that it takes."""
-    with subprocess.Popen(argv(*words), env=environment(), stdout=subprocess.PIPE) as started:
-        assert started.stdout is not None
-        out = started.stdout.read().decode()
-        _, status, used = os.wait4(started.pid, 0)
-        started.returncode = os.waitstatus_to_exitcode(status)
-    assert started.returncode == 0
-    return out, used.ru_maxrss * 1024
+    command = [sys.executable, "-c", PEAK, *argv(*words)]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout, int(done.stderr.split()[-1]) * 1024
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the kernel counts in other units, or not at all")
