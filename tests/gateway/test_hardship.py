@@ -42,7 +42,7 @@ async def test_floods_and_deaths_of_servers_and_clients_that_do_not_read() -> No
             await quiet.list_tools()
             usual = max([await _quick(quiet) for _ in range(10)])
 
-            floods = [asyncio.ensure_future(loud.call_tool("mcp__flood__logs", {})) for _ in range(4)]  # 40,000 lines
+            floods = [asyncio.ensure_future(loud.call_tool("mcp__flood__logs", {})) for _ in range(10)]  # 100,000 lines
             during = [await _quick(quiet) for _ in range(20)]
             ends = [text(one) for one in await asyncio.wait_for(asyncio.gather(*floods), 100)]
             assert set(ends) == {"done"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,13 @@ from typing import Any
 import pytest
 
 from mcp_studio.catalog.catalog import Catalog
-from tests.search.index_kit import Index, Make, Plug, package, searching
+from tests.search.index_kit import Index, Make, Plug, earlier, package, searching
+
+
+@pytest.fixture(autouse=True)
+def others() -> None:
+    """Leaves the threads of other tests out of the account."""
+    earlier.update(threading.enumerate())
 
 
 @pytest.fixture

@@ -52,9 +52,14 @@ def names(found: Found) -> list[str]:
     return [str(hit.ref) for hit in found.hits]
 
 
+earlier: set[threading.Thread] = set()
+"""The threads that other tests of this process left, as those that ended a program in the middle of a search."""
+
+
 def searching() -> list[str]:
     """The threads of searches that are there."""
-    return [thread.name for thread in threading.enumerate() if thread.name.startswith("search")]
+    threads = [thread for thread in threading.enumerate() if thread not in earlier]
+    return [thread.name for thread in threads if thread.name.startswith("search")]
 
 
 def package(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -143,7 +144,8 @@ class Search(Dialog[tuple[Ref, bool]]):
 
     async def _leave(self, *, call: bool) -> None:
         """Open the hit under the cursor, once the hits are those of what was typed last."""
-        await self.workers.wait_for_complete([one for one in self.workers if one.node is self and not one.is_finished])
+        running = [one.wait() for one in self.workers if one.node is self and not one.is_finished]
+        await asyncio.gather(*running, return_exceptions=True)  # a newer search cancels the one before it
         hit = self.hits.row
         if hit is None or hit.entry is None:
             self.app.say("Nothing is found that could be opened.", "warning")
