@@ -42,7 +42,7 @@ def left_after(pids: set[int], limit: float = 6) -> set[int]:
     return left
 
 
-@pytest.mark.parametrize("end", ["quit", "SIGTERM", "SIGHUP", "SIGKILL", "closed terminal"])
+@pytest.mark.parametrize("end", ["quit", "SIGTERM", "SIGHUP", "SIGKILL", "closed terminal", "closed under a dialog"])
 def test_however_the_studio_ends_no_process_stays(end: str) -> None:
     with studio("--", *CHILDREN) as terminal:
         terminal.until("echo")
@@ -51,6 +51,14 @@ def test_however_the_studio_ends_no_process_stays(end: str) -> None:
         began = time.monotonic()
         if end == "quit":
             terminal.press(b"\x11")
+        elif end == "closed under a dialog":
+            terminal.press(b"1\r")
+            terminal.until("esc Close")
+            terminal.press(b"?")
+            terminal.until("Help: ")
+            os.kill(terminal.process.pid, signal.SIGSTOP)  # so that the first thing it does meets no terminal
+            terminal.close()
+            os.kill(terminal.process.pid, signal.SIGCONT)
         elif end == "closed terminal":
             terminal.close()
         else:

@@ -126,9 +126,8 @@ async def _open(config: Config, paths: Paths) -> tuple[int, BaseException | None
             app = StudioApp(studio, lambda: MainScreen(passphrases.answer_with))
             for number in (signal.SIGTERM, signal.SIGHUP):
                 loop.add_signal_handler(number, app.exit, 128 + number)
-            watch = asyncio.create_task(_watch_terminal(app))
+            threading.Thread(target=_watch_terminal, args=(app, loop), name="terminal", daemon=True).start()
             code = await app.run_async() or 0
-            watch.cancel()
             gc.freeze()  # so that Python does not walk it all once more at its end
             return code, app.failure, studio.redactor
     finally:
@@ -156,13 +155,14 @@ class Passphrases:
         self._answering.set()
 
 
-async def _watch_terminal(app: StudioApp) -> None:
-    """End the app when the terminal is gone without a signal, as happens if another program had opened the terminal."""
+def _watch_terminal(app: StudioApp, loop: asyncio.AbstractEventLoop) -> None:
+    """End the app when the terminal is gone, also without a signal, as when another program had opened the terminal."""
     poll = select.poll()
     poll.register(sys.stdin.fileno(), 0)
-    while not any(event & (select.POLLHUP | select.POLLERR) for _, event in poll.poll(0)):  # noqa: ASYNC110
-        await asyncio.sleep(1)
-    app.exit(128 + signal.SIGHUP)
+    poll.poll()
+    # Textual draws on standard error. Its writing thread would end with its first error, and the app would wait for it.
+    os.dup2(os.open(os.devnull, os.O_RDWR), 2)
+    loop.call_soon_threadsafe(app.exit, 128 + signal.SIGHUP)
 
 
 class _Redacting(logging.Formatter):

@@ -144,8 +144,8 @@ class Search(Dialog[tuple[Ref, bool]]):
 
     async def _leave(self, *, call: bool) -> None:
         """Open the hit under the cursor, once the hits are those of what was typed last."""
-        running = [one.wait() for one in self.workers if one.node is self and not one.is_finished]
-        await asyncio.gather(*running, return_exceptions=True)  # a newer search cancels the one before it
+        # A newer search cancels the one before it, which then raises.
+        await asyncio.gather(*(one.wait() for one in self.workers if one.node is self), return_exceptions=True)
         hit = self.hits.row
         if hit is None or hit.entry is None:
             self.app.say("Nothing is found that could be opened.", "warning")
