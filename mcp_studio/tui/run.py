@@ -159,10 +159,10 @@ def _watch_terminal(app: StudioApp, loop: asyncio.AbstractEventLoop) -> None:
     """End the app when the terminal is gone, also without a signal, as when another program had opened the terminal."""
     poll = select.poll()
     poll.register(sys.stdin.fileno(), 0)
-    poll.poll()
-    # Textual draws on standard error. Its writing thread would end with its first error, and the app would wait for it.
-    os.dup2(os.open(os.devnull, os.O_RDWR), 2)
-    loop.call_soon_threadsafe(app.exit, 128 + signal.SIGHUP)
+    if any(event & (select.POLLHUP | select.POLLERR) for _, event in poll.poll()):  # macOS may not poll a terminal
+        # Textual draws on standard error. Its writing thread would end with its first error, and the app wait for it.
+        os.dup2(os.open(os.devnull, os.O_RDWR), 2)
+        loop.call_soon_threadsafe(app.exit, 128 + signal.SIGHUP)
 
 
 class _Redacting(logging.Formatter):

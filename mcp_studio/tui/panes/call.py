@@ -119,12 +119,14 @@ class CallPane(Pane, scope="call"):
         self.show_title("Call")
         self._arrange(False)
 
-    def on_resize(self) -> None:
+    def _describe(self) -> None:
         """Describe the entry: on a short screen on three rows, so that the form is seen. The tab About has the rest."""
         if self.draft is not None:
             short = self.draft.form.fields and self.screen.has_class("-short")
             parts = self.draft.description(3 * self.content_size.width) if short else self.draft.description()
             self.show_text("description", Content.assemble(*parts))
+
+    on_resize = _describe
 
     def entry_point(self) -> Widget:
         if self.tab != "form":
@@ -287,7 +289,7 @@ class CallPane(Pane, scope="call"):
         self.show_title(f"{ref.server} › {name}")
         text, colour = RISKS[view.risk] if isinstance(view, ToolView) else (ref.kind, "$quiet")
         self.show_text("call-badge", Content.styled(text, colour))
-        self.on_resize()
+        self._describe()
         risky = isinstance(view, ToolView) and view.risk == "destructive"
         verb = draft.verb.capitalize() + " (destructive)" * risky
         label = Content(f"{verb}  {self.app.key_of('submit')}")

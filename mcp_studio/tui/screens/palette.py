@@ -78,12 +78,12 @@ class StudioProvider(Provider):
         return ()
 
     async def search(self, query: str) -> Hits:
-        commands = [*self.commands()]
-        rows = [names.row(safe(one.title, 200), one.also) for one in commands]
+        commands = [one._replace(title=safe(one.title, 200)) for one in self.commands()]
+        rows = [names.row(one.title, one.also) for one in commands]
         for place, score in zip(*names.Matcher(query).nearest(rows), strict=True):
             title, run, note, _ = commands[place]
             if score > 1 or len(query) > 1:  # a single letter occurs in nearly every title
-                yield Hit(score * self.weight, self.row(safe(title, 200), note, query), run, title)
+                yield Hit(score * self.weight, self.row(title, note, query), run, title)
 
     def row(self, title: str, note: str, query: str = "") -> Content:
         """A row: a title in which the words of the query are marked, and a note at the right."""

@@ -136,16 +136,16 @@ class Search(Dialog[tuple[Ref, bool]]):
 
     @on(Input.Submitted)
     @on(VirtualList.Chosen)
-    async def action_open(self) -> None:
-        await self._leave(call=False)
+    def action_open(self) -> None:
+        self.run_worker(self._leave(call=False), group="leave", exclusive=True)
 
-    async def action_submit(self) -> None:
-        await self._leave(call=True)
+    def action_submit(self) -> None:
+        self.run_worker(self._leave(call=True), group="leave", exclusive=True)
 
     async def _leave(self, *, call: bool) -> None:
         """Open the hit under the cursor, once the hits are those of what was typed last."""
         # A newer search cancels the one before it, which then raises.
-        await asyncio.gather(*(one.wait() for one in self.workers if one.node is self), return_exceptions=True)
+        await asyncio.gather(*(one.wait() for one in self.workers if one.group == "search"), return_exceptions=True)
         hit = self.hits.row
         if hit is None or hit.entry is None:
             self.app.say("Nothing is found that could be opened.", "warning")

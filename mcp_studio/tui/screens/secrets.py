@@ -23,6 +23,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.tui.screens.dialog import Choice, Choose, Confirm, Dialog, Item, Parts, fact
 from mcp_studio.tui.views.rows import Findable, TextView, glyphs
 from mcp_studio.vault.base import beside
+from mcp_studio.vault.file import SHORTEST
 from mcp_studio.vault.keyring import move
 
 _CLAIMS = 8_000
@@ -153,10 +154,6 @@ class Exchanges(Dialog[None]):
         self._view.focus()
 
 
-_SHORTEST = 8
-"""The least number of characters of a new passphrase."""
-
-
 class Passphrase(Dialog[str]):
     """Answers the passphrase; None if the person gave none.
 
@@ -182,8 +179,8 @@ class Passphrase(Dialog[str]):
         typed = [field.value for field in self.query(Input)]
         if not typed[0]:
             problem = "A passphrase is required."
-        elif self._new and len(typed[0]) < _SHORTEST:
-            problem = f"A passphrase must have at least {_SHORTEST} characters."
+        elif self._new and len(typed[0]) < SHORTEST:
+            problem = f"A passphrase must have at least {SHORTEST} characters."
         elif not typed[-1]:
             problem = ""
             self.query(Input).last().focus()

@@ -1,4 +1,4 @@
-"""Lines with parts that the mouse presses: the keys at the bottom, and tabs."""
+"""Lines with parts that the mouse presses: the header, the keys at the bottom, tabs."""
 
 from __future__ import annotations
 
@@ -90,8 +90,7 @@ class TabLine(PartLine, can_focus=True):
         """Show other tabs or labels; if the active tab is gone, the one after it is active."""
         if labels != self.labels:
             before, self.labels = [*self.labels], labels
-            after = before[before.index(self.active) :]
-            self.active = next(name for name in (*after, *labels) if name in labels)
+            self.active = next(name for name in (*before[before.index(self.active) :], *labels) if name in labels)
             self.refresh()
 
     @property
