@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 
-from textual import getters, on
+from textual import getters, on, work
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
@@ -59,8 +59,9 @@ class Query(Dialog[str]):
     def look(self) -> None:
         """Evaluate the typed expression once the person pauses."""
         self.found = []
-        self.run_worker(self._ask(self.field.value.strip() or "@"), group="query", exclusive=True)
+        self._ask(self.field.value.strip() or "@")
 
+    @work(group="query", exclusive=True)
     async def _ask(self, expression: str) -> None:
         await asyncio.sleep(_PAUSE)
         with self.noting():

@@ -16,7 +16,7 @@ from mcp_studio.schema.form import MAX_FIELDS, build
 from mcp_studio.tui.form.model import FormModel
 from tests.schema.proof.support import same, tree, typed
 
-SECONDS = 2.0
+SECONDS = 4.0
 """A collection of garbage in the middle takes up to one of them."""
 MEGABYTES = 150
 
