@@ -130,6 +130,11 @@ async def test_form_and_json_are_one_value_and_wrong_ones_are_not_sent() -> None
         await tab(stage, "json")
         await stage.shows('{"a":  ')
         assert value(stage) == {"a": 12345678901234567890, "more": None}
+        await stage.press("escape", "end", "1")
+        await stage.until(lambda: value(stage)["a"] == 123456789012345678901, "the form is edited meanwhile")
+        await stage.press("ctrl+j")
+        await stage.shows('{"a":  ')
+        assert stage.main.call.tab == "json" and stage.main.call.call is before, "a form hides no broken JSON"
         await tab(stage, "schema")
         await stage.shows('"inputSchema"')
         await tab(stage, "about")

@@ -232,6 +232,7 @@ class CallPane(Pane, scope="call"):
         """Put another value into the form, as if it had been typed, of the shown entry or of another one."""
         self.preview(entry, elsewhere=True)
         if self.draft is not None:
+            self.draft.texts.pop(_WHOLE, None)
             self.go_to_tab("form")
             self.form.set_value(value)
             self._edited(value)
@@ -377,6 +378,8 @@ class CallPane(Pane, scope="call"):
         hidden = isinstance(event, JsonEditor.Changed) and self.json is None
         # A hidden editor may still report what was typed last; it has nothing new if its value is the draft's.
         if not hidden or self.draft is None or event.value != self.draft.value:
+            if isinstance(event, JsonEditor.Changed) and self.draft is not None:
+                self.draft.texts[_WHOLE] = self.editor.text if self.editor.unreadable else ""
             self._edited(event.value)
 
     def _edited(self, value: Json) -> None:
@@ -384,9 +387,8 @@ class CallPane(Pane, scope="call"):
         draft, drafts = self.draft, self.app.studio.memory.drafts
         if draft is None:
             return
-        draft.value, draft.texts, self._refused = value, dict(self.form.pending), ()
-        if self.json is not None and self.json.unreadable:
-            draft.texts[_WHOLE] = self.json.text
+        whole = {_WHOLE: text} if (text := draft.texts.get(_WHOLE)) else {}
+        draft.value, draft.texts, self._refused = value, {**self.form.pending, **whole}, ()
         drafts.put(draft.key, value, hidden=draft.secrets)
         unread = frozenset(draft.texts) if draft.hides else frozenset[str]()
         drafts.put(f"text:{draft.key}", draft.texts or None, hidden=unread)
@@ -451,6 +453,8 @@ class CallPane(Pane, scope="call"):
 
     async def _check_then(self, draft: CallDraft, then: Callable[[CallDraft], object], again: str) -> None:
         studio, name = self.app.studio, draft.entry.ref.server
+        if draft.texts.get(_WHOLE):  # also behind the form, which could send only an older value
+            self.go_to_tab("json")
         problems = self.unreadable or await draft.check(studio)
         if draft is not self.draft:  # the person went on to another entry
             return

@@ -75,6 +75,8 @@ class ResultPane(Pane, scope="result"):
         self._outcome: CallOutcome | None = None
         self._before: Json = None
         """The result before the shown one; None if there is none."""
+        self._offered = False
+        """Whether the button for answering is shown."""
         self._rows = ""
         """What the shown table says of its rows; empty for other views."""
         self._drawn: object = (None, None)
@@ -94,7 +96,7 @@ class ResultPane(Pane, scope="result"):
 
     def on_mount(self) -> None:
         self.show_title("Result")
-        self._clock = self.set_interval(0.1, self._draw_progress, pause=True)
+        self._clock = self.set_interval(0.1, self.show_progress, pause=True)
         self.show(None, None)
 
     def on_resize(self) -> None:
@@ -130,7 +132,7 @@ class ResultPane(Pane, scope="result"):
             stop = Button(f"Cancel  {self.app.key_of('cancel')}", id="cancel", compact=True, action="screen.cancel")
             line.mount(Static(id="progress-text", markup=False), answer, stop)
         if running:
-            self._draw_progress()
+            self.show_progress()
             self._clock.resume()
         else:
             self._clock.pause()
@@ -257,13 +259,16 @@ class ResultPane(Pane, scope="result"):
         text = Content.styled(f"{getattr(glyphs(), GLYPHS[tone])} {line}", COLOURS[tone]) if line else Content("")
         self.show_text("result-status", text)
 
-    def _draw_progress(self) -> None:
+    def show_progress(self) -> None:
         """Show elapsed time and progress while the call runs."""
         call = self.call
         if call is None or not self.screen.is_active:  # under a dialog, each change would repaint the whole screen
             return
         self._draw_status()
         self.query_one("#answer").display = call.asking
+        if call.asking and self.query_one("#cancel").has_focus and not self._offered:
+            self.screen.set_focus(self.query_one("#answer"))  # enter must not cancel what now waits for an answer
+        self._offered = call.asking
         progress, bar = call.progress, self.query_one_optional(ProgressBar)
         if bar is not None:
             bar.display = progress is not None and progress.total is not None
