@@ -26,10 +26,10 @@ ROOMS = {
 """Code lines that a room may have."""
 MEDIAN, P95, LARGEST = 110, 450, 600
 """The least that the middle file may have, and the most that nineteen of twenty and the largest may have."""
-SMALL_FILES, LONELY, TORN, PRIVATE = (15, 10), (10, 5), (3, 3), 12
+SMALL_FILES, LONELY, TORN, PRIVATE = (15, 10), (10, 5), (3, 3), 0
 """The most of each, outside `tui` and in it."""
 SMALL = 60
-LONGEST_FUNCTION = 60
+LONGEST_FUNCTION = 56
 SAYS_NOTHING = re.compile(
     r"(late\w*|kept|told|said|given|asked|opened|drawn|ended|watched|saying|looking|handling|serving|arranging|calling"
     r"|remembering|tasking|watching|asking|answering|entering|acts|words|news|life|matters?|things?|misc|utils?"

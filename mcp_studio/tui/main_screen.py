@@ -14,7 +14,7 @@ from textual.dom import DOMNode
 from textual.events import DescendantFocus, MouseDown, MouseMove, ScreenResume
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
 from mcp_studio.catalog.listing import Entry, Ref
 from mcp_studio.jsontext import Json, mapping
@@ -62,7 +62,8 @@ class Layout:
 
     def __init__(self, screen: MainScreen) -> None:
         self._screen = screen
-        self._sizes: dict[str, int] = {}
+        self._shares: dict[str, float] = {}
+        """Sizes in hundredths of the screen, so that a small terminal keeps what was arranged on a large one."""
         self._saved: dict[str, Json] = {}
         self._file = screen.app.studio.paths.state / "layout.json"
         self.dragged: str | None = None
@@ -71,11 +72,9 @@ class Layout:
     def restore(self) -> None:
         """Arrange the panes as in the last run; an unreadable part of the file is ignored."""
         found = read_object(self._file, largest=10_000)
-        for key, size in mapping(found.get("sizes")).items():
-            if key in _BORDERS and isinstance(size, int) and 0 < size < 1_000:
-                self._sizes[key] = size
-                if self._fits(_BORDERS[key]):
-                    self._resize(key)
+        shares = mapping(found.get("shares")).items()
+        self._shares = {key: size for key, size in shares if key in _BORDERS and is_share(size)}
+        self.apply()
         tabs = mapping(found.get("tabs"))
         for pane in self._screen.panes:
             tab = tabs.get(pane.scope)
@@ -90,8 +89,8 @@ class Layout:
         """Write the arrangement for the next run if it has changed."""
         screen = self._screen
         state: dict[str, Json] = {
-            "version": 1,
-            "sizes": {**self._sizes},
+            "version": 2,
+            "shares": {**self._shares},
             "tabs": {pane.scope: pane.tabs.active for pane in (screen.catalog, screen.call) if pane.tabs},
             "zoom": screen.maximized.scope if isinstance(screen.maximized, Pane) else "",
             "follow": screen.trace.table.follows,
@@ -103,10 +102,8 @@ class Layout:
 
     def reset(self) -> None:
         """Give every pane its size from the style sheet again."""
-        self._sizes.clear()
-        for border in _BORDERS.values():
-            styles = self._screen.query_one(f"#{border.name}").styles
-            styles.width = styles.height = styles.max_height = None
+        self._shares.clear()
+        self.apply()
 
     def grab(self, x: int, y: int) -> bool:
         """Start to drag the border at a place of the screen; False if there is no border."""
@@ -121,8 +118,8 @@ class Layout:
             size = event.screen_x - region.x + 1 if border.wide else event.screen_y - region.y + 1
             if border.name == "trace":
                 size = region.bottom - event.screen_y
-            self._sizes[self.dragged] = max(border.least, size)
-            self._resize(self.dragged)
+            self._shares[self.dragged] = round(100 * size / self._screen.size[not border.wide], 2)
+            self.apply()
 
     def _lies_at(self, border: Border, x: int, y: int) -> bool:
         region = self._screen.query_one(f"#{border.name}").region
@@ -136,12 +133,20 @@ class Layout:
             return not self._screen.has_class("-trace")
         return border.name != "call" or border.wide == self._screen.has_class("-huge")
 
-    def _resize(self, key: str) -> None:
-        styles = self._screen.query_one(f"#{_BORDERS[key].name}").styles
-        if _BORDERS[key].wide:
-            styles.width = self._sizes[key]
-        else:
-            styles.height, styles.max_height = self._sizes[key], "80%"
+    def apply(self) -> None:
+        """Give the panes the person's sizes; those without one have that of the style sheet."""
+        for key, border in _BORDERS.items():
+            share = self._shares.get(key) if self._fits(border) else None
+            styles = self._screen.query_one(f"#{border.name}").styles
+            size = share and max(border.least, round(share * self._screen.size[not border.wide] / 100))
+            if border.wide:
+                styles.width, styles.max_width = size, size and "80%"
+            else:
+                styles.height, styles.max_height = size, size and "80%"
+
+
+def is_share(size: Json) -> bool:
+    return isinstance(size, (int, float)) and 0 < size < 100
 
 
 class MainScreen(Screen[None]):
@@ -279,7 +284,11 @@ class MainScreen(Screen[None]):
             self.result.show(event.draft, event.call)
         if event.elsewhere and event.draft is not None:
             self.catalog.show_entry(event.draft.entry.ref)
-        if event.started and self.focused_pane is self.call and self.app.screen is self:
+        if (
+            event.started
+            and self.app.screen is self
+            and (self.focused_pane is self.call or isinstance(self.focused, Input))
+        ):
             self.go_to(self.result)
 
     def on_result_pane_rerun_requested(self) -> None:
@@ -343,16 +352,25 @@ class MainScreen(Screen[None]):
         self._preview()
         if self.maximized not in (None, pane):
             self.minimize()
-        self.set_class(pane is self.trace, "-trace")
+        self._show_trace_alone(pane is self.trace)
         self.set_focus(pane.entry_point())  # at once: the keys typed next belong to the pane
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
         """Close a trace that covers the other panes when another pane gets the focus."""
         if (pane := self.focused_pane) is not None:
-            self.set_class(pane is self.trace and self.has_class("-trace"), "-trace")
+            self._show_trace_alone(pane is self.trace and self.has_class("-trace"))
             # Only a slim screen uses this class; elsewhere, an update would restyle all widgets for nothing.
             self.set_class(pane in (self.call, self.result), "-desk", update=self.has_class("-slim"))
             self.call_after_refresh(self._preview)
+
+    def _show_trace_alone(self, on: bool) -> None:
+        """Let the trace cover the other panes on a small screen, or not."""
+        if on != self.has_class("-trace"):
+            self.set_class(on, "-trace")
+            self.arrangement.apply()
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self.arrangement.apply)
 
     def on_mouse_down(self, event: MouseDown) -> None:
         """Start to drag a border between panes."""
@@ -411,7 +429,8 @@ class MainScreen(Screen[None]):
             self.maximize(self.focused_pane, container=False)
 
     def action_back(self) -> None:
-        """Go one step back: out of the zoom, a filter, a scope, the trace, or the form."""
+        """Go one step back: out of the zoom, a filter, a scope, the trace, or the form; old messages go, too."""
+        self.app.clear_notifications()
         if self.maximized is not None:
             self.minimize()
         elif self.focused_pane is None or not self.focused_pane.step_back():

@@ -64,7 +64,7 @@ def boxes(columns: int, rows: int) -> list[Box]:
     height = rows - 2 - trace
     if columns < 72:
         return [(0, 1, columns, height)]
-    side = 31 if columns < 110 else min(54, columns * (34 if columns >= 160 else 38) // 100)
+    side = 31 if columns < 110 else min(54, columns * 38 // 100) if columns < 160 else min(80, columns * 34 // 100)
     found = [(0, 1, side, height), (side, 1, columns - side, height)]
     return [*found, (0, 1 + height, columns, trace)] if trace else found
 

@@ -87,7 +87,7 @@ async def test_what_does_not_fit_is_said_shorter_and_never_cut() -> None:
         await stage.hides("Trace")
         assert len(max(stage.text.splitlines(), key=len)) <= 80
         await stage.pilot.resize_terminal(60, 20)
-        await stage.shows("2 Catalog", "Tools 6 Resources 1")
+        await stage.shows("2 Catalog", "Tools 6 +Resources 1")
         await stage.press("3")
         await stage.shows("3 raw › echo")
         await stage.hides("2 Catalog")
@@ -101,7 +101,7 @@ async def test_what_does_not_fit_is_said_shorter_and_never_cut() -> None:
         await stage.pilot.resize_terminal(80, 9)
         await stage.shows("The terminal is too small")
         await stage.pilot.resize_terminal(120, 36)
-        await stage.shows("2 Catalog", "5 Trace", "Tools 6 Res 1 Tpl 1 Prompts 1 Tasks")
+        await stage.shows("2 Catalog", "5 Trace", "Tools 6 +Res 1 +Tpl 1 +Prompts 1 +Tasks")
 
 
 async def test_borders_are_dragged_and_the_arrangement_is_remembered(home: Path) -> None:
@@ -183,7 +183,7 @@ async def test_jump_badges_lead_there() -> None:
         await stage.press("ctrl+o")
         tabs = stage.main.catalog.query_one(TabLine)
         jump = await stage.dialog(Jump)
-        await stage.shows("Tools 6.Res 1.Tpl 1.Prompts 1.Tasks")
+        await stage.shows("Tools 6 ?.Res 1 ?.Tpl 1 ?.Prompts 1 ?.Tasks")
         place = tabs.region.offset + Offset(tabs.places["resource"] - 1)
         badge = next(b for b in jump.query("Static") if b.region.offset == place)
         await stage.press(str(badge.content))

@@ -156,9 +156,9 @@ class Chooser:
             self._model.step(row, _STEPS[key])
         elif key in ("space", "enter"):
             self.drop_down = self._drop_down(row)
-        elif _is_letter(character):
+        elif character and (character.isalpha() or character in "".join(options(row.field))):  # else `2` is a pane
             self.drop_down = self._drop_down(row)
-            self.drop_down.narrow(character or "")
+            self.drop_down.narrow(character)
         else:
             return False
         return True

@@ -435,7 +435,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         elif key == "enter":
             if not self.walk(1):
                 self.screen.focus_next()
-        elif editor is None and character and character.isalnum():
+        elif editor is None and character and character.isalpha():
             # Passed on, words meant for a field would open panes and dialogs.
             self.refuse("This field takes no text: enter or space opens it.")
         else:

@@ -258,7 +258,7 @@ class CallPane(Pane, scope="call"):
         else:
             draft.texts = dict(mapping(drafts.get(f"text:{draft.key}")))
             draft.value = draft.value if (typed := drafts.get(draft.key)) is None else typed
-        self._refused = ()
+        self._forget_refusal()
         draft.look(self.app.studio)
         complete = partial(self._complete, draft) if entry.ref.kind in ("prompt", "template") else None
         pending = {pointer: str(text) for pointer, text in draft.texts.items() if pointer != _WHOLE}
@@ -388,7 +388,8 @@ class CallPane(Pane, scope="call"):
         if draft is None:
             return
         whole = {_WHOLE: text} if (text := draft.texts.get(_WHOLE)) else {}
-        draft.value, draft.texts, self._refused = value, {**self.form.pending, **whole}, ()
+        draft.value, draft.texts = value, {**self.form.pending, **whole}
+        self._forget_refusal()
         drafts.put(draft.key, value, hidden=draft.secrets)
         unread = frozenset(draft.texts) if draft.hides else frozenset[str]()
         drafts.put(f"text:{draft.key}", draft.texts or None, hidden=unread)
@@ -482,6 +483,12 @@ class CallPane(Pane, scope="call"):
         hint = f" Press {self.app.key_of('submit')} again to {again}." if again and not self.unreadable else ""
         self.app.say(f"Not sent: {what}{more}.{hint}", "warning")
         self._refused = (draft.value,)
+
+    def _forget_refusal(self) -> None:
+        """The reason why a value was not sent goes with the value."""
+        if self._refused:
+            self._refused = ()
+            self.app.clear_notifications()
 
     def start(self, draft: CallDraft, *, fresh: bool = False, hidden: frozenset[str] = frozenset()) -> None:
         """Start a call of an entry as it is, add it to the history, and show it.

@@ -8,6 +8,7 @@ from typing import ClassVar
 from textual import getters
 from textual.containers import Vertical
 from textual.content import Content
+from textual.events import Click
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
@@ -110,6 +111,14 @@ class Pane(Vertical):
         self.mark("-focused", self.has_focus_within)
 
     on_descendant_blur = on_descendant_focus
+
+    async def on_click(self, event: Click) -> None:
+        """The right button opens what can be done in the pane, as a menu does."""
+        if event.button == 3:
+            event.stop()
+            if not self.has_focus_within:
+                self.screen.set_focus(self.entry_point())
+            await self.run_action("screen.help")
 
     def step_back(self) -> bool:
         """Go one step back inside the pane; False if there is nothing to go back from."""

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 DOCS = "guide calls trace remote servers workflows search safety configuration cli keys python reference".split()
 """Pages under docs/."""
+_DOCS = "https://github.com/mcp-studio/mcp-studio/blob/main/docs"
 _MOST = 30
 """Catalog entries that are shown for a typed text at most."""
 _WIDTH = 78
@@ -128,8 +129,14 @@ class NameProvider(StudioProvider):
         for name in sorted(app.own_themes):
             yield Command(f"Theme {name}", partial(app.keep_theme, name), "from now on", "colours colors")
         for page in DOCS:
-            run = partial(open_page, f"https://github.com/mcp-studio/mcp-studio/blob/main/docs/{page}.md")
-            yield Command(f"Documentation: {page}", run, "in the browser", "help docs manual")
+            yield Command(
+                f"Documentation: {page}", partial(self._open_page, page), "in the browser", "help docs manual"
+            )
+
+    async def _open_page(self, page: str) -> None:
+        url = f"{_DOCS}/{page}.md"
+        if not await open_page(url, browser=self.main.app.studio.config.settings.browser):
+            self.main.app.copy(url, "the address, since no browser could be opened")
 
     def _show_server(self, name: str) -> None:
         self.main.go_to(self.main.servers)

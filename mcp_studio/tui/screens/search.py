@@ -144,8 +144,9 @@ class Search(Dialog[tuple[Ref, bool]]):
 
     async def _leave(self, *, call: bool) -> None:
         """Open the hit under the cursor, once the hits are those of what was typed last."""
-        # A newer search cancels the one before it, which then raises.
-        await asyncio.gather(*(one.wait() for one in self.workers if one.group == "search"), return_exceptions=True)
+        # A newer search cancels the one before it, which then raises; so does the index when it has grown.
+        while running := [one.wait() for one in self.workers if one.group == "search" and not one.is_finished]:
+            await asyncio.gather(*running, return_exceptions=True)
         hit = self.hits.row
         if hit is None or hit.entry is None:
             self.app.say("Nothing is found that could be opened.", "warning")

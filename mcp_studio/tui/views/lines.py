@@ -96,8 +96,9 @@ class TabLine(PartLine, can_focus=True):
     @property
     def places(self) -> Mapping[str, int]:
         """The column of each tab on screen; without room, the first ones leave theirs to the active one."""
-        cells = (cell_len(label) + 1 + self.screen.is_modal for label in self.labels.values())
-        ends = [*accumulate(cells, initial=0)]
+        cells = [cell_len(label) + 1 for label in self.labels.values()]
+        wider = sum(cells) + len(cells) <= self.size.width + 1
+        ends = [*accumulate((width + wider for width in cells), initial=0)]
         over = ends[[*self.labels].index(self.active) + 1] - self.size.width
         first = next(end for end in ends if end >= over)
         return {name: end - first for name, end in zip(self.labels, ends, strict=False) if end >= first}
